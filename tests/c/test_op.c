@@ -1,4 +1,6 @@
 /* Operations with several implementations: joining, choosing by flag, leaving. */
+#include <stddef.h>
+
 #include "plugged.h"
 
 typedef double calls(double x, double y);
@@ -359,7 +361,37 @@ TEST(a_malformed_record_is_refused) {
   def = implementation("mine", 0);
   def.size = 8;
   CHECK(pd_impl_register(&def, NULL, &err) == PD_ERR_ABI);
+  def.size = sizeof def - 1;
+  CHECK(pd_impl_register(&def, NULL, &err) == PD_ERR_ABI);
   CHECK(!is_defined("impl.pow"));
+}
+
+TEST(records_of_older_and_newer_headers_are_read_as_far_as_both_know_them) {
+  size_t older_size = offsetof(pd_op_def, about);
+  pd_op *op;
+  pd_op_info info = {.size = sizeof info};
+  pd_op_def def = implementation("native", 0), *older = malloc(older_size);
+  struct newer {
+    pd_op_def def;
+    void *unknown[4];
+  } newer = {implementation("newer", 5), {NULL, &newer, &err, NULL}};
+  def.kind = PD_KIND_OP;
+  def.size = (uint32_t)older_size;
+  CHECK(older);
+  memcpy(older, &def, older_size);
+  newer.def.size = sizeof newer;
+  CHECK_OK(pd_impl_register(older, NULL, &err));
+  CHECK_OK(pd_impl_register(&newer.def, NULL, &err));
+  free(older);
+  CHECK_OK(pd_op_find("pow", NULL, &op, &err));
+  CHECK_OK(pd_op_get_info(op, &info, &err));
+  CHECK(info.impls == 2 && info.winner == 1);
+  CHECK_STR(info.help, "");
+  load_module("op_sizes");
+  CHECK_OK(pd_op_find("sum", NULL, &op, &err));
+  CHECK_OK(pd_op_get_info(op, &info, &err));
+  CHECK(info.impls == 2 && info.winner == 1);
+  CHECK_STR(info.help, "");
 }
 
 TEST(ten_thousand_implementations_join_and_leave) {

@@ -20,12 +20,12 @@ static bool is_better(const pd__impl *a, size_t a_place, const pd__impl *b, size
   return a->number < b->number;
 }
 
-typedef struct best {
+typedef struct comparison {
   pd__impl *found, *native;
   size_t place; /* of `found` */
-} best;
+} comparison;
 
-static void compare(best *of, pd__impl *first, const char *list, bool foreign_too) {
+static void compare(comparison *of, pd__impl *first, const char *list, bool foreign_too) {
   for (pd__impl *each = first; each; each = each->next_candidate) {
     bool named;
     if (pd__is_foreign(each) && !foreign_too) continue;
@@ -41,7 +41,7 @@ static void compare(best *of, pd__impl *first, const char *list, bool foreign_to
 /* Returns NULL if there is no candidate. Where the list leaves none, the native one runs: a slot is
  * never empty. */
 static pd__impl *best_of(const pd__op *op, const char *list, bool foreign_too) {
-  best of = {0};
+  comparison of = {0};
   compare(&of, op->candidates, list, foreign_too);
   return of.found ? of.found : of.native;
 }
@@ -51,7 +51,7 @@ static pd__impl *best_of(const pd__op *op, const char *list, bool foreign_too) {
 static pd__impl *best_now(pd__op *op) {
   const char *list = list_of(op->family);
   bool again = op->seen && op->chosen_from == list, named;
-  best of = {0};
+  comparison of = {0};
   if (again) {
     bool counts = op->winner && pd__is_usable(op->winner);
     of.place = counts ? pd__preference_of(list, op->winner->name, &named) : 0;

@@ -72,7 +72,10 @@ struct pd__family {
 const char *pd__impl_place(const pd_op_def *def, const pd_module *module,
                            char out[PD__RECORD_PLACE_SIZE]);
 
-/* Checks a record by itself. Needs no lock. */
+/* Copies a record into the current layout. The texts are borrowed from `from`. Needs no lock. */
+pd_status pd__impl_convert(const pd_op_def *from, pd_op_def *to, pd_error *err);
+
+/* Checks a record of the current layout by itself. Needs no lock. */
 pd_status pd__impl_check(const pd_op_def *def, pd_error *err);
 
 /* Checks further what holds for records of modules. Needs no lock. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/sized.h"
 #include "../base/text.h"
 #include "impl.h"
 
@@ -43,12 +44,28 @@ static pd_status check_arrays(const pd_op_def *def, pd_error *err) {
   return refuse(def, err, PD_ERR_ARGUMENT, why);
 }
 
+/* What is behind the choice needn't be there. Later versions only add fields. */
+#define SMALLEST_OP PD__SIZE_UP_TO(pd_op_def, choice)
+
+pd_status pd__impl_convert(const pd_op_def *from, pd_op_def *to, pd_error *err) {
+  if (from->size < SMALLEST_OP) {
+    return pd__fail(err, PD_ERR_ABI, "an operation's record has %u bytes, expected %zu or more",
+                    from->size, SMALLEST_OP);
+  }
+  if (from->size % _Alignof(pd_op_def)) { /* it would end inside a pointer */
+    return pd__fail(err, PD_ERR_ABI,
+                    "an operation's record has %u bytes, expected a multiple of %zu", from->size,
+                    _Alignof(pd_op_def));
+  }
+  size_t known = from->size < sizeof *to ? from->size : sizeof *to;
+  memcpy(to, from, known);
+  memset((char *)to + known, 0, sizeof *to - known);
+  to->size = sizeof *to;
+  return PD_OK;
+}
+
 pd_status pd__impl_check(const pd_op_def *def, pd_error *err) {
   const pd_op_signature *of = def->signature;
-  if (def->size < sizeof *def) { /* later versions only add fields */
-    return pd__fail(err, PD_ERR_ABI, "an operation's record has %u bytes, expected %zu or more",
-                    def->size, sizeof *def);
-  }
   if (def->kind < PD_KIND_OP || def->kind > PD_KIND_IMPL) {
     return refuse(def, err, PD_ERR_ABI, "its kind is unknown, expected a pd_kind");
   }

@@ -56,15 +56,16 @@ static pd_status check_slot(const pd_op_def *def, pd_error *err) {
 
 pd_status pd__do_impl_register(const pd_op_def *def, pd_impl *out, pd_error *err) {
   if (!def) return pd__fail_null(err, "def");
-  pd_status status = pd__impl_check(def, err);
-  bool imports = def->kind == PD_KIND_OP_IMPORT;
-  if (status == PD_OK) status = check_slot(def, err);
+  pd_op_def whole;
+  pd_status status = pd__impl_convert(def, &whole, err);
+  if (status == PD_OK) status = pd__impl_check(&whole, err);
+  if (status == PD_OK) status = check_slot(&whole, err);
   registered *made = status == PD_OK ? calloc(1, sizeof *made) : NULL;
   if (!made) return status == PD_OK ? pd__fail_memory(err) : status;
-  made->def = *def;
-  made->def.size = sizeof made->def;
+  made->def = whole;
+  bool imports = whole.kind == PD_KIND_OP_IMPORT;
   for (size_t i = 0; i < USED; i++) { /* the loader mustn't be called with the lock held */
-    made->modules[i] = pd__module_register(address_of(def, i));
+    made->modules[i] = pd__module_register(address_of(&whole, i));
   }
   made->impl = (pd__impl){.def = &made->def, .module = made->modules[imports ? 1 : 0]};
   PD__LOCKED_OPERATION(operation);

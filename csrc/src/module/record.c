@@ -45,6 +45,23 @@ static bool is_operation(const pd_flag_def *def) {
   return told && def->kind >= PD_KIND_OP && def->kind <= PD_KIND_IMPL;
 }
 
+static void read_operation(pd__defs *defs, const pd_op_def *op, pd__report *report) {
+  pd_error err;
+  pd_status status = PD_OK;
+  if (op->size != sizeof *op) {
+    pd_op_def *copy = pd__arena_take(&defs->arena, sizeof *copy);
+    status = copy ? pd__impl_convert(op, copy, &err) : pd__fail_memory(&err);
+    op = copy;
+  }
+  if (status == PD_OK) status = pd__impl_check(op, &err); /* NOLINT: converted */
+  if (status == PD_OK) status = pd__impl_check_native(op, &err);
+  if (status == PD_OK) {
+    defs->cells[defs->count++] = (pd__cell){.def = (const pd_flag_def *)(const void *)op};
+  } else {
+    pd__report_add(report, &err);
+  }
+}
+
 /* Checks a definition and adds it; makes a copy if it has another size or is renamed by a
  * namespace. */
 static void read_next(pd__defs *defs, const pd_flag_def *def, pd_module *module,
@@ -53,11 +70,7 @@ static void read_next(pd__defs *defs, const pd_flag_def *def, pd_module *module,
   pd_status status = PD_OK;
   if (!def) return;
   if (is_operation(def)) {
-    const pd_op_def *op = (const pd_op_def *)(const void *)def;
-    status = pd__impl_check(op, &err);
-    if (status == PD_OK) status = pd__impl_check_native(op, &err);
-    if (status == PD_OK) defs->cells[defs->count++] = (pd__cell){.def = def};
-    if (status != PD_OK) pd__report_add(report, &err);
+    read_operation(defs, (const pd_op_def *)(const void *)def, report);
     return;
   }
   bool named = *module->name_space && def->kind == PD_KIND_DEFINE;
