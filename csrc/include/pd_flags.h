@@ -26,10 +26,10 @@
  *   processes below say where else you may call it.
  * - It returns a pd_status. With any status but PD_OK nothing has changed, and `err`, unless it
  *   is NULL, says what went wrong, where, and what was expected. Results are written through the
- *   last pointers before `err`, and only on success. The exception: pd_flag_register and
- *   pd_module_load may succeed and still reject a pending value of a flag. They then write their
- *   result, return the status of that value, and describe it in `err`. If they leave the result
- *   alone, nothing was done.
+ *   last pointers before `err`, and only on success. The exception: pd_flag_register,
+ *   pd_impl_register and pd_module_load may succeed and still reject a pending value of a flag.
+ *   They then write their result, return the status of that value, and describe it in `err`. If
+ *   they leave the result alone, nothing was done.
  * - It never prints, exits, aborts or throws. NULL for a required pointer gives PD_ERR_ARGUMENT.
  * - A C++ exception that leaves a function of yours which it calls passes through to whoever made
  *   the call, and leaves nothing behind. A validator's rejects the change; a watcher's leaves it

@@ -413,3 +413,95 @@ TEST(an_error_list_that_cannot_grow_ends_there_and_the_status_is_right) {
   CHECK(pd_error_list_count(errors) >= 1 && pd_error_list_count(errors) < 20);
   pd_error_list_free(errors);
 }
+
+/* ---- Operations ---- */
+
+static double one_of_them(double x, double y) { return x * 0 + y * 0 + 5; }
+static const pd_op_signature pow_signature = {
+    "pow", "double (double, double)", {PD_CODE_DOUBLE, PD_CODE_DOUBLE, PD_CODE_DOUBLE}};
+static void (*slot)(void);
+static pd_impl registration;
+
+static pd_op_def operation(pd_kind kind, const char *name) {
+  return (pd_op_def){.size = sizeof(pd_op_def),
+                     .kind = (uint8_t)kind,
+                     .name = name,
+                     .file = "file.c",
+                     .signature = &pow_signature,
+                     .choice = {(void (*)(void))one_of_them, 1, NULL}};
+}
+
+static pd_status load_operation(void) { return load("op_native"); }
+
+static void check_no_operation(void) {
+  pd_op *op;
+  CHECK(!module && !is_defined("impl.pow"));
+  CHECK(pd_op_find("pow", NULL, &op, NULL) == PD_ERR_UNDEFINED);
+}
+
+static void check_operation(void) {
+  pd_op *op;
+  CHECK(module && is_defined("impl.pow"));
+  CHECK_OK(pd_op_find("pow", NULL, &op, &err));
+  CHECK_OK(pd_flag_set_by_name("impl.pow", "native", &err));
+  CHECK_OK(pd_module_unload(module, &err));
+  CHECK(!is_defined("impl.pow"));
+}
+
+TEST(an_operation_joins_with_its_flag_or_not_at_all) {
+  run(&(scenario){nothing, load_operation, check_no_operation, check_operation}, 12);
+  run(&(scenario){use_up_text, load_operation, check_no_operation, check_operation}, 12);
+}
+
+static pd_status register_operation(void) {
+  pd_op_def def = operation(PD_KIND_OP, "native");
+  slot = (void (*)(void))nothing;
+  def.slot = &slot;
+  return pd_impl_register(&def, &registration, &err);
+}
+
+static void check_registered(void) {
+  CHECK(is_defined("impl.pow") && slot == (void (*)(void))one_of_them);
+  CHECK_OK(pd_impl_unregister(registration, &err));
+  CHECK(!is_defined("impl.pow"));
+}
+
+TEST(an_operation_is_registered_with_its_flag_or_not_at_all) {
+  run(&(scenario){nothing, register_operation, check_no_operation, check_registered}, 8);
+  run(&(scenario){use_up_text, register_operation, check_no_operation, check_registered}, 8);
+}
+
+static pd_status register_candidate(void) {
+  pd_op_def def = operation(PD_KIND_IMPL, "other");
+  return pd_impl_register(&def, &registration, &err);
+}
+
+static pd_op_info operation_info(void) {
+  pd_op *op;
+  pd_op_info found = {.size = sizeof found};
+  CHECK_OK(pd_op_find("pow", NULL, &op, &err));
+  CHECK_OK(pd_op_get_info(op, &found, &err));
+  return found;
+}
+
+static void load_operation_first(void) {
+  CHECK_OK(load_operation());
+  operation_info();
+  use_up_text();
+}
+
+static void check_one(void) {
+  pd_error kept = err;
+  CHECK(operation_info().impls == 1);
+  err = kept;
+}
+
+static void check_two(void) {
+  CHECK(operation_info().impls == 2 && operation_info().winner == 1);
+  CHECK_OK(pd_impl_unregister(registration, &err));
+  CHECK(operation_info().impls == 1 && operation_info().winner == 0);
+}
+
+TEST(a_candidate_is_registered_or_not) {
+  run(&(scenario){load_operation_first, register_candidate, check_one, check_two}, 3);
+}

@@ -83,15 +83,86 @@ static void read_use(fuzz_bytes *in, pd_flag_def *def, const texts *from) {
   def->retired = choose(in, from);
 }
 
-/* A definition of any size, in a block of no more than that. */
-static pd_flag_def *read_def(fuzz_bytes *in, const texts *from, uint64_t *cell) {
+/* ---- Operations ---- */
+
+static pd_op_signature signatures[DEFS_MOST];
+static pd_scoped_slot slots[DEFS_MOST];
+static const char *reason; /* that `usable` gives */
+
+static void own(void) {}
+static void other(void) {}
+static const char *usable(void) { return reason; }
+
+static void *in_block(const void *from, uint32_t size, size_t most) {
+  size_t held = size < 4 ? 4 : size < most ? size : most;
+  return memcpy(malloc(held), from, held);
+}
+
+static void *read_op(fuzz_bytes *in, const texts *from, pd_op_def def, int number) {
+  pd_op_signature *signature = &signatures[number];
+  uint8_t bits = fuzz_byte(in);
+  *signature = (pd_op_signature){bits & 1 ? "pow" : choose(in, from),
+                                 bits & 2 ? "double (double)" : choose(in, from),
+                                 {PD_CODE_DOUBLE, PD_CODE_DOUBLE}};
+  for (size_t i = 0; bits & 4 && i < sizeof signature->types; i++) {
+    signature->types[i] = fuzz_byte(in);
+  }
+  def.scoped = bits & 8;
+  def.line = fuzz_byte(in);
+  def.name = bits & 16 ? "native" : choose(in, from);
+  def.file = choose(in, from);
+  def.signature = bits & 32 ? NULL : signature;
+  if (fuzz_byte(in)) def.slot = &slots[number].function;
+  bits = fuzz_byte(in);
+  def.choice.function = bits & 1 ? NULL : bits & 2 ? other : own;
+  def.choice.rank = (int8_t)fuzz_byte(in);
+  def.choice.usable = bits & 4 ? usable : NULL;
+  def.about.help = choose(in, from);
+  def.about.arrays = choose(in, from);
+  slots[number] = (pd_scoped_slot){def.choice.function, NULL, NULL};
+  return in_block(&def, def.size, sizeof def);
+}
+
+/* Slots of nobody hold what they held at first. */
+static void check_slots(pd_flag_def *const *defs, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    const pd_op_def *def = (const pd_op_def *)(const void *)defs[i];
+    bool is_op = def->size >= sizeof *def && def->kind >= PD_KIND_OP && def->kind <= PD_KIND_IMPL;
+    if (!is_op || !def->slot) continue;
+    REQUIRE(*def->slot == def->choice.function && !slots[i].find);
+  }
+}
+
+static void choose_some(const texts *from) {
+  pd_error err;
+  for (pd_op *op = NULL; (op = pd_op_next(op));) {
+    pd_op_info info = {.size = sizeof info};
+    REQUIRE(pd_op_get_info(op, &info, NULL) == PD_OK);
+    for (size_t i = 0; info.flag && i < from->count; i++) {
+      pd_status status = pd_flag_set_from_string(info.flag, from->at[i], &err);
+      if (status != PD_OK) fuzz_check_message(&err, status);
+    }
+    REQUIRE(info.winner <= info.impls);
+  }
+}
+
+/* ---- A definition ---- */
+
+/* Of any size, in a block of no more than that. */
+static pd_flag_def *read_def(fuzz_bytes *in, const texts *from, int number) {
+  uint64_t *cell = &cells[number];
   pd_flag_def def = {.size = sizeof def};
   uint8_t size = fuzz_byte(in);
-  if (size >= 0xfe) def.size = size == 0xff ? 0xfffffff8U : sizeof def + 24;
-  if (size > 0 && size < 0xfe) def.size = size;
   def.type = fuzz_byte(in);
   def.kind = fuzz_byte(in);
-  if (def.kind >= PD_KIND_OP && def.kind <= PD_KIND_IMPL) def.kind += 3; /* it would lie */
+  bool is_op = def.kind >= PD_KIND_OP && def.kind <= PD_KIND_IMPL;
+  if (is_op) def.size = sizeof(pd_op_def);
+  if (size >= 0xfe) def.size = size == 0xff ? 0xfffffff8U : def.size + 24;
+  if (size > 0 && size < 0xfe) def.size = size;
+  if (is_op) {
+    pd_op_def op = {.size = def.size, .type = def.type, .kind = def.kind};
+    return read_op(in, from, op, number);
+  }
   def.list = fuzz_byte(in);
   def.line = fuzz_byte(in);
   def.name = choose(in, from);
@@ -104,8 +175,7 @@ static pd_flag_def *read_def(fuzz_bytes *in, const texts *from, uint64_t *cell) 
   def.max = value_of(in, def.type == PD_TYPE_string ? PD_TYPE_int64 : def.type, from);
   read_use(in, &def, from);
   def.cell = fuzz_byte(in) & 1 ? NULL : cell;
-  size_t held = def.size < 4 ? 4 : def.size < sizeof def ? def.size : sizeof def;
-  return memcpy(malloc(held), &def, held);
+  return in_block(&def, def.size, sizeof def);
 }
 
 static pd_flag *find(const char *name) {
@@ -168,7 +238,7 @@ static void check_record(fuzz_bytes *in) {
   while (length-- > 0 && in->at < in->end) in->at++;
   numbers.end = in->at;
   while (from.count < TEXTS_MOST && in->at < in->end) from.at[from.count++] = fuzz_text(in, '\0');
-  for (size_t i = 0; i < count; i++) defs[i] = read_def(&numbers, &from, &cells[i]);
+  for (size_t i = 0; i < count; i++) defs[i] = read_def(&numbers, &from, (int)i);
   memset(cells, 0, sizeof cells);
   record = (pd_module_record){PD_ABI_VERSION, sizeof record, NULL, NULL, NULL, NULL, NULL};
   record.defs = (const pd_flag_def *const *)defs;
@@ -177,14 +247,19 @@ static void check_record(fuzz_bytes *in) {
   REQUIRE(record.state && record.host);
   pd_module_info info = {.size = sizeof info};
   REQUIRE(pd_module_get_info(record.state, &info, NULL) == PD_OK);
+  reason = choose(&numbers, &from);
+  choose_some(&from);
   if (info.status == PD_OK) {
     use_module(record.state, &from, info.flags);
   } else {
     check_refused();
+    check_slots(defs, count);
   }
   pd__module_leave(&record);
   pd__module_leave(&record);
   check_gone(defs, count);
+  check_slots(defs, count);
+  reason = NULL; /* it was one of the texts */
   for (size_t i = 0; i < count; i++) free(defs[i]);
   for (size_t i = 0; i < from.count; i++) free(from.at[i]);
 }

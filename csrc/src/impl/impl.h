@@ -90,6 +90,9 @@ void pd__impls_unlink(pd__impl *impls, size_t count);
  * reports the others. */
 bool pd__impls_check_names(const pd__cell *cells, size_t count, pd__report *report);
 
+/* Returns whether pd__impls_settle has defined the flags of linked records; reports why not. */
+bool pd__impls_have_flags(const pd__impl *impls, size_t count, pd__report *report);
+
 /* Returns the candidate of that number, whose name is interned; NULL if it has left. */
 pd__impl *pd__impl_find(const pd__op *op, const char *name, uint64_t number);
 

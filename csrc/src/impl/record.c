@@ -460,6 +460,18 @@ bool pd__impls_link(pd__impl *impls, size_t count, pd__report *report) {
   return false;
 }
 
+bool pd__impls_have_flags(const pd__impl *impls, size_t count, pd__report *report) {
+  pd_error err;
+  for (size_t i = 0; i < count; i++) {
+    const pd__op *op = impls[i].op;
+    if (!op || op->family->members == 0 || op->family->cell.flag) continue;
+    if (check_flag(&impls[i], &err) == PD_OK) pd__fail_memory(&err);
+    pd__report_add(report, &err);
+    return false;
+  }
+  return true;
+}
+
 /* ---- Unlinking ---- */
 
 /* The slot gets the module's own function back: its destructors may still call it. */

@@ -47,6 +47,13 @@ static bool store_texts(registered *made) {
          !def->file == !given.file;
 }
 
+static void drop(pd__operation *operation, registered *gone) {
+  pd__numbered_remove(&all, gone->impl.registered);
+  pd__impls_unlink(&gone->impl, 1);
+  let_go(operation, gone);
+  free(gone);
+}
+
 static pd_status check_slot(const pd_op_def *def, pd_error *err) {
   bool imports = def->kind == PD_KIND_OP_IMPORT;
   if (imports && !def->slot) return pd__fail(err, PD_ERR_ARGUMENT, "an import's slot is NULL");
@@ -79,19 +86,17 @@ pd_status pd__do_impl_register(const pd_op_def *def, pd_impl *out, pd_error *err
     free(made);
     return pd__operation_return(&operation, report.status);
   }
-  if (out) *out = number;
+  pd_impl before = out ? *out : 0;
+  if (out) *out = number; /* `usable` may take it back */
   pd__impls_settle(&operation, &report);
+  made = pd__numbered_find(&all, number); /* it may have left meanwhile */
+  bool stays = !made || pd__impls_have_flags(&made->impl, 1, &report);
+  if (!stays) drop(&operation, made);
+  if (!stays && out) *out = before;
   return pd__operation_return(&operation, report.status);
 }
 
 /* ---- Leaving ---- */
-
-static void drop(pd__operation *operation, registered *gone) {
-  pd__numbered_remove(&all, gone->impl.registered);
-  pd__impls_unlink(&gone->impl, 1);
-  let_go(operation, gone);
-  free(gone);
-}
 
 pd_status pd__do_impl_unregister(pd_impl impl, pd_error *err) {
   PD__LOCKED_OPERATION(operation);

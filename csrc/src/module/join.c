@@ -86,6 +86,12 @@ static bool define(pd__operation *operation, pd_module *module, const pd_module_
   if (defined) pd__define_take(operation, defs->cells, defs->count, &waiting);
   if (!defined && defs) pd__impls_unlink(defs->impls, defs->impls_count);
   pd__impls_settle(operation, &waiting);
+  if (defined && !pd__impls_have_flags(defs->impls, defs->impls_count, refused)) {
+    pd__undefine(operation, defs->cells, defs->count);
+    pd__impls_unlink(defs->impls, defs->impls_count);
+    pd__impls_settle(operation, &waiting);
+    defined = false;
+  }
   pd__lates_settle(lates, defs, defined ? NULL : refused->first);
   if (!defined) pd__defs_drop(end);
   return defined;
