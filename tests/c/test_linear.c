@@ -345,3 +345,25 @@ TEST(no_definition_waits_until_all_names_of_the_process_were_moved) {
                100 * share);
   }
 }
+
+/* ---- Implementations ---- */
+
+static pd_impl impls[MANY];
+
+static void implement(int count) {
+  static const pd_op_signature signature = {"op", "void (void)", {PD_CODE_VOID, PD_CODE_VOID}};
+  char name[16];
+  pd_op_def def = {.size = sizeof def,
+                   .kind = PD_KIND_IMPL,
+                   .name = name,
+                   .signature = &signature,
+                   .choice = {(void (*)(void))implement, 0, NULL}};
+  for (int i = 0; i < count; i++) {
+    snprintf(name, sizeof name, "name%d", i);
+    def.choice.rank = i % 100;
+    CHECK_OK(pd_impl_register(&def, &impls[i], &err));
+  }
+  for (int i = count - 1; i >= 0; i--) CHECK_OK(pd_impl_unregister(impls[i], &err));
+}
+
+TEST(implementations_that_are_registered_cost_the_same_each) { check_linear(implement); }

@@ -450,7 +450,8 @@ TEST(names_of_structs_count_with_their_namespaces_and_without_how_they_are_writt
   CHECK(are_one("void (struct a *, const struct b *)", "void (a*, b const*)"));
   CHECK(are_one("void (class a *__restrict, const b *const)", "void(::a *, const struct b*)"));
   CHECK(are_one("void (n::box<int, 3> *, const b *)", "void (n::box<int,3>*, const b*)"));
-  CHECK(are_one("void ({anonymous}::a*, const b*)", "void ((anonymous namespace)::a *, const b *)"));
+  CHECK(
+      are_one("void ({anonymous}::a*, const b*)", "void ((anonymous namespace)::a *, const b *)"));
   CHECK(!are_one("void (at::a *, const b *)", "void (phi::a *, const b *)"));
   CHECK(!are_one("void (at::a *, const b *)", "void (a *, const b *)"));
   CHECK(!are_one("void (n::box<int, 3> *, const b *)", "void (n::box<int, 4> *, const b *)"));

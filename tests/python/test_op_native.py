@@ -51,10 +51,7 @@ WRONG = {
     ),
     **{
         what: (
-            (
-                f"void take({what});\n"
-                f'PD_DEFINE_OP(take, void, ({what}), take, "Help");'
-            ),
+            (f'void take({what});\nPD_DEFINE_OP(take, void, ({what}), take, "Help");'),
             "",
         )
         for what in (

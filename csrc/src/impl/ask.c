@@ -45,7 +45,12 @@ static void end_question(question *of) {
 static void ask_unlocked(pd__operation *operation, pd__op *op, pd__impl *impl) {
   const char *(*usable)(void) = impl->def->choice.usable;
   question asked __attribute__((cleanup(end_question))) = {
-      innermost,    operation, op, impl->name, impl->number, false,
+      innermost,
+      operation,
+      op,
+      impl->name,
+      impl->number,
+      false,
       "the question whether it can run here was interrupted"};
   innermost = &asked;
   running++;

@@ -15,14 +15,14 @@ typedef struct pd__family pd__family;
 
 typedef struct pd__impl {
   const pd_op_def *def;
-  pd_module *module; /* NULL: in no known image */
-  pd__op *op;        /* NULL: not linked */
-  const char *name;  /* of a candidate: interned */
-  uint64_t number;   /* in the order of arrival, from 1; never reused */
-  const char *why;   /* it isn't usable: interned; NULL: it is */
-  bool asked;        /* `why` is known */
-  bool asking;       /* another thread asks */
-  bool missed;       /* a choice was made meanwhile */
+  pd_module *module;  /* NULL: in no known image */
+  pd__op *op;         /* NULL: not linked */
+  const char *name;   /* of a candidate: interned */
+  uint64_t number;    /* in the order of arrival, from 1; never reused */
+  const char *why;    /* it isn't usable: interned; NULL: it is */
+  bool asked;         /* `why` is known */
+  bool asking;        /* another thread asks */
+  bool missed;        /* a choice was made meanwhile */
   pd_impl registered; /* its number, if it came at run time; 0: a module's record */
   struct pd__impl *next_candidate, *previous_candidate, *next_slot;
   struct pd__impl *next_alike; /* candidate whose name has the same bucket (record.c) */
@@ -45,9 +45,9 @@ struct pd_op {
   pd__impl *native;        /* the first native candidate when the winner was chosen */
   pd__impl *seen;          /* the last candidate then; NULL: all must be compared again */
   const char *chosen_from; /* the list that the winner was chosen from; interned */
-  pd__view *views;    /* read without the lock */
-  size_t definitions; /* records that define it */
-  pd__op *next;       /* of the family */
+  pd__view *views;         /* read without the lock */
+  size_t definitions;      /* records that define it */
+  pd__op *next;            /* of the family */
 };
 
 struct pd__family {
@@ -86,8 +86,8 @@ pd_status pd__impl_check_native(const pd_op_def *def, pd_error *err);
 bool pd__impls_link(pd__impl *impls, size_t count, pd__report *report);
 void pd__impls_unlink(pd__impl *impls, size_t count);
 
-/* Returns whether definitions of flags, in the same module, leave the flags of the operations alone;
- * reports the others. */
+/* Returns whether definitions of flags, in the same module, leave the flags of the operations
+ * alone; reports the others. */
 bool pd__impls_check_names(const pd__cell *cells, size_t count, pd__report *report);
 
 /* Returns whether pd__impls_settle has defined the flags of linked records; reports why not. */
@@ -110,7 +110,8 @@ static inline bool pd__is_usable(const pd__impl *impl) { return !impl->why && !i
 /* Asks whether it can run here; `impl` may be gone afterwards. */
 void pd__impl_ask(pd__operation *operation, pd__op *op, pd__impl *impl);
 
-/* In the child of a fork, only the questions of this thread are left: the others are asked again. */
+/* In the child of a fork, only the questions of this thread are left: the others are asked again.
+ */
 void pd__impls_in_child(void);
 
 /* A call can't pin what it jumps to. So a module whose implementation other modules call stays

@@ -340,8 +340,8 @@ void pd__list_signatures(const pd__family *family, char *out, size_t size) {
   unsigned count = 0;
   for (const pd__op *op = family->ops; op; op = op->next) {
     const pd__impl *one = op->candidates;
-    while (one && one->def->kind != PD_KIND_OP) one = one->next_candidate;
-    if (!one) continue;
+    if (op->definitions == 0) continue;
+    while (one->def->kind != PD_KIND_OP) one = one->next_candidate;
     pd__append(out, size, "%s*%u: %s at %s", count ? ", " : "", count, op->text,
                pd__impl_place(one->def, one->module, place));
     count++;
@@ -395,7 +395,8 @@ static pd_status check_flag(const pd__impl *impl, pd_error *err) {
 static bool is_flag_of(const pd__family *family, const char *name, size_t length) {
   const char *own = family->def.name;
   for (size_t i = 0; i < length; i++) {
-    if (own[i] != name[i] && !((own[i] == '-' || own[i] == '_') && (name[i] == '-' || name[i] == '_')))
+    if (own[i] != name[i] &&
+        !((own[i] == '-' || own[i] == '_') && (name[i] == '-' || name[i] == '_')))
       return false;
   }
   return !own[length];
@@ -405,8 +406,8 @@ static pd_status check_alike(const pd__impl *impl, pd_error *err) {
   char mine[PD__RECORD_PLACE_SIZE];
   const pd__family *family = impl->op->family, *other = families;
   size_t length = strlen(family->def.name);
-  while (other && (other == family || other->members == 0 ||
-                   !is_flag_of(other, family->def.name, length))) {
+  while (other &&
+         (other == family || other->members == 0 || !is_flag_of(other, family->def.name, length))) {
     other = other->next;
   }
   if (!other) return PD_OK;
