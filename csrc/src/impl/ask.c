@@ -170,7 +170,5 @@ bool pd__impl_alone_unusable(pd__operation *operation, pd__family *family, const
   pd__preference item;
   if (!ends_alone(family, list, &item)) return false;
   while (ask_next(operation, family, list)) continue;
-  bool unusable = pd__impl_alone_why(family, list, why, size);
-  if (family->again) pd__family_choose(operation, family);
-  return unusable;
+  return pd__impl_alone_why(family, list, why, size);
 }

@@ -181,8 +181,8 @@ void pd__family_choose(pd__operation *operation, pd__family *family) {
   do {
     family->again = false;
     for (pd__op *op = family->ops; op; op = op->next) choose(operation, op);
+    warn_of_alone(operation, family);
   } while (family->again);
-  warn_of_alone(operation, family);
   __atomic_fetch_add(&pd__impl_revision, 1, __ATOMIC_RELEASE);
 }
 
@@ -238,6 +238,7 @@ static void end_defining(pd__family **family) { (*family)->defining = false; }
 /* The implementations are chosen whether or not the flag can be defined. */
 static void define_flag(pd__operation *operation, pd__family *family, pd__report *waiting) {
   pd__define_names = report_waiting;
+  family->def.validate = pd__preference_check;
   family->def.watch = choose_again;
   family->def.scoped = family->def.scoped_cell = family->scoped > 0;
   family->def.cell = family->scoped > 0 ? &family->value : NULL;

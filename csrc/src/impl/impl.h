@@ -120,7 +120,7 @@ bool pd__impl_must_stay(const pd__op *op, const pd__impl *best);
 void pd__impl_keep(pd__operation *operation, pd__op *op, const pd__impl *impl);
 
 /* Returns whether the list ends with a name and !, and of the implementations that it has, among
- * them one of that name, none can run; `why` is then the reason in words. The first function asks
+ * them one of that name, none can run; `why` is then the reason in words. The second function asks
  * them. */
 bool pd__impl_alone_why(const pd__family *family, const char *list, char *why, size_t size);
 bool pd__impl_alone_unusable(pd__operation *operation, pd__family *family, const char *list,

@@ -48,3 +48,12 @@ size_t pd__preference_of(const char *list, const char *name, bool *named) {
   }
   return *named ? found : rest;
 }
+
+bool pd__is_known(const pd__family *family, const pd__preference *item) {
+  for (const pd__op *op = family->ops; op; op = op->next) {
+    const pd__impl *each = op->candidates;
+    while (each && !pd__is_named(item, each->name)) each = each->next_candidate;
+    if (each) return true;
+  }
+  return false;
+}

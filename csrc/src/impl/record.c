@@ -126,7 +126,6 @@ static pd__family *find_family(const char *name) {
                                  .help = pd__intern(help),
                                  .category = "implementations",
                                  .default_value = {.str = "*"},
-                                 .validate = pd__preference_check,
                                  .context = family}};
   if (!family->name || !family->def.name || !family->def.help) return NULL;
   *families_end = family;

@@ -44,15 +44,6 @@ static bool check_grammar(const char *list, char *why, size_t size) {
 
 /* ---- Known names ---- */
 
-bool pd__is_known(const pd__family *family, const pd__preference *item) {
-  for (const pd__op *op = family->ops; op; op = op->next) {
-    const pd__impl *each = op->candidates;
-    while (each && !pd__is_named(item, each->name)) each = each->next_candidate;
-    if (each) return true;
-  }
-  return false;
-}
-
 static const char *nearest(const pd__family *family, const pd__preference *item) {
   const char *best = NULL;
   unsigned least = PD__TOO_FAR;
@@ -121,6 +112,8 @@ bool pd__preference_check(const pd_flag_entry *const *entries, void *context, ch
   if (known && !family->defining) {
     runs = !pd__impl_alone_unusable(&operation, family, list, why, size);
   }
+  bool again = family->again;
   pd__operation_end(&operation);
+  if (again) family->def.watch(NULL, family); /* chooses */
   return runs;
 }
