@@ -36,8 +36,8 @@ typedef struct fast_state {
   PyObject *co_filename;
   PyObject *f_globals;
   PyObject *dunder_name;
-  pd_error_list *spare;   /* an empty list for the next set; or NULL */
-  struct fast_gate *gate; /* of hooks in Python; NULL before open_gate() */
+  pd_error_list *spare;    /* an empty list for the next set; or NULL */
+  struct fast_gate *gate;  /* of hooks in Python; NULL before open_gate() */
   PyObject *scopes;        /* ContextVar; NULL before scopes_follow() */
   PyObject *leave_context; /* function: leaves the current context and comes back */
 } fast_state;

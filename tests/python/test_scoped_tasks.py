@@ -280,6 +280,16 @@ def test_a_scope_in_a_copied_context_is_for_that_alone(native):
     assert context.run(both, native) == 9
 
 
+def test_copies_of_a_copy_begin_with_its_scopes_also_where_the_original_was(native):
+    def work():
+        with scoped(9):
+            return contextvars.copy_context()
+
+    copy = contextvars.Context().run(work)  # which is gone, and leaves its place in memory
+    assert [copy.copy().run(both, native) for _ in range(20)] == [9] * 20
+    assert both(native) == 6
+
+
 def test_an_exception_passes_through_a_context_with_scopes(native):
     def fail():
         with scoped(3):
