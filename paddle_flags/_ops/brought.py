@@ -11,6 +11,7 @@ from paddle_flags._core.frames import public
 from paddle_flags._core.status import (
     expect,
     leave_failure,
+    leave_warning,
     new_error,
     settle,
     shown,
@@ -19,7 +20,13 @@ from paddle_flags._core.status import (
 )
 from paddle_flags._native import ffi, lib
 from paddle_flags._ops.codes import Signature, count_of, read_function, read_text
-from paddle_flags.errors import FlagArgumentError, FlagConflictError, FlagError, FlagTypeError
+from paddle_flags.errors import (
+    FlagArgumentError,
+    FlagConflictError,
+    FlagError,
+    FlagTypeError,
+    FlagWarning,
+)
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
@@ -143,7 +150,11 @@ def _register(
     definition.about.help = optional("help", about["help"])
     definition.about.arrays = optional("arrays", about["arrays"])
     err, out = new_error(), ffi.new("pd_impl *")
-    expect(lib.pd_impl_register(definition, out, err), err)
+    status = lib.pd_impl_register(definition, out, err)
+    if out[0] and status != lib.PD_OK:  # it is registered, and its flag has refused a value
+        leave_warning(FlagWarning(to_text(err.message)))
+    elif status != lib.PD_OK:
+        expect(status, err)
     return Brought(out[0], function, signature, _identity_of(function))
 
 

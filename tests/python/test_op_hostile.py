@@ -175,3 +175,17 @@ def test_a_child_of_a_fork_calls_and_brings():
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), z(1))
     """
     assert python(dedent(program)) == ["0 1"]
+
+
+def test_a_value_that_waited_and_is_refused_is_a_warning_and_the_implementation_is_there():
+    program = """
+        import os, warnings
+        os.environ["FLAGS_impl_twice"] = "a,,b"
+        import paddle_flags as pf
+        pf.parse(["program"], env_prefix="FLAGS_")
+        with warnings.catch_warnings(record=True) as caught:
+            pf.impl("twice", "native", signature="double (double)")(lambda x: 2 * x)
+        print(pf.op("twice")(2.0), caught[0].message)
+    """
+    [line] = python(dedent(program))
+    assert line.startswith("4.0 environment: FLAGS_impl_twice=a,,b: '' is no implementation's name")
