@@ -208,9 +208,9 @@ class Op:
     arguments pick the signature: the first that they fit, in the order of definition. Numbers must
     fit the type without loss of range; bool is no number. A pointer to numbers takes a buffer, such
     as an array of NumPy, `array.array` or a memoryview, of that item type, contiguous, and writable
-    unless the pointer is const; const char * takes text too, and a pointer to a struct one of cffi.
-    DLTensor * takes any array that exports DLPack, in memory of the CPU. Native code runs without
-    the GIL.
+    unless the pointer is const; ``const char *`` takes text too, and a pointer to a struct one of
+    cffi. ``DLTensor *`` takes any array that exports DLPack, in memory of the CPU. Native code runs
+    without the GIL.
 
     A call raises FlagTypeError, which says of each signature why the arguments don't fit it, and
     UndefinedFlagError if nothing implements the operation.
