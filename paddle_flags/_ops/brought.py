@@ -218,7 +218,8 @@ def impl(  # noqa: PLR0913 - keywords
     `signature` is text as in C, `"double (double, int32_t)"`, or with `object` for what isn't of C.
     Without it, an implementation has the only signature of the operation with as many parameters;
     if there is none, its annotations say it: float is double, int is int64_t, str is
-    ``const char *``, other classes are checked as by `isinstance`, and any object fits where nothing is said.
+    ``const char *``, other classes are checked as by `isinstance`, and any object fits where
+    nothing is said.
 
     `usable` is called once, before the implementation is first chosen, on any thread: it returns
     None, or why it can't run here. `arrays` is as in C, `"f32[m,n], f32[m,k]"`, for parameters of
