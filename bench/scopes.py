@@ -76,9 +76,14 @@ def text(results: dict[str, Any]) -> str:
     """Return what the page shows."""
     known, machine = results["versions"], results["machine"]
     peers = {known[who]: None for who in WHO if known.get(who) and who != "ours"}
-    facts = [machine["processor"], f"CPython {known['Python']}", *peers]
-    facts += [f"commit {machine['commit']}", f"medians of {results['rounds']}"]
-    return f"{table(results['rows'])}\n\nMeasured with {', '.join(facts)}."
+    of_run = [
+        f"processor: {machine['processor']}",
+        f"CPython {known['Python']}",
+        *peers,
+        f"commit: {machine['commit']}",
+        f"medians of {results['rounds']}",
+    ]
+    return "\n".join([table(results["rows"]), "", *(f"- {fact}" for fact in of_run)])
 
 
 def main() -> None:

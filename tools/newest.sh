@@ -12,7 +12,7 @@ mkdir -p "$1" "${PD_CACHE:-$tree/build/cache}"
 cache=$(cd "${PD_CACHE:-$tree/build/cache}" && pwd)
 system=$(cd "$1" && pwd)/system
 shift
-(($#)) || set -- tests/python/test_scoped*.py
+(($#)) || { cd "$tree" && set -- tests/python/test_scoped*.py; }
 suite=forky
 base=$cache/$suite-python3.14-gcc.tar
 packages=$cache/python3.14-loops
@@ -34,6 +34,7 @@ else
   tar -C "$system" --numeric-owner -xf "$base"
 fi
 if [[ ! -d $packages ]]; then
+  rm -rf "$packages.part"
   "$tree/.venv/bin/python" -m pip install --quiet --target "$packages.part" \
     --python-version 3.14 --only-binary :all: cffi pytest trio uvloop greenlet gevent
   mv "$packages.part" "$packages"

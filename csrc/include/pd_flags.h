@@ -1227,6 +1227,7 @@ typedef struct pd_impl_info {
   const char *why;       /* "chosen", or why it was not taken */
   void (*function)(void); /* of the operation's type; NULL: it is foreign */
   pd_impl number;        /* 0 of a module's record */
+  size_t index;          /* of pd_op_get_impl */
 } pd_impl_info;
 
 /* The implementations of an operation in the order of arrival; `index` counts from 0.
@@ -1237,9 +1238,9 @@ PD_API pd_status pd_op_get_impl(const pd_op *operation, size_t index, pd_impl_in
 /* Ask every implementation of the operation again whether it can run here, and choose again. */
 PD_API pd_status pd_op_check_again(pd_op *operation, pd_error *err);
 
-/* Which implementation a caller in this thread runs who can also call foreign ones: its index, as in
- * pd_op_get_impl. PD_ERR_UNDEFINED: none can run. */
-PD_API pd_status pd_op_choose(const pd_op *operation, size_t *out, pd_error *err);
+/* The implementation that a caller in this thread runs who can also call foreign ones.
+ * PD_ERR_UNDEFINED: none can run. */
+PD_API pd_status pd_op_choose(const pd_op *operation, pd_impl_info *info, pd_error *err);
 
 /* A number that rises whenever an implementation comes, leaves or is chosen, scopes aside. It is
  * read atomically, and lives until the process ends. */
@@ -1251,8 +1252,8 @@ PD_API pd_status pd_op_check_arrays(const pd_op *operation, const void *const *t
                                     size_t count, pd_error *err);
 
 /* Do at run time what a record of a module does. `def`, its signature and all text are copied; the
- * slot stays yours. A function that is in no image must stay callable until the process ends once
- * it was chosen. A function of NULL is foreign: the flag knows the implementation by its name, and
+ * slot stays yours. Functions that are in no image must stay callable until the process ends, also
+ * `usable`, which another thread may be calling. A function of NULL is foreign: the flag knows the implementation by its name, and
  * modules never call it. An import may have it too; its slot then holds NULL while nobody
  * implements the operation. PD_ERR_NAME, PD_ERR_ARGUMENT, PD_ERR_CONFLICT, PD_ERR_TYPE, PD_ERR_ABI,
  * PD_ERR_MEMORY. */

@@ -6,14 +6,14 @@
  * other contexts share the thread's own scopes, as all do where contexts aren't followed. A copy of
  * a context has the same value; its own box is made when a thread first comes to it.
  *
- * Nothing here may raise: the watcher is also called while an exception is on its way. */
+ * The watcher raises nothing, and is also called while an exception is on its way. */
 #include <stdlib.h>
 
 #include "fast.h"
 
 /* The scopes of one Python context. References to contexts of the library are owned. */
 typedef struct box {
-  const void *context;      /* whose it is; an address, only to be compared */
+  const void *context;      /* whose it is, only to be compared; NULL: that has another box */
   pd_scope_context *begins; /* what a copy of the context begins with */
   pd_scope_context *away;   /* its scopes while no thread is in it, else NULL */
   PyObject *capsule;        /* borrowed; this box as an object */
@@ -27,9 +27,9 @@ typedef struct place {
   const void *context;      /* the current one; NULL: not known yet */
 } place;
 
-typedef int (*watch_function)(int, PyObject *);
-
 /* Of CPython, but not in the limited API. */
+enum { SWITCHED = 1 }; /* Py_CONTEXT_SWITCHED */
+typedef int (*watch_function)(int, PyObject *);
 static struct {
   int (*add_watcher)(watch_function);
   int (*clear_watcher)(int);
@@ -112,11 +112,12 @@ static place *add_place(PyObject *dict, PyObject *key) {
   PyObject *capsule = made ? PyCapsule_New(made, NULL, drop_place) : NULL;
   if (!capsule) free(made);
   bool added = capsule && PyDict_SetItem(dict, key, capsule) == 0;
+  if (!added) PyErr_Clear();
   Py_XDECREF(capsule);
   return added ? made : NULL;
 }
 
-/* Returns NULL if memory is out, or the thread is ending. */
+/* Returns NULL without an exception if memory is out, or the thread is ending. */
 static place *find_place(void) {
   PyObject *dict = PyThreadState_GetDict();
   PyObject *found = dict ? fast_get(dict, followed->scopes) : NULL;
@@ -140,6 +141,7 @@ static place *here(void) {
 static bool set_box(place *in, PyObject *capsule) {
   PyObject *token = api.set(followed->scopes, capsule ? capsule : Py_None);
   PyObject *former = in->capsule;
+  if (token && former) box_of(former)->context = NULL;
   if (token) in->capsule = capsule;
   Py_XDECREF(token ? former : capsule);
   Py_XDECREF(token);
@@ -150,18 +152,18 @@ static bool set_box(place *in, PyObject *capsule) {
 
 /* Gives the thread the scopes of a box, whose reference is stolen; NULL: its own. */
 static void exchange(place *in, PyObject *capsule) {
-  box *from = box_of(in->capsule), *to = box_of(capsule);
-  pd_scope_context **keep = from ? &from->away : &in->shared, *former = NULL;
+  PyObject *left = in->capsule;
+  pd_scope_context **keep = left ? &box_of(left)->away : &in->shared, *former;
+  pd_scope_context **take = capsule ? &box_of(capsule)->away : &in->shared;
   LOCK();
-  pd_scope_context **take = to ? &to->away : &in->shared, *scopes = *take, *stale = *keep;
-  bool done = pd_scope_switch(scopes, &former, NULL) == PD_OK;
+  pd_scope_context *stale = *keep;
+  bool done = pd_scope_switch(*take, &former, NULL) == PD_OK;
   if (done) *take = NULL;
   if (done) *keep = former;
   UNLOCK();
-  PyObject *left = done ? in->capsule : capsule;
   if (done) in->capsule = capsule;
   if (done) pd_scope_release(stale);
-  Py_XDECREF(left);
+  Py_XDECREF(done ? left : capsule);
 }
 
 /* Gives the current context, which is a copy of that of the box, a box of its own. */
@@ -174,7 +176,7 @@ static void exchange_for_copy(place *in, box *original) {
   }
   Py_DECREF(token);
   box *copy = box_of(capsule);
-  copy->away = original->begins;
+  copy->away = original->begins; /* the thread gets this reference, and both boxes another one */
   exchange(in, capsule);
   copy->begins = captured();
   original->begins = captured();
@@ -211,7 +213,7 @@ static void come_to(const void *context) {
 /* CPython calls this when the thread has come to a context; None: to no context. */
 static int watch(int event, PyObject *context) {
   PyObject *type, *error, *traceback;
-  if (event != 1 || !followed) return 0;
+  if (event != SWITCHED || !followed) return 0;
   PyErr_Fetch(&type, &error, &traceback);
   come_to(context == Py_None ? NULL : context);
   PyErr_Restore(type, error, traceback);
@@ -243,21 +245,23 @@ static bool note(place *in) {
 
 /* Ends the scope in a context that no thread is in, if it has a box. */
 static void end_away(const void *context, pd_scope number) {
-  pd_scope_context *outer = NULL, *former;
   LOCK();
-  box *in = boxes;
-  while (in && !(in->away && in->context == context)) in = in->next;
-  if (in) Py_INCREF(in->capsule);
+  box *of = boxes;
+  while (of && !(of->away && of->context == context)) of = of->next;
+  if (of) Py_INCREF(of->capsule);
+  pd_scope_context *away = of ? of->away : NULL, *outer, *former;
+  if (of) of->away = NULL;
   UNLOCK();
-  if (!in) return;
-  if (pd_scope_switch(in->away, &outer, NULL) == PD_OK) {
+  if (!of) return;
+  if (pd_scope_switch(away, &outer, NULL) == PD_OK) {
     pd_scope_pop(number, NULL);
-    former = in->begins;
-    in->begins = captured();
-    pd_scope_switch(outer, &in->away, NULL);
+    former = of->begins;
+    of->begins = captured();
+    pd_scope_switch(outer, &away, NULL);
     pd_scope_release(former);
   }
-  Py_DECREF(in->capsule);
+  of->away = away;
+  Py_DECREF(of->capsule);
 }
 
 /* ---- Functions of the Python module ---- */

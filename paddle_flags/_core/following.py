@@ -25,8 +25,8 @@ def _begin() -> bool:
     import ctypes  # noqa: PLC0415 - of new versions
     from contextvars import Context, ContextVar  # noqa: PLC0415
 
-    _untried[0] = False
     addresses = [ctypes.cast(ctypes.pythonapi[name], ctypes.c_void_p).value or 0 for name in _NEEDS]
     variable: ContextVar[object] = ContextVar("paddle_flags scopes")
     scopes_follow(variable, lambda: Context().run(int), *addresses)
+    _untried[0] = False  # now, as another thread may be here, too
     return scopes_opening()

@@ -99,11 +99,11 @@ class scoped:  # noqa: N801 - reads as a statement
     overrides. Setting a flag inside the block is for the process; if the scope hides the new
     value, there is a ScopeHidesWarning.
 
-    A coroutine or an asynchronous generator takes the decorator, or awaits
-    `capture().run_async(...)` in the block of a plain function. `with` raises FlagTaskError there,
-    as it would leave the values to other tasks at each `await`. From CPython 3.14 on, scopes follow
-    tasks: child tasks and `asyncio.to_thread` begin with those of their parent, and `with` is
-    refused in asynchronous generators alone. A `with` in a plain generator
+    From CPython 3.14 on, scopes follow tasks: `with` in a coroutine is for its task, and child
+    tasks and `asyncio.to_thread` begin with the scopes of their parent. Before that, and in other
+    interpreters than the main one, `with` raises FlagTaskError in a coroutine or an asynchronous
+    generator, as it would leave the values to other tasks at each `await`: use the decorator, or
+    await `capture().run_async(...)` in the block of a plain function. A `with` in a generator
     stays open for the code that uses it; the decorator's values are seen by the generator alone.
     """
 

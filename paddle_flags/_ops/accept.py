@@ -33,12 +33,17 @@ class OutOfRange(Unfit):
 
 def kind_of(value: object) -> str:
     """Return a value's class, with its article."""
-    name = type(value).__name__
+    name = type(value).__name__ or "class without a name"
     return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
 
 
 def _expected(value: object, what: str) -> WrongType:
     return WrongType(f"is {kind_of(value)}, expected {what}")
+
+
+def _not_this(value: object, what: str) -> Unfit:
+    """As `_expected`, where other values of the class may fit."""
+    return Unfit(f"is {kind_of(value)}, expected {what}")
 
 
 # ---- Numbers ----
@@ -99,7 +104,7 @@ def _real(code: int) -> Accept:
 def _character(value: Any) -> bytes:
     if isinstance(value, bytes) and len(value) == 1:
         return value
-    raise _expected(value, "bytes of length 1")
+    raise _not_this(value, "bytes of length 1")
 
 
 # ---- Memory ----
@@ -137,6 +142,9 @@ def _buffer(code: int) -> Accept:
             view = memoryview(value)
         except TypeError:
             raise _expected(value, f"a buffer of {name.lstrip('_')}") from None
+        except (ValueError, BufferError) as error:
+            message = f"has no buffer: {error}"
+            raise Unfit(message) from error
         if item != codes.VOID:
             _check_items(view, item)
         if not view.c_contiguous:
@@ -173,7 +181,7 @@ def _pointer(value: Any) -> Any:
         kind = ffi.typeof(value).kind
         if kind in ("pointer", "array"):
             return ffi.cast("void *", value)
-    raise _expected(value, "a pointer of cffi")
+    raise _not_this(value, "a pointer of cffi")
 
 
 def accepting(code: int) -> Accept:
@@ -190,12 +198,19 @@ def accepting(code: int) -> Accept:
 _OTHERS = {codes.BOOL: _boolean, codes.CHAR: _character, codes.TEXT: _text}
 
 
+def decide(classes: tuple[type, ...]) -> bool:
+    """Return whether the class of a value alone says if it is an instance of one of these."""
+    return all(type(each).__instancecheck__ is type.__instancecheck__ for each in classes)
+
+
 def accepting_objects(classes: tuple[type, ...]) -> Accept:
     """Return what checks that an argument is an instance of one of the classes."""
+    names = " or ".join(each.__name__ for each in classes)
+    wrong = _expected if decide(classes) else _not_this
 
     def accept(value: Any) -> Any:
         if classes and not isinstance(value, classes):
-            raise _expected(value, " or ".join(each.__name__ for each in classes))
+            raise wrong(value, names)
         return value
 
     return accept

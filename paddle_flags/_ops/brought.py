@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from _thread import RLock
 from typing import Any, NamedTuple
 
 from paddle_flags._core.assign import caller
 from paddle_flags._core.frames import public
 from paddle_flags._core.status import (
-    check,
     expect,
+    leave_failure,
+    leave_warning,
     new_error,
     settle,
     shown,
@@ -18,7 +20,13 @@ from paddle_flags._core.status import (
 )
 from paddle_flags._native import ffi, lib
 from paddle_flags._ops.codes import Signature, count_of, read_function, read_text
-from paddle_flags.errors import FlagArgumentError, FlagConflictError, FlagError, FlagTypeError
+from paddle_flags.errors import (
+    FlagArgumentError,
+    FlagConflictError,
+    FlagError,
+    FlagTypeError,
+    FlagWarning,
+)
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
@@ -36,12 +44,13 @@ class Brought(NamedTuple):
     signature: Signature
     identity: tuple[str, str, str]
     """Where it is from: the same again replaces it."""
-    kept: list[Any]
-    """What C uses while the function is registered."""
 
 
+# While a thread has it, C and the dictionaries agree. Also those who choose what to call take it.
+lock = RLock()
 by_number: dict[int, Brought] = {}
 _by_key: dict[tuple[str, str, str], Brought] = {}  # operation, signature, name
+_kept: list[Any] = []  # for good: another thread may be asking what has left
 
 
 def signatures_of(name: bytes) -> Iterator[tuple[Any, Any]]:
@@ -89,22 +98,24 @@ def _identity_of(function: Callable[..., Any]) -> tuple[str, str, str]:
     return module or "", name or repr(function), _place_of(function)[0]
 
 
-def _usable_in_c(usable: Callable[[], object], kept: list[Any]) -> Any:
+def _usable_in_c(usable: Callable[[], object]) -> Any:
     """Return a C function that asks the Python one."""
 
     def ask() -> Any:
         try:
             why = usable()
-        except Exception as error:  # noqa: BLE001 - the reason is shown
+        except BaseException as error:  # noqa: BLE001 - the reason is shown
             why = f"usable() raised {type(error).__name__}: {error}"
+            if not isinstance(error, Exception):
+                leave_failure(error)  # the function that has called C raises it
         if why is None or why is True:
             return ffi.NULL
         text = why if isinstance(why, str) else f"usable() returned {shown(why)}"
-        kept.append(ffi.new("char[]", text.replace("\0", " ").encode("utf-8", "replace")))
-        return kept[-1]
+        _kept.append(ffi.new("char[]", text.replace("\0", " ").encode("utf-8", "replace")))
+        return _kept[-1]
 
     callback = ffi.callback("const char *(*)(void)", ask)
-    kept.append(callback)
+    _kept.append(callback)
     return callback
 
 
@@ -135,12 +146,16 @@ def _register(
     definition.kind = lib.PD_KIND_OP if name == "native" else lib.PD_KIND_IMPL
     definition.name, definition.signature = text("name", name), of
     definition.choice.rank = about["rank"]
-    definition.choice.usable = _usable_in_c(usable, kept) if usable else ffi.NULL
+    definition.choice.usable = _usable_in_c(usable) if usable else ffi.NULL
     definition.about.help = optional("help", about["help"])
     definition.about.arrays = optional("arrays", about["arrays"])
     err, out = new_error(), ffi.new("pd_impl *")
-    expect(lib.pd_impl_register(definition, out, err), err)
-    return Brought(out[0], function, signature, _identity_of(function), kept)
+    status = lib.pd_impl_register(definition, out, err)
+    if out[0] and status != lib.PD_OK:  # it is registered, and its flag has refused a value
+        leave_warning(FlagWarning(to_text(err.message)))
+    elif status != lib.PD_OK:
+        expect(status, err)
+    return Brought(out[0], function, signature, _identity_of(function))
 
 
 def _add(brought: Brought, key: tuple[str, str, str]) -> None:
@@ -148,9 +163,9 @@ def _add(brought: Brought, key: tuple[str, str, str]) -> None:
 
 
 def _take_back(brought: Brought) -> None:
-    by_number.pop(brought.number, None)
     err = new_error()
-    check(lib.pd_impl_unregister(brought.number, err), err)
+    expect(lib.pd_impl_unregister(brought.number, err), err)
+    by_number.pop(brought.number, None)
 
 
 def _bring(
@@ -179,7 +194,6 @@ def _bring(
         if former and former.identity == identity:
             _add(_register(operation, name, former.function, signature, about), key)
         raise
-    settle()
 
 
 @public
@@ -203,12 +217,13 @@ def impl(  # noqa: PLR0913 - keywords
 
     `signature` is text as in C, `"double (double, int32_t)"`, or with `object` for what isn't of C.
     Without it, an implementation has the only signature of the operation with as many parameters;
-    if there is none, its annotations say it: float is double, int is int64_t, str is const char *,
-    other classes are checked as by `isinstance`, and any object fits where nothing is said.
+    if there is none, its annotations say it: float is double, int is int64_t, str is
+    ``const char *``, other classes are checked as by `isinstance`, and any object fits where
+    nothing is said.
 
     `usable` is called once, before the implementation is first chosen, on any thread: it returns
     None, or why it can't run here. `arrays` is as in C, `"f32[m,n], f32[m,k]"`, for parameters of
-    type DLTensor *. The same function of the same module, defined again, replaces itself.
+    type ``DLTensor *``. The same function of the same module, defined again, replaces itself.
 
     Raises FlagConflictError if the operation has another implementation of that name, FlagTypeError
     if it has other signatures only, FlagNameError, FlagArgumentError.
@@ -228,8 +243,10 @@ def impl(  # noqa: PLR0913 - keywords
         if not callable(function):
             message = f"impl decorates functions: {shown(function)}"
             raise FlagTypeError(message)
-        found = given or _find_signature(operation, name, function)
-        _bring(operation, name, function, found, about)
+        with lock:
+            found = given or _find_signature(operation, name, function)
+            _bring(operation, name, function, found, about)
+        settle()
         return function
 
     return decorate
@@ -237,18 +254,20 @@ def impl(  # noqa: PLR0913 - keywords
 
 def remove(operation: str, name: str, signature: str | None = None) -> int:
     """Take back what Python code has brought under a name; return how many that were."""
-    keys = [
-        key
-        for key in _by_key
-        if key[0] == operation and key[2] == name and signature in (None, key[1])
-    ]
-    for key in keys:
-        _take_back(_by_key.pop(key))
-    return len(keys)
+    with lock:
+        keys = [
+            key
+            for key in _by_key
+            if key[0] == operation and key[2] == name and signature in (None, key[1])
+        ]
+        for key in keys:
+            _take_back(_by_key.pop(key))
+        return len(keys)
 
 
 def take_all_back() -> None:
     """Take back everything: the interpreter ends, and C must not ask its functions any more."""
-    for key in list(_by_key):
-        lib.pd_impl_unregister(_by_key.pop(key).number, ffi.NULL)
-    by_number.clear()
+    with lock:
+        for key in list(_by_key):
+            lib.pd_impl_unregister(_by_key.pop(key).number, ffi.NULL)
+        by_number.clear()

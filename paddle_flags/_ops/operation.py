@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from _thread import RLock
 from atexit import register as register_exit
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -12,7 +11,7 @@ from paddle_flags._core.frames import public, public_class
 from paddle_flags._core.status import check, expect, new_error, settle, to_argument, to_text
 from paddle_flags._native import ffi, lib
 from paddle_flags._ops import accept, codes
-from paddle_flags._ops.brought import by_number, remove, signatures_of, take_all_back
+from paddle_flags._ops.brought import by_number, lock, remove, signatures_of, take_all_back
 from paddle_flags._ops.codes import Signature
 from paddle_flags._ops.tensors import Array, check_arrays, is_array
 from paddle_flags.errors import FlagArgumentError, FlagTypeError, UndefinedFlagError
@@ -76,6 +75,7 @@ class _Signature:
         self._constant = [code > codes.CONST_POINTER for code, _ in parameters]
         self._accept = [self._accepting(i, code) for i, (code, _) in enumerate(parameters)]
         self._types = [code for code, _ in parameters]
+        self._decided = [accept.decide(each) for each in self._classes()]
         if self._is_of_c:
             self._import(info)
             names = [_name_in_c(each) for each in (self.codes[0], *self._types)]
@@ -135,9 +135,10 @@ class _Signature:
 
     def choose(self) -> Any:
         """Return a pd_impl_info of what runs for this thread."""
-        index, err = ffi.new("size_t *"), new_error()
-        check(lib.pd_op_choose(self.handle, index, err), err)
-        return impl_info(self.handle, index[0])
+        info = ffi.new("pd_impl_info *", {"size": ffi.sizeof("pd_impl_info")})
+        err = new_error()
+        expect(lib.pd_op_choose(self.handle, info, err), err)
+        return info
 
     def function(self) -> Any:
         """Return the native function that runs for this thread, or NULL."""
@@ -157,8 +158,8 @@ class _Signature:
     def fits_by_type(self, arguments: tuple[Any, ...], python: bool) -> bool:
         """Return whether arguments of these classes always fit, or cffi checks the rest."""
         return (python or not self._returns) and all(
-            code == codes.OBJECT or type(value) in _KINDS.get(code, ())
-            for code, value in zip(self._types, arguments)
+            each is True if code == codes.OBJECT else type(value) in _KINDS.get(code, ())
+            for code, value, each in zip(self._types, arguments, self._decided)
         )
 
     def checking(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -207,9 +208,9 @@ class Op:
     arguments pick the signature: the first that they fit, in the order of definition. Numbers must
     fit the type without loss of range; bool is no number. A pointer to numbers takes a buffer, such
     as an array of NumPy, `array.array` or a memoryview, of that item type, contiguous, and writable
-    unless the pointer is const; const char * takes text too, and a pointer to a struct one of cffi.
-    DLTensor * takes any array that exports DLPack, in memory of the CPU. Native code runs without
-    the GIL.
+    unless the pointer is const; ``const char *`` takes text too, and a pointer to a struct one of
+    cffi. ``DLTensor *`` takes any array that exports DLPack, in memory of the CPU. Native code runs
+    without the GIL.
 
     A call raises FlagTypeError, which says of each signature why the arguments don't fit it, and
     UndefinedFlagError if nothing implements the operation.
@@ -218,7 +219,6 @@ class Op:
     def __init__(self, name: str) -> None:
         self._name = name
         self._encoded = to_argument("name", name)
-        self._lock = RLock()
         self._signatures: list[_Signature] = []
         self._known: dict[tuple[int, bool], _Signature] = {}
         self._plans: dict[tuple[type, ...], tuple[Any, bool]] = {}
@@ -313,8 +313,10 @@ class Op:
     ) -> Any:
         """Call; `by_type` says that arguments of the same classes have no other signature."""
         plans = self._plans
-        info = signature.choose()
-        brought = by_number.get(info.number)
+        with lock:
+            info = signature.choose()
+            brought = by_number.get(info.number)
+        settle()
         function = brought.function if brought else signature.function()
         if not function:  # its module is leaving
             if _revision[0] != self._seen:
@@ -329,7 +331,7 @@ class Op:
 
     def _refresh(self) -> None:
         """Look up what is there; the imports of new signatures change the revision themselves."""
-        with self._lock:
+        with lock:
             seen = -1
             while seen != _revision[0]:
                 seen = _revision[0]
@@ -353,7 +355,7 @@ class Op:
 
     def _leave(self) -> None:
         """Forget what C holds of this: the interpreter ends."""
-        with self._lock:
+        with lock:
             for each in self._known.values():
                 each.leave()
             self._known, self._signatures, self._plans = {}, [], {}
@@ -409,9 +411,10 @@ def _shown(handle: Any) -> str:
 
 def _describe(handle: Any) -> OpSignature:
     info = _info(handle)
-    index = ffi.new("size_t *", info.impls)
-    lib.pd_op_choose(handle, index, ffi.NULL)
-    impls = tuple(_implementation(handle, i, index[0]) for i in range(info.impls))
+    chosen = ffi.new("pd_impl_info *", {"size": ffi.sizeof("pd_impl_info")})
+    found = lib.pd_op_choose(handle, chosen, ffi.NULL) == lib.PD_OK
+    index = chosen.index if found else info.impls
+    impls = tuple(_implementation(handle, i, index) for i in range(info.impls))
     signature, help_, arrays, file = map(
         to_text, (info.signature, info.help, info.arrays, info.file)
     )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _VERSIONED = 32  # offset of the DLTensor in a DLManagedTensorVersioned, whose flags are before it
-_FLAGS, _READ_ONLY = 24, 1
+_FLAGS, _READ_ONLY, _COPIED = 24, 1, 2
 
 
 def is_array(code: int, text: str) -> bool:
@@ -58,9 +58,14 @@ def _address(capsule: Any, *, constant: bool) -> int:
         message = "exports a capsule of an unknown kind, expected one of DLPack 1"
         raise Unfit(message)
     address = int(api.PyCapsule_GetPointer(capsule, b"dltensor_versioned"))
+    version = ffi.cast("uint32_t *", address)[0]
+    if version != 1:
+        message = f"exports version {version} of DLPack, expected version 1"
+        raise Unfit(message)
     flags = ffi.cast("uint64_t *", address + _FLAGS)[0]
-    if flags & _READ_ONLY and not constant:
-        message = "is read-only, expected a writable array"
+    if flags & (_READ_ONLY | _COPIED) and not constant:
+        what = "is read-only" if flags & _READ_ONLY else "exports a copy"
+        message = f"{what}, expected a writable array"
         raise Unfit(message)
     return address + _VERSIONED
 

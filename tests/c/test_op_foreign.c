@@ -24,10 +24,10 @@ static pd_op *find(void) {
   return op;
 }
 static pd_impl_info chosen(void) {
-  size_t index;
-  pd_impl_info info = {.size = sizeof info};
-  CHECK_OK(pd_op_choose(find(), &index, &err));
-  CHECK_OK(pd_op_get_impl(find(), index, &info, &err));
+  pd_impl_info info = {.size = sizeof info}, same = {.size = sizeof same};
+  CHECK_OK(pd_op_choose(find(), &info, &err));
+  CHECK_OK(pd_op_get_impl(find(), info.index, &same, &err));
+  CHECK_STR(same.name, info.name);
   return info;
 }
 
@@ -147,6 +147,12 @@ TEST(arrays_are_checked_against_what_the_definition_says) {
   bad = a;
   bad.dimensions = 1;
   CHECK_STATUS(check_arrays(&bad, &b), PD_ERR_TYPE, "array 0: it has 1 dimensions, expected 2");
+  bad = a;
+  bad.shape = NULL;
+  CHECK_STATUS(check_arrays(&bad, &b), PD_ERR_TYPE, "array 0: it has 2 dimensions and no shape");
+  seven[0] = -1;
+  CHECK_STATUS(check_arrays(&a, &b), PD_ERR_TYPE, "array 1: dimension 0 is -1, expected a size");
+  seven[0] = 7;
   seven[2] = 5;
   CHECK_STATUS(check_arrays(&a, &b), PD_ERR_TYPE,
                "array 1: dimension 2 is 5, expected 4: n of array 0");

@@ -76,7 +76,7 @@ TEST(an_exception_of_usable_reaches_the_caller_and_the_question_can_be_asked_aga
   def.choice.usable = throws;
   try {
     pd_impl_register(&def, nullptr, &err);
-    CHECK(!"the exception came through");
+    check_fail(__FILE__, __LINE__, "%s", "the exception was lost");
   } catch (int number) {
     CHECK(number == 42);
   }

@@ -101,8 +101,8 @@ static void set(pd_op *op, const char *text) {
 }
 
 static void look(pd_op *op) {
-  size_t index = 0;
   pd_error err;
+  pd_impl_info runs = {.size = sizeof runs};
   pd_op_info info = {.size = sizeof info};
   REQUIRE(pd_op_get_info(op, &info, NULL) == PD_OK);
   for (size_t i = 0; i < info.impls; i++) {
@@ -110,7 +110,7 @@ static void look(pd_op *op) {
     REQUIRE(pd_op_get_impl(op, i, &impl, NULL) == PD_OK);
     REQUIRE(impl.chosen == (i == info.winner) && (!impl.chosen || impl.function));
   }
-  if (pd_op_choose(op, &index, &err) == PD_OK) REQUIRE(index < info.impls);
+  if (pd_op_choose(op, &runs, &err) == PD_OK) REQUIRE(runs.index < info.impls);
 }
 
 /* ---- Arrays ---- */

@@ -11,11 +11,11 @@ import subprocess
 import sys
 
 import pytest
-from support import ROOT, SANITIZE, package, require, tool
+from support import ROOT, SANITIZE, package, require, run, tool
 
 sys.path.insert(0, str(ROOT))
 
-from bench import document, instructions, measure, rows, table
+from bench import document, instructions, measure, rows, scopes, table
 
 COMMITTED = ROOT / "bench" / "results"
 pytestmark = pytest.mark.skipif(bool(SANITIZE), reason="what is measured is what ships")
@@ -119,6 +119,17 @@ def test_the_document_shows_the_committed_results():
     text = path.read_text("utf-8")
     assert document.filled(text, document.sections(results)) == text, "make bench ARGS=--render"
     assert table.page(results) == (COMMITTED / "results.md").read_text("utf-8")
+    of_scopes = json.loads((COMMITTED / "scopes.json").read_text("utf-8"))
+    assert document.filled(text, {"scopes": scopes.text(of_scopes)}) == text
+
+
+@pytest.mark.parametrize("work", scopes.WORKS)
+@pytest.mark.parametrize("who", scopes.WHO)
+def test_each_library_with_scopes_can_be_measured(who, work):
+    for name in filter(None, [scopes.WHO[who]]):
+        pytest.importorskip(name)
+    ended = run(sys.executable, ROOT / "bench" / "python" / "scopes.py", who, work, 20)
+    assert json.loads(ended.stdout)["ns"] > 0
 
 
 def results_with(row: str, **values: float | list[float]) -> table.Results:

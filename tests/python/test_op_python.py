@@ -277,7 +277,8 @@ def test_without_a_signature_the_only_one_with_as_many_parameters_is_taken(power
         return x * 0.5
 
     assert pf.op("half")(3.0) == 1.5
-    assert pf.op("half").signatures[0].impls[1].chosen
+    [chosen] = [each.name for each in pf.op("half").signatures[0].impls if each.chosen]
+    assert chosen == "python"
     with pytest.raises(
         pf.FlagArgumentError, match=r"several signatures take 2 arguments: expected"
     ):

@@ -12,7 +12,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from joining import python
+from joining import environment, python
 from scopes import both, elsewhere
 
 import paddle_flags as pf
@@ -280,6 +280,16 @@ def test_a_scope_in_a_copied_context_is_for_that_alone(native):
     assert context.run(both, native) == 9
 
 
+def test_copies_of_a_copy_begin_with_its_scopes_also_where_the_original_was(native):
+    def work():
+        with scoped(9):
+            return contextvars.copy_context()
+
+    copy = contextvars.Context().run(work)  # which is gone, and leaves its place in memory
+    assert [copy.copy().run(both, native) for _ in range(20)] == [9] * 20
+    assert both(native) == 6
+
+
 def test_an_exception_passes_through_a_context_with_scopes(native):
     def fail():
         with scoped(3):
@@ -415,6 +425,19 @@ print(asyncio.run(work()), level.value)
 
 def test_the_interpreter_may_end_with_scopes_in_its_contexts():
     assert python(BEGIN + ENDS) == ["7"]
+
+
+@pytest.mark.parametrize(("inherits", "expected"), [("0", "6"), ("1", "9")])
+def test_a_thread_begins_with_the_context_that_python_gives_it(inherits, expected):
+    program = """
+import threading
+with pf.scoped(level=9):
+    thread = threading.Thread(target=lambda: print(level.value))
+    thread.start()
+    thread.join()
+"""
+    variables = environment(PYTHON_THREAD_INHERIT_CONTEXT=inherits)
+    assert python(BEGIN + program, env=variables) == [expected]
 
 
 def test_where_no_watcher_is_left_a_with_in_a_coroutine_is_refused():

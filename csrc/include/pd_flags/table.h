@@ -170,7 +170,7 @@ PD__BEGIN_C
   S(op_check_again, (pd_op *operation, pd_error * err), (operation, err))                          \
   S(impl_register, (const pd_op_def *def, pd_impl *out, pd_error *err), (def, out, err))           \
   S(impl_unregister, (pd_impl impl, pd_error * err), (impl, err))                                  \
-  S(op_choose, (const pd_op *operation, size_t *out, pd_error *err), (operation, out, err))        \
+  S(op_choose, (const pd_op *operation, pd_impl_info *info, pd_error *err), (operation, info, err))\
   R(const uint64_t *, op_revision, (void), ())                                                     \
   S(op_check_arrays,                                                                               \
     (const pd_op *operation, const void *const *tensors, size_t count, pd_error *err),             \

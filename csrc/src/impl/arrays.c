@@ -201,6 +201,19 @@ static pd_status check_shape(const array *expected, const tensor *of, size_t ind
   return PD_OK;
 }
 
+static pd_status check_sizes(const tensor *of, size_t index, pd_error *err) {
+  if (of->dimensions < 0 || (of->dimensions > 0 && !of->shape)) {
+    return pd__fail(err, PD_ERR_TYPE, "array %zu: it has %d dimensions and no shape", index,
+                    of->dimensions);
+  }
+  for (int32_t i = 0; i < of->dimensions; i++) {
+    if (of->shape[i] >= 0) continue;
+    return pd__fail(err, PD_ERR_TYPE, "array %zu: dimension %d is %lld, expected a size", index, i,
+                    (long long)of->shape[i]);
+  }
+  return PD_OK;
+}
+
 static pd_status check_array(const array *expected, const tensor *of, size_t index, sizes *all,
                              pd_error *err) {
   char type[64];
@@ -214,7 +227,8 @@ static pd_status check_array(const array *expected, const tensor *of, size_t ind
                     "array %zu: it is on DLPack's device %d, expected memory of the CPU", index,
                     of->device);
   }
-  pd_status status = check_shape(expected, of, index, all, err);
+  pd_status status = check_sizes(of, index, err);
+  if (status == PD_OK) status = check_shape(expected, of, index, all, err);
   if (status != PD_OK || expected->strided || is_compact(of)) return status;
   return pd__fail(err, PD_ERR_TYPE, "array %zu: it is not compact, expected a row-major array",
                   index);

@@ -188,31 +188,14 @@ void pd__family_choose(pd__operation *operation, pd__family *family) {
 
 /* ---- Choices of callers that can call foreign implementations ---- */
 
-static size_t index_of(const pd__op *op, const pd__impl *impl) {
-  size_t index = 0;
-  for (const pd__impl *each = op->candidates; each != impl; each = each->next_candidate) index++;
-  return index;
-}
-
-pd_status pd__do_op_choose(const pd_op *op, size_t *out, pd_error *err) {
-  if (!op) return pd__fail_null(err, "op");
-  if (!out) return pd__fail_null(err, "out");
-  PD__LOCKED_OPERATION(operation);
-  pd__impl *best;
+/* Returns NULL if none can run. */
+const pd__impl *pd__impl_of_caller(pd__operation *operation, const pd_op *op) {
   for (;;) {
     const pd_flag *flag = pd__cell_flag(&op->family->cell);
-    best = best_of(op, flag ? pd__flag_value_here(flag).str : "*", true);
-    if (!best || best->asked || best->asking) break;
-    pd__impl_ask(&operation, (pd__op *)op, best);
+    pd__impl *best = best_of(op, flag ? pd__flag_value_here(flag).str : "*", true);
+    if (!best || best->asked || best->asking) return best && !best->why ? best : NULL;
+    pd__impl_ask(operation, (pd__op *)op, best);
   }
-  if (best && best->why) best = NULL;
-  if (best) *out = index_of(op, best);
-  pd_status status =
-      best ? PD_OK
-           : pd__fail(err, PD_ERR_UNDEFINED, "operation '%s', %s: no implementation can run here",
-                      op->family->name, op->text);
-  if (op->family->again) pd__family_choose(&operation, op->family);
-  return pd__operation_return(&operation, status);
 }
 
 const uint64_t *pd__do_op_revision(void) { return &pd__impl_revision; }

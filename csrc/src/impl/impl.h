@@ -138,6 +138,10 @@ extern uint64_t pd__impl_revision;
 /* Whether code of modules can call it. */
 static inline bool pd__is_foreign(const pd__impl *impl) { return !impl->def->choice.function; }
 
+/* Returns what a caller in this thread runs who can also call foreign implementations; NULL if none
+ * can run. May release the lock. */
+const pd__impl *pd__impl_of_caller(pd__operation *operation, const pd_op *op);
+
 /* Chooses the implementations of a family. Releases the lock to ask whether one is usable, and to
  * keep its module loaded. */
 void pd__family_choose(pd__operation *operation, pd__family *family);

@@ -124,7 +124,16 @@ pd_status pd__do_op_get_info(const pd_op *op, pd_op_info *info, pd_error *err) {
   return PD_OK;
 }
 
+static size_t index_of(const pd__impl *impl) {
+  size_t index = 0;
+  for (const pd__impl *each = impl->op->candidates; each != impl; each = each->next_candidate) {
+    index++;
+  }
+  return index;
+}
+
 static bool show_impl(const pd__impl *impl, pd_impl_info *info) {
+  info->index = index_of(impl);
   info->name = impl->name;
   info->file = or_empty(impl->def->file);
   info->line = impl->def->line;
@@ -155,6 +164,25 @@ pd_status pd__do_op_get_impl(const pd_op *op, size_t index, pd_impl_info *info, 
   if (!whole) return pd__fail_memory(err);
   pd__sized_give(info, &found, sizeof found);
   return PD_OK;
+}
+
+pd_status pd__do_op_choose(const pd_op *op, pd_impl_info *info, pd_error *err) {
+  if (!op) return pd__fail_null(err, "op");
+  pd_impl_info found = {.size = sizeof found};
+  pd_status status = pd__sized_check(info, sizeof found, "info", err);
+  if (status != PD_OK) return status;
+  PD__LOCKED_OPERATION(operation);
+  const pd__impl *impl = pd__impl_of_caller(&operation, op);
+  if (!impl) {
+    status = pd__fail(err, PD_ERR_UNDEFINED, "operation '%s', %s: no implementation can run here",
+                      op->family->name, op->text);
+  } else if (show_impl(impl, &found)) {
+    pd__sized_give(info, &found, sizeof found);
+  } else {
+    status = pd__fail_memory(err);
+  }
+  if (op->family->again) pd__family_choose(&operation, op->family);
+  return pd__operation_return(&operation, status);
 }
 
 pd_status pd__do_op_check_again(pd_op *op, pd_error *err) {
