@@ -78,8 +78,8 @@ def _find_signature(operation: str, name: str, function: Callable[..., Any]) -> 
     if len(found) > 1:
         texts = ", ".join(shown(each.text) for each in found)
         message = (
-            f"operation '{operation}': implementation '{name}': several signatures take {count} "
-            f"arguments: expected signature=, one of {texts}"
+            f"operation '{operation}': implementation '{name}': several signatures take "
+            f"{count} argument{'s' if count != 1 else ''}: expected signature=, one of {texts}"
         )
         raise FlagArgumentError(message)
     return found[0] if found else read_function(function)

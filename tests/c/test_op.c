@@ -112,7 +112,7 @@ TEST(malformed_and_duplicate_items_are_errors) {
   CHECK(pd_flag_set_by_name("impl.pow", "fast!,slow", &err) == PD_ERR_REFUSED);
   CHECK(strstr(err.message, "'fast' stands with !, expected nothing after it"));
   CHECK(pd_flag_set_by_name("impl.pow", "fast,-fast", &err) == PD_ERR_REFUSED);
-  CHECK(strstr(err.message, "'fast' stands there twice, expected it once"));
+  CHECK(strstr(err.message, "'fast' is listed twice, expected it once"));
   CHECK(pd_flag_set_by_name("impl.pow", "*,*", &err) == PD_ERR_REFUSED);
   CHECK(pd_flag_set_by_name("impl.pow", "fa st", &err) == PD_ERR_REFUSED);
   CHECK(strstr(err.message, "is no implementation's name: expected NAME"));

@@ -35,7 +35,7 @@ static bool check_grammar(const char *list, char *why, size_t size) {
     for (const char *before = list; pd__preference_next(&before, &earlier);) {
       if (earlier.name >= item.name) break;
       if (same_item(&earlier, &item)) {
-        return reject_item(&item, "stands there twice, expected it once", why, size);
+        return reject_item(&item, "is listed twice, expected it once", why, size);
       }
     }
   }
