@@ -1185,7 +1185,8 @@ typedef struct pd_op_def {
 /* One signature of an operation. The handle stays valid until the process ends. */
 typedef struct pd_op pd_op;
 
-/* The operations, in no particular order: NULL gives the first, the last gives NULL. */
+/* The operations, in no particular order: NULL gives the first, the last gives NULL. The signatures
+ * of a name follow each other. */
 PD_API pd_op *pd_op_next(const pd_op *previous);
 
 /* Find an operation by its name and the codes of its signature; with `types` NULL, the first

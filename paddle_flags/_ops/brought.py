@@ -50,19 +50,36 @@ class Brought(NamedTuple):
 lock = RLock()
 by_number: dict[int, Brought] = {}
 _by_key: dict[tuple[str, str, str], Brought] = {}  # operation, signature, name
+_classes: dict[tuple[str, str], tuple[tuple[type, ...], ...]] = {}  # operation, signature
 _kept: list[Any] = []  # for good: another thread may be asking what has left
 
 
-def signatures_of(name: bytes) -> Iterator[tuple[Any, Any]]:
-    """Yield each signature of an operation that something implements, as pd_op * and info."""
-    handle = lib.pd_op_next(ffi.NULL)
+def all_signatures(first: Any = None) -> Iterator[tuple[Any, Any]]:
+    """Yield each signature of all operations, from `first` on, as pd_op * and its pd_op_info *."""
+    handle = first or lib.pd_op_next(ffi.NULL)
     while handle:
         info = ffi.new("pd_op_info *", {"size": ffi.sizeof("pd_op_info")})
         err = new_error()
         expect(lib.pd_op_get_info(handle, info, err), err)
-        if info.impls and (not name or ffi.string(info.name) == name):
-            yield handle, info
+        yield handle, info
         handle = lib.pd_op_next(handle)
+
+
+def signatures_of(name: bytes) -> Iterator[tuple[Any, Any]]:
+    """Yield each signature of an operation that something implements."""
+    first = ffi.new("pd_op **")
+    if lib.pd_op_find(name, ffi.NULL, first, ffi.NULL) != lib.PD_OK:
+        return
+    for handle, info in all_signatures(first[0]):
+        if ffi.string(info.name) != name:
+            return
+        if info.impls:
+            yield handle, info
+
+
+def classes_of(operation: str, signature: str) -> tuple[tuple[type, ...], ...]:
+    """Return the classes of the parameters, as who brought the operation last has annotated it."""
+    return _classes.get((operation, signature), ())
 
 
 def _find_signature(operation: str, name: str, function: Callable[..., Any]) -> Signature:
@@ -160,6 +177,8 @@ def _register(
 
 def _add(brought: Brought, key: tuple[str, str, str]) -> None:
     by_number[brought.number] = _by_key[key] = brought
+    if brought.signature.classes:
+        _classes[key[:2]] = brought.signature.classes
 
 
 def _take_back(brought: Brought) -> None:

@@ -11,7 +11,15 @@ from paddle_flags._core.frames import public, public_class
 from paddle_flags._core.status import check, expect, new_error, settle, to_argument, to_text
 from paddle_flags._native import ffi, lib
 from paddle_flags._ops import accept, codes
-from paddle_flags._ops.brought import by_number, lock, remove, signatures_of, take_all_back
+from paddle_flags._ops.brought import (
+    all_signatures,
+    by_number,
+    classes_of,
+    lock,
+    remove,
+    signatures_of,
+    take_all_back,
+)
 from paddle_flags._ops.codes import Signature
 from paddle_flags._ops.tensors import Array, check_arrays, is_array
 from paddle_flags.errors import FlagArgumentError, FlagTypeError, UndefinedFlagError
@@ -64,6 +72,8 @@ class _Signature:
         self.handle = handle
         self.number = 0  # of the import
         self.text = to_text(info.signature)
+        self._operation = to_text(info.name)
+        self._said = classes_of(self._operation, self.text)
         self.codes = ffi.string(ffi.cast("char *", info.types))
         self.scoped = bool(info.scoped)
         self.flag = info.flag
@@ -71,11 +81,12 @@ class _Signature:
         self._returns = accept.returning(self.codes[0])
         self._is_of_c = codes.OBJECT not in self.codes
         parameters = Signature(self.text, self.codes).parameters
+        self._classes = self._said or ((),) * len(parameters)
         self._arrays = [is_array(code, text) for code, text in parameters]
         self._constant = [code > codes.CONST_POINTER for code, _ in parameters]
         self._accept = [self._accepting(i, code) for i, (code, _) in enumerate(parameters)]
         self._types = [code for code, _ in parameters]
-        self._decided = [accept.decide(each) for each in self._classes()]
+        self._decided = [accept.decide(each) for each in self._classes]
         if self._is_of_c:
             self._import(info)
             names = [_name_in_c(each) for each in (self.codes[0], *self._types)]
@@ -87,15 +98,12 @@ class _Signature:
             constant = self._constant[index]
             return lambda value: Array(value, constant=constant)
         if code == codes.OBJECT:
-            return accept.accepting_objects(self._classes()[index])
+            return accept.accepting_objects(self._classes[index])
         return accept.accepting(code)
 
-    def _classes(self) -> tuple[tuple[type, ...], ...]:
-        """Return the classes of the parameters, which those who brought an object have said."""
-        for each in by_number.values():
-            if each.signature.text == self.text and each.signature.classes:
-                return each.signature.classes
-        return ((),) * len(self._arrays)
+    def is_current(self) -> bool:
+        """Return whether the parameters have the same classes as when this was made."""
+        return self._said == classes_of(self._operation, self.text)
 
     def _import(self, info: Any) -> None:
         of = ffi.new("pd_op_signature *", {"name": info.name, "text": info.signature})
@@ -120,7 +128,8 @@ class _Signature:
     def convert(self, arguments: tuple[Any, ...]) -> list[Any]:
         """Return what the parameters get; raises Unfit."""
         if len(arguments) != len(self._accept):
-            message = f"takes {len(self._accept)} arguments, not {len(arguments)}"
+            count = len(self._accept)
+            message = f"takes {count} argument{'s' if count != 1 else ''}, not {len(arguments)}"
             raise accept.WrongType(message)
         converted = []
         for index, value in enumerate(arguments):
@@ -344,6 +353,8 @@ class Op:
         found = {}
         for handle, info in signatures_of(self._encoded):
             key = int(ffi.cast("uintptr_t", handle)), bool(info.scoped)
+            if key in self._known and not self._known[key].is_current():
+                self._known.pop(key).leave()
             if key not in self._known:
                 made = _Signature(handle, info)  # may ask what is usable, and so come back here
                 if self._known.setdefault(key, made) is not made:
@@ -475,5 +486,5 @@ def _leave() -> None:
 @public
 def ops() -> tuple[Op, ...]:
     """Return the operations that have an implementation, sorted by name."""
-    names = {to_text(info.name) for _, info in signatures_of(b"")}
+    names = {to_text(info.name) for _, info in all_signatures() if info.impls}
     return tuple(op(name) for name in sorted(names))

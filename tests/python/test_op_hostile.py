@@ -82,6 +82,37 @@ class Thing:
     """May get a name."""
 
 
+def test_classes_of_one_name_are_told_apart(bring):
+    def define(operation: str) -> type:
+        class Point:
+            pass
+
+        def implementation(_point):
+            return operation
+
+        implementation.__annotations__ = {"_point": Point, "return": object}
+        implementation.__qualname__ = operation
+        bring(operation)(implementation)
+        return Point
+
+    first, second = define("first"), define("second")
+    assert (pf.op("first")(first()), pf.op("second")(second())) == ("first", "second")
+    with pytest.raises(pf.FlagTypeError, match="argument 0 is a Point, expected Point"):
+        pf.op("second")(first())
+    again = define("second")  # as a cell of a notebook that runs twice
+    assert pf.op("second")(again()) == "second"
+    with pytest.raises(pf.FlagTypeError, match="expected Point"):
+        pf.op("second")(second())
+
+
+def test_no_operation_has_an_empty_name(bring):
+    bring("lonely", signature="object (object)")(len)
+    with pytest.raises(pf.UndefinedFlagError, match="operation '' is not defined"):
+        pf.op("")
+    with pytest.raises(pf.FlagTypeError, match="takes 1 argument, not 0"):
+        pf.op("lonely")()
+
+
 def test_a_protocol_is_asked_at_each_call(bring):
     @bring("name")
     def name(x: Named) -> object:
