@@ -74,7 +74,7 @@ static double processor_time(void) {
 
 /* What the processor does for the crafted ones, in units of what it does for others. Both are
  * measured in this run: only their ratio is looked at, which is in the thousands where it isn't
- * about 1. */
+ * about 1, or some more on a busy machine. */
 static void check_alike(void (*act)(const char *text)) {
   double spent[2];
   begin();
@@ -85,7 +85,7 @@ static void check_alike(void (*act)(const char *text)) {
     for (int i = 0; i < TEXTS; i++) act(texts[i]);
     spent[crafted] = processor_time() - start_time;
   }
-  if (spent[1] > 5 * spent[0]) {
+  if (spent[1] > 50 * spent[0]) {
     check_fail(__FILE__, __LINE__, "crafted texts cost %.0f times what others do",
                spent[1] / spent[0]);
   }
