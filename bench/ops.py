@@ -1,12 +1,14 @@
 """Measure calls of operations beside other ways to choose code at run time: python -m bench.ops.
 
 Prints a table: medians of the rounds, and of the ratios within a round. BENCH_LARGE=1 adds c10 of
-PyTorch. FlexiBLAS, whose switch is a function pointer too, is in no package of Debian 12.
+PyTorch. BENCH_FLEXIBLAS=FOLDER adds FlexiBLAS, which Debian 12 doesn't have: the folder where it is
+installed (CMAKE_INSTALL_PREFIX of its build).
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 
 from bench import large
@@ -15,6 +17,7 @@ from bench.places import BUILD, INCLUDE, LIBRARY, NATIVE, PYTHON, ROOT, output
 
 PEERS = ("plum-dispatch", "multimethod", "numpy")
 NATIVE_CASES = ("pointer", "ours", "ours, scoped", "ours, in a scope")
+FLEXIBLAS_CASES = ("ddot of its backend", "ddot of FlexiBLAS")
 PYTHON_CASES = {
     "native": ("ours",),
     "python": ("plain", "ours", "singledispatch", "multimethod", "plum"),
@@ -42,8 +45,10 @@ def native_cases(rounds: int) -> list[Case]:
         home = large.unpacked("torch") / "torch" / "lib"
         libraries += [f"-L{home}", f"-Wl,-rpath,{home}", "-lc10"]
     command = ["c++", "-std=c++20", "-O2", f"-I{INCLUDE}", *options, NATIVE / "ops.cc"]
-    output(*command, "-o", program, *libraries)
-    names = (*NATIVE_CASES, "c10") if with_c10 else NATIVE_CASES
+    output(*command, "-o", program, *libraries, "-ldl")
+    names = list(NATIVE_CASES)
+    names += ["c10"] if with_c10 else []
+    names += FLEXIBLAS_CASES if os.environ.get("BENCH_FLEXIBLAS") else []
     return [Case(name, (program, name, rounds), {"ns": "call from C++"}) for name in names]
 
 

@@ -44,6 +44,12 @@ def older(tree: Path) -> None:
     change(tree / "src" / "report" / "save.c", r'(#include "report\.h"\n)', declared)
 
 
+def without_scopes(tree: Path) -> None:
+    """Make it a version that lacks scoped values and operations."""
+    change(tree / "include" / "pd_flags.h", r'(PD_VERSION) "[^"]*"', r'\1 "0.0.10"')
+    change(table_of(tree), r" +\\\n  S\(scope_push,.*?\n(?=/\* clang-format on)", "\n")
+
+
 def newer(tree: Path) -> None:
     """Make it a version with a function and a field more."""
     header = tree / "include" / "pd_flags.h"

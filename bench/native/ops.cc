@@ -1,11 +1,16 @@
 /* The cost of a call of an operation whose implementation was chosen at run time, in nanoseconds:
- * one line of JSON. With C10, also through a Registry of PyTorch's c10. */
+ * one line of JSON. With C10, also through a Registry of PyTorch's c10. BENCH_FLEXIBLAS names the
+ * folder where FlexiBLAS is installed: then a scalar product of no elements through its switch, and
+ * without it. */
 #include <pd_flags.hpp>
+
+#include <dlfcn.h>
 
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 #ifdef C10
 #include <c10/util/Registry.h>
@@ -32,6 +37,28 @@ C10_DEFINE_REGISTRY(Adders, adder)
 C10_REGISTER_CLASS(Adders, more, more_adder)
 static double by_c10(double x, double y) { return (*Adders()->Create("more"))(x, y); }
 #endif
+
+static double (*ddot)(const int *, const double *, const int *, const double *, const int *);
+static double by_ddot(double x, double y) {
+  const int count = 0, step = 1;
+  return ddot(&count, &x, &step, &y, &step);
+}
+
+/* Take FlexiBLAS' own ddot_, or the one that it calls, of the backend which it chooses at first. */
+static void open_flexiblas(bool backend) {
+  const char *home = std::getenv("BENCH_FLEXIBLAS");
+  std::string folder = std::string(home ? home : "") + "/lib/";
+  void *library = dlopen((folder + "libflexiblas.so").c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (library && backend) {
+    library = dlopen((folder + "flexiblas/libflexiblas_netlib.so").c_str(), RTLD_LAZY);
+  }
+  void *found = library ? dlsym(library, "ddot_") : nullptr;
+  if (!found) {
+    std::fprintf(stderr, "BENCH_FLEXIBLAS: %s\n", dlerror());
+    std::exit(1);
+  }
+  std::memcpy(&ddot, &found, sizeof ddot);
+}
 
 static double by_pointer(double x, double y) { return pointer(x, y); }
 static double by_ours(double x, double y) { return PD_CALL(add)(x, y); }
@@ -66,6 +93,14 @@ int main(int argc, char **argv) {
     item.text = "native";
     if (pd_scope_push(&item, 1, nullptr, nullptr, &scope, nullptr) != PD_OK) return 1;
     found = measure<by_ours_scoped>(rounds);
+  }
+  if (!std::strcmp(who, "ddot of FlexiBLAS")) {
+    open_flexiblas(false);
+    found = measure<by_ddot>(rounds);
+  }
+  if (!std::strcmp(who, "ddot of its backend")) {
+    open_flexiblas(true);
+    found = measure<by_ddot>(rounds);
   }
 #ifdef C10
   if (!std::strcmp(who, "c10")) found = measure<by_c10>(rounds / 10);

@@ -106,6 +106,7 @@ def _problems(report: Report) -> list[str]:
             for cell in flag["cells"]
             if not cell["in_step"]
         ]
+    found += process.host_problems(report["copies"])
     found += schema_problems(report["schemas"])
     errors = ErrorList()
     if lib.pd_pending_check(errors.pointer, ffi.NULL) != lib.PD_OK:

@@ -10,7 +10,7 @@ from paddle_flags._core.status import ErrorList, expect, new_error, to_text
 from paddle_flags._native import ffi, lib
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from paddle_flags._core.flag import Flag
 
@@ -104,6 +104,32 @@ def copies() -> Iterator[Report]:
             "version": to_text(info.version),
             "hosting": bool(info.hosting),
         }
+
+
+# Calls that do nothing: they fail, as what they name isn't there.
+_PROBES = (
+    (
+        "scoped values",
+        lambda err: lib.pd_scope_pop(0, err),
+        "all threads have the values of the process",
+    ),
+    (
+        "operations",
+        lambda err: lib.pd_impl_unregister(0, err),
+        "each module calls its own implementations",
+    ),
+)
+
+
+def host_problems(copies: Sequence[Report]) -> Iterator[str]:
+    """Report what the registry lacks since an older copy of the library hosts it."""
+    for host in (copy for copy in copies if copy["hosting"]):
+        for what, probe, so in _PROBES:
+            if probe(new_error()) == lib.PD_ERR_UNSUPPORTED:
+                yield (
+                    f"the registry is hosted by version {host['version']} in {host['path']}, which"
+                    f" lacks {what}: {so}; load the newest copy of the library first"
+                )
 
 
 def pending() -> Iterator[Report]:

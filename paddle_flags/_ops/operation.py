@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Callable, Iterator
 
-_revision = lib.pd_op_revision()
+_revision = lib.pd_op_revision() or ffi.new("uint64_t *")  # NULL if the host has no operations
 
 
 class Implementation(NamedTuple):

@@ -73,7 +73,7 @@ static double processor_time(void) {
 }
 
 /* What the processor does for the crafted ones, in units of what it does for others. Both are
- * measured in this run: only their ratio is looked at, which is in the thousands where it isn't
+ * measured in this run: only their ratio is looked at, which is in the hundreds where it isn't
  * about 1, or some more on a busy machine. */
 static void check_alike(void (*act)(const char *text)) {
   double spent[2];

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Callable
 
@@ -12,7 +13,7 @@ from joining import Maker, obey
 from support import CC, INCLUDE, LIBDIR, build, build_plugin, preload, run, write
 from test_late import LATE
 from test_unlinked import ASKS
-from versions import build_library, newer, older
+from versions import build_library, newer, older, without_scopes
 
 PLUGIN = """
 #include <pd_flags.h>
@@ -62,7 +63,7 @@ int main(int argc, char **argv) {
 def versions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Directories of libpd_flags.a, by version."""
     made = {"0.1.0": Path(LIBDIR)}
-    for version, change in (("0.0.9", older), ("9.0.0", newer)):
+    for version, change in (("0.0.9", older), ("0.0.10", without_scopes), ("9.0.0", newer)):
         made[version] = build_library(tmp_path_factory.mktemp("version"), [change])
     return made
 
@@ -132,12 +133,15 @@ def test_a_newer_copy_under_an_older_host_is_told_what_the_host_lacks(talk):
     ]
 
 
+def host_of(folder: Path, version: Path) -> Path:
+    """Build a library with a copy of a version inside, which hosts the registry if it is first."""
+    code = write(folder / "old.c", "#include <pd_flags.h>\nconst char *(*k)(void) = pd_version;\n")
+    flags = (str(version / "libpd_flags.a"), "-ldl")
+    return build_plugin(folder / "libold.so", code, flags=flags)
+
+
 def test_python_works_under_an_older_host_and_says_what_that_lacks(versions, tmp_path, python):
-    code = write(
-        tmp_path / "old.c", "#include <pd_flags.h>\nconst char *(*keep)(void) = pd_version;\n"
-    )
-    library = str(versions["0.0.9"] / "libpd_flags.a")
-    path = build_plugin(tmp_path / "libold.so", code, flags=(library, "-ldl"))
+    path = host_of(tmp_path, versions["0.0.9"])
     text = """
 flag = pf.define("x", 1)
 pf.FLAGS.x = 5
@@ -154,6 +158,51 @@ except pf.FlagUnsupportedError as error:
         ended.stdout
         == "5 True <Flag x: int64 = 5 (run time)>\n0.1.0 0.0.9 PD_ERR_UNSUPPORTED True\n"
     )
+
+
+SCOPED = """
+#include <pd_flags.h>
+PD_DEFINE_SCOPED_int32(level, 6, "Level");
+int read_level(void);
+int read_level(void) { return PD_SCOPED(level); }
+static double same(double x) { return x; }
+PD_DEFINE_OP(same, double, (double), same, "x");
+"""
+
+
+def test_scopes_and_operations_under_an_older_host_are_refused_and_named(
+    versions, tmp_path, python
+):
+    """Scoped flags have the value of the process; the doctor says why."""
+    plugin = build_plugin(tmp_path / "libscoped.so", write(tmp_path / "scoped.c", SCOPED))
+    text = f"""
+import ctypes
+plugin = ctypes.CDLL({str(plugin)!r})
+print(pf.FLAGS.level, plugin.read_level())
+pf.FLAGS.level = 8
+print(pf.FLAGS.level, plugin.read_level(), list(pf.ops()))
+for what in (pf.scoped(level=9).__enter__, pf.capture, lambda: pf.op("same")):
+    try:
+        what()
+    except pf.FlagUnsupportedError as error:
+        print(error)
+"""
+    env = {**os.environ, **preload(host_of(tmp_path, versions["0.0.10"]))}
+    lacks = "the registry of this process is hosted by version 0.0.10, which lacks it"
+    assert python(text, env=env).stdout.splitlines() == [
+        "6 6",
+        "8 8 []",
+        *(f"pd_{name}: {lacks}" for name in ("scope_push", "scope_capture", "op_find")),
+    ]
+    command = (sys.executable, "-m", "paddle_flags", "doctor", "-p", str(plugin))
+    ended = run(*command, env=env, check=False)
+    hosted = f"  the registry is hosted by version 0.0.10 in {tmp_path / 'libold.so'}, which lacks"
+    assert ended.stdout.endswith(
+        f"problems:\n{hosted} scoped values: all threads have the values of the process;"
+        f" load the newest copy of the library first\n{hosted} operations: each module calls its"
+        " own implementations; load the newest copy of the library first\n"
+    )
+    assert ended.returncode == 1
 
 
 def test_modules_that_link_nothing_are_told_what_an_older_host_lacks(versions, tmp_path):
