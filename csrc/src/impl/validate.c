@@ -65,6 +65,7 @@ static bool reject_unknown(const pd__family *family, const pd__preference *item,
   pd__append(why, size, "%s", family->name);
   if (near) pd__append(why, size, "; did you mean '%s'?", near);
   for (const pd__op *op = near ? NULL : family->ops; op; op = op->next) {
+    if (!op->candidates) continue; /* all have left */
     pd__append(why, size, "; %s has", op->text);
     for (const pd__impl *each = op->candidates; each; each = each->next_candidate) {
       pd__append(why, size, "%s%s", each == op->candidates ? " " : ", ", each->name);

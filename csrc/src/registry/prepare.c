@@ -127,6 +127,12 @@ static pd_status read_late(pd__change *change, pd_error *err) {
 pd_status pd__flag_check_scoped(const pd__changes *changes, const pd_flag *flag, const char *name,
                                 pd_error *err) {
   if (!changes->scope || pd__flag_def(flag)->scoped) return PD_OK;
+  if (!strncmp(flag->name, "impl.", 5)) {
+    return pd__fail(err, PD_ERR_TYPE,
+                    "%s: only scoped operations have a choice of one thread or task: define it by "
+                    "PD_DEFINE_SCOPED_OP",
+                    name);
+  }
   return pd__fail(err, PD_ERR_TYPE,
                   "%s: only scoped flags have values of one thread or task: define it by "
                   "PD_DEFINE_SCOPED_%s, or in Python by define(..., scoped=True)",
