@@ -106,29 +106,20 @@ def copies() -> Iterator[Report]:
         }
 
 
-# Calls that do nothing: they fail, as what they name isn't there.
-_PROBES = (
-    (
-        "scoped values",
-        lambda err: lib.pd_scope_pop(0, err),
-        "all threads have the values of the process",
-    ),
-    (
-        "operations",
-        lambda err: lib.pd_impl_unregister(0, err),
-        "each module calls its own implementations",
-    ),
-)
-
-
 def host_problems(copies: Sequence[Report]) -> Iterator[str]:
     """Report what the registry lacks since an older copy of the library hosts it."""
+    err = new_error()
+    # These calls do nothing: what they name isn't there.
+    missing = {
+        "scoped values: all threads have the values of the process": lib.pd_scope_pop(0, err),
+        "operations: each module calls its own implementations": lib.pd_impl_unregister(0, err),
+    }
     for host in (copy for copy in copies if copy["hosting"]):
-        for what, probe, so in _PROBES:
-            if probe(new_error()) == lib.PD_ERR_UNSUPPORTED:
+        for what, status in missing.items():
+            if status == lib.PD_ERR_UNSUPPORTED:
                 yield (
                     f"the registry is hosted by version {host['version']} in {host['path']}, which"
-                    f" lacks {what}: {so}; load the newest copy of the library first"
+                    f" lacks {what}; load the newest copy of the library first"
                 )
 
 

@@ -1,5 +1,7 @@
 /* Parsing and checking the value of an assignment. Nothing here changes a flag's value, except for
  * adopting what modules have assigned. */
+#include <string.h>
+
 #include "change.h"
 #include "hook.h"
 
