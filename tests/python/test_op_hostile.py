@@ -222,40 +222,41 @@ def test_a_value_that_waited_and_is_refused_is_a_warning_and_the_implementation_
     assert line.startswith("4.0 environment: FLAGS_impl_twice=a,,b: '' is no implementation's name")
 
 
-def test_a_choice_that_names_nothing_lists_only_signatures_with_implementations(python):
-    ended = python(
-        """
-@pf.impl("mul", "native")
-def mul(a: float, b: float) -> float:
-    return a * b
-
-try:
-    pf.impl("mul", "other")(lambda a: a)
-except pf.FlagTypeError as error:
-    print("no signature object (object)" in str(error))
-try:
-    pf.FLAGS["impl.mul"].value = ["numpy"]
-except pf.FlagValueError as error:
-    print(str(error).partition("implementation")[2])
+MUL = """
+import paddle_flags as pf
+pf.impl("mul", "native", signature="double (double, double)")(lambda a, b: a * b)
 """
-    )
-    assert ended.stdout == "True\n of mul; double (double, double) has native\n"
 
 
-def test_a_scope_on_an_operation_that_is_not_scoped_says_how_to_define_it(python):
-    ended = python(
-        """
-@pf.impl("mul", "native")
-def mul(a: float, b: float) -> float:
-    return a * b
+def test_a_choice_that_names_nothing_lists_only_signatures_with_implementations():
+    program = """
+        try:
+            pf.impl("mul", "other")(lambda a: a)
+        except pf.FlagTypeError as error:
+            print("no signature object (object)" in str(error))
+        try:
+            pf.FLAGS["impl.mul"].value = ["numpy"]
+        except pf.FlagValueError as error:
+            print(str(error).partition("implementation")[2])
+    """
+    assert python(MUL + dedent(program)) == ["True", " of mul; double (double, double) has native"]
 
-try:
-    pf.scoped({"impl.mul": ["native"]}).__enter__()
-except pf.FlagTypeError as error:
-    print(error)
-"""
-    )
-    assert ended.stdout == (
-        "impl.mul: only scoped operations have a choice of one thread or task: define it by"
-        " PD_DEFINE_SCOPED_OP\n"
-    )
+
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        ("mul", "only scoped operations have a choice of one thread or task: define it by"),
+        ("own", "only scoped flags have values of one thread or task: define it by"),
+    ],
+)
+def test_a_scope_on_what_is_not_scoped_says_how_to_define_it(name, how):
+    program = f"""
+        pf.define("impl.own", ["native"])
+        try:
+            pf.scoped({{"impl.{name}": ["native"]}}).__enter__()
+        except pf.FlagTypeError as error:
+            print(error)
+    """
+    [line] = python(MUL + dedent(program))
+    kind = "OP" if name == "mul" else "string, or in Python by define(..., scoped=True)"
+    assert line == f"impl.{name}: {how} PD_DEFINE_SCOPED_{kind}"

@@ -1,7 +1,5 @@
 /* Parsing and checking the value of an assignment. Nothing here changes a flag's value, except for
  * adopting what modules have assigned. */
-#include <string.h>
-
 #include "change.h"
 #include "hook.h"
 
@@ -126,10 +124,15 @@ static pd_status read_late(pd__change *change, pd_error *err) {
   return kept ? PD_OK : fail_late(change->node->name, &change->origin, err);
 }
 
+/* Returns whether the library itself has made the flag: such are those of operations. */
+static bool is_of_operation(const pd_flag *flag) {
+  return !flag->cells->module && !flag->cells->registered;
+}
+
 pd_status pd__flag_check_scoped(const pd__changes *changes, const pd_flag *flag, const char *name,
                                 pd_error *err) {
   if (!changes->scope || pd__flag_def(flag)->scoped) return PD_OK;
-  if (!strncmp(flag->name, "impl.", 5)) {
+  if (is_of_operation(flag)) {
     return pd__fail(err, PD_ERR_TYPE,
                     "%s: only scoped operations have a choice of one thread or task: define it by "
                     "PD_DEFINE_SCOPED_OP",
