@@ -34,10 +34,11 @@ PACKAGE = Path("paddle_flags")
 C_LAYERS: list[str] = []
 C_LAYERS += ["base", "platform", "value", "registry", "definition", "impl"]
 C_LAYERS += ["module", "input", "report"]
-C_LAYERS += ["api"]
+C_LAYERS += ["live", "api"]
 PYTHON_LAYERS: list[str] = []
 PYTHON_LAYERS += ["errors", "_core", "_ops", "_input", "_report", "_doctor", "_completion", "_new"]
-PYTHON_LAYERS += ["cli", "testing", "_integrations", "__init__", "paddle", "gen", "__main__"]
+PYTHON_LAYERS += ["live", "cli", "testing", "_integrations", "metrics", "openfeature"]
+PYTHON_LAYERS += ["__init__", "paddle", "gen", "__main__"]
 
 COMPILE = ["-std=gnu11", "-O0", "-fPIC", "-fvisibility=hidden", "-w", "-c"]
 PAGES = [Path("CONTRIBUTING.md"), Path("docs", "explanation", "layers.md")]
