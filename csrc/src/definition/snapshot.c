@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "../registry/hook.h"
+#include "../registry/journal.h"
 #include "definition.h"
 #include "pending.h"
 
@@ -325,6 +326,7 @@ static void commit(const restoring *run) {
   }
   put_pending(run->pending);
   pd__startup_over = run->snapshot->startup_over;
+  pd__journal_overlooked();
   pd__define_source = run->snapshot->source;
   pd__notices_post(run->operation, run->notices);
   settle(run);

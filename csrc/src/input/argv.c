@@ -5,6 +5,7 @@
 #include "../base/sized.h"
 #include "../base/text.h"
 #include "../impl/impl.h"
+#include "../registry/journal.h"
 #include "input.h"
 
 /* One run over a command line. */
@@ -238,6 +239,7 @@ static pd_status read_line(parse *run, pd_error *err) {
   pd_status status = pd__reader_finish(reader);
   if (status != PD_OK) return status;
   if (!options->keep_startup) pd__startup_over = true;
+  pd__journal_overlooked();
   if (prefix) pd__environment_use(prefix);
   return PD_OK;
 }

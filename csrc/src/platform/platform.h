@@ -86,6 +86,25 @@ double pd__platform_strtod(const char *text);
  * registry's lock held. Returns false if memory is out. */
 bool pd__platform_at_thread_exit(void (*function)(void *argument), void *argument);
 
+/* Milliseconds since 1970, and since some moment: the second one never jumps. */
+int64_t pd__platform_time(void);
+int64_t pd__platform_steady_time(void);
+
+/* Starts the one background thread, which runs `body`, unless it runs already; it takes no signals.
+ * Returns false if there can be none. The caller holds the lock. In the child of a fork there is
+ * none. */
+bool pd__platform_start_thread(void (*body)(void));
+
+/* For that thread, which holds the lock: releases the lock and waits until pd__platform_wake or
+ * until that steady time. */
+void pd__platform_wait(int64_t until);
+
+/* Wakes that thread, or keeps it from waiting. The caller holds the lock. */
+void pd__platform_wake(void);
+
+/* That thread ends: after this it may be started again. The caller holds the lock. */
+void pd__platform_end_thread(void);
+
 /* Yields the processor to another thread. */
 void pd__platform_yield(void);
 

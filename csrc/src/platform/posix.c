@@ -10,9 +10,11 @@
 #include <locale.h>
 #include <poll.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #ifdef __APPLE__
 #include <xlocale.h>
@@ -54,9 +56,70 @@ static void after_fork(void) {
   pthread_rwlock_unlock(&pd__posix_walks);
 }
 
+/* ---- Time, and the background thread ---- */
+
+static int64_t read_clock(clockid_t clock) {
+  struct timespec now;
+  clock_gettime(clock, &now);
+  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int64_t pd__platform_time(void) { return read_clock(CLOCK_REALTIME); }
+int64_t pd__platform_steady_time(void) { return read_clock(CLOCK_MONOTONIC); }
+
+static bool thread_runs;
+static pthread_cond_t woken;
+
+static void *run_thread(void *body) {
+  ((void (*)(void))(uintptr_t)body)();
+  return NULL;
+}
+
+static bool make_condition(void) {
+  pthread_condattr_t attributes;
+  pthread_condattr_init(&attributes);
+  bool made = true;
+#ifndef __APPLE__ /* it has no steady condition: pd__platform_wait converts */
+  made = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0;
+#endif
+  made = made && pthread_cond_init(&woken, &attributes) == 0;
+  pthread_condattr_destroy(&attributes);
+  return made;
+}
+
+bool pd__platform_start_thread(void (*body)(void)) {
+  pthread_attr_t attributes;
+  pthread_t thread;
+  sigset_t all, before;
+  if (thread_runs) return true;
+  if (!make_condition() || pthread_attr_init(&attributes) != 0) return false;
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before); /* the thread inherits it */
+  thread_runs = pthread_create(&thread, &attributes, run_thread, (void *)(uintptr_t)body) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  pthread_attr_destroy(&attributes);
+  return thread_runs;
+}
+
+void pd__platform_wait(int64_t until) {
+#ifdef __APPLE__
+  until += pd__platform_time() - pd__platform_steady_time();
+#endif
+  struct timespec at = {.tv_sec = (time_t)(until / 1000), .tv_nsec = until % 1000 * 1000000};
+  pthread_cond_timedwait(&woken, &lock, &at);
+}
+
+void pd__platform_wake(void) {
+  if (thread_runs) pthread_cond_signal(&woken);
+}
+
+void pd__platform_end_thread(void) { thread_runs = false; }
+
 /* In the child, the thread that holds the lock of walks has another id, so it can't unlock it:
  * initialize the lock again. */
 static void in_child(void) {
+  thread_runs = false;
   start_child();
   pd__platform_unlock();
   pd__posix_walks = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;

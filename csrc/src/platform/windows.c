@@ -46,6 +46,23 @@ void pd__platform_unlock(void) {
 
 void pd__platform_yield(void) { Sleep(0); }
 
+#define TO_1970 116444736000000000 /* from 1601, in units of 100 ns */
+
+int64_t pd__platform_time(void) {
+  FILETIME now;
+  GetSystemTimeAsFileTime(&now);
+  uint64_t ticks = (uint64_t)now.dwHighDateTime << 32 | now.dwLowDateTime;
+  return ((int64_t)ticks - TO_1970) / 10000;
+}
+
+int64_t pd__platform_steady_time(void) { return (int64_t)GetTickCount64(); }
+
+/* No background thread here: what would need one is for Linux. */
+bool pd__platform_start_thread(void (*body)(void)) { return body == NULL; }
+void pd__platform_wait(int64_t until) { (void)until; }
+void pd__platform_wake(void) {}
+void pd__platform_end_thread(void) {}
+
 /* Windows has no fork, so `in_child` is never called. */
 void pd__platform_settle(const pd_copy_record *own, void (*in_child)(void)) {
   (void)in_child;

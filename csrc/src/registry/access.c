@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "journal.h"
 #include "scope.h"
 
 pd_status pd__do_flag_find(const char *name, pd_flag **out, pd_error *err) {
@@ -183,6 +184,7 @@ static pd_status set_frozen(pd_flag *flag, bool frozen, pd_error *err) {
   PD__LOCKED_OPERATION(operation);
   pd_status status = pd__flag_check_defined(&operation, flag, err);
   if (status == PD_OK) flag->frozen = frozen;
+  if (status == PD_OK) pd__journal_note(flag);
   return pd__operation_return(&operation, status);
 }
 

@@ -44,6 +44,7 @@ typedef struct pd__changes {
   pd_override override;  /* with `pushes`: the number of the new override */
   pd_scope scope;        /* with `pushes`: the number of the new scope; 0: it is an override */
   bool pushes;           /* the values make up a new override or scope */
+  bool temporary;        /* with `pushes`: the override ends by itself */
   bool early;            /* the flag is being defined: it may change although startup is over */
   bool forced;           /* call no validators */
   bool ask_all;          /* call all validators, also those of flags that don't change */
@@ -135,7 +136,7 @@ pd_status pd__fail_value(pd_status status, const pd_flag *flag, const char *name
 /* Returns the source that the value will have: that of its origin, except that a run-time
  * assignment to a flag with an override changes the override. */
 static inline pd_source pd__change_source(const pd__change *change) {
-  bool below = change->origin.source != PD_SOURCE_RUNTIME || !pd__flag_override(change->flag);
+  bool below = change->origin.source != PD_SOURCE_RUNTIME || !pd__flag_own_override(change->flag);
   return below ? change->origin.source : PD_SOURCE_OVERRIDE;
 }
 

@@ -77,23 +77,35 @@ static bool reserve(pd__changes *changes) {
   }
   if (entries > 0 && !pd__history_reserve(entries)) return false;
   if (!changes->pushes || changes->scope) return true;
-  changes->override = pd__override_new(changes->count);
+  changes->override = pd__override_new(changes->count, changes->temporary);
   return changes->override != 0;
 }
 
 /* ---- What takes effect ---- */
 
+/* Warns, once for each temporary value, of an assignment by the program below it. */
+static void warn_of_temporary(pd_flag *flag, const pd_origin *origin) {
+  char source[PD__SOURCE_SIZE];
+  pd__overridden *top = pd__flag_override(flag);
+  if (!top || !top->temporary || top->warned || origin->source != PD_SOURCE_RUNTIME) return;
+  top->warned = true;
+  pd__fail(pd__warning_add(PD_WARNING_HIDDEN), PD_OK,
+           "%s: takes effect when the temporary change by a client ends",
+           pd__source_of(flag->name, origin, source));
+}
+
 static void assign(const pd__changes *changes, const pd__change *change) {
   pd_flag *flag = change->flag;
-  const pd__overridden *top = pd__flag_override(flag);
-  bool over = top && change->origin.source == PD_SOURCE_RUNTIME;
+  const pd__overridden *own = pd__flag_own_override(flag);
+  bool over = own && change->origin.source == PD_SOURCE_RUNTIME;
+  if (!changes->pushes) warn_of_temporary(flag, &change->origin);
   if (!changes->pushes && !over) {
     pd__history_give(flag, change->value, &change->origin);
     return;
   }
-  pd_override number = changes->pushes ? changes->override : top->number;
-  pd__override_give(flag, number, change->value, &change->origin, change->resets);
-  pd__flag_store(flag, change->value);
+  pd_override number = changes->pushes ? changes->override : own->number;
+  bool shows = pd__override_give(flag, number, change->value, &change->origin, change->resets);
+  if (shows) pd__flag_store(flag, change->value);
 }
 
 static void commit_one(const pd__changes *changes, const pd__change *change) {

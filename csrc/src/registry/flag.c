@@ -1,16 +1,7 @@
 /* The value of a flag: in the node, and in the variables of modules. */
 #include "../base/text.h"
 #include "change.h"
-
-void *pd__flag_address(const pd_flag *flag, pd_type type) {
-  pd_flag *node = (pd_flag *)flag;
-  if (type == PD_TYPE_string) return &node->text;
-  return type == PD_TYPE_bool ? (void *)&node->truth : &node->number;
-}
-
-pd_value pd__flag_value(const pd_flag *flag) {
-  return pd__cell_load(flag->type, pd__flag_address(flag, flag->type));
-}
+#include "journal.h"
 
 pd_value pd__def_default(const pd_flag_def *def) {
   pd_value value = def->default_value;
@@ -69,6 +60,7 @@ void pd__flag_store(pd_flag *flag, pd_value value) {
   } else {
     store_everywhere(flag, value);
   }
+  pd__journal_note(flag);
 }
 
 void pd__flag_publish(pd_flag *flag) {
@@ -93,6 +85,7 @@ void pd__flag_look_again(pd_flag *flag) {
 void pd__flag_new_generation(pd_flag *flag) {
   static uint32_t last;
   __atomic_store_n(&flag->generation, ++last, __ATOMIC_RELEASE);
+  pd__journal_overlooked();
 }
 
 /* ---- Values assigned by modules ---- */

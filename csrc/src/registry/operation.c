@@ -2,6 +2,7 @@
 #include "change.h"
 #include "deferred.h"
 #include "hook.h"
+#include "journal.h"
 #include "pin.h"
 #include "scope.h"
 
@@ -10,6 +11,7 @@ void pd__operations_in_child(void) {
   pd__hooks_in_child();
   pd__deferred_in_child();
   pd__scopes_in_child();
+  pd__journal_in_child();
 }
 
 void pd__operation_abandon(pd__operation *operation) {

@@ -4,6 +4,8 @@
 
 #include "registry.h"
 
+bool pd__startup_over;
+
 const pd_origin pd__at_run_time = {PD_SOURCE_RUNTIME, 0, NULL, 0};
 
 /* Returns whether the name of an environment variable ends with the flag's name, perhaps in upper

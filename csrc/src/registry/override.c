@@ -7,34 +7,44 @@
 /* The flags that one override changes. */
 typedef struct override {
   size_t used;
+  bool temporary;
   pd__overridden flags[]; /* `used` of them are filled */
 } override;
 
 static pd__numbered overrides;
 
-pd_override pd__override_new(size_t count) {
+pd_override pd__override_new(size_t count, bool temporary) {
   override *made = calloc(1, sizeof *made + count * sizeof *made->flags);
+  if (made) made->temporary = temporary;
   pd_override number = made ? pd__numbered_add(&overrides, made) : 0;
   if (!number) free(made);
   return number;
 }
 
-void pd__override_give(pd_flag *flag, pd_override number, pd_value value, const pd_origin *origin,
+/* Puts the override on top of the others of the flag. */
+static pd__overridden *cover(pd_flag *flag, pd_override number) {
+  pd__extra *extra = pd__flag_extra(flag); /* can't fail: made before the commit */
+  pd__overridden *top = extra->overrides;
+  override *one = pd__numbered_find(&overrides, number);
+  pd__overridden *fresh = &one->flags[one->used++];
+  *fresh = (pd__overridden){.flag = flag, .number = number, .below = top};
+  fresh->temporary = one->temporary;
+  if (top) top->above = fresh;
+  if (!top) extra->base = pd__flag_value(flag);
+  extra->overrides = fresh;
+  return fresh;
+}
+
+bool pd__override_give(pd_flag *flag, pd_override number, pd_value value, const pd_origin *origin,
                        bool resets) {
   pd_origin place = {PD_SOURCE_OVERRIDE, origin->line, origin->place, origin->column};
   if (resets && flag->optional) place.source = PD_SOURCE_DEFAULT; /* then it has no value */
-  pd__extra *extra = pd__flag_extra(flag); /* can't fail: made before the commit */
-  pd__overridden *top = extra->overrides;
-  if (!top || top->number != number) {
-    override *one = pd__numbered_find(&overrides, number);
-    pd__overridden *fresh = &one->flags[one->used++];
-    *fresh = (pd__overridden){.flag = flag, .number = number, .below = top};
-    if (top) top->above = fresh;
-    if (!top) extra->base = pd__flag_value(flag);
-    extra->overrides = top = fresh;
-  }
-  pd__entries_push(&top->values, pd__entry_take(value, &place));
-  if (top->values->next) top->values->next->replaced = true;
+  pd__overridden *at = pd__flag_override(flag);
+  while (at && at->number != number) at = at->below;
+  if (!at) at = cover(flag, number);
+  pd__entries_push(&at->values, pd__entry_take(value, &place));
+  if (at->values->next) at->values->next->replaced = true;
+  return at == pd__flag_override(flag);
 }
 
 /* The caller publishes the value below, unless the flag is undefined. */

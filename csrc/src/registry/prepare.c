@@ -3,8 +3,6 @@
 #include "change.h"
 #include "hook.h"
 
-bool pd__startup_over;
-
 static pd_status fail_late(const char *name, const pd_origin *origin, pd_error *err) {
   char source[PD__SOURCE_SIZE];
   return pd__fail(err, PD_ERR_FROZEN,
@@ -180,7 +178,7 @@ pd_status pd__prepare_converted(pd__change *change, const pd__changes *changes, 
 void pd__prepare_reset(pd__change *change, bool pushes) {
   pd_flag *flag = change->flag;
   if (!change->resets) return;
-  change->action = pushes || pd__flag_override(flag) ? PD__ASSIGN : PD__RESET;
+  change->action = pushes || pd__flag_own_override(flag) ? PD__ASSIGN : PD__RESET;
   change->type = flag->type;
   change->value = pd__flag_default(flag);
 }

@@ -43,6 +43,8 @@ typedef struct pd__entry {
 typedef struct pd__overridden {
   pd_flag *flag; /* NULL: popped, or no value suited a new definition */
   pd_override number;
+  bool temporary;               /* it ends by itself: the program's values go below it */
+  bool warned;                  /* that it hides one of them */
   pd__entry *values;            /* newest first; all but the first are replaced */
   struct pd__overridden *above; /* of the same flag */
   struct pd__overridden *below; /* of the same flag */
@@ -404,8 +406,15 @@ void pd__pins_take(pd__operation *operation);
 
 /* Returns the address of the registry's own copy of the value, while the flag has that type. Valid
  * for good. Needs no lock. */
-void *pd__flag_address(const pd_flag *flag, pd_type type);
-pd_value pd__flag_value(const pd_flag *flag);
+static inline void *pd__flag_address(const pd_flag *flag, pd_type type) {
+  pd_flag *node = (pd_flag *)flag;
+  if (type == PD_TYPE_string) return &node->text;
+  return type == PD_TYPE_bool ? (void *)&node->truth : &node->number;
+}
+
+static inline pd_value pd__flag_value(const pd_flag *flag) {
+  return pd__cell_load((pd_type)flag->type, pd__flag_address(flag, (pd_type)flag->type));
+}
 
 /* Returns the value below the overrides; if there are none, the current value. */
 pd_value pd__flag_base(const pd_flag *flag);
@@ -494,10 +503,11 @@ void pd__entries_push(pd__entry **list, pd__entry *fresh);
 /* ---- Overrides (override.c) ---- */
 
 /* Creates an override of at most `count` flags and returns its number; 0 if memory is out. */
-pd_override pd__override_new(size_t count);
+pd_override pd__override_new(size_t count, bool temporary);
 
-/* Gives a flag a value of the override being made, or of its topmost override. */
-void pd__override_give(pd_flag *flag, pd_override number, pd_value value, const pd_origin *origin,
+/* Gives a flag a value of the override being made, or of one that it has. Returns whether that is
+ * the topmost one. */
+bool pd__override_give(pd_flag *flag, pd_override number, pd_value value, const pd_origin *origin,
                        bool resets);
 
 /* Returns what the override does to each of its *count flags; `flag` is NULL where it no longer
@@ -507,6 +517,13 @@ void pd__override_forget(pd_override number);
 
 static inline pd__overridden *pd__flag_override(const pd_flag *flag) {
   return flag->extended ? flag->extra->overrides : NULL;
+}
+
+/* Returns the override that a run-time assignment changes: the topmost one of the program. */
+static inline pd__overridden *pd__flag_own_override(const pd_flag *flag) {
+  pd__overridden *at = pd__flag_override(flag);
+  while (at && at->temporary) at = at->below;
+  return at;
 }
 
 /* ---- Where a value came from, for messages (origin.c) ---- */

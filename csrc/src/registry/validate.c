@@ -61,6 +61,17 @@ static void link_changes(question *all) {
   }
 }
 
+/* Returns how many entries of temporary overrides are on top. A value that goes below them is
+ * checked as the value that the flag will have when they end. */
+static size_t count_temporary(const pd_flag *flag) {
+  size_t count = 0;
+  const pd__overridden *at = pd__flag_override(flag);
+  for (; at && at->temporary; at = at->below) {
+    for (const pd__entry *entry = at->values; entry; entry = entry->next) count++;
+  }
+  return count;
+}
+
 /* Compute the entry that the flag would have. The changes are visited from the last to the first: a
  * source that a change drops hides the values that earlier changes gave for it. */
 static void propose(const question *all, const pd_flag *flag, pd_flag_entry *out) {
@@ -76,8 +87,8 @@ static void propose(const question *all, const pd_flag *flag, pd_flag_entry *out
     rank = pd__source_rank(source);
   }
   const pd__scoped *scoped = all->changes->scope ? pd__scope_find(flag) : NULL;
-  bool goes = true;
-  for (size_t index = 0; goes && pd__history_at(flag, index, out); index++) {
+  bool goes = true, below = best && !all->changes->pushes;
+  for (size_t index = below ? count_temporary(flag) : 0; goes && pd__history_at(flag, index, out); index++) {
     goes = out->replaced || dropped & PD__SOURCE_BIT(out->origin.source);
   }
   if (scoped && !best) {

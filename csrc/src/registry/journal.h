@@ -1,0 +1,84 @@
+/* The journal: every change of a flag in order, for readers outside of the process. It is off, and
+ * costs a set one test of a variable, until pd__journal_start. Each change has a number, the
+ * revision; the latest PD__JOURNAL_KEPT changes are kept.
+ *
+ * Values and sources are noted where they are stored. What changes rarely, definitions and what is
+ * frozen, is found by a look at all flags, which pd__journal_overlooked asks for.
+ *
+ * The caller holds the lock unless a function says otherwise. */
+#ifndef PD__JOURNAL_H
+#define PD__JOURNAL_H
+
+#include "registry.h"
+
+#define PD__JOURNAL_KEPT 8192
+
+typedef enum pd__event_kind {
+  PD__EVENT_VALUE, /* the value or its source */
+  PD__EVENT_DEFINED,
+  PD__EVENT_REMOVED,
+  PD__EVENT_FROZEN /* or unfrozen */
+} pd__event_kind;
+
+/* What the journal knows of a flag. */
+typedef struct pd__seen {
+  uint64_t revision; /* of the last change */
+  pd_value value;    /* text is stored for good; of a sensitive flag it may be wiped */
+  const char *place; /* with source, line and column: the origin */
+  uint32_t line, column;
+  uint32_t generation; /* of the definition */
+  uint8_t type;
+  uint8_t source;
+  bool defined, frozen, unset, sensitive;
+} pd__seen;
+
+typedef struct pd__event {
+  uint64_t revision;
+  int64_t at;      /* milliseconds since 1970 */
+  uint64_t change; /* pd__journal_change when it happened */
+  pd_flag *flag;
+  pd__seen before, after;
+  uint8_t kind; /* pd__event_kind */
+} pd__event;
+
+extern bool pd__journal_on;
+
+/* The change by a client that is being committed; 0: the program's own changes. */
+extern uint64_t pd__journal_change;
+
+/* Starts the journal, if it is off. Returns false if memory is out. */
+bool pd__journal_start(void);
+
+/* Notes the value that the flag has now, if it is another one. */
+void pd__journal_note_now(pd_flag *flag);
+static inline void pd__journal_note(pd_flag *flag) {
+  if (__builtin_expect(pd__journal_on, false)) pd__journal_note_now(flag);
+}
+
+/* Something else about flags has changed. */
+void pd__journal_overlooked(void);
+
+/* Looks at all flags if something was overlooked. */
+void pd__journal_look(void);
+
+/* Returns whether there may be changes to look for. Needs no lock. */
+bool pd__journal_due(void);
+
+/* The revision. Needs no lock. */
+uint64_t pd__journal_revision(void);
+
+/* All changes after this revision are kept. */
+uint64_t pd__journal_oldest(void);
+
+/* Returns the first event after the revision; NULL if there is none. */
+const pd__event *pd__journal_after(uint64_t revision);
+
+/* Returns the revision of the flag's last change. */
+uint64_t pd__journal_revision_of(const pd_flag *flag);
+
+/* "6f1c2a9be04d7783": another text in each process, also in forked children. Valid for good, but
+ * changes in a forked child. */
+const char *pd__journal_epoch(void);
+void pd__journal_in_child(void);
+
+#endif /* PD__JOURNAL_H */
