@@ -41,6 +41,7 @@ typedef struct pd_live_options {
   pd_live_audit audit;         /* or NULL */
   void *context;               /* of `audit` */
   bool polls;                  /* the server can't keep a stream open: events end at once */
+  const char *program;         /* name of the program; NULL: the system is asked */
 } pd_live_options;
 
 /* All text is copied. PD_ERR_ARGUMENT: a token or a pattern isn't as described. */

@@ -91,8 +91,8 @@ int64_t pd__platform_time(void);
 int64_t pd__platform_steady_time(void);
 
 /* Starts the one background thread, which runs `body`, unless it runs already; it takes no signals.
- * Returns false if there can be none. The caller holds the lock. In the child of a fork there is
- * none. */
+ * Returns false if there can be none. The caller holds the lock. A forked child gets one of its own
+ * if there was one. */
 bool pd__platform_start_thread(void (*body)(void));
 
 /* For that thread, which holds the lock: releases the lock and waits until pd__platform_wake or
@@ -104,6 +104,14 @@ void pd__platform_wake(void);
 
 /* That thread ends: after this it may be started again. The caller holds the lock. */
 void pd__platform_end_thread(void);
+
+/* Of this process. The texts are cut to their size; "" where unknown. */
+typedef struct pd__platform_self {
+  int64_t pid;
+  char host[256];
+  char program[256];
+} pd__platform_self;
+void pd__platform_identify(pd__platform_self *out);
 
 /* Yields the processor to another thread. */
 void pd__platform_yield(void);

@@ -56,6 +56,20 @@ static void after_fork(void) {
   pthread_rwlock_unlock(&pd__posix_walks);
 }
 
+/* ---- This process ---- */
+
+void pd__platform_identify(pd__platform_self *out) {
+  memset(out, 0, sizeof *out);
+  out->pid = getpid();
+  if (gethostname(out->host, sizeof out->host - 1) != 0) out->host[0] = '\0';
+#ifdef __APPLE__
+  const char *program = getprogname();
+#else
+  const char *program = program_invocation_short_name;
+#endif
+  if (program) strncpy(out->program, program, sizeof out->program - 1);
+}
+
 /* ---- Time, and the background thread ---- */
 
 static int64_t read_clock(clockid_t clock) {
@@ -70,9 +84,11 @@ int64_t pd__platform_steady_time(void) { return read_clock(CLOCK_MONOTONIC); }
 static bool thread_runs;
 static pthread_cond_t woken;
 
-static void *run_thread(void *body) {
-  ((void (*)(void))(uintptr_t)body)();
-  return NULL;
+static void (*thread_body)(void);
+
+static void *run_thread(void *unused) {
+  thread_body();
+  return unused;
 }
 
 static bool make_condition(void) {
@@ -92,11 +108,12 @@ bool pd__platform_start_thread(void (*body)(void)) {
   pthread_t thread;
   sigset_t all, before;
   if (thread_runs) return true;
+  thread_body = body;
   if (!make_condition() || pthread_attr_init(&attributes) != 0) return false;
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before); /* the thread inherits it */
-  thread_runs = pthread_create(&thread, &attributes, run_thread, (void *)(uintptr_t)body) == 0;
+  thread_runs = pthread_create(&thread, &attributes, run_thread, NULL) == 0;
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   pthread_attr_destroy(&attributes);
   return thread_runs;
@@ -119,8 +136,10 @@ void pd__platform_end_thread(void) { thread_runs = false; }
 /* In the child, the thread that holds the lock of walks has another id, so it can't unlock it:
  * initialize the lock again. */
 static void in_child(void) {
+  bool had_thread = thread_runs;
   thread_runs = false;
   start_child();
+  if (had_thread) pd__platform_start_thread(thread_body);
   pd__platform_unlock();
   pd__posix_walks = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
 }

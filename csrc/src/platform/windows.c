@@ -46,6 +46,11 @@ void pd__platform_unlock(void) {
 
 void pd__platform_yield(void) { Sleep(0); }
 
+void pd__platform_identify(pd__platform_self *out) {
+  memset(out, 0, sizeof *out);
+  out->pid = (int64_t)GetCurrentProcessId();
+}
+
 #define TO_1970 116444736000000000 /* from 1601, in units of 100 ns */
 
 int64_t pd__platform_time(void) {

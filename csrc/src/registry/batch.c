@@ -39,11 +39,10 @@ pd_status pd__do_override_push(const pd_assignment *items, size_t count, const p
   return change(items, count, &place, false, out, errors, err);
 }
 
-pd_status pd__do_override_pop(pd_override number, pd_error *err) {
+pd_status pd__override_end(pd__operation *operation, pd_override number, pd_error *err) {
   pd__report report = {.first = err};
   pd__changes changes;
-  PD__LOCKED_OPERATION(operation);
-  pd__changes_begin(&changes, &operation, &report);
+  pd__changes_begin(&changes, operation, &report);
   changes.forced = true;
   size_t count;
   pd__overridden *flags = pd__override_find(number, &count);
@@ -57,5 +56,10 @@ pd_status pd__do_override_pop(pd_override number, pd_error *err) {
   }
   pd_status status = pd__changes_finish(&changes);
   if (status == PD_OK) pd__override_forget(number);
-  return pd__operation_return(&operation, status);
+  return status;
+}
+
+pd_status pd__do_override_pop(pd_override number, pd_error *err) {
+  PD__LOCKED_OPERATION(operation);
+  return pd__operation_return(&operation, pd__override_end(&operation, number, err));
 }

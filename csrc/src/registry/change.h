@@ -98,6 +98,9 @@ bool pd__assign_at_once(pd_flag *node, const char *text, pd_value value, const p
 pd_status pd__assign(pd__operation *operation, pd_flag *node, const char *text, pd_value value,
                      const pd_origin *origin, pd_error *err);
 
+/* Pops an override, as pd_override_pop, without releasing the lock (batch.c). */
+pd_status pd__override_end(pd__operation *operation, pd_override number, pd_error *err);
+
 /* ---- Parse and check (prepare.c) ---- */
 
 /* Parses the value and checks that the flag accepts it. Stores nothing in the flag. */

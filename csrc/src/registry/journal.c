@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 bool pd__journal_on;
 uint64_t pd__journal_change;
 
@@ -99,7 +98,8 @@ static bool classify(const pd__seen *before, const pd__seen *now, pd__event_kind
   return *kind != PD__EVENT_VALUE || !same_value(before, now) || !same_origin(before, now);
 }
 
-/* Returns what was seen of a flag; NULL if memory is out: then readers must read everything again. */
+/* Returns what was seen of a flag; NULL if memory is out: then readers must read everything again.
+ */
 static pd__seen *seen_of(const pd_flag *flag) {
   if (flag->index >= seen_count) {
     size_t count = 2 * (size_t)flag->index + 64;

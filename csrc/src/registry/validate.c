@@ -88,7 +88,8 @@ static void propose(const question *all, const pd_flag *flag, pd_flag_entry *out
   }
   const pd__scoped *scoped = all->changes->scope ? pd__scope_find(flag) : NULL;
   bool goes = true, below = best && !all->changes->pushes;
-  for (size_t index = below ? count_temporary(flag) : 0; goes && pd__history_at(flag, index, out); index++) {
+  for (size_t index = below ? count_temporary(flag) : 0; goes && pd__history_at(flag, index, out);
+       index++) {
     goes = out->replaced || dropped & PD__SOURCE_BIT(out->origin.source);
   }
   if (scoped && !best) {

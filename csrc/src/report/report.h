@@ -49,6 +49,10 @@ typedef struct pd__row {
   size_t group;        /* the least index in its category there, plus 1; 0 for none */
   size_t first_other;  /* index of its next value in the others of pd__rows */
   size_t others;       /* how many */
+  uint64_t revision;   /* of the journal: the last change */
+  pd_override temporary; /* the override that the value is of, if that ends by itself; or 0 */
+  pd_value below;      /* then the value under it */
+  bool below_unset;
 } pd__row;
 
 typedef struct pd__rows {
@@ -61,6 +65,10 @@ typedef struct pd__rows {
 /* Collects all defined flags, with all their values if `others` is true; false if memory is out.
  * Takes the lock. */
 bool pd__rows_collect(pd__rows *rows, bool others, pd__arena *arena);
+
+/* Collects one flag, with all its values. Returns false if it is undefined or memory is out. Takes
+ * the lock. */
+bool pd__rows_collect_one(pd__rows *rows, pd_flag *flag, pd__arena *arena);
 
 /* Sorts by module and category: the modules in the list `first` (or NULL), the program's module,
  * then the others; flags without a category before others, and otherwise in the order of

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../registry/journal.h"
 #include "report.h"
 
 /* ---- The snapshot ---- */
@@ -19,6 +20,26 @@ static bool collect_others(pd__rows *rows, const pd_flag *flag, pd__row *row, pd
   }
 }
 
+static void collect_changes(pd__row *row, const pd_flag *flag) {
+  const pd__overridden *top = pd__flag_override(flag);
+  row->revision = pd__journal_revision_of(flag);
+  if (!top || !top->temporary) return;
+  row->temporary = top->number;
+  row->below = top->below ? top->below->values->value : pd__flag_base(flag);
+  row->below_unset = flag->optional && !top->below && !flag->assigned;
+}
+
+/* Returns false if memory is out. The flag must be defined. */
+static bool collect(pd__rows *rows, pd_flag *flag, bool others, pd__arena *arena) {
+  pd__row *row = &rows->items[rows->count];
+  *row = (pd__row){.index = rows->count++};
+  row->info.size = sizeof row->info;
+  row->entry.size = sizeof row->entry;
+  collect_changes(row, flag);
+  bool whole = pd__flag_info(flag, &row->info) && pd__flag_entry(flag, 0, &row->entry, NULL) == PD_OK;
+  return whole && (!others || collect_others(rows, flag, row, arena));
+}
+
 bool pd__rows_collect(pd__rows *rows, bool others, pd__arena *arena) {
   PD__LOCKED_OPERATION(operation);
   size_t most = (size_t)pd__names_count() + 1;
@@ -26,13 +47,17 @@ bool pd__rows_collect(pd__rows *rows, bool others, pd__arena *arena) {
   bool whole = rows->items != NULL;
   for (pd_flag *flag = NULL; whole && (flag = pd__names_listed(flag));) {
     if (pd__flag_check_defined(&operation, flag, NULL) != PD_OK) continue; /* its module has left */
-    pd__row *row = &rows->items[rows->count];
-    *row = (pd__row){.index = rows->count++};
-    row->info.size = sizeof row->info;
-    row->entry.size = sizeof row->entry;
-    whole = pd__flag_info(flag, &row->info) && pd__flag_entry(flag, 0, &row->entry, NULL) == PD_OK;
-    if (whole && others) whole = collect_others(rows, flag, row, arena);
+    whole = collect(rows, flag, others, arena);
   }
+  pd__operation_end(&operation);
+  return whole;
+}
+
+bool pd__rows_collect_one(pd__rows *rows, pd_flag *flag, pd__arena *arena) {
+  PD__LOCKED_OPERATION(operation);
+  rows->items = pd__arena_take(arena, sizeof *rows->items);
+  bool defined = rows->items && pd__flag_check_defined(&operation, flag, NULL) == PD_OK;
+  bool whole = defined && collect(rows, flag, true, arena);
   pd__operation_end(&operation);
   return whole;
 }

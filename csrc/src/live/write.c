@@ -1,0 +1,134 @@
+/* How times, clients, events and changes are written. */
+#include <stdio.h>
+
+#include "../registry/journal.h"
+#include "live.h"
+
+/* ---- Times ---- */
+
+/* Returns the date of a day, counted from 1970-01-01: the algorithm civil_from_days of Howard
+ * Hinnant's "chrono-Compatible Low-Level Date Algorithms". */
+static void write_date(int64_t day, char out[PD__TIME_SIZE]) {
+  int64_t shifted = day + 719468;
+  int64_t era = (shifted >= 0 ? shifted : shifted - 146096) / 146097;
+  unsigned of_era = (unsigned)(shifted - era * 146097);
+  unsigned year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+  unsigned of_year = of_era - (365 * year + year / 4 - year / 100);
+  unsigned month = (5 * of_year + 2) / 153;
+  unsigned date = of_year - (153 * month + 2) / 5 + 1;
+  month = month < 10 ? month + 3 : month - 9;
+  snprintf(out, PD__TIME_SIZE, "%04d-%02u-%02u", (int)(year + era * 400 + (month <= 2)) % 10000,
+           month, date);
+}
+
+const char *pd__time_text(int64_t at, char out[PD__TIME_SIZE]) {
+  int64_t day = at / 86400000, rest = at % 86400000;
+  if (rest < 0) day--, rest += 86400000;
+  write_date(day, out);
+  pd__append(out, PD__TIME_SIZE, "T%02d:%02d:%02d.%03dZ", (int)(rest / 3600000),
+             (int)(rest / 60000 % 60), (int)(rest / 1000 % 60), (int)(rest % 1000));
+  return out;
+}
+
+void pd__json_add_time(pd__json *to, const char *key, int64_t at) {
+  char text[PD__TIME_SIZE];
+  pd__json_add_optional(to, key, at ? pd__time_text(at, text) : NULL);
+}
+
+/* ---- Clients ---- */
+
+static void add_known(pd__json *to, const char *key, int64_t number) {
+  if (number >= 0) {
+    pd__json_add_number(to, key, number);
+  } else {
+    pd__json_add_optional(to, key, NULL);
+  }
+}
+
+void pd__json_add_who(pd__json *to, const pd_live_who *who) {
+  add_known(to, "uid", who->uid);
+  add_known(to, "pid", who->pid);
+  pd__json_add_optional(to, "command", who->command);
+  pd__json_add_optional(to, "host", who->host);
+  pd__json_add_optional(to, "label", who->label);
+}
+
+/* ---- Events ---- */
+
+static void add_value(pd__json *to, const char *key, const pd__seen *seen) {
+  char buffer[PD__NUMBER_SIZE];
+  bool any = seen->defined && !seen->unset;
+  const char *text = any ? pd__value_text((pd_type)seen->type, seen->value, buffer) : NULL;
+  pd__json_add_nullable(to, key, text);
+}
+
+/* What a client said of its change. */
+static void add_change(pd__json *to, const pd__kept *kept) {
+  pd__json_add_number(to, "change", (int64_t)kept->number);
+  pd__json_key(to, "who");
+  pd__json_open(to, "{");
+  pd__json_add_who(to, &kept->who);
+  pd__json_close(to, "}");
+  pd__json_add_optional(to, "reason", kept->reason);
+  pd__json_add_time(to, "until", kept->until);
+}
+
+void pd__event_write(pd__json *to, const pd__event *event) {
+  static const char *const kinds[] = {"value", "defined", "removed", "frozen"};
+  const pd__seen *after = &event->after;
+  pd_origin origin = {(pd_source)after->source, after->line, after->place, after->column};
+  const pd__kept *kept = event->change ? pd__kept_find(event->change) : NULL;
+  pd__json_open(to, "{");
+  pd__json_add_number(to, "revision", (int64_t)event->revision);
+  pd__json_add_time(to, "at", event->at);
+  pd__json_add_text(to, "name", event->flag->name);
+  pd__json_add_text(to, "kind", kinds[event->kind]);
+  if (!event->before.sensitive && !after->sensitive) {
+    add_value(to, "old", &event->before);
+    add_value(to, "new", after);
+  }
+  if (after->defined) {
+    pd__json_add_text(to, "source", pd__source_name(origin.source));
+    const char *place = pd__json_place(to, &origin);
+    if (*place) pd__json_add_text(to, "place", place);
+  }
+  if (kept) add_change(to, kept);
+  pd__json_close(to, "}");
+}
+
+/* ---- Changes ---- */
+
+static void write_kept_flag(pd__json *to, const pd__kept_flag *each) {
+  pd__json_item(to);
+  pd__json_open(to, "{");
+  pd__json_add_text(to, "name", each->flag->name);
+  if (!each->sensitive) {
+    pd__json_add_nullable(to, "old", each->old_text);
+    pd__json_add_nullable(to, "new", each->new_text);
+  }
+  pd__json_close(to, "}");
+}
+
+void pd__kept_write(pd__json *to, const pd__kept *kept, int64_t at) {
+  static const char *const states[] = {"kept", "on", "ended", "undone"};
+  pd__json_add_number(to, "change", (int64_t)kept->number);
+  pd__json_add_time(to, "at", at);
+  pd__json_add_text(to, "kind", kept->undoes ? "undo" : "set");
+  pd__json_key(to, "undoes");
+  if (kept->undoes) {
+    pd__out_format(to->out, "%llu", (unsigned long long)kept->undoes);
+  } else {
+    pd__out_text(to->out, "null");
+  }
+  pd__json_key(to, "who");
+  pd__json_open(to, "{");
+  pd__json_add_who(to, &kept->who);
+  pd__json_close(to, "}");
+  pd__json_add_optional(to, "reason", kept->reason);
+  pd__json_add_time(to, "until", kept->until);
+  pd__json_add_text(to, "state", states[kept->state]);
+  pd__json_key(to, "flags");
+  pd__json_open(to, "[");
+  for (size_t i = 0; i < kept->count; i++) write_kept_flag(to, &kept->flags[i]);
+  pd__json_close(to, "]");
+}
