@@ -309,7 +309,9 @@ typedef enum pd_kind {
   X(required, "required", "a command line without a value for it is an error") \
   X(optional, "optional", "its default stands for no value")                   \
   X(multi, "multi", "a list to which each use on a command line adds")         \
-  X(scoped, "scoped", "may have a value of its own in a thread or task")
+  X(scoped, "scoped", "may have a value of its own in a thread or task")      \
+  X(runtime, "runtime", "may be changed in the running process from outside")  \
+  X(unsafe, "unsafe", "a change from outside needs a confirmation")
 #define PD_MARK_MAP(X) PD_FIRST_MARKS(X) PD_LATER_MARKS(X)
 
 /* X(name, label, TEXT or NAMES, what it means): text, or NULL. NAMES are separated by |. */
@@ -332,7 +334,7 @@ typedef enum pd_kind {
 /* The later marks, and room for more of them. */
 #define PD__LATER_MARK_FIELDS                                                  \
   PD_LATER_MARKS(PD__MARK_FIELD)                                               \
-  uint8_t reserved[6 PD_LATER_MARKS(PD__MARK_LESS)];
+  uint8_t reserved[14 PD_LATER_MARKS(PD__MARK_LESS)];
 
 /* One definition. The PD_DEFINE macros build it at compile time. For pd_flag_register, fill it
  * with pd_flag_def_init and set the fields that you need. `T` is the type of the three values:
@@ -454,7 +456,6 @@ typedef struct pd_flag_info {
   bool frozen;            /* by pd_flag_freeze, or startup-only after startup */
   PD_FIRST_MARKS(PD__MARK_FIELD) /* these follow pd_flag_def */
   PD__LATER_MARK_FIELDS
-  uint8_t reserved_too;
   PD_FIRST_TEXTS(PD__TEXT_FIELD)
   PD_LATER_TEXTS(PD__TEXT_FIELD)
   void *context;          /* of the definition */

@@ -392,6 +392,16 @@ class Flag(FlagBase[T]):
         """May have a value of its own in a thread or task."""
         return bool(self._info().scoped)
 
+    @property
+    def runtime(self) -> bool:
+        """May be changed in the running process from outside."""
+        return bool(self._info().runtime)
+
+    @property
+    def unsafe(self) -> bool:
+        """A change from outside needs a confirmation."""
+        return bool(self._info().unsafe)
+
     # end of marks
 
     @property
