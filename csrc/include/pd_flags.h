@@ -192,7 +192,8 @@ typedef union pd_value {
 } pd_value;
 
 /* X(name, number, rank, text): where a value came from. A value hides the values of a lower or
- * equal rank. Numbers never change and say nothing about the rank: a new source gets the next
+ * equal rank: of run time and live, which is for values from outside the running process, the later
+ * one holds. Numbers never change and say nothing about the rank: a new source gets the next
  * number, and a rank between two others. */
 #define PD_SOURCE_MAP(X)                                                       \
   X(DEFAULT, 0, 0, "default")                                                  \
@@ -200,6 +201,7 @@ typedef union pd_value {
   X(ENVIRONMENT, 2, 200, "environment")                                        \
   X(ARGV, 3, 300, "argv")                                                      \
   X(RUNTIME, 4, 500, "run time")                                               \
+  X(LIVE, 7, 500, "live")                                                      \
   X(OVERRIDE, 5, 600, "override")                                              \
   X(SCOPE, 6, 700, "scope")
 
@@ -467,7 +469,7 @@ PD_API pd_status pd_flag_get_info(const pd_flag *flag, pd_flag_info *info,
                                   pd_error *err);
 
 /* The history of the flag: the current value at index 0, the default last. Values are ordered by
- * rank, and within a source the latest comes first. Of replaced values, at least the last
+ * rank, and within a rank the latest comes first. Of replaced values, at least the last
  * PD_HISTORY_KEPT of each source are kept; of values that came one after the other from the very
  * same place, only the last. PD_ERR_ARGUMENT: `index` is too big. */
 #define PD_HISTORY_KEPT 15

@@ -201,7 +201,7 @@ class Flag(FlagBase[T]):
     def history(self) -> list[FlagEntry]:
         """The values the flag was given: the current one first, the default last.
 
-        Values are ordered by the rank of their source, and within a source the latest is
+        Values are ordered by the rank of their source, and within a rank the latest is
         first. Of the values that a later one from the same source has replaced, at least
         the last 15 are kept; repeated changes from one line count once.
         """
