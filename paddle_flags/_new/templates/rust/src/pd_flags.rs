@@ -116,7 +116,7 @@ pub struct Entry(*const c_void);
 
 unsafe impl Sync for Entry {}
 
-const _: () = assert!(size_of::<Definition>() == 192 && size_of::<Operation>() == 88);
+const _: () = assert!(size_of::<Definition>() == 200 && size_of::<Operation>() == 88);
 
 /// pd_module_record. The host writes the last two.
 #[repr(C)]
