@@ -311,7 +311,7 @@ typedef enum pd_kind {
   X(required, "required", "a command line without a value for it is an error") \
   X(optional, "optional", "its default stands for no value")                   \
   X(multi, "multi", "a list to which each use on a command line adds")         \
-  X(scoped, "scoped", "may have a value of its own in a thread or task")      \
+  X(scoped, "scoped", "may have a value of its own in a thread or task")       \
   X(runtime, "runtime", "may be changed in the running process from outside")  \
   X(unsafe, "unsafe", "a change from outside needs a confirmation")
 #define PD_MARK_MAP(X) PD_FIRST_MARKS(X) PD_LATER_MARKS(X)
@@ -593,7 +593,7 @@ PD_API pd_status pd_batch_set(const pd_assignment *items, size_t count,
 
 /* An override: values on top of all others until it is popped, in any order and on any thread.
  * While a flag has an override, setting it at run time changes its topmost override, so that
- * popping the override restores what was there before. */
+ * popping the override restores what was there before. Live values stay below overrides. */
 typedef uint64_t pd_override;
 
 /* As pd_batch_set. `origin` says the place; its source is always override. */
