@@ -192,7 +192,8 @@ typedef union pd_value {
 } pd_value;
 
 /* X(name, number, rank, text): where a value came from. A value hides the values of a lower or
- * equal rank. Numbers never change and say nothing about the rank: a new source gets the next
+ * equal rank: of run time and live, which is for values from outside the running process, the later
+ * one holds. Numbers never change and say nothing about the rank: a new source gets the next
  * number, and a rank between two others. */
 #define PD_SOURCE_MAP(X)                                                       \
   X(DEFAULT, 0, 0, "default")                                                  \
@@ -200,6 +201,7 @@ typedef union pd_value {
   X(ENVIRONMENT, 2, 200, "environment")                                        \
   X(ARGV, 3, 300, "argv")                                                      \
   X(RUNTIME, 4, 500, "run time")                                               \
+  X(LIVE, 7, 500, "live")                                                      \
   X(OVERRIDE, 5, 600, "override")                                              \
   X(SCOPE, 6, 700, "scope")
 
@@ -309,7 +311,9 @@ typedef enum pd_kind {
   X(required, "required", "a command line without a value for it is an error") \
   X(optional, "optional", "its default stands for no value")                   \
   X(multi, "multi", "a list to which each use on a command line adds")         \
-  X(scoped, "scoped", "may have a value of its own in a thread or task")
+  X(scoped, "scoped", "may have a value of its own in a thread or task")       \
+  X(runtime, "runtime", "may be changed in the running process from outside")  \
+  X(unsafe, "unsafe", "a change from outside needs a confirmation")
 #define PD_MARK_MAP(X) PD_FIRST_MARKS(X) PD_LATER_MARKS(X)
 
 /* X(name, label, TEXT or NAMES, what it means): text, or NULL. NAMES are separated by |. */
@@ -332,7 +336,7 @@ typedef enum pd_kind {
 /* The later marks, and room for more of them. */
 #define PD__LATER_MARK_FIELDS                                                  \
   PD_LATER_MARKS(PD__MARK_FIELD)                                               \
-  uint8_t reserved[6 PD_LATER_MARKS(PD__MARK_LESS)];
+  uint8_t reserved[14 PD_LATER_MARKS(PD__MARK_LESS)];
 
 /* One definition. The PD_DEFINE macros build it at compile time. For pd_flag_register, fill it
  * with pd_flag_def_init and set the fields that you need. `T` is the type of the three values:
@@ -454,7 +458,6 @@ typedef struct pd_flag_info {
   bool frozen;            /* by pd_flag_freeze, or startup-only after startup */
   PD_FIRST_MARKS(PD__MARK_FIELD) /* these follow pd_flag_def */
   PD__LATER_MARK_FIELDS
-  uint8_t reserved_too;
   PD_FIRST_TEXTS(PD__TEXT_FIELD)
   PD_LATER_TEXTS(PD__TEXT_FIELD)
   void *context;          /* of the definition */
@@ -466,7 +469,7 @@ PD_API pd_status pd_flag_get_info(const pd_flag *flag, pd_flag_info *info,
                                   pd_error *err);
 
 /* The history of the flag: the current value at index 0, the default last. Values are ordered by
- * rank, and within a source the latest comes first. Of replaced values, at least the last
+ * rank, and within a rank the latest comes first. Of replaced values, at least the last
  * PD_HISTORY_KEPT of each source are kept; of values that came one after the other from the very
  * same place, only the last. PD_ERR_ARGUMENT: `index` is too big. */
 #define PD_HISTORY_KEPT 15
@@ -590,7 +593,7 @@ PD_API pd_status pd_batch_set(const pd_assignment *items, size_t count,
 
 /* An override: values on top of all others until it is popped, in any order and on any thread.
  * While a flag has an override, setting it at run time changes its topmost override, so that
- * popping the override restores what was there before. */
+ * popping the override restores what was there before. Live values stay below overrides. */
 typedef uint64_t pd_override;
 
 /* As pd_batch_set. `origin` says the place; its source is always override. */

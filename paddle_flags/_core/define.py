@@ -79,6 +79,8 @@ def _define_with(
     optional: bool = False,
     multi: bool = False,
     scoped: bool = False,
+    runtime: bool = False,
+    unsafe: bool = False,
     category: str | None = None,
     aliases: Iterable[str] = (),
     deprecated: str | None = None,
@@ -92,6 +94,7 @@ def _define_with(
     # attributes: made by tools/lists.py
     marks: tuple[bool, ...] = (
         hidden, read_only, startup_only, sensitive, experimental, required, optional, multi, scoped,
+        runtime, unsafe,
     )  # fmt: skip
     texts: tuple[Any, ...] = (
         choices, category, aliases, unit, deprecated, retired, old_names, metavar,

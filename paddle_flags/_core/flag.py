@@ -201,7 +201,7 @@ class Flag(FlagBase[T]):
     def history(self) -> list[FlagEntry]:
         """The values the flag was given: the current one first, the default last.
 
-        Values are ordered by the rank of their source, and within a source the latest is
+        Values are ordered by the rank of their source, and within a rank the latest is
         first. Of the values that a later one from the same source has replaced, at least
         the last 15 are kept; repeated changes from one line count once.
         """
@@ -391,6 +391,16 @@ class Flag(FlagBase[T]):
     def scoped(self) -> bool:
         """May have a value of its own in a thread or task."""
         return bool(self._info().scoped)
+
+    @property
+    def runtime(self) -> bool:
+        """May be changed in the running process from outside."""
+        return bool(self._info().runtime)
+
+    @property
+    def unsafe(self) -> bool:
+        """A change from outside needs a confirmation."""
+        return bool(self._info().unsafe)
 
     # end of marks
 

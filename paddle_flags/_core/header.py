@@ -22,6 +22,8 @@ if TYPE_CHECKING:
         optional: bool
         multi: bool
         scoped: bool
+        runtime: bool
+        unsafe: bool
         category: str | None
         aliases: Iterable[str]
         deprecated: str | None
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
 # Attributes that are true or false, in the order of the C struct.
 FIRST_MARKS = ("hidden", "read_only", "startup_only", "sensitive", "experimental")
-LATER_MARKS = ("required", "optional", "multi", "scoped")
+LATER_MARKS = ("required", "optional", "multi", "scoped", "runtime", "unsafe")
 
 # Their names in reports, and their meanings.
 MARKS = {
@@ -46,6 +48,8 @@ MARKS = {
     "optional": "optional",
     "multi": "multi",
     "scoped": "scoped",
+    "runtime": "runtime",
+    "unsafe": "unsafe",
 }
 ABOUT_MARKS = {
     "hidden": "left out of listings and help",
@@ -57,6 +61,8 @@ ABOUT_MARKS = {
     "optional": "its default stands for no value",
     "multi": "a list to which each use on a command line adds",
     "scoped": "may have a value of its own in a thread or task",
+    "runtime": "may be changed in the running process from outside",
+    "unsafe": "a change from outside needs a confirmation",
 }
 
 # Attributes that are text, and whether that is a list of names separated by |.

@@ -24,7 +24,8 @@ class FlagEntry(NamedTuple):
     value: Any
     """The value; `<redacted>` if the flag is sensitive."""
     source: str
-    """`"default"`, `"file"`, `"environment"`, `"argv"`, `"run time"` or `"override"`."""
+    """`"default"`, `"file"`, `"environment"`, `"argv"`, `"run time"`, `"live"`, `"override"` or
+    `"scope"`."""
     place: str | None
     """`"main.py:12"`, `"argv[2]"`, the name of an environment variable, or None if unknown."""
     replaced: bool = False

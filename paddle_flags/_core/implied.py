@@ -44,7 +44,7 @@ def _cause(flag: Flag[Any]) -> str:
 def _is_explicit(flag: Flag[Any], cause: str) -> bool:
     """Return whether the flag keeps its own value, although a flag from `cause` implies another."""
     source = next(entry.source for entry in flag.history if entry.source != "override")
-    if source == "default" or source == cause == "run time":
+    if source == "default" or _RANKS[source] == _RANKS[cause] == _RANKS["run time"]:
         return False
     return bool(_RANKS[source] >= _RANKS[cause])
 

@@ -22,7 +22,8 @@ def _fate(entry: FlagEntry, holding: FlagEntry) -> str:
         return "holds"
     if entry.replaced:
         return "replaced by a later one"
-    above = {"override": "an override", "file": "a file"}.get(holding.source, holding.source)
+    names = {"override": "an override", "file": "a file", "live": "a live value"}
+    above = names.get(holding.source, holding.source)
     return "hidden by an override above" if entry.source == "override" else f"hidden by {above}"
 
 

@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
 LONGEST = 4000  # bytes of a text; C99 promises 4095
 # Attributes that contradict one another, and why.
-_CONTRADICTIONS = (("read_only", "required", "it could never get a value"),)
+_CONTRADICTIONS = (
+    ("read_only", "required", "it could never get a value"),
+    ("read_only", "runtime", "no change from outside would be taken"),
+    ("startup_only", "runtime", "no change in the running process would be taken"),
+)
 
 
 def check(flags: FlagSet, problems: Problems) -> None:

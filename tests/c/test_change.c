@@ -247,13 +247,15 @@ TEST(a_refused_value_names_its_source_and_what_was_expected) {
   pd_origin origins[] = {{PD_SOURCE_FILE, 12, "flags.conf", 0},
                          {PD_SOURCE_ENVIRONMENT, 0, "FLAGS_batch_size", 0},
                          {PD_SOURCE_ARGV, 1, NULL, 0},
-                         {PD_SOURCE_RUNTIME, 0, NULL, 0}};
+                         {PD_SOURCE_RUNTIME, 0, NULL, 0},
+                         {PD_SOURCE_LIVE, 0, "pid 4312", 0}};
   static const char *const messages[] = {
       "flags.conf:12: --batch_size=0: expected an integer in [1, 4096]",
       "environment: FLAGS_batch_size=0: expected an integer in [1, 4096]",
       "--batch_size=0: expected an integer in [1, 4096]",
+      "batch_size=0: expected an integer in [1, 4096]",
       "batch_size=0: expected an integer in [1, 4096]"};
-  for (int i = 0; i < 4; i++) {
+  for (int i = 0; i < 5; i++) {
     CHECK_STATUS(pd_batch_set(&item, 1, &origins[i], NULL, &err), PD_ERR_RANGE, messages[i]);
   }
   CHECK_STATUS(pd_flag_set_int32(flag, 5000, &err), PD_ERR_RANGE,
@@ -317,4 +319,157 @@ TEST(the_value_of_one_source_can_be_dropped) {
   CHECK_STR(text_of(flag), "6");
   CHECK(pd_flag_drop(flag, PD_SOURCE_DEFAULT, &err) == PD_ERR_ARGUMENT);
   CHECK(pd_flag_drop(flag, PD_SOURCE_OVERRIDE, &err) == PD_ERR_ARGUMENT);
+}
+
+/* ---- Live values: from outside the running process, of the rank of run time ---- */
+
+static void set_live(pd_flag *flag, const char *text) {
+  pd_assignment item = {.flag = flag, .text = text};
+  pd_origin origin = {PD_SOURCE_LIVE, 0, "pid 4312", 0};
+  CHECK_OK(pd_batch_set(&item, 1, &origin, NULL, &err));
+}
+
+TEST(of_live_and_run_time_the_later_value_wins) {
+  pd_flag *flag = level();
+  set_from(flag, PD_SOURCE_ARGV, "1");
+  set_live(flag, "2");
+  CHECK_STR(text_of(flag), "2");
+  CHECK(source_of(flag) == PD_SOURCE_LIVE);
+  CHECK_OK(pd_flag_set_int32(flag, 3, &err));
+  CHECK_STR(text_of(flag), "3");
+  CHECK(source_of(flag) == PD_SOURCE_RUNTIME);
+  set_live(flag, "4");
+  set_from(flag, PD_SOURCE_ARGV, "5"); /* of a lower rank: hidden */
+  CHECK_STR(text_of(flag), "4");
+  check_entry(flag, 0, 4, PD_SOURCE_LIVE, 0, "pid 4312");
+  check_entry(flag, 1, 3, PD_SOURCE_RUNTIME, 0, NULL);
+  check_entry(flag, 2, 2, PD_SOURCE_LIVE, 0, "pid 4312"); /* replaced */
+  check_entry(flag, 3, 5, PD_SOURCE_ARGV, 7, "FLAGS_level");
+}
+
+TEST(a_live_value_that_is_dropped_uncovers_that_of_run_time_and_the_other_way_round) {
+  pd_flag *flag = level();
+  CHECK_OK(pd_flag_set_int32(flag, 1, &err));
+  set_live(flag, "2");
+  CHECK_OK(pd_flag_drop(flag, PD_SOURCE_LIVE, &err));
+  CHECK_STR(text_of(flag), "1");
+  set_live(flag, "3");
+  CHECK_OK(pd_flag_set_int32(flag, 4, &err));
+  CHECK_OK(pd_flag_drop(flag, PD_SOURCE_RUNTIME, &err)); /* both of its values */
+  CHECK_STR(text_of(flag), "3");
+  CHECK_OK(pd_flag_drop(flag, PD_SOURCE_RUNTIME, &err));
+  CHECK_STR(text_of(flag), "3");
+  CHECK_OK(pd_flag_drop(flag, PD_SOURCE_LIVE, &err));
+  CHECK_STR(text_of(flag), "6");
+  check_entry(flag, 0, 6, PD_SOURCE_DEFAULT, 12, "alpha.c");
+}
+
+TEST(a_hidden_value_of_run_time_can_be_dropped_below_a_live_one) {
+  pd_flag *flag = level();
+  int calls = 0;
+  CHECK_OK(pd_flag_set_int32(flag, 1, &err));
+  set_live(flag, "2");
+  CHECK_OK(pd_watcher_add(flag, count_call, &calls, NULL, NULL, &err));
+  CHECK_OK(pd_flag_drop(flag, PD_SOURCE_RUNTIME, &err));
+  CHECK_STR(text_of(flag), "2");
+  CHECK(calls == 0);
+  CHECK_OK(pd_flag_drop(flag, PD_SOURCE_LIVE, &err));
+  CHECK_STR(text_of(flag), "6");
+  CHECK(calls == 1);
+}
+
+TEST(a_reset_drops_live_values_too) {
+  pd_flag *flag = level();
+  set_live(flag, "1");
+  CHECK_OK(pd_flag_set_int32(flag, 2, &err));
+  set_live(flag, "3");
+  CHECK_OK(pd_flag_reset(flag, &err));
+  CHECK_STR(text_of(flag), "6");
+  check_entry(flag, 0, 6, PD_SOURCE_DEFAULT, 12, "alpha.c");
+}
+
+TEST(an_override_hides_live_values_and_run_time_changes_it) {
+  pd_flag *flag = level();
+  pd_assignment item = {.flag = flag, .text = "1"};
+  pd_override number;
+  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &number, &err));
+  set_live(flag, "2");
+  CHECK_STR(text_of(flag), "1");
+  CHECK_OK(pd_flag_set_int32(flag, 3, &err));
+  CHECK_STR(text_of(flag), "3");
+  CHECK_OK(pd_override_pop(number, &err));
+  CHECK_STR(text_of(flag), "2");
+  CHECK(source_of(flag) == PD_SOURCE_LIVE);
+}
+
+TEST(a_live_assignment_of_no_value_resets_an_optional_flag_below_its_overrides) {
+  pd_flag_def def = definition(PD_TYPE_int32, "limit");
+  pd_flag *flag;
+  def.optional = true;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_assignment none = {.flag = flag}, item = {.flag = flag, .text = "1"};
+  pd_origin origin = {PD_SOURCE_LIVE, 0, "pid 4312", 0};
+  CHECK_OK(pd_flag_set_int32(flag, 2, &err));
+  set_live(flag, "3");
+  CHECK_OK(pd_batch_set(&none, 1, &origin, NULL, &err));
+  CHECK(source_of(flag) == PD_SOURCE_DEFAULT);
+  CHECK(*pd_flag_get_state(flag) & PD_STATE_UNSET);
+  pd_override number;
+  set_live(flag, "3");
+  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &number, &err));
+  CHECK_OK(pd_batch_set(&none, 1, &origin, NULL, &err));
+  CHECK_STR(text_of(flag), "1");
+  CHECK_OK(pd_override_pop(number, &err));
+  CHECK(source_of(flag) == PD_SOURCE_DEFAULT);
+  CHECK(*pd_flag_get_state(flag) & PD_STATE_UNSET);
+}
+
+TEST(a_live_value_waits_for_its_flag_and_comes_back_with_a_snapshot) {
+  pd_origin origin = {PD_SOURCE_LIVE, 0, "pid 4312", 0};
+  CHECK_OK(pd_pending_set("level", "4", &origin, &err));
+  CHECK_OK(pd_pending_set("level", "3", NULL, &err));
+  pd_flag *flag = level();
+  CHECK_STR(text_of(flag), "3");
+  check_entry(flag, 1, 4, PD_SOURCE_LIVE, 0, "pid 4312");
+  pd_snapshot *before = NULL;
+  CHECK_OK(pd_snapshot_take(&before, &err));
+  set_live(flag, "5");
+  CHECK_OK(pd_snapshot_restore(before, &err));
+  CHECK_STR(text_of(flag), "3");
+  check_entry(flag, 1, 4, PD_SOURCE_LIVE, 0, "pid 4312");
+  pd_snapshot_free(before);
+}
+
+TEST(a_retired_flag_refuses_live_values_as_it_refuses_those_of_run_time) {
+  pd_flag_def def = definition(PD_TYPE_int32, "old");
+  pd_flag *flag;
+  def.retired = "never read";
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_assignment item = {.flag = flag, .text = "1"};
+  pd_origin origin = {PD_SOURCE_LIVE, 0, "pid 4312", 0};
+  CHECK_STATUS(pd_batch_set(&item, 1, &origin, NULL, &err), PD_ERR_READ_ONLY,
+               "old: is retired: never read");
+}
+
+static bool is_even(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
+  *(pd_source *)context = entries[0]->origin.source;
+  snprintf(why, size, "expected an even number");
+  return entries[0]->value.i64 % 2 == 0;
+}
+
+TEST(validators_see_live_values_and_what_a_drop_uncovers) {
+  pd_flag *flag = level();
+  pd_source seen = PD_SOURCE_DEFAULT;
+  CHECK_OK(pd_flag_set_int32(flag, 1, &err));
+  set_live(flag, "2");
+  CHECK_OK(pd_validator_add(&flag, 1, is_even, &seen, NULL, NULL, &err));
+  set_live(flag, "4");
+  CHECK(seen == PD_SOURCE_LIVE);
+  pd_assignment item = {.flag = flag, .text = "3"};
+  pd_origin origin = {PD_SOURCE_LIVE, 0, "pid 4312", 0};
+  CHECK_STATUS(pd_batch_set(&item, 1, &origin, NULL, &err), PD_ERR_REFUSED,
+               "level=3: expected an even number");
+  CHECK(pd_flag_drop(flag, PD_SOURCE_LIVE, &err) == PD_ERR_REFUSED); /* 1 would hold again */
+  CHECK(seen == PD_SOURCE_RUNTIME);
+  CHECK_STR(text_of(flag), "4");
 }

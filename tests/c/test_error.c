@@ -31,6 +31,7 @@ TEST(sources_are_ranked_with_room_between_them) {
   for (size_t i = 1; i < sizeof order / sizeof *order; i++) {
     CHECK(pd_source_rank(order[i]) >= pd_source_rank(order[i - 1]) + 100);
   }
+  CHECK(pd_source_rank(PD_SOURCE_LIVE) == pd_source_rank(PD_SOURCE_RUNTIME));
 }
 
 TEST(the_library_has_the_version_of_the_header) { CHECK_STR(pd_version(), PD_VERSION); }

@@ -49,7 +49,7 @@ TEST(json_has_every_property_of_a_flag_and_all_its_values) {
   def.module = "/lib/libx.so";
   def.file = "src/x.c";
   def.line = 3;
-  def.experimental = true;
+  def.experimental = def.runtime = def.unsafe = true;
   pd_flag *flag = add(def);
   CHECK_OK(pd_flag_set_int32(flag, 9, &err));
   CHECK_STR(json(PD_HELP_ALL, NULL), "{\n"
@@ -93,6 +93,8 @@ TEST(json_has_every_property_of_a_flag_and_all_its_values) {
                                      "      \"optional\": false,\n"
                                      "      \"multi\": false,\n"
                                      "      \"scoped\": false,\n"
+                                     "      \"runtime\": true,\n"
+                                     "      \"unsafe\": true,\n"
                                      "      \"frozen\": false,\n"
                                      "      \"history\": [\n"
                                      "        {\n"

@@ -250,10 +250,14 @@ TEST(help_tells_the_marks_of_a_flag) {
   def = with_help(PD_TYPE_bool, "c", "C");
   def.startup_only = true;
   add(def);
+  def = with_help(PD_TYPE_bool, "d", "D");
+  def.runtime = def.unsafe = true;
+  add(def);
   CHECK_STR(flags_help(100), "prog:\n"
                              "  -a    A [required] [experimental]\n"
                              "  -b    [default: false] [read-only] [deprecated: use --a]\n"
-                             "  -c    C [default: false] [startup only]\n");
+                             "  -c    C [default: false] [startup only]\n"
+                             "  -d    D [default: false] [runtime] [unsafe]\n");
 }
 
 TEST(units_are_shown_as_people_write_them) {
@@ -341,7 +345,9 @@ TEST(help_tells_the_current_value_and_where_it_comes_from) {
                {{PD_SOURCE_FILE, 3, "a.toml", 5}, "[now: 7 from a.toml:3]"},
                {{PD_SOURCE_ENVIRONMENT, 0, "FLAGS_n", 0}, "[now: 7 from $FLAGS_n]"},
                {{PD_SOURCE_RUNTIME, 9, "main.py", 0}, "[now: 7 set at main.py:9]"},
-               {{PD_SOURCE_RUNTIME, 0, NULL, 0}, "[now: 7 set at run time]"}};
+               {{PD_SOURCE_RUNTIME, 0, NULL, 0}, "[now: 7 set at run time]"},
+               {{PD_SOURCE_LIVE, 0, "pid 4312", 0}, "[now: 7 set live by pid 4312]"},
+               {{PD_SOURCE_LIVE, 0, NULL, 0}, "[now: 7 set live]"}};
   pd_flag *flag = define_flag(PD_TYPE_int32, "n");
   CHECK(!strstr(flags_help(80), "[now:"));
   pd_assignment item = {.flag = flag, .text = "7"};

@@ -61,10 +61,11 @@ def define_all() -> None:
            list=lib.PD_TYPE_string, default_value="/usr/lib,/usr/local/lib")  # fmt: skip
     define("string", "build_id", "", **OWN, read_only=True, default_value='a "b"\n')
     define("int32", "threads", "Workers; 0: one a core", **OWN, startup_only=True, aliases="j")
-    define("bool", "verbose", "Say more", **OWN, aliases="v")
+    define("bool", "verbose", "Say more", **OWN, aliases="v", runtime=True)
     define("bool", "trace_all", "Nobody should need this", **OWN, hidden=True)
     define("bool", "turbo", "Faster", **OWN, retired="it is always on")
-    define("string", "title", "What <stands> above & *below* | `it`.", **OWN)
+    define("string", "title", "What <stands> above & *below* | `it`.", **OWN, runtime=True,
+           unsafe=True)  # fmt: skip
 
 
 def give_values() -> None:
@@ -76,9 +77,10 @@ def give_values() -> None:
             ("FILE", "prog.toml", "token", "secret"),
             ("RUNTIME", "main.py", "title", " two words\n$'\udcff"),
             ("ARGV", "", "given", "true"),
+            ("LIVE", "pid 4312", "verbose", "true"),
         ]
     ):
-        number = 0 if source == "ENVIRONMENT" else line + 1
+        number = 0 if source in ("ENVIRONMENT", "LIVE") else line + 1
         origin = ffi.new("pd_origin *", (getattr(lib, f"PD_SOURCE_{source}"), number, text(place)))
         item = ffi.new("pd_assignment *", (pf.FLAGS[name].handle, text(value)))
         error = ffi.new("pd_error *")

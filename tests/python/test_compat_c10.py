@@ -62,6 +62,27 @@ int main(int argc, char **argv) {
 }
 """
 
+LIVE = """
+#include <c10/util/Flags.h>
+#include <pd_flags.h>
+#include <cstdio>
+C10_DEFINE_int(c10_level, 6, "Level");
+int main(int argc, char **argv) {
+  pd_flag *flag;
+  pd_flag_find("c10_level", &flag, nullptr);
+  pd_assignment item = pd_assignment();
+  item.flag = flag;
+  item.text = "2";
+  pd_origin origin = {PD_SOURCE_LIVE, 0, "pid 4312", 0};
+  FLAGS_c10_level = 1;
+  if (argc == 3) pd_batch_set(&item, 1, &origin, nullptr, nullptr);
+  FLAGS_c10_level = 3;
+  if (argc == 2) pd_batch_set(&item, 1, &origin, nullptr, nullptr);
+  bool read = c10::ParseCommandLineFlags(&argc, &argv);
+  std::printf("%d %d\\n", read, FLAGS_c10_level);
+}
+"""
+
 REGISTRY = """
 #include <c10/util/Flags.h>
 #include <algorithm>
@@ -167,6 +188,12 @@ def test_c10s_registry_shows_the_flags_of_the_process(tmp_path: Path) -> None:
         "first",
     ]
     assert ended.stderr.startswith("C10 flag error: c10_level=x: expected a 32-bit integer")
+
+
+@pytest.mark.parametrize("words", [["--c10_level=4"], ["--c10_level=4", "later"]])
+def test_a_line_that_comes_later_holds_over_live_values_too(words, tmp_path: Path) -> None:
+    program = build_program(tmp_path / "live", write(tmp_path / "live.cpp", LIVE), flags=(COMPAT,))
+    assert run(program, *words).stdout == "1 4\n"
 
 
 # ---- Beside PyTorch's own libraries ----

@@ -68,6 +68,7 @@ def test_a_plain_flag_has_no_attributes(name):
     assert (flag.unit, flag.items, flag.deprecated, flag.retired) == (None, None, None, None)
     assert flag.old_names == ()
     assert not any([flag.sensitive, flag.experimental, flag.required])
+    assert not any([flag.runtime, flag.unsafe])
     assert (flag.source, flag.history[0].value) == ("default", 5)
 
 
@@ -85,6 +86,15 @@ def test_the_flag_tells_how_it_is_to_be_used(name):
     assert old.old_names == (f"{name}_a", f"{name}_b")
     assert (old.sensitive, old.experimental, old.required) == (True, True, False)
     assert pf.define(name, 1, retired="never read").retired == "never read"
+    live = [
+        pf.define(f"{name}_{number}", 1, runtime=runtime, unsafe=unsafe)
+        for number, (runtime, unsafe) in enumerate([(True, False), (False, True), (True, True)])
+    ]
+    assert [(flag.runtime, flag.unsafe) for flag in live] == [
+        (True, False),
+        (False, True),
+        (True, True),
+    ]
 
 
 def test_a_required_flag_says_so(python):
@@ -210,6 +220,10 @@ def test_a_name_that_no_flag_can_have_is_refused(bad):
         (1, {"deprecated": ""}, pf.FlagArgumentError, "deprecated: expected the reason"),
         (1, {"retired": True}, pf.FlagTypeError, "True: expected str, not bool"),
         (1, {"required": True, "retired": "x"}, pf.FlagArgumentError, "required and retired"),
+        (1, {"runtime": True, "read_only": True}, pf.FlagArgumentError, "runtime and read-only"),
+        (1, {"runtime": True, "startup_only": True}, pf.FlagArgumentError, "and startup only"),
+        (1, {"runtime": True, "retired": "x"}, pf.FlagArgumentError, "runtime and retired"),
+        (1, {"runtime": "unsafe"}, pf.FlagTypeError, "'unsafe': expected bool, not str"),
         (1, {"old_names": "ab"}, pf.FlagTypeError, "old_names: 'ab': expected a list, not str"),
         (1, {"old_names": ["a b"]}, pf.FlagNameError, "old name 'a b': expected a name"),
         (1.5, {"type": "int32"}, pf.FlagTypeError, "expected int for a flag of type int32"),

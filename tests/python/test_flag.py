@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import math
 import operator
 import pathlib
@@ -15,6 +16,8 @@ from unittest import mock
 import pytest
 
 import paddle_flags as pf
+from paddle_flags._core.assign import assign
+from paddle_flags._native import lib
 
 
 def test_a_value_set_by_attribute_name_or_flag_is_seen_by_all_of_them(name):
@@ -204,7 +207,7 @@ def test_subclasses_of_str_and_int_serve_as_text_and_integer(name):
 )
 def test_a_value_that_does_not_suit_is_refused_and_changes_nothing(name, default, bad, error, text):
     flag = pf.define(name, default)
-    for assign in (
+    for change in (
         lambda: setattr(flag, "value", bad),
         lambda: setattr(pf.FLAGS, name, bad),
         lambda: pf.set(name, bad),
@@ -212,7 +215,7 @@ def test_a_value_that_does_not_suit_is_refused_and_changes_nothing(name, default
         lambda: pf.override({name: bad}).__enter__(),
     ):
         with pytest.raises(error) as refused:
-            assign()
+            change()
         assert text in str(refused.value)
         assert (flag.value, flag.source) == (default, "default")
 
@@ -457,6 +460,44 @@ def test_deleting_drops_what_was_set_at_run_time(name):
     assert flag.value == 2
     with pytest.raises(pf.UndefinedFlagError):
         delattr(pf.FLAGS, name + "x")
+
+
+def set_live(flag, value):
+    assign([(flag, value)], ("pid 4312", 0), source=lib.PD_SOURCE_LIVE)
+
+
+def test_a_live_value_and_one_of_run_time_hide_each_other(name):
+    flag = pf.define(name, 1, runtime=True)
+    flag.value = 2
+    set_live(flag, 3)
+    assert (flag.value, flag.source, flag.place) == (3, "live", "pid 4312")
+    flag.value = 4
+    assert [entry[:2] for entry in flag.history] == [
+        (4, "run time"),
+        (3, "live"),
+        (2, "run time"),
+        (1, "default"),
+    ]
+    del flag.value
+    assert (flag.value, flag.source) == (3, "live")
+    flag.reset()
+    assert (flag.value, flag.source) == (1, "default")
+
+
+def test_a_live_value_is_explained_saved_and_described_like_another(name):
+    flag = pf.define(name, 1, runtime=True, unsafe=True)
+    flag.value = 2
+    set_live(flag, 3)
+    rows = [line.split(maxsplit=1) for line in pf.explain(name).splitlines()[-3:]]
+    assert [row[0] for row in rows] == ["3", "2", "1"]
+    assert rows[0][1].split() == ["holds", "live", "pid", "4312"]
+    assert rows[1][1].startswith("hidden by a live value")
+    assert "attributes: runtime, unsafe" in pf.explain(name)
+    assert f"--{name}=3" in pf.dump("argv")
+    described = json.loads(pf.describe("json"))["flags"]
+    (found,) = (each for each in described if each["name"] == name)
+    assert (found["value"], found["source"], found["place"]) == (3, "live", "pid 4312")
+    assert (found["runtime"], found["unsafe"]) == (True, True)
 
 
 def test_mock_can_patch_flags(name):

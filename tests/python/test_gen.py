@@ -280,6 +280,7 @@ found = {}
 for flag in pf.FLAGS.values():
     names = "type items default help min max choices unit category aliases old_names hidden".split()
     names += "read_only startup_only required sensitive experimental deprecated retired".split()
+    names += "runtime unsafe".split()
     found[flag.name] = {name: getattr(flag, name) for name in names}
 print(json.dumps(found))
 """
@@ -373,6 +374,8 @@ def test_implied_values_come_and_go_with_the_flag_that_implies(made):
 
 EXPLICIT = """
 import json, sys, paddle_flags as pf
+from paddle_flags._core.assign import assign
+from paddle_flags._native import lib
 if sys.argv[1] == "python":
     import demo_flags
     demo_flags.define()
@@ -401,6 +404,15 @@ pf.FLAGS.deterministic = True
 parse()
 pf.FLAGS.deterministic = True
 parse("--level=1")
+live = {"where": ("pid 4312", 0), "source": lib.PD_SOURCE_LIVE}
+assign([(pf.FLAGS["level"], 1)], **live)
+pf.FLAGS.deterministic = True
+parse()
+pf.FLAGS.level = 1
+assign([(pf.FLAGS["deterministic"], True)], **live)
+parse()
+assign([(pf.FLAGS["level"], 1)], **live)
+parse("--deterministic")
 """
 
 
@@ -416,6 +428,9 @@ def test_an_explicit_value_wins_over_an_implied_one(how, made):
         "True best 1 (7,) 1 run time",
         "True best 1 (7,) 4 override",  # at run time, the later wins
         "True best 1 (7,) 4 override",
+        "True best 1 (7,) 4 override",  # so it does with live values
+        "True best 1 (7,) 4 override",
+        "True best 1 (7,) 1 live",
     ]
 
 

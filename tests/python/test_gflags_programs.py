@@ -342,6 +342,42 @@ int main(int argc, char **argv) {
 """
 
 
+LIVE = """
+#include <gflags/gflags.h>
+#include <pd_flags.h>
+#include <cstdio>
+DEFINE_int32(level, 6, "Level");
+DEFINE_int32(depth, 6, "Depth");
+static void set_live(const char *name, const char *text) {
+  pd_assignment item = pd_assignment();
+  item.text = text;
+  pd_origin origin = {PD_SOURCE_LIVE, 0, "pid 4312", 0};
+  if (pd_flag_find(name, &item.flag, nullptr)) std::puts("?");
+  if (pd_batch_set(&item, 1, &origin, nullptr, nullptr)) std::puts("?");
+}
+int main(int argc, char **argv) {
+  set_live("level", "1");
+  gflags::ParseCommandLineFlags(&argc, &argv, true);
+  std::printf("%d\\n", FLAGS_level);
+  set_live("depth", "2");
+  {
+    gflags::FlagSaver saver;
+    set_live("level", "3");
+    FLAGS_depth = 5;
+    FLAGS_depth = 6;
+    set_live("depth", "7");
+    std::printf("%d %d\\n", FLAGS_level, FLAGS_depth);
+  }
+  std::printf("%d %d\\n", FLAGS_level, FLAGS_depth);
+}
+"""
+
+
+def test_a_line_and_a_saver_hold_over_earlier_live_values(tmp_path):
+    program = compiled(tmp_path / "live", write(tmp_path / "live.cc", LIVE))
+    assert run(program, "--level=4").stdout == "4\n3 7\n4 2\n"
+
+
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build a library that defines flags and links nothing."""

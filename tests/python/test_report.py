@@ -222,6 +222,8 @@ def test_json_has_every_property_of_every_flag():
         "optional": False,
         "multi": False,
         "scoped": False,
+        "runtime": False,
+        "unsafe": False,
         "metavar": None,
         "deprecated": None,
         "retired": None,

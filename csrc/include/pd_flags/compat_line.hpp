@@ -41,16 +41,18 @@ PD__LOCAL inline std::string help_refused(const pd_help &help) {
   return "no such flag";
 }
 
-/* A value that the program set or assigned has a higher rank than the command line, and would hide
- * its value. In the libraries that these headers replace, the later value wins. */
+/* A value that the program set or assigned, or a live one, has a higher rank than the command line,
+ * and would hide its value. In the libraries that these headers replace, the later value wins. */
 PD__LOCAL inline void compat_prevail(compat_line &line, const std::string &name) {
   pd_flag *flag = nullptr;
   pd_flag_info info = detail::sized<pd_flag_info>();
   if (pd_flag_find(name.c_str(), &flag, nullptr) != PD_OK) return;
   if (pd_flag_get_info(flag, &info, nullptr) != PD_OK) return;
-  if (info.source != PD_SOURCE_RUNTIME) return;
+  if (pd_source_rank(info.source) != pd_source_rank(PD_SOURCE_RUNTIME)) return;
+  bool live = info.source == PD_SOURCE_LIVE;
   pd_error err; /* a validator may reject the value that was hidden */
-  if (pd_flag_drop(flag, PD_SOURCE_RUNTIME, &err) != PD_OK) line.errors.push_back(err.message);
+  pd_flag_drop(flag, live ? PD_SOURCE_RUNTIME : PD_SOURCE_LIVE, nullptr); /* the hidden one first */
+  if (pd_flag_drop(flag, info.source, &err) != PD_OK) line.errors.push_back(err.message);
 }
 
 /* `token` is --name=value, or a list of names after --fromenv= or --tryfromenv=. */

@@ -9,8 +9,8 @@
  * range or choices compiles, but the registry refuses the whole module. Attributes follow the help
  * text, as in pd_flag_def; C++ requires this order:
  * .min .max .choices .category .aliases .hidden .read_only .startup_only .sensitive
- * .experimental .list .unit .deprecated .retired .old_names .validate .watch .required
- * .context
+ * .experimental .list .unit .deprecated .retired .old_names .metavar .validate .watch .required
+ * .optional .multi .runtime .unsafe .context
  *
  *     PD_DECLARE_int32(alpha_level);
  *

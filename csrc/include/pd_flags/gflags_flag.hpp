@@ -190,8 +190,9 @@ PD__LOCAL inline bool accepts_text(const checker *check, pd_type type, const std
   return true;
 }
 
-/* In gflags, the command line replaces what the program assigned or set before. Here such a value
- * has a higher rank and would hide the command line's, which therefore gets that rank too. */
+/* In gflags, the command line replaces what the program assigned or set before. Here such a value,
+ * or a live one, has a higher rank and would hide the command line's, which therefore gets that rank
+ * too. */
 PD__LOCAL inline pd_status give(pd_flag *flag, const std::string &text, pd_origin origin,
                                 pd_error *err) {
   pd_assignment item;
@@ -200,7 +201,8 @@ PD__LOCAL inline pd_status give(pd_flag *flag, const std::string &text, pd_origi
   item.text = text.c_str();
   pd_source now = info_of(flag).source;
   bool above = pd_source_rank(now) > pd_source_rank(origin.source);
-  if (above && now == PD_SOURCE_RUNTIME) origin.source = PD_SOURCE_RUNTIME;
+  bool set = pd_source_rank(now) == pd_source_rank(PD_SOURCE_RUNTIME);
+  if (above && set) origin.source = PD_SOURCE_RUNTIME;
   return pd_batch_set(&item, 1, &origin, nullptr, err);
 }
 

@@ -77,6 +77,7 @@ class state {
       return;
     }
     bool above = pd_source_rank(info_of(flag).source) > pd_source_rank(before.origin.source);
+    if (above) pd_flag_drop(flag, PD_SOURCE_LIVE, nullptr);
     if (above) pd_flag_drop(flag, PD_SOURCE_RUNTIME, nullptr);
     if (is_given(before.flag) && text_of(before.flag, true) == before.text) return;
     give(flag, before.text, before.origin, nullptr);

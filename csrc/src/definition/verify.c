@@ -193,6 +193,15 @@ static pd_status check_use(const pd_flag_def *def, pd_error *err) {
   if (def->required && def->read_only) {
     why = "it is required and read-only: no value would be taken";
   }
+  if (def->runtime && def->read_only) {
+    why = "it is runtime and read-only: no change from outside would be taken";
+  }
+  if (def->runtime && def->startup_only) {
+    why = "it is runtime and startup only: no change in the running process would be taken";
+  }
+  if (def->runtime && def->retired) {
+    why = "it is runtime and retired: no change from outside would be taken";
+  }
   if (def->multi && !def->list) why = "it is multi, but not a list";
   if (def->convert && !pd__type_is_text(def->type)) {
     why = "it has a converter, but is not a string";

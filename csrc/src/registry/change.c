@@ -110,12 +110,13 @@ static bool is_open(pd__changes *changes, pd_flag *flag, const pd_origin *origin
 
 static bool can_be_unset(const pd__changes *changes, const pd_flag *flag, const pd_origin *origin) {
   pd_source source = origin->source;
-  bool now = changes->pushes || source == PD_SOURCE_RUNTIME || source == PD_SOURCE_DEFAULT;
+  bool now = changes->pushes || source == PD_SOURCE_RUNTIME || source == PD_SOURCE_LIVE ||
+             source == PD_SOURCE_DEFAULT;
   return flag && flag->defined && flag->optional && now;
 }
 
-/* An override has the default then; without one, this is a reset. As a default, it is that of the
- * definition. */
+/* An override has the default then; without one, and below it for a live value, this is a reset. As
+ * a default, it is that of the definition. */
 static void unset(pd__changes *changes, pd_flag *flag, const pd_origin *origin) {
   if (origin->source == PD_SOURCE_DEFAULT) {
     pd__changes_drop(changes, flag, PD_SOURCE_DEFAULT);

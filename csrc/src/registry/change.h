@@ -111,7 +111,7 @@ pd_status pd__prepare_converted(pd__change *change, const pd__changes *changes, 
                                 pd_error *err);
 
 /* Decides what a reset does: drop the values, or assign the default if the flag has an override or
- * gets one. */
+ * gets one. Live values are below overrides, and so is their reset. */
 void pd__prepare_reset(pd__change *change, bool pushes);
 
 /* Checks everything again after the lock was released; changes that were prepared for another

@@ -30,7 +30,9 @@ static bool is_variable(const pd_origin *origin) {
 const char *pd__place_of(const pd_origin *origin, char out[PD__PLACE_SIZE]) {
   bool variable = is_variable(origin);
   strcpy(out, variable ? "environment: " : "");
-  if (variable || !origin->place || origin->source == PD_SOURCE_RUNTIME) return out;
+  /* Who sets a flag gets the message, and knows from where. */
+  bool known = origin->source == PD_SOURCE_RUNTIME || origin->source == PD_SOURCE_LIVE;
+  if (variable || !origin->place || known) return out;
   const char *tail = pd__tail(origin->place, 255);
   if (tail != origin->place) tail = pd__tail(tail, 252);
   pd__append(out, PD__PLACE_SIZE, "%s%s:", tail == origin->place ? "" : "...", tail);
@@ -75,7 +77,7 @@ static bool is_given(pd_source source) {
 
 #define LISTED(name, number, rank, text) PD_SOURCE_##name,
 
-/* "file, environment, argv or run time" */
+/* "file, environment, argv, run time or live" */
 static void write_given(char *out, size_t size) {
   static const pd_source all[] = { PD_SOURCE_MAP(LISTED) };
   size_t left = 0;

@@ -178,7 +178,8 @@ pd_status pd__prepare_converted(pd__change *change, const pd__changes *changes, 
 void pd__prepare_reset(pd__change *change, bool pushes) {
   pd_flag *flag = change->flag;
   if (!change->resets) return;
-  change->action = pushes || pd__flag_own_override(flag) ? PD__ASSIGN : PD__RESET;
+  bool over = pd__flag_own_override(flag) && change->origin.source != PD_SOURCE_LIVE;
+  change->action = pushes || over ? PD__ASSIGN : PD__RESET;
   change->type = flag->type;
   change->value = pd__flag_default(flag);
 }

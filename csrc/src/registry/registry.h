@@ -129,7 +129,7 @@ struct pd_flag {
   uint32_t index;       /* of the node: pd__names_at */
   uint32_t next_listed; /* in the order of pd_flag_next: index + 1; 0: none */
   pd__cell *cells;      /* the cell of the definition, if any, comes first */
-  pd__entry *history;   /* hidden and replaced values: by rank, the latest of a source first */
+  pd__entry *history;   /* hidden and replaced values: by rank, the latest of a rank first */
 };
 
 /* Returns the origin of the current value below the overrides. */

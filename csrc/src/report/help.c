@@ -125,13 +125,18 @@ static void add_range(helper *help, const pd__row *row) {
   add_note(help, PD__FAINT);
 }
 
-/* Writes where the value comes from: "from argv[1]", "set at main.py:12". */
+/* Writes where the value comes from: "from argv[1]", "set at main.py:12", "set live by pid 7". */
 static void write_origin(const pd_origin *origin, pd__out *out) {
   const char *before = "from ";
   if (origin->source == PD_SOURCE_ENVIRONMENT) before = "from $";
   if (origin->source == PD_SOURCE_RUNTIME) before = "set at ";
+  if (origin->source == PD_SOURCE_LIVE) before = "set live by ";
   if (origin->source == PD_SOURCE_OVERRIDE) before = "by an override at ";
   bool place = origin->place && *origin->place;
+  if (!place && origin->source == PD_SOURCE_LIVE) {
+    pd__out_text(out, "set live");
+    return;
+  }
   pd__out_format(out, "%s%s", before, place ? origin->place : pd__source_name(origin->source));
   bool numbered = !place && origin->source == PD_SOURCE_ARGV;
   if (origin->line && place) pd__out_format(out, ":%u", (unsigned)origin->line);

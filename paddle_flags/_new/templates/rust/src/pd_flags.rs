@@ -48,7 +48,8 @@ pub struct Definition {
     pub functions: [*const c_void; 4], // validate, watch, context and access
     pub marks: [bool; 4],              // assignable, required, optional and multi
     pub scoped: bool,
-    pub reserved_too: [u8; 2],
+    pub changes: [bool; 2], // runtime and unsafe
+    pub reserved_too: [u8; 8],
     pub scoped_cell: bool,
     pub texts: [*const c_char; 5], // unit, deprecated, retired, old_names and metavar
     pub convert: *const c_void,
@@ -87,7 +88,8 @@ impl Definition {
             functions: [null(); 4],
             marks: [false; 4],
             scoped: false,
-            reserved_too: [0; 2],
+            changes: [false; 2],
+            reserved_too: [0; 8],
             scoped_cell: false,
             texts: [null(); 5],
             convert: null(),
@@ -114,7 +116,7 @@ pub struct Entry(*const c_void);
 
 unsafe impl Sync for Entry {}
 
-const _: () = assert!(size_of::<Definition>() == 192 && size_of::<Operation>() == 88);
+const _: () = assert!(size_of::<Definition>() == 200 && size_of::<Operation>() == 88);
 
 /// pd_module_record. The host writes the last two.
 #[repr(C)]
