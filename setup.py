@@ -16,7 +16,7 @@ VERSION = re.findall(r'#define PD_VERSION "(.+)"', (INCLUDE / "pd_flags.h").read
 LIMITED_API = not sysconfig.get_config_var("Py_GIL_DISABLED")
 
 # A profile leaves out whole layers: PD_PROFILE=no-report.
-PROFILES = {"full": (), "no-report": ("report",), "no-input": ("report", "input")}
+PROFILES = {"full": (), "no-report": ("report", "live"), "no-input": ("report", "live", "input")}
 PROFILE = os.environ.get("PD_PROFILE", "full")
 
 # Hardening, the same for the library and for the extension modules.

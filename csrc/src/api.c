@@ -42,6 +42,13 @@ const char *pd__do_version(void) { return PD__VERSION; }
 #define PD__WITHOUT_report_help ,
 #define PD__WITHOUT_report_flagfile ,
 #define PD__WITHOUT_report_json ,
+#define PD__WITHOUT_live_open ,
+#define PD__WITHOUT_live_close ,
+#define PD__WITHOUT_live_answer ,
+#define PD__WITHOUT_live_refuse ,
+#define PD__WITHOUT_live_response_free ,
+#define PD__WITHOUT_live_revision ,
+#define PD__WITHOUT_live_events ,
 #endif
 #if defined(PD_WITHOUT_INPUT)
 #define PD__WITHOUT_parse_argv ,

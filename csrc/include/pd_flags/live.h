@@ -5,7 +5,9 @@
  *
  * pd_flags.h includes this header. The functions work on Linux; elsewhere pd_live_open returns
  * PD_ERR_UNSUPPORTED. */
-#ifndef PD_FLAGS_LIVE_H
+#ifndef PD_FLAGS_H
+#include <pd_flags.h> /* which includes this one */
+#elif !defined(PD_FLAGS_LIVE_H)
 #define PD_FLAGS_LIVE_H
 
 /* What one server allows. Different servers of a process share the registry, the revisions and the

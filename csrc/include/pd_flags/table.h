@@ -174,7 +174,20 @@ PD__BEGIN_C
   R(const uint64_t *, op_revision, (void), ())                                                     \
   S(op_check_arrays,                                                                               \
     (const pd_op *operation, const void *const *tensors, size_t count, pd_error *err),             \
-    (operation, tensors, count, err))
+    (operation, tensors, count, err))                                                              \
+  S(live_open, (const pd_live_options *options, pd_live **out, pd_error *err),                     \
+    (options, out, err))                                                                           \
+  V(live_close, (pd_live * live), (live))                                                          \
+  S(live_answer,                                                                                   \
+    (pd_live *live, const pd_live_request *request, pd_live_response *response, pd_error *err),    \
+    (live, request, response, err))                                                                \
+  S(live_refuse,                                                                                   \
+    (uint32_t status, const char *detail, pd_live_response *response, pd_error *err),              \
+    (status, detail, response, err))                                                               \
+  V(live_response_free, (pd_live_response * response), (response))                                 \
+  R(uint64_t, live_revision, (void), ())                                                           \
+  S(live_events, (uint64_t since, pd_live_response *response, pd_error *err),                      \
+    (since, response, err))
 /* clang-format on */
 
 #define PD__MEMBER_S(name, parameters, arguments) pd_status(*name) parameters;

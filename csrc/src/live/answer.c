@@ -17,8 +17,10 @@ typedef struct route {
 } route;
 
 static const route routes[] = {
-    {"/v1/process", pd__get_process, NULL}, {"/v1/flags", pd__get_flags, NULL},
-    {"/v1/changes", pd__get_changes, pd__post_changes}, {"/v1/undo", NULL, pd__post_undo},
+    {"/v1/process", pd__get_process, NULL},
+    {"/v1/flags", pd__get_flags, NULL},
+    {"/v1/changes", pd__get_changes, pd__post_changes},
+    {"/v1/undo", NULL, pd__post_undo},
     {"/v1/events", pd__get_events, NULL},
 };
 
@@ -68,7 +70,9 @@ static bool is_method(const pd__call *call, const char *name) {
   return !strcmp(call->request->method, name);
 }
 
-static bool is_read(const pd__call *call) { return is_method(call, "GET") || is_method(call, "HEAD"); }
+static bool is_read(const pd__call *call) {
+  return is_method(call, "GET") || is_method(call, "HEAD");
+}
 
 static void fail_method(pd__call *call, const char *allowed) {
   char shown[PD__QUOTE_SIZE];

@@ -112,8 +112,8 @@ static void prepare(pd__deed *deed, pd__wish *wish) {
     return;
   }
   size_t index = changes->count;
-  pd_status status = pd__changes_try(changes, wish->flag, wish->text, none, &origin, wish->literal,
-                                     &err);
+  pd_status status =
+      pd__changes_try(changes, wish->flag, wish->text, none, &origin, wish->literal, &err);
   if (status != PD_OK) {
     pd__deed_fail(deed, PD__PROBLEM_REJECTED, wish->name, status, "%s", err.message);
   } else if (changes->count > index) {
@@ -142,7 +142,8 @@ static const char *value_behind(pd__deed *deed, const pd_flag *flag) {
   } else if (flag->assigned && flag->source != PD_SOURCE_LIVE) {
     value = pd__flag_base(flag);
   } else {
-    while (entry && (entry->replaced || entry->origin.source == PD_SOURCE_LIVE)) entry = entry->next;
+    while (entry && (entry->replaced || entry->origin.source == PD_SOURCE_LIVE))
+      entry = entry->next;
     given = entry != NULL;
     if (entry) value = entry->value;
   }

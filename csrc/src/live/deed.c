@@ -206,9 +206,10 @@ static void write_done(pd__json *to, const pd__wish *wish, bool temporary) {
     pd__json_add_nullable(to, "old", wish->old_text);
     pd__json_add_nullable(to, "new", wish->new_text);
   }
-  pd__json_add_nullable(to, "source", pd__source_name(temporary    ? PD_SOURCE_OVERRIDE
-                                                      : wish->text ? PD_SOURCE_LIVE
-                                                                   : (pd_source)flag->source));
+  pd__json_add_nullable(to, "source",
+                        pd__source_name(temporary    ? PD_SOURCE_OVERRIDE
+                                        : wish->text ? PD_SOURCE_LIVE
+                                                     : (pd_source)flag->source));
   pd__json_add_bool(to, "hidden", hidden);
   pd__json_close(to, "}");
 }

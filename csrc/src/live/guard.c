@@ -93,9 +93,9 @@ static bool check_host(pd__call *call) {
   if (!call->live->hosts) return true;
   if (host && is_listed(call->live->hosts, host, host_length(host))) return true;
   char shown[PD__QUOTE_SIZE];
-  pd__call_fail(call, PD__PROBLEM_HOST,
-                "the host %s is not one of this server, which goes by: %.512s",
-                host ? pd__quote(shown, host) : "of the request is missing, and", call->live->hosts);
+  pd__call_fail(
+      call, PD__PROBLEM_HOST, "the host %s is not one of this server, which goes by: %.512s",
+      host ? pd__quote(shown, host) : "of the request is missing, and", call->live->hosts);
   return false;
 }
 

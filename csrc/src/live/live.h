@@ -28,24 +28,24 @@ struct pd_live {
   size_t holders; /* the opener, and temporary changes that aren't over */
 };
 
-/* ---- Errors (problem.c) ---- */
+/* ---- Errors ---- */
 
 /* X(name, status, end of the type, title) */
-#define PD__PROBLEM_MAP(X)                                                     \
-  X(MALFORMED, 400, "malformed", "the request is malformed")                   \
-  X(TOKEN, 401, "token", "a token is needed")                                  \
-  X(FORBIDDEN, 403, "forbidden", "not allowed")                                \
-  X(UNKNOWN, 404, "unknown", "not found")                                      \
-  X(METHOD, 405, "method", "the method is not allowed here")                   \
-  X(TIMEOUT, 408, "timeout", "the request took too long")                      \
-  X(CONFLICT, 409, "conflict", "something has changed meanwhile")              \
-  X(TOO_LARGE, 413, "too-large", "the body is too large")                      \
-  X(MEDIA_TYPE, 415, "media-type", "the body must be JSON")                    \
-  X(HOST, 421, "host", "the host is not one of this server")                   \
-  X(REJECTED, 422, "rejected", "a value was rejected")                         \
-  X(CONFIRM, 428, "confirm", "a confirmation is needed")                       \
-  X(HEADERS, 431, "headers", "the headers are too large")                      \
-  X(INTERNAL, 500, "internal", "out of memory")                                \
+#define PD__PROBLEM_MAP(X)                                                                         \
+  X(MALFORMED, 400, "malformed", "the request is malformed")                                       \
+  X(TOKEN, 401, "token", "a token is needed")                                                      \
+  X(FORBIDDEN, 403, "forbidden", "not allowed")                                                    \
+  X(UNKNOWN, 404, "unknown", "not found")                                                          \
+  X(METHOD, 405, "method", "the method is not allowed here")                                       \
+  X(TIMEOUT, 408, "timeout", "the request took too long")                                          \
+  X(CONFLICT, 409, "conflict", "something has changed meanwhile")                                  \
+  X(TOO_LARGE, 413, "too-large", "the body is too large")                                          \
+  X(MEDIA_TYPE, 415, "media-type", "the body must be JSON")                                        \
+  X(HOST, 421, "host", "the host is not one of this server")                                       \
+  X(REJECTED, 422, "rejected", "a value was rejected")                                             \
+  X(CONFIRM, 428, "confirm", "a confirmation is needed")                                           \
+  X(HEADERS, 431, "headers", "the headers are too large")                                          \
+  X(INTERNAL, 500, "internal", "out of memory")                                                    \
   X(BUSY, 503, "busy", "the server is busy")
 
 #define PD__PROBLEM_ENUM(name, status, end, title) PD__PROBLEM_##name = status,
@@ -68,13 +68,13 @@ typedef struct pd__call {
   pd__arena *arena;
   pd_live_response *response;
   pd_live_header *headers;
-  const char *path;            /* decoded, without the query; "/v1/flags/a%2fb" stays encoded */
+  const char *path; /* decoded, without the query; "/v1/flags/a%2fb" stays encoded */
   pd__parameter parameters[PD__PARAMETERS_MAX];
   size_t parameter_count;
-  uint32_t may;                /* PD_LIVE_READ, PD_LIVE_CHANGE */
-  const char *label;           /* of the token */
-  pd__out out;                 /* the body */
-  pd__json json;               /* writes to it */
+  uint32_t may;      /* PD_LIVE_READ, PD_LIVE_CHANGE */
+  const char *label; /* of the token */
+  pd__out out;       /* the body */
+  pd__json json;     /* writes to it */
 } pd__call;
 
 /* Adds a header to the response; both texts are borrowed until it is freed. */
@@ -89,8 +89,8 @@ PD__PRINTF(3, 4) void pd__call_fail(pd__call *call, pd__problem problem, const c
 /* Returns who asks, with the label of the token. */
 pd_live_who pd__call_who(const pd__call *call);
 
-/* Prepare a response that the caller gives, with an arena of its own as its owner, and end it: frees
- * everything and fails if memory was out. */
+/* Prepare a response that the caller gives, with an arena of its own as its owner, and end it:
+ * frees everything and fails if memory was out. */
 pd_status pd__response_begin(pd_live_response *response, pd_error *err);
 pd_status pd__response_end(pd_live_response *response, pd_error *err);
 
@@ -119,8 +119,8 @@ typedef enum pd__kept_state { PD__KEPT, PD__ON, PD__ENDED, PD__UNDONE } pd__kept
 
 typedef struct pd__kept_flag {
   pd_flag *flag;
-  uint32_t generation;  /* of the definition that was changed */
-  bool drops;           /* it took back what clients had set */
+  uint32_t generation; /* of the definition that was changed */
+  bool drops;          /* it took back what clients had set */
   bool sensitive;
   const char *old_text; /* NULL: sensitive, or no value */
   const char *new_text;
@@ -132,8 +132,8 @@ typedef struct pd__kept_flag {
 typedef struct pd__kept {
   pd__arena arena; /* owns all that follows, and the struct itself is in malloc */
   uint64_t number;
-  int64_t at;         /* milliseconds since 1970 */
-  uint64_t undoes;    /* the number of a change; 0: it sets */
+  int64_t at;      /* milliseconds since 1970 */
+  uint64_t undoes; /* the number of a change; 0: it sets */
   pd_live_who who;
   const char *reason; /* or NULL */
   int64_t until;      /* milliseconds since 1970; 0: it stays */
@@ -166,26 +166,23 @@ void pd__kept_end(pd__kept *kept, pd__kept_state state);
 /* Frees old changes that are over. */
 void pd__kept_trim(void);
 
-/* Makes the background thread end temporary changes in time (timer.c). Returns false if there can be
- * no thread. */
+/* Makes the background thread end temporary changes in time (timer.c). Returns false if there can
+ * be no thread. */
 bool pd__timer_start(void);
 
-/* ---- Texts (text.c) ---- */
+/* ---- Texts (write.c) ---- */
 
 #define PD__TIME_SIZE 32
-const char *pd__time_text(int64_t at, char out[PD__TIME_SIZE]); /* "2026-11-25T16:30:00.000Z" */
+const char *pd__time_text(int64_t at, char out[PD__TIME_SIZE]);    /* "2026-11-25T16:30:00.000Z" */
 void pd__json_add_time(pd__json *to, const char *key, int64_t at); /* null for 0 */
 void pd__json_add_who(pd__json *to, const pd_live_who *who);       /* the value of "who" */
-
-/* Returns the text of a value that sets it again; in `buffer` if it is a number. */
-#define pd__text_of pd__value_text
 
 /* Writes an event of the journal, as an object. The caller holds the lock. */
 struct pd__event;
 void pd__event_write(pd__json *to, const struct pd__event *event);
 
-/* Writes the members of a change, as in /v1/changes; `at` is when it was made or, for the audit, when
- * it ended. */
+/* Writes the members of a change, as in /v1/changes; `at` is when it was made or, for the audit,
+ * when it ended. */
 void pd__kept_write(pd__json *to, const pd__kept *kept, int64_t at);
 
 /* ---- What may be changed (settable.c) ---- */
@@ -214,12 +211,12 @@ void pd__post_undo(pd__call *call);
 void pd__live_hold(pd_live *live);
 void pd__live_release(pd_live *live);
 
-/* Begins an event: "set", "undo", "ended" or "refused"; its result and its time follow. pd__audit hands it over; the caller doesn't
- * hold the lock. */
+/* Begins an event: "set", "undo", "ended" or "refused"; its result and its time follow. pd__audit
+ * hands it over; the caller doesn't hold the lock. */
 void pd__audit_begin(pd__json *to, const char *event);
 void pd__audit(pd_live *live, pd__operation *operation, const char *text, size_t length);
 
-/* ---- Revisions (events.c) ---- */
+/* ---- Revisions (revision.c) ---- */
 
 /* Parses "EPOCH-REVISION". PD__SINCE_LOST: another epoch, or what came after it isn't kept. The
  * caller holds the lock. */

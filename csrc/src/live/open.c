@@ -20,8 +20,8 @@ static pd_status check_token(const pd_live_token *token, size_t index, pd_error 
                     index);
   }
   if (token->may == PD_LIVE_READ || token->may == (PD_LIVE_READ | PD_LIVE_CHANGE)) return PD_OK;
-  return pd__fail(err, PD_ERR_ARGUMENT, "token %zu: expected the right to read, or to read and change",
-                  index);
+  return pd__fail(err, PD_ERR_ARGUMENT,
+                  "token %zu: expected the right to read, or to read and change", index);
 }
 
 static pd_status check_options(const pd_live_options *options, pd_error *err) {

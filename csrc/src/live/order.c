@@ -37,8 +37,8 @@ static uint32_t literal_of(const pd_live_field *field) {
 
 static bool add_wish(pd__call *call, pd__wishes *wishes, const pd_live_field *field,
                      const char *name) {
-  pd__wish *items = pd__arena_room(call->arena, wishes->items, wishes->count, &wishes->capacity,
-                                   sizeof *items);
+  pd__wish *items =
+      pd__arena_room(call->arena, wishes->items, wishes->count, &wishes->capacity, sizeof *items);
   if (!items || !name) {
     pd__call_fail(call, PD__PROBLEM_INTERNAL, "out of memory");
     return false;
@@ -74,7 +74,8 @@ static bool read_duration(pd__call *call, pd__order *order, const pd_live_field 
   bool given = field->kind == PD_LIVE_TEXT || field->kind == PD_LIVE_NUMBER;
   bool read = given && pd__value_read(&def, field->text, &value) == PD_OK;
   if (!read || !(value.f64 >= SHORTEST && value.f64 <= LONGEST)) {
-    return fail(call, field->path, "seconds, or a quantity as 90s, 10m or 1h30m, from 0.1 s to 30 d");
+    return fail(call, field->path,
+                "seconds, or a quantity as 90s, 10m or 1h30m, from 0.1 s to 30 d");
   }
   order->duration = (int64_t)(value.f64 * 1000);
   return true;
@@ -124,7 +125,8 @@ static bool read_member(pd__call *call, pd__order *order, const pd_live_field *f
   if (behind(path, "/confirm/")) return read_confirm(call, order, field);
   if (!strcmp(path, "/for")) return read_duration(call, order, field);
   if (!strcmp(path, "/dry_run")) return read_dry_run(call, order, field);
-  return fail(call, path, "no such member: set, expect, reason, for, dry_run and confirm are known");
+  return fail(call, path,
+              "no such member: set, expect, reason, for, dry_run and confirm are known");
 }
 
 static bool read_undo_member(pd__call *call, pd__order *order, const pd_live_field *field) {

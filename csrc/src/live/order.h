@@ -9,10 +9,10 @@
 /* A name with a value. */
 typedef struct pd__wish {
   const char *name;
-  const char *text; /* NULL: null */
-  uint32_t literal; /* how JSON wrote it, as in pd_config_add */
-  pd_flag *flag;    /* once it is found */
-  size_t index;     /* of its change; SIZE_MAX: it has none */
+  const char *text;                /* NULL: null */
+  uint32_t literal;                /* how JSON wrote it, as in pd_config_add */
+  pd_flag *flag;                   /* once it is found */
+  size_t index;                    /* of its change; SIZE_MAX: it has none */
   const char *old_text, *new_text; /* NULL: no value */
 } pd__wish;
 
@@ -26,7 +26,7 @@ typedef struct pd__order {
   const char *reason; /* or NULL */
   int64_t duration;   /* in milliseconds; 0: for good */
   bool dry_run;
-  uint64_t undo;      /* of /v1/undo: the number of the change; 0: the last one */
+  uint64_t undo; /* of /v1/undo: the number of the change; 0: the last one */
 } pd__order;
 
 /* Reads the body. Returns false after it has ended the call. */

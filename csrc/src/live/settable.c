@@ -3,7 +3,8 @@
 
 #include "live.h"
 
-/* Returns whether the pattern, with * and ?, matches the name, in which `-` and `_` are the same. */
+/* Returns whether the pattern, with * and ?, matches the name, in which `-` and `_` are the same.
+ */
 static bool matches(const char *pattern, size_t length, const char *name) {
   const char *end = pattern + length, *star = NULL, *retry = NULL;
   while (*name) {

@@ -6,9 +6,7 @@
 
 /* ---- Which change ---- */
 
-static bool same_text(const char *a, const char *b) {
-  return a && b ? !strcmp(a, b) : !a && !b;
-}
+static bool same_text(const char *a, const char *b) { return a && b ? !strcmp(a, b) : !a && !b; }
 
 /* A client is known by its user and by the label of its token, whichever there is. */
 static bool is_author(const pd__kept *kept, const pd_live_who *who) {
@@ -42,9 +40,9 @@ static pd__kept *find(pd__deed *deed) {
   } else if (found->undoes || found->state == PD__ENDED || found->state == PD__UNDONE) {
     pd__deed_fail(deed, PD__PROBLEM_CONFLICT, NULL, PD_ERR_CONFLICT, "change %llu %s",
                   (unsigned long long)number,
-                  found->undoes                ? "is an undo"
-                  : found->state == PD__ENDED  ? "has ended by itself"
-                                               : "is undone already");
+                  found->undoes               ? "is an undo"
+                  : found->state == PD__ENDED ? "has ended by itself"
+                                              : "is undone already");
   }
   return deed->fault_count > 0 ? NULL : found;
 }

@@ -43,15 +43,15 @@ pd_status pd__out_finish(const pd__out *out, pd__operation *operation, pd_writer
 /* One flag at the time of the snapshot. All texts are stored for good. */
 typedef struct pd__row {
   pd_flag_info info;
-  pd_flag_entry entry; /* the current value */
-  size_t index;        /* in the order of definition */
-  size_t module;       /* the least index in its module, behind those that come first */
-  size_t group;        /* the least index in its category there, plus 1; 0 for none */
-  size_t first_other;  /* index of its next value in the others of pd__rows */
-  size_t others;       /* how many */
-  uint64_t revision;   /* of the journal: the last change */
+  pd_flag_entry entry;   /* the current value */
+  size_t index;          /* in the order of definition */
+  size_t module;         /* the least index in its module, behind those that come first */
+  size_t group;          /* the least index in its category there, plus 1; 0 for none */
+  size_t first_other;    /* index of its next value in the others of pd__rows */
+  size_t others;         /* how many */
+  uint64_t revision;     /* of the journal: the last change */
   pd_override temporary; /* the override that the value is of, if that ends by itself; or 0 */
-  pd_value below;      /* then the value under it */
+  pd_value below;        /* then the value under it */
   bool below_unset;
 } pd__row;
 

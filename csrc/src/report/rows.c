@@ -36,7 +36,8 @@ static bool collect(pd__rows *rows, pd_flag *flag, bool others, pd__arena *arena
   row->info.size = sizeof row->info;
   row->entry.size = sizeof row->entry;
   collect_changes(row, flag);
-  bool whole = pd__flag_info(flag, &row->info) && pd__flag_entry(flag, 0, &row->entry, NULL) == PD_OK;
+  bool whole =
+      pd__flag_info(flag, &row->info) && pd__flag_entry(flag, 0, &row->entry, NULL) == PD_OK;
   return whole && (!others || collect_others(rows, flag, row, arena));
 }
 
