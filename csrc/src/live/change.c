@@ -131,25 +131,6 @@ static bool prepare_all(pd__deed *deed) {
 
 /* ---- Old and new ---- */
 
-/* Returns the value that the flag has when what clients have set is taken back. */
-static const char *value_behind(pd__deed *deed, const pd_flag *flag) {
-  const pd__overridden *own = pd__flag_own_override(flag);
-  const pd__entry *entry = flag->history;
-  pd_value value = pd__flag_default(flag);
-  bool given = true;
-  if (own) {
-    value = own->values->value;
-  } else if (flag->assigned && flag->source != PD_SOURCE_LIVE) {
-    value = pd__flag_base(flag);
-  } else {
-    while (entry && (entry->replaced || entry->origin.source == PD_SOURCE_LIVE))
-      entry = entry->next;
-    given = entry != NULL;
-    if (entry) value = entry->value;
-  }
-  return pd__deed_text(deed, flag, value, flag->optional && !given);
-}
-
 static void describe(pd__deed *deed) {
   for (size_t i = 0; i < deed->order->set.count; i++) {
     pd__wish *wish = &deed->order->set.items[i];
@@ -158,7 +139,7 @@ static void describe(pd__deed *deed) {
     wish->old_text = pd__deed_text(deed, flag, now, pd__flag_is_unset(flag));
     wish->new_text = wish->old_text;
     if (!wish->text) {
-      wish->new_text = value_behind(deed, flag);
+      wish->new_text = pd__deed_behind(deed, flag, 0, true);
     } else if (wish->index != SIZE_MAX) {
       wish->new_text = pd__deed_text(deed, flag, deed->changes.items[wish->index].value, false);
     }
@@ -184,29 +165,18 @@ void pd__post_changes(pd__call *call) {
   if (!pd__order_read(call, &order)) return;
   pd_error_list *errors = pd__do_error_list_new();
   pd__deed deed = {.call = call, .order = &order, .report = {.list = errors}};
-  pd__kept *kept = NULL;
-  pd__out event = {.arena = call->arena};
+  deed.event.arena = call->arena;
   PD__LOCKED_OPERATION(operation);
   deed.operation = &operation;
   bool done = check(&deed);
-  if (done && !order.dry_run) {
-    kept = pd__deed_keep(&deed);
-    done = pd__deed_commit(&deed, kept);
+  if (done && order.dry_run) {
+    pd__deed_write(&deed, NULL);
+  } else if (done) {
+    pd__kept *kept = pd__deed_keep(&deed);
+    done = pd__deed_commit(&deed, kept, "set");
+    if (done) pd__kept_trim();
   }
-  if (done && kept && kept->state == PD__ON) {
-    kept->override = deed.changes.override;
-    kept->live = call->live;
-    pd__live_hold(call->live);
-  }
-  if (done) pd__deed_write(&deed, kept);
-  if (done && kept) pd__deed_event(&deed, &event, "set", kept);
-  if (done && kept) pd__kept_trim();
   pd__operation_end(&operation); /* notifies the watchers */
   pd__do_error_list_free(errors);
-  if (done) {
-    pd__call_finish(call, 200, "application/json");
-    pd__deed_tell(&deed, event.text, event.length);
-  } else {
-    pd__deed_refuse(&deed);
-  }
+  pd__deed_finish(&deed, done);
 }

@@ -80,20 +80,7 @@ static void write_refusal(pd__deed *deed, pd__out *out) {
   pd__json_close(&json, "}");
 }
 
-void pd__deed_refuse(pd__deed *deed) {
-  pd__call *call = deed->call;
-  if (deed->fault_count == 0) return; /* memory is out */
-  pd__problem_begin(call, deed->problem, deed->faults[0].error.message);
-  write_faults(deed);
-  if (deed->problem == PD__PROBLEM_CONFLICT) write_current(deed);
-  pd__problem_end(call, deed->problem);
-  if (deed->order->dry_run) return;
-  pd__out event = {.arena = call->arena};
-  write_refusal(deed, &event);
-  pd__deed_tell(deed, event.text, event.length);
-}
-
-/* ---- Validators and the commit ---- */
+/* ---- Validators ---- */
 
 /* Returns the name of the only flag that is set; NULL if there are several. */
 static const char *only_name(const pd__deed *deed) {
@@ -127,37 +114,31 @@ static const char *place_of(const pd__deed *deed) {
   return pd__arena_text(deed->call->arena, text, strlen(text));
 }
 
-/* Nothing may be lost after the commit, so the change gets its number before it. */
-bool pd__deed_commit(pd__deed *deed, pd__kept *kept) {
-  const char *place = place_of(deed);
-  bool ready = kept && place && (kept->state != PD__ON || pd__timer_start()) && pd__kept_add(kept);
-  if (!ready) pd__report_memory(&deed->report);
-  for (size_t i = 0; ready && i < deed->changes.count; i++) {
-    pd__change *change = &deed->changes.items[i];
-    if (change->action == PD__ASSIGN) change->origin.place = place;
-  }
-  pd__journal_change = ready ? kept->number : 0;
-  bool done = ready && pd__changes_commit(&deed->changes) == PD_OK;
-  pd__journal_change = 0;
-  for (size_t i = 0; done && i < kept->count; i++) {
-    size_t index = deed->order->set.items[i].index;
-    if (index != SIZE_MAX) kept->flags[i].set = deed->changes.items[index].value;
-  }
-  if (done) return true;
-  if (ready) {
-    pd__kept_remove(kept);
-  } else {
-    pd__kept_free(kept);
-  }
-  return take_errors(deed);
-}
-
 /* ---- What is kept ---- */
 
 const char *pd__deed_text(pd__deed *deed, const pd_flag *flag, pd_value value, bool unset) {
   char buffer[PD__NUMBER_SIZE];
   const char *text = unset ? NULL : pd__value_text((pd_type)flag->type, value, buffer);
   return text ? pd__arena_text(deed->call->arena, text, strlen(text)) : NULL;
+}
+
+/* Returns the text of the current value, or of a value that is given by an override. */
+static const char *text_of_entry(pd__deed *deed, const pd_flag *flag, const pd__entry *entry) {
+  bool unset = flag->optional && entry->origin.source == PD_SOURCE_DEFAULT;
+  return pd__deed_text(deed, flag, entry->value, unset);
+}
+
+const char *pd__deed_behind(pd__deed *deed, const pd_flag *flag, pd_override number, bool drops) {
+  const pd__overridden *top = pd__flag_override(flag);
+  while (top && (number ? top->number == number : top->temporary)) top = top->below;
+  if (top) return text_of_entry(deed, flag, top->values);
+  if (flag->assigned && !(drops && flag->source == PD_SOURCE_LIVE)) {
+    return pd__deed_text(deed, flag, pd__flag_base(flag), false);
+  }
+  const pd__entry *entry = flag->history;
+  while (entry && (entry->replaced || entry->origin.source == PD_SOURCE_LIVE)) entry = entry->next;
+  if (entry) return pd__deed_text(deed, flag, entry->value, false);
+  return pd__deed_text(deed, flag, pd__flag_default(flag), flag->optional);
 }
 
 static const char *copy(pd__kept *kept, const char *text) {
@@ -239,17 +220,103 @@ void pd__deed_write(pd__deed *deed, const pd__kept *kept) {
 
 /* ---- The audit ---- */
 
-void pd__deed_event(pd__deed *deed, pd__out *out, const char *event, const pd__kept *kept) {
+static void write_event(pd__deed *deed, const char *event, const pd__kept *kept) {
+  pd__out *out = &deed->event;
   pd__json json = {.out = out, .compact = true, .place = {.arena = out->arena}};
-  (void)deed;
+  pd__out_clear(out);
   pd__audit_begin(&json, event);
   pd__json_add_text(&json, "result", "applied");
   pd__kept_write(&json, kept, kept->at);
   pd__json_close(&json, "}");
 }
 
-void pd__deed_tell(pd__deed *deed, const char *text, size_t length) {
+/* Writes the answer and the event, which takes memory only the first time. */
+static void write_both(pd__deed *deed, const char *event, const pd__kept *kept) {
+  pd__out_clear(&deed->call->out);
+  pd__deed_write(deed, kept);
+  write_event(deed, event, kept);
+}
+
+/* ---- The commit ---- */
+
+#define DIGITS 256 /* by which a text may grow when the numbers in it are known */
+
+/* Everything that may fail comes first: memory for what is kept and for the answer, the thread that
+ * ends a temporary change, and the number. */
+static bool get_ready(pd__deed *deed, pd__kept *kept, const char *event) {
+  static const char blanks[DIGITS] = "";
+  if (!kept) return false;
+  write_both(deed, event, kept);
+  pd__out_add(&deed->call->out, blanks, DIGITS);
+  pd__out_add(&deed->event, blanks, DIGITS);
+  if (deed->call->arena->failed) return false;
+  return (kept->state != PD__ON || pd__timer_start()) && pd__kept_add(kept);
+}
+
+static void set_places(pd__deed *deed, const char *place) {
+  for (size_t i = 0; i < deed->changes.count; i++) {
+    pd__change *change = &deed->changes.items[i];
+    if (change->action == PD__ASSIGN) change->origin.place = place;
+  }
+}
+
+static void keep_values(const pd__deed *deed, pd__kept *kept) {
+  for (size_t i = 0; i < kept->count; i++) {
+    size_t index = deed->order->set.items[i].index;
+    if (index != SIZE_MAX) kept->flags[i].set = deed->changes.items[index].value;
+  }
+  if (kept->state != PD__ON) return;
+  kept->override = deed->changes.override;
+  kept->live = deed->call->live;
+  pd__live_hold(kept->live);
+}
+
+bool pd__deed_commit(pd__deed *deed, pd__kept *kept, const char *event) {
+  const char *place = place_of(deed);
+  if (!place || !get_ready(deed, kept, event)) {
+    pd__kept_free(kept);
+    pd__report_memory(&deed->report);
+    return take_errors(deed);
+  }
+  set_places(deed, place);
+  pd__journal_change = kept->number;
+  bool done = pd__changes_commit(&deed->changes) == PD_OK;
+  pd__journal_change = 0;
+  if (!done) {
+    pd__kept_remove(kept);
+    return take_errors(deed);
+  }
+  keep_values(deed, kept);
+  write_both(deed, event, kept);
+  return true;
+}
+
+/* ---- The end ---- */
+
+static void tell(pd__deed *deed) {
   PD__OPERATION(operation);
-  pd__audit(deed->call->live, &operation, text, length);
+  pd__audit(deed->call->live, &operation, deed->event.text, deed->event.length);
   pd__operation_end(&operation);
+}
+
+static void refuse(pd__deed *deed) {
+  pd__call *call = deed->call;
+  if (deed->fault_count == 0) return; /* memory is out, as the arena says */
+  pd__problem_begin(call, deed->problem, deed->faults[0].error.message);
+  write_faults(deed);
+  if (deed->problem == PD__PROBLEM_CONFLICT) write_current(deed);
+  pd__problem_end(call, deed->problem);
+  if (deed->order->dry_run) return;
+  pd__out_clear(&deed->event);
+  write_refusal(deed, &deed->event);
+  tell(deed);
+}
+
+void pd__deed_finish(pd__deed *deed, bool done) {
+  if (!done) {
+    refuse(deed);
+    return;
+  }
+  pd__call_finish(deed->call, 200, "application/json");
+  if (deed->event.length > 0) tell(deed);
 }

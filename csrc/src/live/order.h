@@ -49,15 +49,12 @@ typedef struct pd__deed {
   pd__problem problem; /* of the faults */
   pd__fault *faults;
   size_t fault_count, fault_room;
+  pd__out event; /* for the audit */
 } pd__deed;
 
 PD__PRINTF(5, 6)
 void pd__deed_fail(pd__deed *deed, pd__problem problem, const char *name, pd_status status,
                    const char *format, ...);
-
-/* Ends the call with the faults; the caller doesn't hold the lock. Tells the audit, unless it is a
- * dry run. */
-void pd__deed_refuse(pd__deed *deed);
 
 /* Calls the validators; they and the commit report to the deed. Returns false if there are
  * faults. */
@@ -66,15 +63,21 @@ bool pd__deed_ask(pd__deed *deed);
 /* Returns a kept change with the flags of deed->order->set; NULL if memory is out. */
 pd__kept *pd__deed_keep(pd__deed *deed);
 
-/* Commits the changes and keeps them. Returns false, with a fault, if memory is out. */
-bool pd__deed_commit(pd__deed *deed, pd__kept *kept);
+/* Commits the changes, keeps them as `kept`, and writes the answer and the event for the audit.
+ * Returns false, with a fault, if memory is out: then nothing has changed, and `kept`, which may be
+ * NULL, is freed. */
+bool pd__deed_commit(pd__deed *deed, pd__kept *kept, const char *event);
 
 /* Writes the answer; `kept` is NULL for a dry run. */
 void pd__deed_write(pd__deed *deed, const pd__kept *kept);
 
-/* After the lock was released, tells the audit. */
-void pd__deed_tell(pd__deed *deed, const char *text, size_t length);
-void pd__deed_event(pd__deed *deed, pd__out *out, const char *event, const pd__kept *kept);
+/* Ends the call, with the answer or with the faults, and tells the audit. The caller doesn't hold
+ * the lock. */
+void pd__deed_finish(pd__deed *deed, bool done);
+
+/* Returns the text of the value that a flag would have without the override of that number, or with
+ * 0 without the temporary ones on top, and without what clients have set if it `drops`. */
+const char *pd__deed_behind(pd__deed *deed, const pd_flag *flag, pd_override number, bool drops);
 
 /* Returns the text of a value in the arena of the call; NULL for no value. */
 const char *pd__deed_text(pd__deed *deed, const pd_flag *flag, pd_value value, bool unset);

@@ -104,6 +104,15 @@ static void prepare_one(pd__deed *deed, const pd__kept *kept, const pd__kept_fla
   }
 }
 
+/* Returns the text that the flag will have. */
+static const char *text_after(pd__deed *deed, const pd__kept *kept, const pd__kept_flag *each) {
+  if (kept->state == PD__ON) return pd__deed_behind(deed, each->flag, kept->override, false);
+  if (!each->had_live || pd__flag_override(each->flag)) {
+    return pd__deed_behind(deed, each->flag, UINT64_MAX, true);
+  }
+  return each->live_before;
+}
+
 /* The flags of the change become those of the order. */
 static bool prepare(pd__deed *deed, const pd__kept *kept) {
   pd__wishes *set = &deed->order->set;
@@ -119,20 +128,10 @@ static bool prepare(pd__deed *deed, const pd__kept *kept) {
     *wish = (pd__wish){.name = flag->name, .flag = flag, .index = SIZE_MAX};
     wish->text = each->had_live && kept->state != PD__ON ? each->live_before : NULL;
     wish->old_text = pd__deed_text(deed, flag, pd__flag_value(flag), pd__flag_is_unset(flag));
+    wish->new_text = text_after(deed, kept, each);
     prepare_one(deed, kept, each, wish);
   }
   return deed->fault_count == 0;
-}
-
-/* After the commit, what the flags have now is the new value. */
-static void describe(pd__deed *deed, pd__kept *kept) {
-  for (size_t i = 0; i < deed->order->set.count; i++) {
-    pd__wish *wish = &deed->order->set.items[i];
-    const pd_flag *flag = wish->flag;
-    wish->new_text = pd__deed_text(deed, flag, pd__flag_value(flag), pd__flag_is_unset(flag));
-    const char *text = flag->sensitive ? NULL : wish->new_text;
-    kept->flags[i].new_text = text ? pd__arena_text(&kept->arena, text, strlen(text)) : NULL;
-  }
 }
 
 /* Validators run while the lock is free, so the change is looked up again. */
@@ -147,17 +146,14 @@ static pd__kept *check(pd__deed *deed) {
 }
 
 /* Returns the change that was undone; NULL if there are faults. */
-static pd__kept *undo(pd__deed *deed, pd__out *event) {
+static pd__kept *undo(pd__deed *deed) {
   pd__kept *from = check(deed);
   pd__kept *made = from ? pd__deed_keep(deed) : NULL;
   if (!from) return NULL;
   if (made) made->undoes = from->number;
-  if (!pd__deed_commit(deed, made)) return NULL;
+  if (!pd__deed_commit(deed, made, "undo")) return NULL;
   if (from->state == PD__ON) pd__override_forget(from->override);
   pd__kept_end(from, PD__UNDONE);
-  describe(deed, made);
-  pd__deed_write(deed, made);
-  pd__deed_event(deed, event, "undo", made);
   return from;
 }
 
@@ -166,22 +162,14 @@ void pd__post_undo(pd__call *call) {
   if (!pd__order_read_undo(call, &order)) return;
   pd_error_list *errors = pd__do_error_list_new();
   pd__deed deed = {.call = call, .order = &order, .report = {.list = errors}};
-  pd__out event = {.arena = call->arena};
+  deed.event.arena = call->arena;
   PD__LOCKED_OPERATION(operation);
   deed.operation = &operation;
-  pd__kept *from = undo(&deed, &event);
-  pd_live *held = from ? from->live : NULL;
+  pd__kept *from = undo(&deed);
+  if (from && from->live) pd__live_release(from->live); /* the caller holds it, too */
   if (from) from->live = NULL;
   if (from) pd__kept_trim();
   pd__operation_end(&operation); /* notifies the watchers */
   pd__do_error_list_free(errors);
-  if (!from) {
-    pd__deed_refuse(&deed);
-    return;
-  }
-  pd__call_finish(call, 200, "application/json");
-  pd__deed_tell(&deed, event.text, event.length);
-  pd__platform_lock();
-  if (held) pd__live_release(held);
-  pd__platform_unlock();
+  pd__deed_finish(&deed, from != NULL);
 }
