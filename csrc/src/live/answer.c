@@ -163,11 +163,11 @@ static void answer(pd__call *call) {
   static const char flags[] = "/v1/flags/";
   const char *type;
   if (!pd__guard_parse(call) || !pd__guard_site(call)) return;
-  const char *asset = find_asset(call->path, &type);
-  if (!pd__guard_token(call, asset, is_read(call) ? PD_LIVE_READ : PD_LIVE_CHANGE)) return;
+  const char *file = find_asset(call->path, &type);
+  if (!pd__guard_token(call, file, is_read(call) ? PD_LIVE_READ : PD_LIVE_CHANGE)) return;
   const route *found = find_route(call->path);
-  if (asset) {
-    send_asset(call, asset, type);
+  if (file) {
+    send_asset(call, file, type);
   } else if (found) {
     dispatch(call, found);
   } else if (strncmp(call->path, flags, sizeof flags - 1) == 0) {

@@ -15,7 +15,7 @@ void pd__deed_fail(pd__deed *deed, pd__problem problem, const char *name, pd_sta
                                      &deed->fault_room, sizeof *faults);
   if (!faults) return; /* the arena says so */
   va_list arguments;
-  deed->problem = problem;
+  deed->problem = status == PD_ERR_MEMORY ? PD__PROBLEM_INTERNAL : problem;
   deed->faults = faults;
   pd__fault *fault = &faults[deed->fault_count++];
   *fault = (pd__fault){.name = name};

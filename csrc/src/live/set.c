@@ -151,8 +151,9 @@ static void describe(pd__deed *deed) {
 /* While validators run, the lock is free: what was checked before is checked again. */
 static bool check(pd__deed *deed) {
   pd__order *order = deed->order;
-  bool found = find(deed, &order->set) & find(deed, &order->expect) & find(deed, &order->confirm);
-  if (!found || !are_different(deed) || !may_change(deed)) return false;
+  find(deed, &order->set);
+  find(deed, &order->expect);
+  if (!find(deed, &order->confirm) || !are_different(deed) || !may_change(deed)) return false;
   if (!are_confirmed(deed) || !are_expected(deed)) return false;
   if (!prepare_all(deed) || !pd__deed_ask(deed)) return false;
   if (!may_change(deed) || !are_expected(deed)) return false;

@@ -1,0 +1,93 @@
+/* Calls again and again, with the first, the second, ... allocation failing, alone or with all that
+ * follow. For programs that are built with -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc.
+ */
+#ifndef FAILING_H
+#define FAILING_H
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+
+static int left = -1;   /* allocations that succeed before one fails; -1: all */
+static bool to_the_end; /* all later ones fail too */
+static bool failed;
+
+static bool fails(void) {
+  if (left < 0) return false;
+  if (left > 0) {
+    left--;
+    return false;
+  }
+  if (!to_the_end) left = -1;
+  failed = true;
+  return true;
+}
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size) { return fails() ? NULL : __real_malloc(size); }
+void *__wrap_calloc(size_t count, size_t size) {
+  return fails() ? NULL : __real_calloc(count, size);
+}
+void *__wrap_realloc(void *old, size_t size) { return fails() ? NULL : __real_realloc(old, size); }
+
+typedef struct scenario {
+  void (*prepare)(void);
+  pd_status (*act)(void);
+  void (*check_nothing_done)(void);
+  void (*check_done)(void);
+} scenario;
+
+/* In a child: whether an allocation failed. A failure of a later one than the
+ * call needs shows that the end is reached. */
+static bool run_failing(const scenario *tried, int number) {
+  tried->prepare();
+  left = number;
+  pd_status status = tried->act();
+  left = -1;
+  if (status != PD_OK) {
+    CHECK(failed && status == PD_ERR_MEMORY && err.status == PD_ERR_MEMORY);
+    CHECK_STR(err.message, "out of memory");
+    tried->check_nothing_done();
+    CHECK_OK(tried->act());
+  }
+  tried->check_done();
+  return failed;
+}
+
+static void run_all(const scenario *tried, int least) {
+  int number = 0;
+  for (bool more = true; more; number++) {
+    int status;
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) exit(run_failing(tried, number) ? 0 : 7);
+    CHECK(waitpid(child, &status, 0) == child);
+    if (!WIFEXITED(status) || (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != 7)) {
+      check_fail(__FILE__, __LINE__, "with allocation %d failing", number);
+    }
+    more = WEXITSTATUS(status) == 0;
+  }
+  if (number <= least) check_fail(__FILE__, __LINE__, "only %d allocations were tried", number);
+}
+
+static void run(const scenario *tried, int least) {
+  to_the_end = false;
+  run_all(tried, least);
+  to_the_end = true;
+  run_all(tried, least);
+}
+
+__attribute__((unused)) static bool is_defined(const char *name) {
+  pd_flag *flag;
+  return pd_flag_find(name, &flag, NULL) == PD_OK;
+}
+
+__attribute__((unused)) static void nothing(void) {}
+
+#endif /* FAILING_H */
