@@ -67,7 +67,7 @@ static void prepare_undo(void) {
 }
 
 TEST(an_undo_is_made_and_answered_or_neither) {
-  run(&(scenario){prepare_undo, undo, is_new, is_old}, 8);
+  run(&(scenario){prepare_undo, undo, is_new, is_old}, 6);
 }
 
 TEST(an_answer_is_whole_or_there_is_none) {

@@ -15,7 +15,8 @@ from support import CC, INCLUDE, LIBDIR, ROOT, SANITIZE, build_plugin, run, writ
 VERSION = version("paddle_flags")
 # Each profile leaves out whole layers: the rows of the table that they implement, which are
 # lacking, and at least so many bytes of the stripped library.
-REPORT = {"report_help", "report_flagfile", "report_json"}
+REPORT = {"report_help", "report_flagfile", "report_json", "live_open", "live_close"}
+REPORT |= {"live_answer", "live_refuse", "live_response_free", "live_revision", "live_events"}
 INPUT = {"parse_argv", "environment_enable", "program_set", "program_get"}
 INPUT |= {f"config_{verb}" for verb in ("new", "free", "add", "add_flagfile", "fail", "apply")}
 MISSING = {"no-report": REPORT, "no-input": REPORT | INPUT}

@@ -86,6 +86,8 @@
 #undef map
 #pragma push_macro("max")
 #undef max
+#pragma push_macro("may")
+#undef may
 #pragma push_macro("min")
 #undef min
 #pragma push_macro("now")
@@ -102,6 +104,8 @@
 #undef out
 #pragma push_macro("own")
 #undef own
+#pragma push_macro("pid")
+#undef pid
 #pragma push_macro("put")
 #undef put
 #pragma push_macro("ref")
@@ -122,6 +126,10 @@
 #undef top
 #pragma push_macro("u64")
 #undef u64
+#pragma push_macro("uid")
+#undef uid
+#pragma push_macro("who")
+#undef who
 #pragma push_macro("why")
 #undef why
 #pragma push_macro("x")
