@@ -33,7 +33,8 @@ def read(pid: int, *, history: bool = False) -> dict[str, Any]:
     - `unread`: the names of flags whose variable only code of the program can read, such as a
       `std::string`. Their values are those that the registry knows.
     - `cut`: the names of flags with a text of more than 64 KiB, which was cut.
-    - `complete`: false if there was more than a sound process has.
+    - `complete`: false if flags are missing whose names could not be read, or if there was more
+      than a sound process has.
 
     With `history`, each flag also has `history`, as `GET /v1/flags/NAME` has it. No flag is
     `settable`. A sensitive flag has no values here either.
@@ -45,36 +46,37 @@ def read(pid: int, *, history: bool = False) -> dict[str, Any]:
 
 def read_memory(look_again: Callable[[], Memory], *, history: bool = False) -> dict[str, Any]:
     """Read the flags in a memory until two passes agree, or a few times."""
-    before = _read_once(look_again(), history=history)
-    for _ in range(_PASSES - 1):
-        last, before = before, _read_once(look_again(), history=history)
-        changed = _changed(last[1], before[1])
-        if not changed:
-            break
-    version, found = before
-    torn = sorted(changed | found.torn)
+    passes: list[Pass] = []
+    changed: set[str] = set()
+    problem = AttachError()
+    for _ in range(_PASSES):
+        try:
+            memory = look_again()
+            passes.append(Pass(memory, find_index(memory), history=history))
+        except Unreadable:
+            problem = AttachError("the registry in the process is damaged, or it just changed")
+            continue
+        except Exhausted:
+            problem = AttachError("the process has more ELF files and notes than a sound one")
+            continue
+        if len(passes) > 1:
+            changed = _changed(*passes[-2:])
+            if not changed:
+                break
+    if len(passes) < 2:  # noqa: PLR2004 - one alone doesn't show what is torn
+        raise problem
+    found = passes[-1]
     return {
-        "version": version,
+        "version": found.version,
         "epoch": "",
         "revision": 0,
         "complete": found.complete,
         "flags": list(found.flags.values()),
         "removed": [],
-        "torn": torn,
+        "torn": sorted(changed | found.torn),
         "unread": sorted(found.unread),
         "cut": sorted(found.cut),
     }
-
-
-def _read_once(memory: Memory, *, history: bool) -> tuple[str, Pass]:
-    try:
-        index = find_index(memory)
-        return index.version, Pass(memory, index, history=history)
-    except Unreadable:
-        message = "the registry in the process is damaged, or the process is just ending"
-    except Exhausted:
-        message = "the process has more memory with notes of ELF than a sound one"
-    raise AttachError(message)
 
 
 def _changed(last: Pass, now: Pass) -> set[str]:

@@ -6,6 +6,7 @@ and compares.
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 FLAGS_MAX = 100_000
 _CHAIN_MAX = 1000  # cells, overrides or values of one flag
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_NAME_MAX = 255
 _OPTIONAL, _SENSITIVE, _STARTUP = "def.optional", "def.sensitive", "def.startup_only"
 
 
@@ -54,6 +57,7 @@ class Pass:
         self.cut: set[str] = set()
         """Names of flags with a text that was cut."""
         self.complete = True
+        self.version = index.version
         self._paths: dict[int, str] = {}
         self._startup_over = memory.read(index.startup_over, 1) != b"\0"
         try:
@@ -70,6 +74,8 @@ class Pass:
         except Unreadable:
             if reading.name:
                 self.torn.add(reading.name)
+            else:
+                self.complete = False
 
     # ---- Nodes ----
 
@@ -148,9 +154,9 @@ class _Flag:
     def read(self, *, history: bool) -> dict[str, Any]:
         """Return the flag as the live API has it; Unreadable if it isn't one."""
         index = self.index
+        self.name = self._read_name()
         self.cell = self._struct("cell", index.number("flag.cells", self.node))
         self.definition = self._struct("def", index.number("cell.def", self.cell))
-        self.name = self._text(index.number("def.name", self.definition))
         number = index.number("def.type", self.definition)
         if number not in index.types or number != index.number("flag.type", self.node):
             raise Unreadable
@@ -186,18 +192,24 @@ class _Flag:
     def _struct(self, name: str, address: int) -> bytes:
         return self.memory.read(address, self.index.sizes[name])
 
+    def _read_name(self) -> str:
+        text, _ = self.memory.text(self.index.number("flag.name", self.node))
+        if len(text) > _NAME_MAX or not _NAME.fullmatch(text):
+            raise Unreadable
+        return text
+
     def _text(self, address: int) -> str:
         """Return a text; "" for a null pointer."""
         if not address:
             return ""
         text, cut = self.memory.text(address)
         if cut:
-            self.run.cut.add(self.name or text[:255])
+            self.run.cut.add(self.name)
         return text
 
     def _chain(self, kind: str, address: int, link: str) -> Iterator[bytes]:
         """Yield the structs of a linked list."""
-        seen = set()
+        seen: set[int] = set()
         while address:
             if address in seen or len(seen) == _CHAIN_MAX:
                 raise Unreadable
@@ -261,7 +273,7 @@ class _Flag:
             field.partition(".")[2]
             for field in self.index.fields_of("def")
             if self.index.kinds[field] == MARK
-            and other.get(field, self.index.number(field, self.definition))
+            and other.get(field, self.index.number(field, self.definition) != 0)
         ]
 
     # ---- Values ----
@@ -313,7 +325,8 @@ class _Flag:
 
     def _current(self) -> Scalar | None:
         """Return the value in the node."""
-        field = {"bool": "flag.truth", "string": "flag.text"}.get(self.type, "flag.number")
+        fields = {"bool": "flag.truth", "string": "flag.text"}
+        field = fields.get(self.type, "flag.number")
         size = self.index.types[self.index.number("def.type", self.definition)][1]
         return self._scalar(self.index.raw(field, self.node)[:size])
 
@@ -328,8 +341,7 @@ class _Flag:
     # ---- Variables that the program assigns to ----
 
     def _assigned(self) -> Entry | None:
-        """Return the value that the program has assigned to a variable, and that the registry has
-        not adopted yet."""
+        """Return the value of a variable that the program has assigned to since the last call."""
         index = self.index
         number = index.number("flag.type", self.node)
         for cell in self._chain("cell", index.number("flag.cells", self.node), "cell.next"):

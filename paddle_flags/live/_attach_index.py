@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from paddle_flags.live._attach_memory import AttachError, Unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from paddle_flags.live._attach_memory import Memory, Region
 
@@ -125,7 +125,8 @@ class _Copy(NamedTuple):
     abi: int
     host: int
     version: int
-    index: int
+    leads_to: int
+    """The index; 0: none."""
 
 
 def _copies(memory: Memory) -> Iterator[_Copy]:
@@ -185,18 +186,25 @@ _NUMBER_MAX = 8
 (_STRUCT, _NUMBER, _POINTER, TEXT, NAMES, MARK, VALUE, _BITS, _CONSTANT, _TYPE, _SOURCE) = range(
     1, 12
 )
-_NEEDED = """
-names.chunks names.count names.first_listed chunk.nodes
-flag.name flag.type flag.number flag.truth flag.text flag.source flag.line flag.column flag.place
-flag.next_listed flag.cells flag.history flag.extra extra.overrides extra.base overridden.values
-overridden.below entry.value entry.source entry.line entry.column entry.place entry.replaced
-entry.next cell.def cell.next list.rows list.count row.item module.path
-def.line def.type def.list def.name def.help def.file def.module def.cell def.default_value def.min
-def.max def.access def.assignable def.sensitive def.optional def.startup_only
-""".split()
-_NEEDED_BITS = (
-    "flag.assigned flag.defined flag.frozen flag.sensitive cell.module cell.registered"
-).split()
+_NEEDED = {
+    "names": "chunks count first_listed",
+    "chunk": "nodes",
+    "flag": "name type number truth text source line column place next_listed cells history extra",
+    "extra": "overrides base",
+    "overridden": "values below",
+    "entry": "value source line column place replaced next",
+    "cell": "def next",
+    "list": "rows count",
+    "row": "item",
+    "module": "path",
+    "def": "line type list help file module cell default_value min max access assignable "
+    "sensitive optional startup_only",
+}
+_NEEDED_BITS = {"flag": "assigned defined frozen sensitive", "cell": "module registered"}
+
+
+def _lacks(needed: dict[str, str], known: Collection[str]) -> bool:
+    return any(f"{name}.{each}" not in known for name in needed for each in needed[name].split())
 
 
 class Index:
@@ -215,6 +223,7 @@ class Index:
         """By number: the name of a type, and the size of a variable."""
         self.sources: dict[int, str] = {}
         self._fields: dict[str, slice] = {}
+        self._examples: dict[str, tuple[int, int]] = {}
         self._bits: dict[str, tuple[slice, int, int]] = {}
         magic, number, size, row_size, count, rows, examples, *roots = _HEAD.unpack(
             memory.read(address, _HEAD.size)
@@ -233,12 +242,11 @@ class Index:
         table = memory.read(rows, row_size * count)
         for i in range(count):
             name, *row = _ROW.unpack_from(table, i * row_size)
-            self._add(memory, examples, name.rstrip(b"\0").decode("ascii", "replace"), *row)
+            self._add(name.rstrip(b"\0").decode("ascii", "replace"), *row)
+        self._add_bits(memory, examples)
         self._check()
 
-    def _add(  # noqa: PLR0913 - a row
-        self, memory: Memory, examples: int, name: str, kind: int, at: int, size: int
-    ) -> None:
+    def _add(self, name: str, kind: int, at: int, size: int) -> None:
         if kind == _TYPE:
             self.types[at] = (name, size)
         elif kind == _SOURCE:
@@ -248,15 +256,19 @@ class Index:
         elif kind == _STRUCT and size <= _STRUCT_MAX:
             self.sizes[name] = size
         elif kind == _BITS and size <= _STRUCT_MAX:
+            self._examples[name] = (at, size)
+        elif _NUMBER <= kind <= VALUE and size <= _NUMBER_MAX:
+            self.kinds[name] = kind
+            self._fields[name] = slice(at, at + size)
+
+    def _add_bits(self, memory: Memory, examples: int) -> None:
+        for name, (at, size) in self._examples.items():
             example = memory.read(examples + at, size)
             used = [i for i, byte in enumerate(example) if byte]
             if used and used[-1] - used[0] < _NUMBER_MAX:
                 place = slice(used[0], used[-1] + 1)
                 mask = int.from_bytes(example[place], sys.byteorder)
                 self._bits[name] = (place, mask, (mask & -mask).bit_length() - 1)
-        elif _NUMBER <= kind <= VALUE and size <= _NUMBER_MAX:
-            self.kinds[name] = kind
-            self._fields[name] = slice(at, at + size)
 
     def _check(self) -> None:
         """Refuse an index that lacks what we need, or whose fields lie outside of their structs."""
@@ -264,9 +276,8 @@ class Index:
         for name, place in places.items():
             if place.stop > self.sizes.get(name.partition(".")[0], 0):
                 raise Unreadable
-        wanted = [name for name in _NEEDED if name not in self._fields]
-        wanted += [name for name in _NEEDED_BITS if name not in self._bits]
-        if wanted or not 0 < self.constants.get("chunk.count", 0) <= 1 << 16:
+        lacks = _lacks(_NEEDED, self._fields) or _lacks(_NEEDED_BITS, self._bits)
+        if lacks or not 0 < self.constants.get("chunk.count", 0) <= 1 << 16:
             raise Unreadable
 
     def number(self, name: str, data: bytes) -> int:
@@ -297,7 +308,7 @@ def find_index(memory: Memory) -> Index:
         )
         raise AttachError(message)
     for copy in copies:
-        if copy.abi == _ABI and copy.index:
+        if copy.abi == _ABI and copy.leads_to:
             return _open(memory, copy)
     hosts = [copy for copy in copies if copy.host]
     if not hosts:
@@ -325,7 +336,7 @@ def _version(memory: Memory, copy: _Copy) -> str:
 
 def _open(memory: Memory, copy: _Copy) -> Index:
     try:
-        return Index(memory, copy.index, _version(memory, copy))
+        return Index(memory, copy.leads_to, _version(memory, copy))
     except Unreadable:
         message = "the index of the registry in the process is damaged"
         raise AttachError(message) from None

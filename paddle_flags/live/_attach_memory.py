@@ -54,9 +54,6 @@ class Region(NamedTuple):
     """Of the file; "" or a name in brackets if there is none."""
 
 
-Fetch = "Callable[[int, int], bytes]"
-
-
 class Memory:
     """What one reading sees of a process; a page is read once."""
 
@@ -175,7 +172,7 @@ def fetcher(pid: int) -> Callable[[int, int], bytes]:
         # The kernel reads a part as a whole or not at all, so each page is one.
         ends = [*range((address // PAGE + 1) * PAGE, address + size, PAGE), address + size]
         starts = [address, *ends[:-1]]
-        theirs = (_Part * len(ends))(*((a, b - a) for a, b in zip(starts, ends)))
+        theirs = (_Part * len(ends))(*(_Part(a, b - a) for a, b in zip(starts, ends)))
         ours = _Part(ctypes.addressof(buffer), size)
         got = call(pid, ctypes.byref(ours), 1, theirs, len(ends), 0)
         if got < 0 and ctypes.get_errno() not in (errno.EFAULT, errno.ENOMEM, errno.EINVAL):

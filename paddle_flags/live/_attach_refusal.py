@@ -52,35 +52,41 @@ def explain(facts: Facts) -> str:
     return f"{who} may not be read: {_why(facts)}"
 
 
+_SUDO = "run this as root"
+_NOBODY = (
+    "kernel.yama.ptrace_scope is 3, so no process may read another one until the machine is "
+    "started again with a lower value"
+)
+_BARE_ROOT = (
+    "we are root without CAP_SYS_PTRACE, as in a container; start the container with "
+    "--cap-add=SYS_PTRACE, or read the process from outside of it"
+)
+_FORBIDDEN = (
+    "a security module, a sandbox or another user namespace forbids it although we have "
+    "CAP_SYS_PTRACE; read the process from outside of the container"
+)
+_ADMIN = f"kernel.yama.ptrace_scope is 2, so only root may read other processes; {_SUDO}"
+_SHIELDED = f"it has changed its user, or has asked not to be read (PR_SET_DUMPABLE); {_SUDO}"
+_CHILDREN = (
+    f"kernel.yama.ptrace_scope is 1, so only a parent may read a process; {_SUDO}, or allow it "
+    "until the next start: sysctl kernel.yama.ptrace_scope=0"
+)
+_OTHERWISE = f"it has capabilities that we don't have, or a sandbox forbids it; {_SUDO}"
+
+
 def _why(facts: Facts) -> str:
-    sudo = "run this as root"
-    if facts.yama == _YAMA_NOBODY:
-        return (
-            "kernel.yama.ptrace_scope is 3, so no process may read another one until the machine "
-            "is started again with a lower value"
-        )
-    if facts.user == _ROOT and not facts.capable:
-        return (
-            "we are root without CAP_SYS_PTRACE, as in a container; start the container with "
-            "--cap-add=SYS_PTRACE, or read the process from outside of it"
-        )
-    if facts.capable:
-        return (
-            "a security module, a sandbox or another user namespace forbids it although we have "
-            "CAP_SYS_PTRACE; read the process from outside of the container"
-        )
-    if facts.owner is not None and facts.owner != facts.user:
-        return f"it belongs to user {facts.owner}, and we are user {facts.user}; {sudo}"
-    if facts.yama == _YAMA_ADMIN:
-        return f"kernel.yama.ptrace_scope is 2, so only root may read other processes; {sudo}"
-    if facts.shielded:
-        return f"it has changed its user, or has asked not to be read (PR_SET_DUMPABLE); {sudo}"
-    if facts.yama == _YAMA_CHILDREN:
-        return (
-            "kernel.yama.ptrace_scope is 1, so only a parent may read a process; "
-            f"{sudo}, or allow it until the next start: sysctl kernel.yama.ptrace_scope=0"
-        )
-    return f"it has capabilities that we don't have, or a sandbox forbids it; {sudo}"
+    foreign = facts.owner is not None and facts.owner != facts.user
+    whose = f"it belongs to user {facts.owner}, and we are user {facts.user}; {_SUDO}"
+    causes = (
+        (facts.yama == _YAMA_NOBODY, _NOBODY),
+        (facts.user == _ROOT and not facts.capable, _BARE_ROOT),
+        (facts.capable, _FORBIDDEN),
+        (foreign, whose),
+        (facts.yama == _YAMA_ADMIN, _ADMIN),
+        (facts.shielded, _SHIELDED),
+        (facts.yama == _YAMA_CHILDREN, _CHILDREN),
+    )
+    return next((text for applies, text in causes if applies), _OTHERWISE)
 
 
 # ---- From /proc ----
