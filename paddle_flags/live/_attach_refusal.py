@@ -98,7 +98,7 @@ def _gather(pid: int, error: int) -> Facts:
     owner = status.get("Uid", "").split()
     facts = Facts(pid, error, status.get("State", "")[:1], user=os.geteuid())
     try:
-        shown = os.stat(f"/proc/{pid}").st_uid
+        shown = os.stat(f"/proc/{pid}/maps").st_uid
     except OSError:
         shown = -1
     return facts._replace(
