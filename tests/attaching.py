@@ -139,13 +139,11 @@ def started(*command: object, end: str = "END", **options: Any) -> Iterator[Runn
     words = [str(word) for word in command]
     process = subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True, **options)
     assert process.stdout
-    lines = []
+    lines: list[str] = []
     try:
-        for line in process.stdout:
-            if line.strip() == end:
-                break
+        for line in iter(process.stdout.readline, f"{end}\n"):
+            assert line, f"it ended: {''.join(lines)}"
             lines.append(line)
-        assert line.strip() == end, "".join(lines)
         yield Running(process, "".join(lines))
     finally:
         process.kill()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from attaching import build_report, reporting
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import paddle_flags.live._attach_memory as limits
@@ -303,13 +303,13 @@ def outcome(image: Image) -> str:
     return "document"
 
 
-@settings(max_examples=150, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150)
 @given(seed=st.integers(0, 2**32), count=st.integers(1, 200))
 def test_any_bytes_may_be_changed(recorded: Image, seed: int, count: int) -> None:
     outcome(changed(recorded, random.Random(seed), count, lambda r: bytes([r.randrange(256)])))
 
 
-@settings(max_examples=150, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150)
 @given(seed=st.integers(0, 2**32), count=st.integers(1, 200))
 def test_any_words_may_be_changed(recorded: Image, seed: int, count: int) -> None:
     places = [page * PAGE for page in recorded.pages]
@@ -345,7 +345,7 @@ def interesting(image: Image) -> Iterator[int]:
         yield definition_of(image, number)
 
 
-@settings(max_examples=50, suppress_health_check=list(HealthCheck))
+@settings(max_examples=50)
 @given(seed=st.integers(0, 2**32))
 def test_any_pages_may_be_missing(recorded: Image, seed: int) -> None:
     chance, image = random.Random(seed), recorded.copy()
@@ -354,7 +354,7 @@ def test_any_pages_may_be_missing(recorded: Image, seed: int) -> None:
     outcome(image)
 
 
-@settings(max_examples=50, suppress_health_check=list(HealthCheck))
+@settings(max_examples=50)
 @given(data=st.binary(min_size=64, max_size=4 * PAGE))
 def test_any_file_may_look_like_elf(data: bytes) -> None:
     with open("/proc/self/exe", "rb") as file:
