@@ -50,6 +50,8 @@ PD_DEFINE_int32(constant, 3, "Read-only", .read_only = true);
 PD_DEFINE_int32(old, 3, "Old", .deprecated = "use new", .old_names = "older");
 PD_DEFINE_int32(gone, 3, "Gone", .retired = "nothing uses it");
 PD_DEFINE_SCOPED_int32(scoped, 3, "By thread");
+PD_DEFINE_int32(changeable, 3, "By clients", .runtime = true);
+PD_DEFINE_int32(risky, 3, "By clients", .unsafe = true);
 PD_DEFINE_int32(from_argv, 0, "");
 PD_DEFINE_int32(from_environment, 0, NULL);
 PD_DEFINE_int32(from_file, 0, "");

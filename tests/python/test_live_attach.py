@@ -158,6 +158,8 @@ def test_text_is_what_sets_the_flag_to_the_same_value_again(program):
         "old": "3",
         "gone": "3",
         "scoped": "3",
+        "changeable": "3",
+        "risky": "3",
         "from_argv": "5",
         "from_environment": "6",
         "from_file": "7",
