@@ -39,6 +39,7 @@ PD_DEFINE_int32(unset, 1, "No value", .optional = true);
 PD_DEFINE_string(set_again, "", "A value", .optional = true);
 PD_DEFINE_double(half_set, 0.5, "Reset in an override", .optional = true);
 PD_DEFINE_string(secret, "default-secret", "Hidden", .sensitive = true);
+PD_DEFINE_string(secret_choice, "x", "Hidden", .sensitive = true, .choices = "x|y");
 PD_DEFINE_int32(secret_number, 123454321, "Hidden", .sensitive = true, .min = 7);
 PD_DEFINE_int32(overridden, 1, "Overridden twice");
 PD_DEFINE_string(often, "0", "Set often");
@@ -115,6 +116,18 @@ int main(int argc, char **argv) {
 """
 ARGUMENTS = ("--from_argv=5", "--noa_bool", "--at_startup")
 ENVIRONMENT = {"FLAGS_from_environment": "6"}
+# Prints what the live API answers, too.
+ASK = r"""
+  pd_live *live = NULL;
+  pd_live_options serving = {.size = sizeof serving};
+  TRY(pd_live_open(&serving, &live, &err));
+  pd_live_request request = {.size = sizeof request, .method = "GET", .target = "/v1/flags"};
+  request.may = PD_LIVE_READ;
+  pd_live_response response = {.size = sizeof response};
+  TRY(pd_live_answer(live, &request, &response, &err));
+  printf("LIVE\n%s\n", response.body);
+  printf("END\n");
+"""
 STATIC = (f"{LIBDIR}/libpd_flags.a", "-ldl", "-pthread", "-lm")
 SECRETS = ("secret", "123454321", "987656789")
 
@@ -152,9 +165,9 @@ def started(*command: object, end: str = "END", **options: Any) -> Iterator[Runn
         process.communicate()
 
 
-def build_report(place: Path, *flags: str) -> Path:
+def build_report(place: Path, *flags: str, text: str = PROGRAM) -> Path:
     """Build the program; without flags, it links libpd_flags."""
-    source = write(place / "program.c", PROGRAM)
+    source = write(place / "program.c", text)
     if not flags:
         return build_program(place / "program", source)
     return build(place / "program", source, flags=flags)

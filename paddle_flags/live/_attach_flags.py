@@ -224,7 +224,7 @@ class _Flag:
         if entry.value is None:
             return {}
         if optional and entry.source == "default":
-            return {key: None}
+            return {key: None, text: None}
         return {key: self._json(entry.value), text: text_of(entry.value)}
 
     def _json(self, value: Scalar) -> Scalar | list[Scalar]:
@@ -251,7 +251,7 @@ class _Flag:
         found: dict[str, Any] = {}
         for field in self.index.fields_of("def"):
             kind = self.index.kinds[field]
-            if kind not in (TEXT, NAMES):
+            if kind not in (TEXT, NAMES) or (self.sensitive and field == "def.choices"):
                 continue
             text = self._text(self.index.number(field, self.definition))
             if text:

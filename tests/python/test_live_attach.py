@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from attaching import PROGRAM, SECRETS, STATIC, build_report, reporting, started
+from attaching import ASK, PROGRAM, SECRETS, STATIC, build_report, reporting, started
 from support import LIBDIR, build, build_plugin, build_program, run, tool, write
 from versions import build_library, older
 
@@ -51,7 +52,9 @@ def as_reported(flag: dict[str, Any], reported: dict[str, Any]) -> dict[str, Any
             expected[name] = value
     if reported["frozen"]:
         expected["frozen"] = True
-    if not reported["sensitive"]:
+    if reported["sensitive"]:
+        expected.pop("choices", None)
+    else:
         expected.update(value=reported["value"], default=reported["default"])
     expected["history"] = [past_of(past) for past in reported["history"]]
     texts = {name: flag[name] for name in ("text", "default_text") if name in flag}
@@ -128,10 +131,28 @@ def test_the_flags_of_a_program_for_musl_are_found(link, musl, tmp_path):
         check_report(running)
 
 
+def test_the_document_is_that_of_the_live_api(tmp_path):
+    text = PROGRAM.replace('  printf("END\\n");\n', ASK)
+    assert text != PROGRAM
+    with reporting(build_report(tmp_path, text=text)) as running:
+        document = read(running.pid)
+    answer = json.loads(running.report.split("\nLIVE\n")[1])
+    assert set(answer) <= set(document)
+    assert document["complete"] is answer["complete"]
+    ours = ("settable", "refusal")
+    assert [without(flag, *ours) for flag in document["flags"]] == [
+        without(flag, *ours, "revision") for flag in answer["flags"]
+    ]
+
+
+def without(flag: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {key: value for key, value in flag.items() if key not in names}
+
+
 def test_text_is_what_sets_the_flag_to_the_same_value_again(program):
     with reporting(program) as running:
         found = flags_of(running)
-    assert {name: flag["text"] for name, flag in found.items() if "text" in flag} == {
+    assert {name: flag["text"] for name, flag in found.items() if flag.get("text") is not None} == {
         "a_bool": "false",
         "an_int32": "-6",
         "a_uint32": "4000000000",
