@@ -10,7 +10,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags.live._attach_index import MARK, NAMES, POINTER, TEXT, VALUE
+from paddle_flags.live._attach_index import NAMES, POINTER, VALUE
 from paddle_flags.live._attach_memory import Exhausted, Unreadable
 from paddle_flags.live._attach_values import decode, is_natural, items_of, json_of, text_of
 
@@ -249,13 +249,11 @@ class _Flag:
 
     def _attributes(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
-        for field in self.index.fields_of("def"):
-            kind = self.index.kinds[field]
-            if kind not in (TEXT, NAMES) or (self.sensitive and field == "def.choices"):
-                continue
-            text = self._text(self.index.number(field, self.definition))
-            if text:
-                found[field.partition(".")[2]] = text.split("|") if kind == NAMES else text
+        for name, field in self.index.texts:
+            address = self.index.number(field, self.definition)
+            text = self._text(address) if address else ""
+            if text and not (self.sensitive and name == "choices"):
+                found[name] = text.split("|") if self.index.kinds[field] == NAMES else text
         return found
 
     def _definition_place(self) -> dict[str, Any]:
@@ -268,12 +266,11 @@ class _Flag:
         }
 
     def _marks(self, *, optional: bool) -> list[str]:
-        other = {_OPTIONAL: optional, _SENSITIVE: self.sensitive}
+        other = {"optional": optional, "sensitive": self.sensitive}
         return [
-            field.partition(".")[2]
-            for field in self.index.fields_of("def")
-            if self.index.kinds[field] == MARK
-            and other.get(field, self.index.number(field, self.definition) != 0)
+            name
+            for name, field in self.index.marks
+            if (other[name] if name in other else self.index.number(field, self.definition))
         ]
 
     # ---- Values ----

@@ -245,6 +245,10 @@ class Index:
             self._add(name.rstrip(b"\0").decode("ascii", "replace"), *row)
         self._add_bits(memory, examples)
         self._check()
+        self.marks = self._attributes(MARK)
+        """The attributes that are true or false: the name of each, and its field."""
+        self.texts = self._attributes(TEXT, NAMES)
+        """Likewise those that are text."""
 
     def _add(self, name: str, kind: int, at: int, size: int) -> None:
         if kind == _TYPE:
@@ -280,6 +284,13 @@ class Index:
         if lacks or not 0 < self.constants.get("chunk.count", 0) <= 1 << 16:
             raise Unreadable
 
+    def _attributes(self, *kinds: int) -> list[tuple[str, str]]:
+        return [
+            (name.partition(".")[2], name)
+            for name, kind in self.kinds.items()
+            if kind in kinds and name.startswith("def.")
+        ]
+
     def number(self, name: str, data: bytes) -> int:
         """Return a field of a struct as an unsigned number."""
         return int.from_bytes(data[self._fields[name]], sys.byteorder)
@@ -292,10 +303,6 @@ class Index:
         """Return a bit field of a struct."""
         place, mask, shift = self._bits[name]
         return (int.from_bytes(data[place], sys.byteorder) & mask) >> shift
-
-    def fields_of(self, name: str) -> list[str]:
-        """Return the names of all fields of a struct, in their order."""
-        return [field for field in self._fields if field.startswith(f"{name}.")]
 
 
 def find_index(memory: Memory) -> Index:

@@ -59,7 +59,9 @@ def test_types_sources_and_attributes_are_those_of_the_library(index):
     named = {n: ffi.string(lib.pd_source_name(n)).decode() for n in sources}
     assert index.sources == named
     fields = dict(ffi.typeof("pd_flag_def").fields)
-    for row in index.fields_of("def"):
-        field = fields[row.partition(".")[2]]
-        place = index._fields[row]
+    for row, place in index._fields.items():
+        struct, _, name = row.partition(".")
+        if struct != "def":
+            continue
+        field = fields[name]
         assert (place.start, place.stop - place.start) == (field.offset, ffi.sizeof(field.type))
