@@ -3,7 +3,8 @@
 abi.py [--renew] [--sources DIRECTORY]
 
 Public functions and types come from pd_flags.h, the table of functions by which copies
-reach each other from pd_flags/table.h. libabigail (Debian: abigail-tools) compares.
+reach each other from pd_flags/table.h, the index for readers in other processes from
+pd_flags/index.h. libabigail (Debian: abigail-tools) compares.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ def probe_of(declarations: str) -> str:
     functions = [f for f in functions if not f.startswith("typedef")]
     types = re.findall(r"\}\s*(pd_\w+)\s*;", declarations)
     named = [*types, "pd_module_record", "pd_copy_record", "pd_table", "pd_late_def"]
-    text = '#include "base/work.h"\n'
+    named += ["pd_index", "pd_index_row", "pd_index_kind"]
+    text = '#include "base/work.h"\n#include <pd_flags/index.h>\n'
     text += "".join(f"{function} {{ __builtin_trap(); }}\n" for function in functions)
     for name in dict.fromkeys(named):
         text += f"PD_API void pd__use_{name}(const {name} *one) {{ (void)one; }}\n"

@@ -15,6 +15,7 @@ import paddle_flags._native as native
 
 PAGE = (ROOT / "docs" / "reference" / "abi.md").read_text("utf-8")
 STRUCTS = ("pd_module_record", "pd_host", "pd_copy_record", "pd_flag_def", "pd_late_def")
+STRUCTS += ("pd_index", "pd_index_row")
 POINTER = {"64": 8, "32": 4}
 
 
@@ -51,7 +52,8 @@ def host(maker: Maker) -> Path:
 def assertions(name: str, width: str) -> str:
     fields = layout(name, width)
     whole = fields.pop("whole")[1]
-    lines = [f'_Static_assert(sizeof({name}) == {whole}, "{name}");']
+    lines = ["#include <pd_flags/index.h>"]
+    lines += [f'_Static_assert(sizeof({name}) == {whole}, "{name}");']
     for field, (offset, size) in fields.items():
         lines.append(f'_Static_assert(offsetof({name}, {field}) == {offset}, "{field}");')
         lines.append(f'_Static_assert(sizeof((({name} *)0)->{field}) == {size}, "{field}");')

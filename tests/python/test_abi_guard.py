@@ -169,5 +169,6 @@ def test_the_record_has_every_function_and_type_of_the_headers():
     assert len(functions) > 60
     for name in functions:
         assert f"elf-symbol name='{name}'" in record
-    for name in [*types, "pd_module_record", "pd_copy_record", "pd_host", "pd_table"]:
+    names = ["pd_module_record", "pd_copy_record", "pd_host", "pd_table", "pd_index"]
+    for name in [*types, *names, "pd_index_row", "pd_index_kind"]:
         assert f"typedef-decl name='{name}'" in record

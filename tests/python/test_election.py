@@ -27,7 +27,7 @@ PROGRAM = r"""
 /* The copy that this program plays. */
 extern pd_copy_record played_copy;
 PD__HIDDEN __attribute__((used))
-pd_copy_record played_copy = {PD_ABI_VERSION, sizeof(pd_copy_record), NULL, "0", 1};
+pd_copy_record played_copy = {PD_ABI_VERSION, sizeof(pd_copy_record), NULL, "0", 1, NULL};
 PD__NOTE(NUMBER(PD_NOTE_COPY), "played_copy");
 
 static pd_copy_record *in_notes(const char *at, const char *end) {

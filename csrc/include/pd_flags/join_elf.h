@@ -46,14 +46,14 @@ __attribute__((used)) pd_module_record pd__module_v1 = {
 
 static inline int pd__take_host(void *record, void *host) {
   const pd_copy_record *copy = (const pd_copy_record *)record;
-  if (copy->abi != PD_ABI_VERSION || copy->size < sizeof *copy) return 0;
+  if (copy->abi != PD_ABI_VERSION || copy->size < PD_COPY_RECORD_LEAST) return 0;
   *(const pd_host **)host = __atomic_load_n(&copy->host, __ATOMIC_ACQUIRE);
   return *(const pd_host **)host != NULL;
 }
 
 static inline int pd__find_host(pd__image *image, size_t size, void *host) {
   (void)size;
-  return pd__each_record(image, PD_NOTE_COPY, sizeof(pd_copy_record), pd__take_host, host);
+  return pd__each_record(image, PD_NOTE_COPY, PD_COPY_RECORD_LEAST, pd__take_host, host);
 }
 
 /* The host of any image, or NULL. */

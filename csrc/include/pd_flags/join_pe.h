@@ -30,9 +30,9 @@ PD__NOTE(PD_NOTE_MODULE, pd__module_v1);
 
 static inline void pd__find_host(const pd__image *image, void *host, unsigned char *stop) {
   const pd__note *note = NULL;
-  while (!*stop && (note = pd__next_note(image, note, PD_NOTE_COPY, sizeof(pd_copy_record)))) {
+  while (!*stop && (note = pd__next_note(image, note, PD_NOTE_COPY, PD_COPY_RECORD_LEAST))) {
     const pd_copy_record *copy = (const pd_copy_record *)note->record;
-    if (copy->abi != PD_ABI_VERSION || copy->size < sizeof *copy) continue;
+    if (copy->abi != PD_ABI_VERSION || copy->size < PD_COPY_RECORD_LEAST) continue;
     *(const pd_host **)host = __atomic_load_n(&copy->host, __ATOMIC_ACQUIRE);
     *stop = *(const pd_host **)host != NULL;
   }

@@ -19,6 +19,7 @@
 PD__BEGIN_C
 
 struct pd_module_record;
+struct pd_index;
 
 /* What the elected copy of the registry offers to modules; the functions that it
  * offers to other copies follow this struct. Immutable; valid until the process
@@ -63,7 +64,11 @@ typedef struct pd_copy_record {
   const pd_host *host; /* 0 until the copy has arrived, then the elected copy's */
   const char *version; /* of the copy; readable once `host` is set */
   uint32_t candidate;  /* 1 while the copy stands for election */
+  const struct pd_index *index; /* pd_flags/index.h; of the elected copy, 0 in the others */
 } pd_copy_record;
+
+/* The size of the first version of copies' records. */
+#define PD_COPY_RECORD_LEAST offsetof(pd_copy_record, index)
 
 PD__END_C
 

@@ -13,7 +13,7 @@
 /* The record by whose note modules and other copies find this one. */
 extern pd_copy_record pd__copy_v1;
 PD__HIDDEN __attribute__((used))
-pd_copy_record pd__copy_v1 = {PD_ABI_VERSION, sizeof(pd_copy_record), NULL, PD__VERSION, 0};
+pd_copy_record pd__copy_v1 = {PD_ABI_VERSION, sizeof(pd_copy_record), NULL, PD__VERSION, 0, NULL};
 PD__PLATFORM_ANNOUNCE(pd__copy_v1);
 
 static const pd_table *own_table; /* set by the first call into this copy */
@@ -102,6 +102,7 @@ static void become_host(void) {
   pd__hash_seed(seed);
   pd__platform_settle(&pd__copy_v1, start_child);
   pd__members_begin(&own_table->host);
+  pd__copy_v1.index = &pd__index;
 }
 
 /* Modules find the host through the record, so it names the host before the modules that are

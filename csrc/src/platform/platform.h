@@ -30,11 +30,11 @@ typedef enum pd__records {
   PD__RECORDS_OF_COPIES = PD_NOTE_COPY
 } pd__records;
 
-/* The size of the first version of module records. A longer record states its own size. */
+/* The sizes of the first versions of records. A longer record states its own size. */
 #define PD__SMALLEST_RECORD (offsetof(pd_module_record, state) + sizeof(void *))
 
 static inline size_t pd__record_least(pd__records kind) {
-  return kind == PD__RECORDS_OF_MODULES ? PD__SMALLEST_RECORD : sizeof(pd_copy_record);
+  return kind == PD__RECORDS_OF_MODULES ? PD__SMALLEST_RECORD : PD_COPY_RECORD_LEAST;
 }
 
 /* Calls `visit` for each record of that kind in the image that contains `inside`, or in every image

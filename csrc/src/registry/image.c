@@ -5,11 +5,12 @@
 #include "../base/numbered.h"
 #include "../base/text.h"
 #include "loader.h"
-#include "registry.h"
+#include "names.h"
 
 /* A module that leaves keeps its node, because there may be handles to it. The next module from the
  * same path reuses the node. */
 static pd__numbered modules;
+const void *const pd__modules_place = &modules;
 
 pd_module *pd__module_next(const pd_module *previous) {
   return pd__numbered_after(&modules, previous ? previous->number : 0);

@@ -3,28 +3,13 @@
 #include <string.h>
 
 #include "../base/hash.h"
-#include "../base/table.h"
 #include "../base/text.h"
-#include "registry.h"
+#include "names.h"
 
-#define CHUNK 512u /* nodes per allocation */
-#define LINE 64u   /* bytes of a cache line; chunks are aligned to it */
+#define LINE 64u /* bytes of a cache line; chunks are aligned to it */
 
-/* Nodes that are allocated together, and never freed. */
-typedef struct chunk {
-  pd_flag *nodes; /* begin with a line of the cache */
-  void *memory;   /* of calloc; holds `nodes` */
-} chunk;
-
-static struct {
-  pd__table table;
-  chunk *chunks;
-  uint32_t chunk_room;
-  uint32_t count;        /* nodes ever made */
-  pd_flag *released;     /* free nodes, linked by next_listed */
-  uint32_t first_listed; /* index + 1; 0: none */
-  pd_flag *last_listed;
-} names;
+static pd__names names;
+const void *const pd__names_place = &names;
 
 static char fold(char c) { return c == '-' ? '_' : c; }
 
@@ -55,7 +40,7 @@ bool pd__name_valid(const char *name, size_t length) {
 /* ---- The table ---- */
 
 static pd_flag *node_at(uint32_t index) {
-  return &names.chunks[index / CHUNK].nodes[index % CHUNK];
+  return &names.chunks[index / PD__CHUNK].nodes[index % PD__CHUNK];
 }
 
 pd_flag *pd__names_at(uint32_t index) { return index < names.count ? node_at(index) : NULL; }
@@ -106,19 +91,19 @@ bool pd__names_reserve(size_t count) { return pd__table_reserve(&names.table, co
 /* ---- Nodes ---- */
 
 static bool new_chunk(void) {
-  uint32_t number = names.count / CHUNK;
+  uint32_t number = names.count / PD__CHUNK;
   if (number == names.chunk_room) {
     uint32_t room = names.chunk_room ? 2 * names.chunk_room : 16;
-    chunk *chunks = realloc(names.chunks, room * sizeof *chunks);
+    pd__chunk *chunks = realloc(names.chunks, room * sizeof *chunks);
     if (!chunks) return false;
     names.chunks = chunks;
     names.chunk_room = room;
   }
-  char *memory = calloc(1, CHUNK * sizeof(pd_flag) + LINE);
+  char *memory = calloc(1, PD__CHUNK * sizeof(pd_flag) + LINE);
   if (!memory) return false;
   size_t past = (uintptr_t)memory % LINE;
   pd_flag *nodes = (pd_flag *)(void *)(memory + (past ? LINE - past : 0));
-  names.chunks[number] = (chunk){nodes, memory};
+  names.chunks[number] = (pd__chunk){nodes, memory};
   return true;
 }
 
@@ -130,7 +115,7 @@ static pd_flag *new_node(void) {
     node->next_listed = 0;
     return node;
   }
-  if (names.count % CHUNK == 0 && !new_chunk()) return NULL;
+  if (names.count % PD__CHUNK == 0 && !new_chunk()) return NULL;
   node = node_at(names.count);
   node->index = names.count++;
   return node;

@@ -197,6 +197,10 @@ pd__extra *pd__flag_extra(pd_flag *node);
 /* Returns a new number for flag->claim. */
 uint32_t pd__next_claim(void);
 
+/* ---- For readers in other processes (index.c) ---- */
+
+extern const struct pd_index pd__index;
+
 /* ---- What a name means (resolve.c) ---- */
 
 typedef struct pd__meaning {
