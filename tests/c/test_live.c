@@ -315,9 +315,12 @@ TEST(the_audit_learns_of_changes_refusals_undos_and_ends) {
   while (!strstr(audited, "ended")) usleep(2000);
   CHECK_HAS(audited, "{\"event\":\"set\",\"result\":\"applied\"");
   CHECK_HAS(audited, "\"reason\":\"a \\\"b\\\"\\n\"");
+  CHECK_HAS(audited, "{\"name\":\"level\",\"old\":\"6\",\"new\":\"9\"}");
+  CHECK_HAS(strstr(audited, "ended"), "{\"name\":\"level\",\"old\":\"9\",\"new\":\"6\"}");
   CHECK_OK(pd_live_open(&options, &live, &err));
   CHECK(CHANGE(TEXT("/set/level", "99")) == 422);
   CHECK_HAS(audited, "{\"event\":\"refused\",\"result\":\"refused\"");
+  CHECK_HAS(strstr(audited, "refused"), "{\"name\":\"level\",\"new\":\"99\"}");
 }
 
 /* ---- Threads ---- */

@@ -11,7 +11,7 @@ static void write_all(pd__call *call) {
     listed += kept->state != PD__ON;
     pd__json_item(to);
     pd__json_open(to, "{");
-    pd__kept_write(to, kept, kept->at);
+    pd__kept_write(to, kept);
     pd__json_close(to, "}");
   }
 }

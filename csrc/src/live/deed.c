@@ -73,7 +73,10 @@ static void write_refusal(pd__deed *deed, pd__out *out) {
   for (size_t i = 0; i < deed->order->set.count; i++) {
     pd__json_item(&json);
     pd__json_open(&json, "{");
-    pd__json_add_text(&json, "name", deed->order->set.items[i].name);
+    const pd__wish *wish = &deed->order->set.items[i];
+    bool known = wish->flag && wish->flag->defined && !wish->flag->sensitive;
+    pd__json_add_text(&json, "name", wish->name);
+    if (known) pd__json_add_nullable(&json, "new", wish->text);
     pd__json_close(&json, "}");
   }
   pd__json_close(&json, "]");
@@ -226,7 +229,7 @@ static void write_event(pd__deed *deed, const char *event, const pd__kept *kept)
   pd__out_clear(out);
   pd__audit_begin(&json, event);
   pd__json_add_text(&json, "result", "applied");
-  pd__kept_write(&json, kept, kept->at);
+  pd__kept_write(&json, kept);
   pd__json_close(&json, "}");
 }
 

@@ -181,9 +181,14 @@ void pd__json_add_who(pd__json *to, const pd_live_who *who);       /* the value 
 struct pd__event;
 void pd__event_write(pd__json *to, const struct pd__event *event);
 
-/* Writes the members of a change, as in /v1/changes; `at` is when it was made or, for the audit,
- * when it ended. */
-void pd__kept_write(pd__json *to, const pd__kept *kept, int64_t at);
+/* Writes the members of a change, as in /v1/changes. */
+void pd__kept_write(pd__json *to, const pd__kept *kept);
+
+/* The same in two parts, for the audit of its end: all but the flags, with the time of the event;
+ * and one flag. */
+void pd__kept_write_head(pd__json *to, const pd__kept *kept, int64_t at);
+void pd__step_write(pd__json *to, const pd__kept_flag *each, const char *old_text,
+                    const char *new_text);
 
 /* ---- What may be changed (settable.c) ---- */
 

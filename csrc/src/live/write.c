@@ -98,18 +98,19 @@ void pd__event_write(pd__json *to, const pd__event *event) {
 
 /* ---- Changes ---- */
 
-static void write_kept_flag(pd__json *to, const pd__kept_flag *each) {
+void pd__step_write(pd__json *to, const pd__kept_flag *each, const char *old_text,
+                    const char *new_text) {
   pd__json_item(to);
   pd__json_open(to, "{");
   pd__json_add_text(to, "name", each->flag->name);
   if (!each->sensitive) {
-    pd__json_add_nullable(to, "old", each->old_text);
-    pd__json_add_nullable(to, "new", each->new_text);
+    pd__json_add_nullable(to, "old", old_text);
+    pd__json_add_nullable(to, "new", new_text);
   }
   pd__json_close(to, "}");
 }
 
-void pd__kept_write(pd__json *to, const pd__kept *kept, int64_t at) {
+void pd__kept_write_head(pd__json *to, const pd__kept *kept, int64_t at) {
   static const char *const states[] = {"kept", "on", "ended", "undone"};
   pd__json_add_number(to, "change", (int64_t)kept->number);
   pd__json_add_time(to, "at", at);
@@ -127,8 +128,15 @@ void pd__kept_write(pd__json *to, const pd__kept *kept, int64_t at) {
   pd__json_add_optional(to, "reason", kept->reason);
   pd__json_add_time(to, "until", kept->until);
   pd__json_add_text(to, "state", states[kept->state]);
+}
+
+void pd__kept_write(pd__json *to, const pd__kept *kept) {
+  pd__kept_write_head(to, kept, kept->at);
   pd__json_key(to, "flags");
   pd__json_open(to, "[");
-  for (size_t i = 0; i < kept->count; i++) write_kept_flag(to, &kept->flags[i]);
+  for (size_t i = 0; i < kept->count; i++) {
+    const pd__kept_flag *each = &kept->flags[i];
+    pd__step_write(to, each, each->old_text, each->new_text);
+  }
   pd__json_close(to, "]");
 }
