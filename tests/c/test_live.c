@@ -241,7 +241,7 @@ TEST(watchers_are_notified_when_a_temporary_change_ends) {
   serve(NULL);
   CHECK_OK(pd_watcher_add(level, count_change, NULL, NULL, NULL, &err));
   CHECK(CHANGE(TEXT("/set/level", "9"), TEXT("/for", "200ms")) == 200);
-  CHECK(notified == 1);
+  CHECK(__atomic_load_n(&notified, __ATOMIC_ACQUIRE) == 1);
   while (__atomic_load_n(&notified, __ATOMIC_ACQUIRE) < 2) usleep(2000);
   CHECK_STR(text_of(level), "6");
 }
