@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -74,6 +76,7 @@ class Application:
         ]
         fields = {
             "size": ffi.sizeof("pd_live_options"),
+            "program": kept.text(_program()),
             "settable": kept.text(settable or None),
             "hosts": kept.text(hosts),
             "tokens": kept.array("pd_live_token[]", rows),
@@ -125,6 +128,14 @@ class Application:
             last = self._users == 0
         if last:
             lib.pd_live_close(self._live)
+
+
+def _program() -> str | None:
+    """Return the name of the program; None where the system knows it best."""
+    place, name = os.path.split(sys.argv[0] if sys.argv else "")
+    if name == "__main__.py":
+        name = os.path.basename(place)
+    return name if name not in ("", "-c", "-m") and "\0" not in name else None
 
 
 class _Kept:

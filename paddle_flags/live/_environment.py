@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from typing import Any
 
 from paddle_flags.errors import FlagWarning
 
@@ -32,11 +33,15 @@ def serve_as_told() -> None:
 
 def _serve(address: str | None) -> None:
     from paddle_flags.live._serve import serve  # noqa: PLC0415 - errors are reported above
+    from paddle_flags.live._sockets import SocketInUseError  # noqa: PLC0415
 
     settable = [name.strip() for name in os.environ.get(_SETTABLE, "").split(",")]
-    serve(
-        address,
-        settable=[name for name in settable if name],
-        audit=os.environ.get(_AUDIT) or None,
-        on_fork="reopen",
-    )
+    options: dict[str, Any] = {
+        "settable": [name for name in settable if name],
+        "audit": os.environ.get(_AUDIT) or None,
+        "on_fork": "reopen",
+    }
+    try:
+        serve(address, **options)
+    except SocketInUseError:  # of a parent, which has the same variable
+        serve(f"{address}.{os.getpid()}", **options)

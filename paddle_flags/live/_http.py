@@ -10,6 +10,7 @@ import h11
 
 from paddle_flags._native import lib
 from paddle_flags.live._application import Request, Response, refuse
+from paddle_flags.live._phrases import phrase_of
 from paddle_flags.live._strict import Chunks, Length, Malformed, TooLarge, check_head, take_head
 from paddle_flags.live._wire import Wire
 
@@ -65,8 +66,8 @@ class Connection:
         self.revision = 0  # up to which a stream has been sent
         self.spoke = 0.0  # when a stream last got something
         self.behind = False  # a stream that isn't read
-        site.connections.add(self)
         self.wire = Wire(site.loop, made, self)
+        site.connections.add(self)
         self._expect(COMPLETE)
 
     # ---- the wire ----
@@ -103,7 +104,13 @@ class Connection:
             self._timer.cancel()
         self._timer = None
         if seconds is not None:
-            self._timer = self._site.loop.call_later(seconds, self.wire.close)
+            self._timer = self._site.loop.call_later(seconds, self._late)
+
+    def _late(self) -> None:
+        if self._began and not self._busy:
+            self._refuse(408, f"the request isn't complete after {COMPLETE:g} seconds")
+        else:
+            self.wire.close()
 
     # ---- requests ----
 
@@ -306,13 +313,17 @@ class _Exchange:
         if self.closes and not self.streams:
             headers.append((b"Connection", b"close"))
         send = self._h11.send
-        data = send(h11.Response(status_code=response.status, headers=headers)) or b""
+        data = send(_head_of(response.status, headers)) or b""
         if response.body and not head and response.status not in (204, 304):
             data += send(h11.Data(data=response.body)) or b""
         if not self.streams:
             data += send(h11.EndOfMessage()) or b""
             self.closes = self._h11.our_state is not h11.DONE
         return data
+
+
+def _head_of(status: int, headers: list[tuple[bytes, bytes]]) -> h11.Response:
+    return h11.Response(status_code=status, headers=headers, reason=phrase_of(status))
 
 
 def render(response: Response) -> bytes:
@@ -325,7 +336,7 @@ def render(response: Response) -> bytes:
         (b"Connection", b"close"),
     ]
     parts = [
-        machine.send(h11.Response(status_code=response.status, headers=headers)),
+        machine.send(_head_of(response.status, headers)),
         machine.send(h11.Data(data=response.body)),
         machine.send(h11.EndOfMessage()),
     ]

@@ -10,6 +10,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags._core.frames import public, public_class
+from paddle_flags._core.missing import importing
 from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError, FlagTypeError, FlagUnsupportedError, FlagWarning
 from paddle_flags.live import _sockets, _tcp
@@ -140,6 +141,8 @@ class Server:
         if listener is not None:
             _abandoned.append(listener)
             listener.abandon()
+        if not self._options.reopens:
+            self._ended.set()
 
     def _reopen(self) -> None:
         path = self._options.address
@@ -177,7 +180,7 @@ def serve(  # noqa: PLR0913 - a keyword for each choice
 
     A forked child closes the server, or with `on_fork="reopen"` serves on a socket of its own.
 
-    Raises FlagArgumentError, FlagFileError or OSError.
+    Raises FlagArgumentError, FlagFileError, OSError, or ImportError if h11 is missing.
     """
     if sys.platform != "linux":
         message = "serve: works on Linux only"
@@ -198,11 +201,8 @@ def serve(  # noqa: PLR0913 - a keyword for each choice
 
 
 def _check_h11() -> None:
-    try:
+    with importing("serve", "h11", "live"):
         import h11  # noqa: F401, PLC0415 - an extra
-    except ImportError:
-        message = "serve needs h11: pip install 'paddle_flags[live]'"
-        raise FlagUnsupportedError(message) from None
 
 
 def _checked(tokens: Mapping[str, Token] | None) -> Mapping[str, Token] | None:
@@ -211,6 +211,12 @@ def _checked(tokens: Mapping[str, Token] | None) -> Mapping[str, Token] | None:
             message = 'tokens: expected a Token for each label, as in {"ops": Token("...")}'
             raise FlagTypeError(message)
     return tokens
+
+
+def open_servers() -> list[Server]:
+    """Return the servers that are open in this process."""
+    with _lock:
+        return list(_servers)
 
 
 # ---- Exit and fork ----
@@ -258,5 +264,6 @@ def _after_fork() -> None:
         except Exception as error:  # noqa: BLE001 - the child has other things to do
             message = f"the flags of the forked process {os.getpid()} are not served: {error}"
             warnings.warn(FlagWarning(message), stacklevel=2)
+            server._ended.set()  # noqa: SLF001
         else:
             _servers.append(server)

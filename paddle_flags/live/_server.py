@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import selectors
 
     from paddle_flags.live._application import Application
+    from paddle_flags.live._sockets import Peer
 
 CONNECTIONS = 256
 """How many clients a server has at most."""
@@ -28,7 +29,6 @@ CONNECTIONS = 256
 _READERS, _WRITERS = 2, 4  # threads
 _ACCEPTS = 64  # at once, before others get their turn
 _RETRY = 0.5  # seconds until the next attempt, if there are no descriptors
-_CHECK = 1.0  # seconds between looks at stuck threads
 _END = 5.0  # seconds that close() waits for the thread
 
 
@@ -70,7 +70,6 @@ class Listener:
         self._full = render(refuse(503, f"the server has {CONNECTIONS} connections already"))
         self._stranger = render(refuse(403, "this socket is for processes of its own user"))
         loop.add_reader(self._socket.fileno(), self._accept)
-        loop.call_later(_CHECK, self._check)
         start_thread(self._run, "paddle_flags.live")
 
     def _run(self) -> None:
@@ -81,11 +80,6 @@ class Listener:
         finally:
             self._loop.close()
             self._running.release()
-
-    def _check(self) -> None:
-        self._loop.call_later(_CHECK, self._check)
-        self._site.readers.expire()
-        self._site.writers.expire()
 
     # ---- connections ----
 
@@ -107,10 +101,11 @@ class Listener:
 
     def _welcome(self, made: socket.socket) -> None:
         try:
-            who = peer_of(made)
+            self._let_in(made, peer_of(made))
         except OSError:  # gone already
             made.close()
-            return
+
+    def _let_in(self, made: socket.socket, who: Peer) -> None:
         local = made.family == socket.AF_UNIX
         if local and who.uid not in (0, os.geteuid()):
             _turn_away(made, self._stranger)

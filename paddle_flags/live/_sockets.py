@@ -32,6 +32,10 @@ class Peer(NamedTuple):
     label: str | None = None
 
 
+class SocketInUseError(FlagFileError):
+    """Another process listens on the socket."""
+
+
 class Bound(NamedTuple):
     """A listening Unix socket."""
 
@@ -178,8 +182,9 @@ def _remove_stale(directory: int, path: str, *, own: bool) -> None:
     if own and pid in (os.getpid(), 0):  # 0: of a container with numbers of its own
         raise _Occupied
     if pid is not None:
-        message = f"{path}: process {pid} listens there, expected another path"
-        raise FlagFileError(message)
+        who = f"process {pid}" if pid > 0 else "another process"
+        message = f"{path}: {who} listens there, expected another path"
+        raise SocketInUseError(message)
     os.unlink(name, dir_fd=directory)
 
 

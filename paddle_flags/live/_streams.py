@@ -40,6 +40,10 @@ class Streams:
         """Send nothing more to a client."""
         self._all.discard(client)
 
+    def is_ticking(self) -> bool:
+        """Return whether anybody waits for events, or did a moment ago."""
+        return self._timer is not None
+
     def _tick(self) -> None:
         self._timer = None
         if not self._all:

@@ -58,6 +58,7 @@ class Pool:
         self._idle: list[_Worker] = []
         self._queue: deque[Job] = deque()
         self._begun = 0.0  # when a thread last began a job
+        self._timer: asyncio.TimerHandle | None = None  # while jobs wait
         self.closed = False
 
     def submit(self, work: Callable[[], Any], done: Callable[[Any], None]) -> None:
@@ -73,15 +74,21 @@ class Pool:
             self._start(_Worker(self), job)
         else:
             self._queue.append(job)
-            self.expire()
+            self._expire()
 
     def _start(self, worker: _Worker, job: Job) -> None:
         self._begun = time.monotonic()
         worker.give(job)
 
-    def expire(self) -> None:
-        """Give up the jobs that wait, if all threads are stuck."""
-        if self._queue and time.monotonic() - self._begun > PATIENCE:
+    def _expire(self) -> None:
+        """Give up the jobs that wait, if all threads are stuck; look again as long as some wait."""
+        if self._timer:
+            self._timer.cancel()
+        self._timer = None
+        left = self._begun + PATIENCE - time.monotonic()
+        if self._queue and left > 0:
+            self._timer = self._loop.call_later(left, self._expire)
+        elif self._queue:
             queue, self._queue = self._queue, deque()
             for job in queue:
                 job.done(None)

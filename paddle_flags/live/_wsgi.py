@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http
 from typing import TYPE_CHECKING, Any, Union
 from urllib.parse import quote
 
@@ -13,6 +12,7 @@ from paddle_flags.errors import FlagTypeError
 from paddle_flags.live._application import Application, Request, Response, refuse
 from paddle_flags.live._audit_hook import make_audit
 from paddle_flags.live._patterns import join_patterns
+from paddle_flags.live._phrases import phrase_of
 from paddle_flags.live._sockets import Peer
 from paddle_flags.live._tcp import check_names
 from paddle_flags.live._tokens import User, may_bits
@@ -46,7 +46,7 @@ class App:
         ]
         headers.append(("Content-Length", str(len(response.body))))
         status = response.status
-        start_response(f"{status} {_phrase(status)}", headers)
+        start_response(f"{status} {phrase_of(status)}", headers)
         return [] if environ["REQUEST_METHOD"] == "HEAD" else [response.body]
 
     def __repr__(self) -> str:
@@ -167,10 +167,3 @@ def _body_of(environ: Environ) -> bytes | None:
         parts.append(part)
         wanted -= len(part)
     return None if length and wanted > 0 else b"".join(parts)
-
-
-def _phrase(status: int) -> str:
-    try:
-        return http.HTTPStatus(status).phrase
-    except ValueError:
-        return "Unknown"
