@@ -17,7 +17,7 @@ from paddle_flags.live import _sockets, _tcp
 from paddle_flags.live._application import Application
 from paddle_flags.live._audit_hook import make_audit
 from paddle_flags.live._patterns import join_patterns
-from paddle_flags.live._threads import allocate_lock
+from paddle_flags.live._threads import allocate_lock, fork_lock
 from paddle_flags.live._tokens import Token
 
 if TYPE_CHECKING:
@@ -87,6 +87,9 @@ class Server:
             made.close()
             self._unlink()
             raise
+        util: Any = sys.modules.get("multiprocessing.util")
+        if util is not None:  # its children may end without atexit
+            util.register_after_fork(self, Server._close_with_process)
 
     def _unlink(self) -> None:
         if self._bound is not None:
@@ -147,9 +150,6 @@ class Server:
     def _reopen(self) -> None:
         path = self._options.address
         self._start(None if path is None else f"{os.fspath(path)}.{os.getpid()}")  # type: ignore[arg-type]
-        util: Any = sys.modules.get("multiprocessing.util")
-        if util is not None:  # its children end without atexit
-            util.register_after_fork(self, Server._close_with_process)
 
     def _close_with_process(self) -> None:
         util: Any = sys.modules["multiprocessing.util"]
@@ -228,15 +228,13 @@ _prepared = False
 def _prepare() -> None:
     """Register what happens at exit and at a fork, once."""
     global _prepared  # noqa: PLW0603 - once per process
-    from paddle_flags.live._server import Listener  # noqa: PLC0415 - it needs h11
-
     if _prepared:
         return
     _prepared = True
     atexit.register(_close_all)
     os.register_at_fork(
-        before=Listener.fork_lock.acquire,
-        after_in_parent=Listener.fork_lock.release,
+        before=fork_lock.acquire,
+        after_in_parent=fork_lock.release,
         after_in_child=_after_fork,
     )
 
@@ -247,11 +245,9 @@ def _close_all() -> None:
 
 
 def _after_fork() -> None:
-    from paddle_flags.live._server import Listener  # noqa: PLC0415 - it needs h11
-
     global _lock  # noqa: PLW0603 - another thread may have had it
     _lock = allocate_lock()
-    Listener.fork_lock.release()
+    fork_lock.release()
     servers = list(_servers)
     _servers.clear()
     for server in servers:

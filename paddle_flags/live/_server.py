@@ -14,7 +14,7 @@ from paddle_flags.live._application import refuse
 from paddle_flags.live._http import Connection, Site, render
 from paddle_flags.live._sockets import peer_of
 from paddle_flags.live._streams import Streams
-from paddle_flags.live._threads import allocate_lock, make_selector, start_thread
+from paddle_flags.live._threads import allocate_lock, fork_lock, make_selector, start_thread
 from paddle_flags.live._workers import Pool
 
 if TYPE_CHECKING:
@@ -55,9 +55,6 @@ class _Loop(asyncio.SelectorEventLoop):
 class Listener:
     """The thread of a server. It begins at once, and ends with `stop`."""
 
-    # A fork must not happen between the acceptance of a connection and its listing.
-    fork_lock = allocate_lock()
-
     def __init__(self, made: socket.socket, application: Application) -> None:
         self._application = application
         self._socket = made
@@ -78,14 +75,15 @@ class Listener:
         try:
             self._loop.run_forever()
         finally:
-            self._loop.close()
+            with fork_lock:
+                self._loop.close()
             self._running.release()
 
     # ---- connections ----
 
     def _accept(self) -> None:
         for _ in range(_ACCEPTS):
-            with self.fork_lock:
+            with fork_lock:
                 try:
                     made, _ = self._socket.accept()
                 except (BlockingIOError, InterruptedError, ConnectionAbortedError):
@@ -126,7 +124,8 @@ class Listener:
 
     def _stop(self) -> None:
         self._loop.remove_reader(self._socket.fileno())
-        self._socket.close()
+        with fork_lock:
+            self._socket.close()
         for connection in list(self._site.connections):
             connection.wire.close()
         self._site.readers.close()

@@ -12,6 +12,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError, FlagFileError
 
 if TYPE_CHECKING:
@@ -114,8 +115,8 @@ def _names() -> Iterator[str]:
 def listen_at(path: str) -> Bound:
     """Listen on a Unix socket at a path."""
     place, name = os.path.split(os.path.abspath(path))
-    if not name:
-        message = f"{path}: expected the path of a socket"
+    if not name or path.endswith("/") or "\0" in path:
+        message = f"address: {shown(path)}: expected the path of a socket"
         raise FlagArgumentError(message)
     directory = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

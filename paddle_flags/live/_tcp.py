@@ -74,11 +74,12 @@ def listen(
     if not tokens:
         message = f"TCP needs tokens, as every user of this machine can connect: {_TOKEN}"
         raise FlagArgumentError(message)
+    names = check_names(hosts)
     found = socket.getaddrinfo(
         port.host, port.number, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )
     family, kind, _, _, where = min(found, key=lambda each: each[0] != socket.AF_INET)
-    if not _is_loopback(str(where[0])) and not check_names(hosts):
+    if not names and not _is_loopback(str(where[0])):
         message = (
             f"address: {port.host} can be reached from other machines, which needs the names by"
             ' which they call it, as in hosts=["node7.example.com"]'

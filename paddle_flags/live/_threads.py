@@ -24,6 +24,10 @@ def allocate_lock() -> Any:
     return _original("_thread", "allocate_lock", _thread.allocate_lock)()
 
 
+fork_lock = allocate_lock()
+"""Held while descriptors come and go: a forked child closes those that it finds listed."""
+
+
 def start_thread(function: Callable[[], object], name: str) -> None:
     """Start a thread that doesn't keep the program from ending."""
     start = _original("_thread", "start_new_thread", None)

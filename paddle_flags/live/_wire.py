@@ -6,6 +6,8 @@ import socket
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from paddle_flags.live._threads import fork_lock
+
 if TYPE_CHECKING:
     import asyncio
     from typing import Protocol
@@ -155,5 +157,6 @@ class Wire:
         self._loop.remove_writer(self._descriptor)
         self._wait(None)
         self._out = bytearray()
-        self.socket.close()
+        with fork_lock:
+            self.socket.close()
         self._owner.lost()

@@ -18,7 +18,7 @@ from support import write
 
 from paddle_flags.live import _serve
 
-DEADLINE = 60.0  # seconds for what must happen at some time
+DEADLINE = 20.0  # seconds for what must happen at some time
 JSON = {"Content-Type": "application/json"}
 
 
@@ -146,14 +146,20 @@ def wait_for(what: Callable[[], Any]) -> Any:
 
 @contextmanager
 def program(place: Path, text: str, *words: str, **env: str) -> Iterator[subprocess.Popen[str]]:
-    """A program with `pf` and `sys`, which ends with the block; it prints to `stdout`."""
+    """A program with `pf`, `os` and `sys`, which ends with the block; it prints to `stdout`.
+
+    Its default socket is in `run/paddle_flags`, not beside the script, where the directory would be
+    a package.
+    """
+    runtime = place / "run"
+    runtime.mkdir(exist_ok=True)
     script = write(place / "program.py", "import os, sys\nimport paddle_flags as pf\n" + text)
     made = subprocess.Popen(
         [sys.executable, script, *words],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, **env},
+        env={**os.environ, "XDG_RUNTIME_DIR": str(runtime), **env},
     )
     with made:
         try:
