@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 def _original(module: str, name: str, now: Any) -> Any:
     """Return a name of a module as it was before gevent's monkey.patch_all()."""
     monkey: Any = sys.modules.get("gevent.monkey")
-    patched = monkey is not None and monkey.is_module_patched(module)
-    return monkey.get_original(module, name) if patched else now
+    if monkey is None or not monkey.is_module_patched(module):
+        return now
+    return monkey.get_original(module, name)
 
 
 def allocate_lock() -> Any:
