@@ -14,7 +14,6 @@ from paddle_flags._core.unraisable import report
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagError
 from paddle_flags.live._body import BodyError, Field, read_body
-from paddle_flags.live._threads import allocate_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,8 +66,6 @@ class Application:
         audit: Callable[[bytes], object] | None = None,
         polls: bool = False,
     ) -> None:
-        self._lock = allocate_lock()
-        self._users = 1
         kept = _Kept()
         rows = [
             (kept.text(token.text), kept.text(label), token.bits)
@@ -87,7 +84,7 @@ class Application:
             fields.update(audit=AUDIT, context=held_for_good(audit))
         options, out, err = ffi.new("pd_live_options *", fields), ffi.new("pd_live **"), new_error()
         check(lib.pd_live_open(options, out, err), err)
-        self._live = out[0]
+        self._live = ffi.gc(out[0], lib.pd_live_close)
 
     def answer(self, request: Request, body: bytes | None = None) -> Response:
         """Answer a request; without its body first, and with it if the status is 0.
@@ -95,7 +92,8 @@ class Application:
         Validators and watchers run meanwhile, so this may take any time. What they raise is
         reported as in a thread.
         """
-        if not self._enter():
+        live = self._live  # keeps it until the end, also if the server is closed meanwhile
+        if live is None:
             return refuse(503, "the server has been closed")
         try:
             kept = _Kept()
@@ -103,31 +101,13 @@ class Application:
             if body is not None:
                 fields.update(_body_of(kept, body))
             asked, err = ffi.new("pd_live_request *", fields), new_error()
-            return _collect(lambda out: lib.pd_live_answer(self._live, asked, out, err), err)
+            return _collect(lambda out: lib.pd_live_answer(live, asked, out, err), err)
         finally:
-            self._leave()
             _settle()
 
     def close(self) -> None:
         """Free what C has, as soon as no request is being answered."""
-        with self._lock:
-            closed, self._closed = self._closed, True
-        if not closed:
-            self._leave()
-
-    _closed = False
-
-    def _enter(self) -> bool:
-        with self._lock:
-            self._users += not self._closed
-            return not self._closed
-
-    def _leave(self) -> None:
-        with self._lock:
-            self._users -= 1
-            last = self._users == 0
-        if last:
-            lib.pd_live_close(self._live)
+        self._live = None
 
 
 def _program() -> str | None:

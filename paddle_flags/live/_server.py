@@ -27,6 +27,13 @@ CONNECTIONS = 256
 """How many clients a server has at most."""
 
 _READERS, _WRITERS = 2, 4  # threads
+_SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, signal.SIGALRM}
+_SIGNALS |= {
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+    signal.SIGWINCH,
+}  # for other threads, whose calls they end
+
 _ACCEPTS = 64  # at once, before others get their turn
 _RETRY = 0.5  # seconds until the next attempt, if there are no descriptors
 _END = 5.0  # seconds that close() waits for the thread
@@ -70,8 +77,7 @@ class Listener:
         start_thread(self._run, "paddle_flags.live")
 
     def _run(self) -> None:
-        with suppress(AttributeError, ValueError, OSError):  # signals are for other threads
-            signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         try:
             self._loop.run_forever()
         finally:

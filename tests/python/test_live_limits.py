@@ -54,7 +54,7 @@ def trickle(made, data):
             return found
         try:
             part = made.recv(4096)
-        except TimeoutError:
+        except socket.timeout:
             continue
         except ConnectionResetError:
             return found
@@ -361,6 +361,19 @@ def test_a_slow_client_gets_all_it_missed_or_a_gap(address, name):
         text = read_until(slow, b'"new":"last"')
         seen = [int(each) for each in re.findall(rb'"new":"(\d+):', text)]
         assert seen == list(range(1, 401)) or b"gap" in events_of(text)
+
+
+def test_a_client_that_does_not_read_costs_little_memory(address, name):
+    flag = pf.define(name, "")
+    with streaming(address) as slow:
+        read_until(slow, b"\n\n")
+        for number in range(300):
+            flag.value = f"{number}:" + "x" * 50_000
+            time.sleep(0.005)
+        waiting = max(each.wire.waiting for each in site_of(address).connections)
+        assert waiting < _streams.BEHIND + 100 * 100_000  # a tick's changes may come on top
+        flag.value = "last"
+        assert b"event: gap" in read_until(slow, b'"revision"') or read_until(slow, b'"last"')
 
 
 def test_a_client_that_sends_on_its_stream_is_cut_in_time(address):

@@ -185,10 +185,8 @@ def test_an_address_that_is_taken_is_an_error(tcp):
 def test_changes_go_to_the_log_and_to_a_function(tmp_path, name, caplog):
     pf.define(name, 1)
     events = []
-    with (
-        caplog.at_level(logging.INFO, "paddle_flags.live"),
-        pf.serve(tmp_path / "socket", settable=name, audit=events.append) as server,
-    ):
+    caplog.set_level(logging.INFO, "paddle_flags.live")
+    with pf.serve(tmp_path / "socket", settable=name, audit=events.append) as server:
         body = {"set": {name: "2"}, "reason": "because"}
         assert ask(server.address, "POST", "/v1/changes", body).status == 200
     assert events[0]["reason"] == "because"
