@@ -52,6 +52,7 @@ from paddle_flags.errors import (
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
+    from paddle_flags import live as live
     from paddle_flags import testing as testing
     from paddle_flags._core.checks import check_modules, check_pending, check_values
     from paddle_flags._core.executor import wrap_executor
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
     from paddle_flags._report.explain import explain
     from paddle_flags.cli.commands import commands
     from paddle_flags.cli.parse import parse
+    from paddle_flags.live._serve import serve
 
 
 def _module_of(name: str) -> object:  # noqa: C901, PLR0911, PLR0912 - a branch for each module
@@ -171,6 +173,10 @@ def _module_of(name: str) -> object:  # noqa: C901, PLR0911, PLR0912 - a branch 
         from paddle_flags.cli import parse
 
         return parse
+    if name == "serve":
+        from paddle_flags.live import _serve
+
+        return _serve
     if name == "commands":
         from paddle_flags.cli import commands
 
@@ -198,6 +204,10 @@ def __getattr__(name: str) -> object:
         import paddle_flags.testing as found_testing  # not `from`, which would ask here again
 
         return found_testing
+    if name == "live":
+        import paddle_flags.live as found_live
+
+        return found_live
     module = _module_of(name)
     if module is None:
         message = f"module {__name__!r} has no attribute {name!r}"
@@ -217,6 +227,11 @@ if "PADDLE_FLAGS_PARENT" in _environ:  # of propagate() in the parent process
     from paddle_flags._integrations.propagate import receive_environment as _receive
 
     _receive()
+
+if "PADDLE_FLAGS_LIVE" in _environ:
+    from paddle_flags.live._environment import serve_as_told as _serve_as_told
+
+    _serve_as_told()
 
 __all__ = [
     "FLAGS",
@@ -274,6 +289,7 @@ __all__ = [
     "get_compat_include",
     "get_include",
     "impl",
+    "live",
     "load_plugin",
     "logging_flags",
     "mutually_exclusive",
@@ -286,6 +302,7 @@ __all__ = [
     "required",
     "reset",
     "scoped",
+    "serve",
     "sync",
     "undefine",
     "validator",

@@ -204,10 +204,11 @@ void fast_gate_clear(fast_state *state);
 /* open_gate(follows, held): from now on a call of a hook calls the function that the dict `held`
  * has for the hook's address, with the address of the entries or of the flag, and with True if
  * nothing of this interpreter waits for the call. A converter is called with the address of the
- * text, and returns None or whether it accepts that, with the canonical text or the reason.
+ * text, and returns None or whether it accepts that, with the canonical text or the reason. An
+ * auditor is called with the event as bytes alone.
  * `follows` says whether Python knows in which interpreter a thread is. Returns the addresses of a
- * pd_validator, a pd_watcher, a pd_converter and a function that releases a hook, which deletes it
- * from the dict. */
+ * pd_validator, a pd_watcher, a pd_converter, a pd_live_audit and a function that releases a hook,
+ * which deletes it from the dict. */
 PyObject *fast_open_gate(PyObject *module, PyObject *arguments);
 
 /* in_hook(): true within a call of a hook on this thread. */

@@ -100,11 +100,17 @@ static void leave(entry *made) {
   PyGILState_Release(made->lock);
 }
 
-/* Calls the function of the hook. Returns NULL if it raises, which is reported. */
-static PyObject *answer_of(const entry *made, const void *context, const void *about) {
+/* Returns the function of the hook, a new reference; NULL if there is none. */
+static PyObject *function_of(const entry *made, const void *context) {
   PyObject *key = PyLong_FromVoidPtr((void *)(uintptr_t)context);
   PyObject *function = key && made->gate->held ? fast_get(made->gate->held, key) : NULL;
   Py_XDECREF(key);
+  return function;
+}
+
+/* Calls the function of the hook. Returns NULL if it raises, which is reported. */
+static PyObject *answer_of(const entry *made, const void *context, const void *about) {
+  PyObject *function = function_of(made, context);
   if (!function) return NULL;
   PyObject *answer = PyObject_CallFunction(function, "KO", (unsigned long long)(uintptr_t)about,
                                            made->native ? Py_True : Py_False);
@@ -189,6 +195,19 @@ static void watch(pd_flag *flag, void *context) {
   leave(&made);
 }
 
+static void audit(const char *event, size_t length, void *context) {
+  entry made;
+  if (!enter(context, &made)) return;
+  PyObject *function = function_of(&made, context);
+  if (function) {
+    PyObject *answer = PyObject_CallFunction(function, "y#", event, (Py_ssize_t)length);
+    if (!answer) PyErr_WriteUnraisable(function);
+    Py_XDECREF(answer);
+    Py_DECREF(function);
+  }
+  leave(&made);
+}
+
 static void release(void *context) {
   entry made;
   hook *of = context;
@@ -234,8 +253,9 @@ PyObject *fast_open_gate(PyObject *module, PyObject *arguments) {
   fast_gate_clear(state);
   made->next = gates;
   gates = state->gate = made;
-  return Py_BuildValue("KKKK", (unsigned long long)(uintptr_t)validate,
+  return Py_BuildValue("KKKKK", (unsigned long long)(uintptr_t)validate,
                        (unsigned long long)(uintptr_t)watch, (unsigned long long)(uintptr_t)convert,
+                       (unsigned long long)(uintptr_t)audit,
                        (unsigned long long)(uintptr_t)release);
 }
 

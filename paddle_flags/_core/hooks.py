@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 # What C calls for a hook, by the address that the library has as context, until it releases that:
 # with the address of the entries or of the flag, and whether only native code waits for the call.
-held: dict[int, Callable[[int, bool], Any]] = {}
+held: dict[int, Callable[..., Any]] = {}
 
 # The hooks that were added here, by their numbers, with what has added each.
 _Ours = dict[int, "tuple[Hook, Callable[[], int]]"]
@@ -96,6 +96,13 @@ class Hook:
 
     def __repr__(self) -> str:
         return f"<Hook {self._number}>" if self._number else "<Hook: removed>"
+
+
+def held_for_good(call: Callable[[bytes], object]) -> Any:
+    """Return the context with which C calls the function from now on, until Python ends."""
+    context = new_hook()
+    held[context] = call
+    return ffi.cast("void *", context)
 
 
 def active_hooks() -> _Ours:
@@ -432,9 +439,9 @@ def _end() -> None:
             lib.pd_hook_remove(number, ffi.NULL)
 
 
-_VALIDATE, _WATCH, CONVERT, _RELEASE = map(
+_VALIDATE, _WATCH, CONVERT, AUDIT, _RELEASE = map(
     ffi.cast,
-    ("pd_validator", "pd_watcher", "pd_converter", "void (*)(void *)"),
+    ("pd_validator", "pd_watcher", "pd_converter", "pd_live_audit", "void (*)(void *)"),
     open_gate(sys.version_info >= (3, 12), held),
 )
 atexit.register(_end)

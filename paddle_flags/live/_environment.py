@@ -1,0 +1,55 @@
+"""`PADDLE_FLAGS_LIVE`: serve a program whose own code doesn't."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any
+
+from paddle_flags._core.unraisable import report
+from paddle_flags.errors import FlagWarning
+
+VARIABLE = "PADDLE_FLAGS_LIVE"
+_SETTABLE = "PADDLE_FLAGS_LIVE_SETTABLE"
+_AUDIT = "PADDLE_FLAGS_LIVE_AUDIT"
+
+
+def serve_as_told() -> None:
+    """Serve as the environment says; what goes wrong is a warning, as the program isn't to blame.
+
+    Forked children serve too, as children do that inherit the variables.
+    """
+    value = os.environ.get(VARIABLE, "")
+    if value in ("", "0") or (os.getuid(), os.getgid()) != (os.geteuid(), os.getegid()):
+        return
+    try:
+        if value != "1" and "/" not in value:
+            message = f"{value}: expected 1, or the path of a socket, which has a '/'"
+            raise ValueError(message)  # noqa: TRY301 - reported as what serve() finds
+        _serve(None if value == "1" else value)
+    except Exception as error:  # noqa: BLE001 - also of an import
+        message = f"environment: {VARIABLE}: the flags are not served: {error}"
+        _warn(message)
+
+
+def _warn(message: str) -> None:
+    try:
+        warnings.warn(FlagWarning(message), stacklevel=3)
+    except Warning as error:  # by a filter, which would end the program at its first import
+        report(error, "Exception ignored while the flags were to be served", serve_as_told)
+
+
+def _serve(address: str | None) -> None:
+    from paddle_flags.live._serve import serve  # noqa: PLC0415 - errors are reported above
+    from paddle_flags.live._sockets import SocketInUseError  # noqa: PLC0415
+
+    settable = [name.strip() for name in os.environ.get(_SETTABLE, "").split(",")]
+    options: dict[str, Any] = {
+        "settable": [name for name in settable if name],
+        "audit": os.environ.get(_AUDIT) or None,
+        "on_fork": "reopen",
+    }
+    try:
+        serve(address, **options)
+    except SocketInUseError:  # of a parent, which has the same variable
+        serve(f"{address}.{os.getpid()}", **options)

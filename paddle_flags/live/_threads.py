@@ -1,0 +1,45 @@
+"""Threads of the system, also where gevent has put its own in their place."""
+
+from __future__ import annotations
+
+import _thread
+import selectors
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def _original(module: str, name: str, now: Any) -> Any:
+    """Return a name of a module as it was before gevent's monkey.patch_all()."""
+    monkey: Any = sys.modules.get("gevent.monkey")
+    if monkey is None or not monkey.is_module_patched(module):
+        return now
+    return monkey.get_original(module, name)
+
+
+def allocate_lock() -> Any:
+    """Return a lock between threads of the system."""
+    return _original("_thread", "allocate_lock", _thread.allocate_lock)()
+
+
+fork_lock = allocate_lock()
+"""Held while descriptors come and go: a forked child closes those that it finds listed."""
+
+
+def start_thread(function: Callable[[], object], name: str) -> None:
+    """Start a thread that doesn't keep the program from ending."""
+    start = _original("_thread", "start_new_thread", None)
+    if start is None:
+        threading.Thread(target=function, name=name, daemon=True).start()
+    else:
+        start(function, ())
+
+
+def make_selector() -> selectors.BaseSelector:
+    """Return a selector that waits in the thread, not in gevent's loop."""
+    now = getattr(selectors, "EpollSelector", None)
+    made: selectors.BaseSelector = _original("selectors", "EpollSelector", now)()
+    return made
