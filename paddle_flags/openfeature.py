@@ -12,6 +12,7 @@ It needs the extra `openfeature`.
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Callable, Union
 
@@ -32,7 +33,7 @@ with importing("paddle_flags.openfeature", "openfeature-sdk, for Python 3.10", "
     from openfeature.provider import AbstractProvider, Metadata
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from openfeature.evaluation_context import EvaluationContext
     from openfeature.flag_evaluation import FlagValueType
@@ -51,8 +52,8 @@ class PaddleFlagsProvider(AbstractProvider):
 
     The key is the name of a flag or an alias; `-` and `_` are the same. The types are strict: an
     integer is no float. Text, enums, paths and dates are strings. Lists and dicts are objects, and
-    so is a number with a unit: `{"value": 90, "unit": "seconds"}`. The evaluation context has no
-    effect.
+    so are a number with a unit, as `{"value": 90, "unit": "seconds"}`, and the value of a `pf.Type`
+    whose `parse` returns a list or a dict. The evaluation context has no effect.
 
     | case | reason | error code |
     |---|---|---|
@@ -210,21 +211,28 @@ def _scalar(kind: type) -> _Convert:
 
 def _structure(flag: Flag[Any], entry: Any) -> Any:
     kind, type_ = kind_of(entry), type_in(entry)
+    if type_ is not None and kind.python is str and kind.item is None:
+        value = None if entry.unset else flag.from_entry(entry)
+        return _plain(value) if isinstance(value, (Mapping, list, tuple)) else None
     if kind.item is None and flag.unit is None:
         return None
     if entry.unset:
         return {}
     if isinstance(type_, DictType):
-        return _plain_dict(type_, flag.from_entry(entry))
+        values = flag.from_entry(entry)
+        return {str(type_.key.write(k)): _text(type_.value, v) for k, v in values.items()}
     if kind.item is not None:
         return list(from_c(kind, entry.value))
     return {"value": plain_value(entry), "unit": flag.unit}
 
 
-def _plain_dict(type_: DictType, values: Mapping[Any, Any]) -> dict[str, Any]:
-    """Return what JSON can hold: the text of a path or a date."""
-    return {str(type_.key.write(k)): _plain(type_.value, v) for k, v in values.items()}
-
-
-def _plain(type_: Type[Any], value: Any) -> Any:
+def _text(type_: Type[Any], value: Any) -> Any:
+    """Return a value that JSON can hold: the text of a path or a date."""
     return value if type(value) in (bool, int, float, str) else type_.write(value)
+
+
+def _plain(value: Any) -> Any:
+    """Return a copy of the value of a Type, which all readers share."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, (list, tuple)) else value

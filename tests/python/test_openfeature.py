@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 import enum
+import json
 import queue
 import sys
 import threading
@@ -101,6 +102,18 @@ def test_lists_and_dicts_are_objects_of_plain_values(client, name, value, plain)
     assert (found.value, found.variant, found.reason) == (plain, None, Reason.STATIC)
     found.value.clear()  # it is the reader's own
     assert client.get_object_value(name, {}) == plain
+
+
+def test_a_type_that_parses_json_makes_objects_of_any_depth(client, name):
+    value = {"show": True, "title": "Pictures", "sizes": [1, {"wide": 0.5, "high": None}]}
+    pf.define(name, value, "Template", type=pf.Type(json.loads, json.dumps))
+    found = evaluate(client, "object", name, {"other": 1})
+    assert (found.value, found.reason) == (value, Reason.STATIC)
+    found.value["sizes"].clear()
+    assert client.get_object_value(name, {}) == value
+    assert client.get_string_value(name, "") == json.dumps(value)
+    pf.FLAGS[name].set_from_string("3")
+    assert evaluate(client, "object", name, {}).error_code is ErrorCode.TYPE_MISMATCH
 
 
 def test_a_quantity_is_a_number_and_an_object_with_its_unit(client, name):
