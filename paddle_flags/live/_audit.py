@@ -102,9 +102,8 @@ def _line(head: str, event: Event) -> str:
         parts.append(f"until {_word(event['until'])}")
     if event.get("reason"):
         parts.append(f"reason {_quoted(event['reason'])}")
-    problem = event.get("problem", event)
-    if isinstance(problem, dict) and problem.get("detail"):
-        parts.append(f"status {problem.get('status')} {_quoted(problem['detail'])}")
+    if event.get("detail"):
+        parts.append(f"status {event.get('status')} {_quoted(event['detail'])}")
     return "; ".join(parts)
 
 
