@@ -72,6 +72,8 @@ class Collector(_Collector):
     | `paddle_flags_changed` | gauge | how many of them have a value other than by default |
     | `paddle_flags_changes_total{source}` | counter | changes since the collector exists |
     | `paddle_flags_digest` | gauge | equal in two processes that have the same flags and values |
+    | `paddle_flags_revision` | gauge | if flags are served: grows with each change |
+    | `paddle_flags_temporary_changes` | gauge | if flags are served: how many are on |
     | `paddle_flags_value{name}` | gauge | the value of a number, or of a bool as 0 or 1 |
 
     `values` lists names and patterns with `*` and `?`: only flags that match one are exported by
@@ -113,6 +115,7 @@ class Collector(_Collector):
 
     def _metrics(self, now: _Now | None) -> Iterator[Metric]:
         yield _info(now)
+        yield from _live(now)
         yield _gauge("defined", "Flags that are defined.", now and now.defined)
         yield _gauge("changed", "Flags whose value is not by default.", now and now.changed)
         yield _gauge("digest", "Number made of the names and values of flags.", now and now.digest)
@@ -176,6 +179,22 @@ def register(
 def _info(now: _Now | None) -> InfoMetricFamily:
     version = {"version": to_text(lib.PD_VERSION)}
     return InfoMetricFamily("paddle_flags", "The library of flags.", value=version if now else None)
+
+
+def _live(now: _Now | None) -> Iterator[Metric]:
+    """Yield what is known once the flags were served."""
+    revision = lib.pd_live_revision()
+    if now is not None and not revision:
+        return
+    temporary = _temporary() if now else None
+    yield _gauge("revision", "Changes of flags since they were first served.", now and revision)
+    yield _gauge("temporary_changes", "Temporary changes from outside that are on.", temporary)
+
+
+def _temporary() -> int:
+    from paddle_flags.live._look import look  # noqa: PLC0415 - for Linux
+
+    return int(look(b"/v1/process")["temporary"])
 
 
 def _gauge(name: str, about: str, value: float | None) -> GaugeMetricFamily:

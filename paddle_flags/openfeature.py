@@ -65,7 +65,8 @@ class PaddleFlagsProvider(AbstractProvider):
     | a sensitive flag, as OpenFeature hands values to hooks and telemetry | `ERROR` | `GENERAL` |
 
     The variant of a bool, a number, or a flag with choices is its text. The metadata of a flag
-    has its `source`, `type`, `module`, and its `place` if it has one.
+    has its `source`, `type`, `module`, its `place` if it has one, and the `revision` of all flags once
+    they were served.
 
     While it is registered, the provider emits PROVIDER_CONFIGURATION_CHANGED after each change of
     a value, with the name of the flag.
@@ -175,7 +176,7 @@ def _resolved(flag: Flag[Any], entry: Any, value: Any) -> FlagResolutionDetails[
     reason = Reason.DEFAULT if entry.unset else Reason.STATIC
     if entry.origin.source == lib.PD_SOURCE_SCOPE:
         reason = Reason.TARGETING_MATCH
-    metadata = {
+    metadata: dict[str, str | int] = {
         "source": to_text(lib.pd_source_name(entry.origin.source)),
         "type": kind_of(entry).name,
         "module": flag.module,
@@ -183,6 +184,9 @@ def _resolved(flag: Flag[Any], entry: Any, value: Any) -> FlagResolutionDetails[
     place = place_of(entry.origin)
     if place:
         metadata["place"] = place
+    revision = lib.pd_live_revision()
+    if revision:
+        metadata["revision"] = revision
     variant = None if entry.unset else _variant(flag, entry)
     return FlagResolutionDetails(value, None, None, reason, variant, metadata)
 

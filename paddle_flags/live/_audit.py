@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Callback = Callable[[dict[str, Any]], object]
     Audit = Union[str, os.PathLike[str], AuditFile, Callback]
 
-__all__ = ["AuditFile", "logger", "make_sink", "tell_at_exit"]
+__all__ = ["Audit", "AuditFile", "logger", "make_sink"]
 
 logger = logging.getLogger("paddle_flags.live")
 """Gets each event, with the level INFO, or WARNING if the change was refused."""
@@ -37,11 +37,13 @@ def make_sink(audit: Audit | Iterable[Audit] | None = None) -> Callable[[bytes],
     """Return what takes each event as JSON in UTF-8. It raises nothing, whatever happens.
 
     `audit` is a path, an AuditFile, a function that takes the event as a dictionary, or several of
-    them. Each event goes to `logger` too. Raises FlagTypeError and FlagFileError.
+    them. Each event goes to `logger` too; so does a warning for each temporary change that is on
+    when the program ends. Raises FlagTypeError and FlagFileError.
     """
     several = isinstance(audit, (list, tuple, set, frozenset))
     wanted: Any = audit if several else [] if audit is None else [audit]
     sinks = [_log, *map(_sink_of, wanted)]
+    tell_at_exit()
 
     def sink(text: bytes) -> None:
         event = _parsed(text)
@@ -152,31 +154,27 @@ def _escaped(character: str) -> str:
 
 # ---- The end of the program ----
 
-_readers: list[Callable[[], bytes]] = []
+_told: list[bool] = []  # that `_tell` is registered
 
 
-def tell_at_exit(read: Callable[[], bytes]) -> None:
-    """Warn at the end of the program of temporary changes that are still on.
-
-    `read` returns the JSON of `/v1/changes`. All servers of a process have the same changes, so
-    only the latest one is asked.
-    """
-    if not _readers:
+def tell_at_exit() -> None:
+    """Warn, when the program ends, of temporary changes that are still on."""
+    if not _told:
+        _told.append(True)
         atexit.register(_tell)
-    _readers[:] = [read]
 
 
 def _tell() -> None:
+    from paddle_flags.live._look import look  # noqa: PLC0415 - seldom used
+
     try:
-        changes = json.loads(_readers[-1]())["changes"]
-        for change in changes:
+        for change in look(b"/v1/changes")["changes"]:
             if change["state"] == "on":
-                tell_of(change)
+                _tell_of(change)
     except Exception as error:  # noqa: BLE001 - the program ends in any case
         report(error, "Exception ignored while temporary changes were listed", _tell)
 
 
-def tell_of(change: Event) -> None:
-    """Warn that a temporary change is still on."""
+def _tell_of(change: Event) -> None:
     text = _line(f"the program ends and temporary change {change['change']} is on", change)
     logger.warning(text, extra={"paddle_flags": {**change, "event": "exit"}})
