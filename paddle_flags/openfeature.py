@@ -65,8 +65,8 @@ class PaddleFlagsProvider(AbstractProvider):
     | a sensitive flag, as OpenFeature hands values to hooks and telemetry | `ERROR` | `GENERAL` |
 
     The variant of a bool, a number, or a flag with choices is its text. The metadata of a flag
-    has its `source`, `type`, `module`, its `place` if it has one, and the `revision` of all flags once
-    they were served.
+    has its `source`, `type`, `module`, its `place` if it has one, and, once flags were served, the
+    `revision` of all of them.
 
     While it is registered, the provider emits PROVIDER_CONFIGURATION_CHANGED after each change of
     a value, with the name of the flag.

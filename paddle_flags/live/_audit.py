@@ -97,7 +97,7 @@ def message_of(event: Event) -> str:
 
 
 def _line(head: str, event: Event) -> str:
-    parts = [head + _listed(event.get("flags") or [])]
+    parts = [head + _listed(event)]
     if isinstance(event.get("who"), dict):
         parts.append(f"by {_who(event['who'])}")
     if event.get("until"):
@@ -109,15 +109,21 @@ def _line(head: str, event: Event) -> str:
     return "; ".join(parts)
 
 
-def _listed(flags: list[Any]) -> str:
-    shown = [_change(flag) for flag in flags[:_MOST] if isinstance(flag, dict)]
+def _listed(event: Event) -> str:
+    flags = event.get("flags") or []
+    show = _change_of if event.get("event") != "ended" else _name_of  # what it was is long ago
+    shown = [show(flag) for flag in flags[:_MOST] if isinstance(flag, dict)]
     if len(flags) > _MOST:
         shown.append(f"and {len(flags) - _MOST} more flags")
     return ": " + ", ".join(shown) if shown else ""
 
 
-def _change(flag: Event) -> str:
-    name = _word(flag.get("name"))
+def _name_of(flag: Event) -> str:
+    return _word(flag.get("name"))
+
+
+def _change_of(flag: Event) -> str:
+    name = _name_of(flag)
     if "new" not in flag:
         return name
     old = f"from {_quoted(flag['old'])} " if "old" in flag else ""

@@ -8,12 +8,12 @@ import json
 import logging
 import os
 import weakref
-from _thread import allocate_lock
 from contextlib import suppress
 from typing import Any
 
 from paddle_flags._core.frames import public_class
 from paddle_flags.errors import FlagFileError
+from paddle_flags.live._threads import allocate_lock
 
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT
 for _name in ("O_CLOEXEC", "O_NOFOLLOW", "O_NOCTTY", "O_NONBLOCK"):  # Linux has all of them

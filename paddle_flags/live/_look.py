@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from paddle_flags._native import lib
-from paddle_flags.live._application import Application
+from paddle_flags.live._application import Application, Request
 from paddle_flags.live._sockets import Peer
 
 
@@ -14,7 +14,7 @@ def look(path: bytes) -> dict[str, Any]:
     """Return the answer to a GET request."""
     application = Application()
     try:
-        answer = application.answer(b"GET", path, [], None, Peer(), lib.PD_LIVE_READ)
+        answer = application.answer(Request(b"GET", path, [], Peer(), lib.PD_LIVE_READ))
     finally:
         application.close()
     found: dict[str, Any] = json.loads(answer.body)

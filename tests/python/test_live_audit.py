@@ -111,7 +111,8 @@ def test_a_refusal_is_a_warning_with_its_status_and_detail(logged):
     ("event", "message"),
     [
         ({"event": "undo", "change": 8, "undoes": 7}, "undo 8 of change 7"),
-        ({"event": "ended", "change": 7}, "end of change 7"),
+        ({**SET, "event": "ended", "who": None, "until": None, "reason": None},
+         "end of change 7: alpha_level"),
         ({"event": "set", "flags": [{"name": "token"}]}, "change: token"),
         ({"event": "set", "flags": [{"name": "x", "old": None, "new": "1"}]},
          "change: x from no value to '1'"),
@@ -541,31 +542,6 @@ def test_a_program_that_is_started_does_not_inherit_the_file(path):
     put(file, 1)
     names = run("sh", "-c", "ls -l /proc/self/fd", close_fds=False).stdout
     assert path.name not in names
-
-
-# ---- The end of the program ----
-
-EXIT = """
-import json, logging, sys
-from paddle_flags.live import _audit
-logging.basicConfig(format="%(levelname)s %(message)s", stream=sys.stdout)
-changes = json.loads(sys.argv[1])
-_audit.tell_at_exit(lambda: b"never asked")
-_audit.tell_at_exit(lambda: json.dumps({"changes": changes}).encode())
-"""
-
-
-def test_temporary_changes_that_are_on_at_the_end_are_told():
-    on = {key: value for key, value in SET.items() if key not in ("event", "result")}
-    changes = [on, {**on, "state": "kept"}, {**on, "state": "ended"}, {**on, "state": "undone"}]
-    ended = run(sys.executable, "-c", EXIT, json.dumps(changes))
-    assert ended.stdout == (
-        "WARNING the program ends and temporary change 7 is on: alpha_level from '6' to '9';"
-        " by uid 1000, pid 815, paddle-flags; until 2026-11-25T16:40:00.000Z;"
-        " reason 'loss is NaN'\n"
-    )
-    assert ended.stderr == ""
-    assert run(sys.executable, "-c", EXIT, "[]").stdout == ""
 
 
 # ---- With other programs ----
