@@ -5,10 +5,10 @@ from __future__ import annotations
 import http.client
 import json
 import logging
+import os
 import queue
 import socket
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -168,7 +168,6 @@ def test_temporary_changes_that_are_on_are_told_when_the_program_ends(tmp_path):
 
 
 def _with_support(tests: Path) -> dict[str, str]:
-    import os  # noqa: PLC0415 - used here only
 
     return {**os.environ, "PYTHONPATH": str(tests.parent)}
 
@@ -178,7 +177,7 @@ def _with_support(tests: Path) -> dict[str, str]:
 
 def test_the_revision_and_temporary_changes_are_metrics_once_flags_are_served(served, name):
     prometheus_client = package("prometheus_client")
-    from paddle_flags import metrics  # noqa: PLC0415 - needs the package
+    from paddle_flags import metrics
 
     def sample(of: str) -> Any:
         return registry.get_sample_value(f"paddle_flags_{of}")
@@ -203,7 +202,7 @@ def test_the_revision_and_temporary_changes_are_metrics_once_flags_are_served(se
 @pytest.mark.usefixtures("served")
 def test_the_metadata_of_openfeature_have_the_revision(name):
     package("openfeature.api", "openfeature-sdk")
-    from paddle_flags.openfeature import PaddleFlagsProvider  # noqa: PLC0415 - needs the package
+    from paddle_flags.openfeature import PaddleFlagsProvider
 
     flag = pf.define(name, 6, "Level")
     provider = PaddleFlagsProvider()
