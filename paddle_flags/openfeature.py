@@ -205,8 +205,7 @@ def _variant(flag: Flag[Any], entry: Any) -> str | None:
 
 def _scalar(kind: type) -> _Convert:
     def convert(_: Flag[Any], entry: Any) -> Any:
-        native = kind_of(entry)
-        if native.python is not kind or native.item is not None:
+        if kind_of(entry).python is not kind:
             return None
         return kind() if entry.unset else plain_value(entry)
 
@@ -236,7 +235,7 @@ def _text(type_: Type[Any], value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return a copy of the value of a Type, which all readers share."""
+    """Return a value of a Type with lists and dicts in place of other sequences and mappings."""
     if isinstance(value, Mapping):
         return {str(key): _plain(each) for key, each in value.items()}
     return [_plain(each) for each in value] if isinstance(value, (list, tuple)) else value

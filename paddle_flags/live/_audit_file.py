@@ -16,7 +16,7 @@ from paddle_flags.errors import FlagFileError
 from paddle_flags.live._threads import allocate_lock
 
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT
-for _name in ("O_CLOEXEC", "O_NOFOLLOW", "O_NOCTTY", "O_NONBLOCK"):  # Linux has all of them
+for _name in ("O_NOFOLLOW", "O_NOCTTY", "O_NONBLOCK"):  # Linux has all of them
     _FLAGS |= getattr(os, _name, 0)
 
 _logger = logging.getLogger("paddle_flags.live")

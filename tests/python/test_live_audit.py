@@ -314,6 +314,19 @@ def test_one_descriptor_is_open_however_often_the_file_is_opened_again(path):
     assert numbers_of(path) == [5, 6]
 
 
+def test_reopen_opens_the_file_again_even_if_it_is_the_same(path):
+    file = AuditFile(path)
+    put(file, 1)
+    (link,) = [each for each in Path("/proc/self/fd").iterdir() if each.resolve() == path]
+    former = os.dup(int(link.name))
+    end = os.lseek(former, 0, os.SEEK_CUR)
+    file.reopen()
+    put(file, 2)
+    assert os.lseek(former, 0, os.SEEK_CUR) == end  # the former opening has not moved
+    os.close(former)
+    assert numbers_of(path) == [1, 2]
+
+
 SIGNALS = """
 import os, signal, sys
 from paddle_flags.live._audit import AuditFile
@@ -366,7 +379,10 @@ def test_a_pipe_that_nobody_reads_blocks_nothing(path):
     with pytest.raises(pf.FlagFileError, match="can't be opened: No such device or address"):
         AuditFile(path)
     reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    file = AuditFile(path)
+    file = AuditFile(path, fsync=True)  # of which a pipe knows nothing
+    put(file, 1)
+    assert file.lost == 0
+    assert json.loads(os.read(reader, 4096))["change"] == 1
     for _ in range(1000):  # more than a pipe holds
         file.write(text_of(SET))
     assert file.lost > 0

@@ -312,6 +312,7 @@ def test_processes_with_the_same_values_have_the_same_digest():
 
     assert of("a,bb,ccc", "1") == of("ccc,a,bb", "2")
     assert of("a,bb,ccc", "1") != of("a,bb,cccc", "1")
+    assert of("a,bb,ccc", "1") != of("a,bb,ddd", "1")  # with the same values
 
 
 # ---- Registering ----

@@ -111,6 +111,10 @@ def test_a_type_that_parses_json_makes_objects_of_any_depth(client, name):
     assert (found.value, found.reason) == (value, Reason.STATIC)
     found.value["sizes"].clear()
     assert client.get_object_value(name, {}) == value
+    pairs = pf.Type(lambda text: {"pairs": tuple(zip(text[::2], text[1::2]))}, lambda _: "abcd")
+    pf.define(f"{name}_pairs", {"pairs": ()}, "Pairs", type=pairs)
+    found = evaluate(client, "object", f"{name}_pairs", {})
+    assert found.value == {"pairs": [["a", "b"], ["c", "d"]]}
     assert client.get_string_value(name, "") == json.dumps(value)
     pf.FLAGS[name].set_from_string("3")
     assert evaluate(client, "object", name, {}).error_code is ErrorCode.TYPE_MISMATCH
@@ -390,6 +394,7 @@ AT_EXIT = """
 import atexit, threading
 import paddle_flags as pf
 flag = pf.define("level", 1, "Level")
+flag.watch(print).remove()  # watchers end after what is registered now
 atexit.register(lambda: setattr(pf.FLAGS, "level", 3))  # runs after the SDK's own
 from openfeature import api
 from openfeature.event import ProviderEvent
