@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import json
 import logging
-import os
 import queue
 import socket
 import sys
@@ -138,7 +137,7 @@ def test_a_wrong_audit_is_an_error_before_anything_listens(tmp_path):
 PROGRAM = """
 import json, logging, sys
 import paddle_flags as pf
-sys.path.insert(0, sys.argv[2])
+sys.path += sys.argv[2:]
 from test_live_audit_served import post
 
 logging.basicConfig(format="%(levelname)s %(message)s", stream=sys.stdout)
@@ -157,7 +156,7 @@ print("bye")
 def test_temporary_changes_that_are_on_are_told_when_the_program_ends(tmp_path):
     script = write(tmp_path / "program.py", PROGRAM)
     tests = Path(__file__).parent
-    ended = run(sys.executable, script, tmp_path / "flags.sock", tests, env=_with_support(tests))
+    ended = run(sys.executable, script, tmp_path / "flags.sock", tests, tests.parent)
     bye, warning = ended.stdout.splitlines()
     assert bye == "bye"
     begin = "WARNING the program ends and temporary change 1 is on: level from '6' to '9'; by uid "
@@ -165,11 +164,6 @@ def test_temporary_changes_that_are_on_are_told_when_the_program_ends(tmp_path):
     assert warning.endswith("; reason 'try'")
     assert "; until 20" in warning
     assert ended.stderr == ""
-
-
-def _with_support(tests: Path) -> dict[str, str]:
-
-    return {**os.environ, "PYTHONPATH": str(tests.parent)}
 
 
 # ---- Metrics and OpenFeature, while flags are served ----
