@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     Event = Mapping[str, Any]
     Callback = Callable[[dict[str, Any]], object]
-    Audit = Union[str, os.PathLike[str], AuditFile, Callback]
+    OneAudit = Union[str, os.PathLike[str], AuditFile, Callback]
+    Audit = Union[OneAudit, Iterable[OneAudit]]
 
 __all__ = ["Audit", "AuditFile", "logger", "make_sink"]
 
@@ -33,7 +34,7 @@ _WORD = re.compile(r"[\w.:/@*?-]{1,200}", re.ASCII)
 _MOST = 10  # flags in a message
 
 
-def make_sink(audit: Audit | Iterable[Audit] | None = None) -> Callable[[bytes], None]:
+def make_sink(audit: Audit | None = None) -> Callable[[bytes], None]:
     """Return what takes each event as JSON in UTF-8. It raises nothing, whatever happens.
 
     `audit` is a path, an AuditFile, a function that takes the event as a dictionary, or several of
@@ -50,7 +51,7 @@ def make_sink(audit: Audit | Iterable[Audit] | None = None) -> Callable[[bytes],
         for each in sinks:
             try:
                 each(text, event)
-            except Exception as error:  # noqa: BLE001 - the change has happened
+            except BaseException as error:  # noqa: BLE001 - the change has happened
                 report(error, "Exception ignored in an audit of changes", each)
 
     return sink
