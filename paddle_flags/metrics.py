@@ -72,8 +72,8 @@ class Collector(_Collector):
     | `paddle_flags_changed` | gauge | how many of them have a value other than by default |
     | `paddle_flags_changes_total{source}` | counter | changes since the collector exists |
     | `paddle_flags_digest` | gauge | equal in two processes that have the same flags and values |
-    | `paddle_flags_revision` | gauge | if flags are served: grows with each change |
-    | `paddle_flags_temporary_changes` | gauge | if flags are served: how many are on |
+    | `paddle_flags_revision` | gauge | grows with each change since flags were first served |
+    | `paddle_flags_temporary_changes` | gauge | those of clients of a server that are on |
     | `paddle_flags_value{name}` | gauge | the value of a number, or of a bool as 0 or 1 |
 
     `values` lists names and patterns with `*` and `?`: only flags that match one are exported by
@@ -182,7 +182,7 @@ def _info(now: _Now | None) -> InfoMetricFamily:
 
 
 def _live(now: _Now | None) -> Iterator[Metric]:
-    """Yield what is known once the flags were served."""
+    """Yield what is known once the flags were served, and one has changed."""
     revision = lib.pd_live_revision()
     if now is not None and not revision:
         return
