@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import paddle_flags
@@ -27,6 +28,9 @@ c_maximum_signature_line_length = 90
 autodoc_typehints = "signature"
 autodoc_member_order = "groupwise"
 autodoc_preserve_defaults = True
+autodoc_mock_imports = [
+    name for name in ("openfeature", "prometheus_client") if not find_spec(name)
+]
 
 html_theme = "furo"
 html_static_path = ["_static"]

@@ -90,7 +90,7 @@ class FrozenDict(dict[str, Any]):
         return dict(self)  # of scalars
 
 
-class _DictType(Type[Any]):
+class DictType(Type[Any]):
     """Dicts of scalars; their text is `a=1,b=2`."""
 
     __slots__ = ("key", "value")
@@ -150,4 +150,4 @@ def dict_type(key: Type[Any], value: Type[Any]) -> Type[Any]:
         if each.native != "string" or each.item_type:
             message = f"a dict of {each.metavar}: expected keys and values that are text in C"
             raise FlagTypeError(message)
-    return _DictType(key, value)
+    return DictType(key, value)
