@@ -4,6 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
+    from paddle_flags.live._audit_file import AuditFile
     from paddle_flags.live._serve import Server, serve
     from paddle_flags.live._tokens import Token, User
     from paddle_flags.live._wsgi import app
@@ -15,6 +16,8 @@ def __getattr__(name: str) -> object:
     module: object = None
     if name in ("Server", "serve"):
         from paddle_flags.live import _serve as module
+    elif name == "AuditFile":
+        from paddle_flags.live import _audit_file as module
     elif name in ("Token", "User"):
         from paddle_flags.live import _tokens as module
     elif name == "app":
@@ -27,4 +30,4 @@ def __getattr__(name: str) -> object:
     return found
 
 
-__all__ = ["Server", "Token", "User", "app", "serve"]
+__all__ = ["AuditFile", "Server", "Token", "User", "app", "serve"]

@@ -15,7 +15,7 @@ from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError, FlagTypeError, FlagUnsupportedError, FlagWarning
 from paddle_flags.live import _sockets, _tcp
 from paddle_flags.live._application import Application
-from paddle_flags.live._audit_hook import make_audit
+from paddle_flags.live._audit import make_sink
 from paddle_flags.live._patterns import join_patterns
 from paddle_flags.live._threads import allocate_lock, fork_lock
 from paddle_flags.live._tokens import Token
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Literal, Union
 
-    from paddle_flags.live._audit_hook import Audit
+    from paddle_flags.live._audit import Audit
     from paddle_flags.live._server import Listener
 
     Address = Union[str, "os.PathLike[str]", "tuple[str, int]"]
@@ -175,8 +175,8 @@ def serve(  # noqa: PLR0913 - a keyword for each choice
     which clients call this server.
 
     `settable` has names and patterns of flags that clients may change besides those with the mark
-    `runtime`. Each change goes to the logger `paddle_flags.live`; `audit` is a file for them, one
-    JSON object in a line, or a function that is called with each.
+    `runtime`. Each change is an event for the logger `paddle_flags.live` and for `audit`: the path
+    of a file, an AuditFile, a function that takes the event as a dictionary, or a list of these.
 
     A forked child closes the server, or with `on_fork="reopen"` serves on a socket of its own.
 
@@ -195,7 +195,7 @@ def serve(  # noqa: PLR0913 - a keyword for each choice
         raise FlagArgumentError(message)
     _prepare()
     options = _Options(
-        address, _checked(tokens), hosts, join_patterns(settable), make_audit(audit), reopens
+        address, _checked(tokens), hosts, join_patterns(settable), make_sink(audit), reopens
     )
     return Server(options)
 

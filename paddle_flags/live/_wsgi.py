@@ -10,7 +10,7 @@ from paddle_flags._core.status import shown
 from paddle_flags._native import lib
 from paddle_flags.errors import FlagTypeError
 from paddle_flags.live._application import Application, Request, Response, refuse
-from paddle_flags.live._audit_hook import make_audit
+from paddle_flags.live._audit import make_sink
 from paddle_flags.live._patterns import join_patterns
 from paddle_flags.live._phrases import phrase_of
 from paddle_flags.live._sockets import Peer
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Literal
 
-    from paddle_flags.live._audit_hook import Audit
+    from paddle_flags.live._audit import Audit
 
     Environ = dict[str, Any]
     Answer = Union[None, Literal["read", "change"], User]
@@ -100,7 +100,7 @@ def app(
         raise FlagTypeError(message)
     names = ",".join(check_names(hosts)) or None
     made = Application(
-        settable=join_patterns(settable), hosts=names, audit=make_audit(audit), polls=True
+        settable=join_patterns(settable), hosts=names, audit=make_sink(audit), polls=True
     )
     return App(authorize, made)
 
