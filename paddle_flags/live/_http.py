@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import h11
 
+from paddle_flags._core.unraisable import report
 from paddle_flags._native import lib
 from paddle_flags.live._application import Request, Response, refuse
 from paddle_flags.live._phrases import phrase_of
@@ -161,8 +162,9 @@ class Connection:
         def work() -> Response:
             try:
                 return site.application.answer(request, body)
-            except Exception as error:  # noqa: BLE001 - the client gets it
-                return refuse(500, f"{type(error).__name__}: {error}")
+            except Exception as error:  # noqa: BLE001 - the thread goes on
+                report(error, "Exception ignored in the answer to a request", work)
+                return refuse(500, "the server failed, and has reported why")
 
         pool = site.readers if body is None else site.writers
         pool.submit(work, self._answered)

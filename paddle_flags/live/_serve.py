@@ -35,7 +35,7 @@ class _Options(NamedTuple):
 
     address: Address | None
     tokens: Mapping[str, Token] | None
-    hosts: Iterable[str] | None
+    hosts: list[str] | None
     settable: str
     audit: Callable[[bytes], object]
     reopens: bool
@@ -56,8 +56,8 @@ class Server:
         self._ended = threading.Event()
         self._address = ""
         self._url: str | None = None
-        self._start(options.address)
-        with _lock:
+        with fork_lock:  # a child closes the servers that it finds listed
+            self._start(options.address)
             _servers.append(self)
 
     def _start(self, address: Address | None) -> None:
@@ -186,6 +186,7 @@ def serve(  # noqa: PLR0913 - a keyword for each choice
         message = "serve: works on Linux only"
         raise FlagUnsupportedError(message)
     _check_h11()
+    _prepare()
     if on_fork not in ("close", "reopen"):
         message = f"on_fork: {shown(on_fork)}: expected 'close' or 'reopen'"
         raise FlagArgumentError(message)
@@ -193,16 +194,20 @@ def serve(  # noqa: PLR0913 - a keyword for each choice
     if reopens and isinstance(_tcp.parse_address(address), _tcp.Port):
         message = "on_fork: 'reopen' needs a Unix socket: a child can't have its parent's port"
         raise FlagArgumentError(message)
-    _prepare()
     options = _Options(
-        address, _checked(tokens), hosts, join_patterns(settable), make_sink(audit), reopens
+        address,
+        _checked(tokens),
+        None if hosts is None else _tcp.check_names(hosts),
+        join_patterns(settable),
+        make_sink(audit),
+        reopens,
     )
     return Server(options)
 
 
 def _check_h11() -> None:
     with importing("serve", "h11", "live"):
-        import h11  # noqa: F401, PLC0415 - an extra
+        import paddle_flags.live._server  # noqa: F401, PLC0415 - h11 is an extra
 
 
 def _checked(tokens: Mapping[str, Token] | None) -> Mapping[str, Token] | None:
@@ -210,7 +215,7 @@ def _checked(tokens: Mapping[str, Token] | None) -> Mapping[str, Token] | None:
         if not isinstance(label, str) or not isinstance(token, Token):
             message = 'tokens: expected a Token for each label, as in {"ops": Token("...")}'
             raise FlagTypeError(message)
-    return tokens
+    return None if tokens is None else dict(tokens)
 
 
 def open_servers() -> list[Server]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import socket
 import stat
@@ -158,6 +157,8 @@ def _lock(directory: int) -> None:
     The lock only orders processes that start at once. Whoever may open a directory may also lock
     it for ever, so nobody waits long.
     """
+    import fcntl  # noqa: PLC0415 - elsewhere than on Linux, serve() says why it doesn't work
+
     end = time.monotonic() + _PATIENCE
     while time.monotonic() < end:
         try:

@@ -333,7 +333,7 @@ def test_root_may_connect_to_the_socket_of_a_user(tmp_path):
             folder.chmod(folder.stat().st_mode | 0o011)
     text = f"""
 import paddle_flags.live._serve, paddle_flags.live._server  # while they can be read
-import importlib.resources
+import fcntl, importlib.resources
 os.setgroups([])
 os.setgid(4321)
 os.setuid(4321)
