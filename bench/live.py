@@ -219,9 +219,8 @@ def main() -> None:
     batches = statistics.median(each[1] for each in watches)
     delays = sorted(delay for each in watches for delay in each[4])
     slowest = delays[int(len(delays) * 0.99)]
-    print(
-        f"  from a change to its event:     {statistics.median(delays):.0f} ms, 99%: {slowest:.0f} ms"
-    )
+    median = statistics.median(delays)
+    print(f"  from a change to its event:     {median:.0f} ms, 99%: {slowest:.0f} ms")
     print(f"  batches for each client:        {batches:.0f}")
     print(f"  the slow client:                {slow[2]} gaps, {slow[1]} batches")
     print(f"  memory of the process:          {memory[0]:,} KiB, at the end {memory[-1]:,} KiB")
