@@ -21,6 +21,11 @@ SUMMARY = "see and change the flags of a running process"
 UNREACHABLE = 3
 """The exit status if a process can't be reached."""
 
+_ABOUT = """\
+See and change the flags of a running process. Without a command, list the flags of TARGET;
+without a target, list the processes that serve their flags.
+"""
+
 _TARGET = """\
 TARGET is the PID of a process that serves its flags, the path of its socket, or a URL such as
 http://127.0.0.1:8080. A URL needs a token: see --token-file.
@@ -40,8 +45,7 @@ def new_parser(program: str) -> Parser:
     parser = Parser(
         f"{program} live",
         usage=f"{program} live [COMMAND] [TARGET] [ARGUMENT]...",
-        description=f"{SUMMARY[0].upper()}{SUMMARY[1:]}. Without a command, list the flags of"
-        " TARGET; without a target, the processes that serve their flags.",
+        description=_ABOUT,
         epilog=_TARGET,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -95,7 +99,7 @@ def _list(parser: Parser) -> None:
 
         return live_list.run(options)
 
-    use = "[TARGET] [PATTERN]... [--changed] [--settable] [--temporary] [--all]"
+    use = "[TARGET] [PATTERN]... [OPTION]..."
     added = _new(parser, "list", "list flags, or the processes that serve them", use, act)
     added.add_argument("target", nargs="?", metavar="TARGET", help="the process")
     added.add_argument(
@@ -134,7 +138,7 @@ def _set(parser: Parser) -> None:
 
         return live_set.run_set(options)
 
-    use = "TARGET [NAME=VALUE]... [--unset NAME]... [--for TIME] [--reason TEXT]"
+    use = "TARGET [NAME=VALUE]... [OPTION]..."
     added = _new(parser, "set", "change flags: all of them, or none", use, act)
     added.add_argument("target", metavar="TARGET", help="the process")
     added.add_argument(

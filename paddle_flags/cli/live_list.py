@@ -191,12 +191,13 @@ def _user_of(path: str) -> str:
     import pwd  # noqa: PLC0415 - not on every system
 
     try:
-        uid = os.lstat(path).st_uid
-        return pwd.getpwuid(uid).pw_name
+        owner = os.lstat(path).st_uid
     except OSError:
         return ""
+    try:
+        return pwd.getpwuid(owner).pw_name
     except KeyError:
-        return str(uid)
+        return str(owner)
 
 
 def _processes_table(found: list[dict[str, Any]]) -> str:
