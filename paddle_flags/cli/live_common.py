@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import datetime, timezone
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
@@ -142,6 +143,18 @@ def time_text(text: str | None) -> str:
         return ""
     moment = moment_of(text)
     return one_line(text) if moment is None else f"{moment:%Y-%m-%d %H:%M:%S}"
+
+
+def end_text(flag: Mapping[str, Any]) -> str:
+    """Return when a temporary value ends, and which one follows; "" for other values."""
+    temporary = flag.get("temporary", {})
+    if "left" not in temporary:
+        return ""
+    below = temporary.get("below")
+    if below is not None and "unit" in flag and re.fullmatch(r"-?\d{1,20}", below, re.ASCII):
+        below = plain_text(int(below), flag["unit"])
+    then = "" if below is None else f", then {shown(below)}"
+    return left_text(temporary["left"]) + then
 
 
 def left_text(seconds: float) -> str:

@@ -11,10 +11,9 @@ from paddle_flags.cli.live_common import (
     change_text,
     client_of,
     cut,
+    end_text,
     is_sensitive,
-    left_text,
     print_json,
-    shown,
     time_text,
     value_of,
     who_text,
@@ -79,7 +78,6 @@ def _facts(flag: dict[str, Any]) -> dict[str, str]:
     choices = flag.get("choices")
     kind = f"list of {flag['items']}" if "items" in flag else flag["type"]
     file = flag.get("file", "")
-    temporary = flag.get("temporary", {})
     return {
         "type": f"{kind}, {flag['unit']}" if "unit" in flag else kind,
         "help": flag.get("help", ""),
@@ -93,9 +91,7 @@ def _facts(flag: dict[str, Any]) -> dict[str, str]:
         "deprecated": flag.get("deprecated", ""),
         "retired": flag.get("retired", ""),
         "settable": "yes" if flag["settable"] else f"no: {flag.get('refusal', '')}",
-        "temporary": f"ends in {left_text(temporary['left'])}, then {shown(temporary['below'])}"
-        if temporary
-        else "",
+        "temporary": end_text(flag),
     }
 
 

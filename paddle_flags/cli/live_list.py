@@ -12,12 +12,11 @@ from paddle_flags._report.table import table
 from paddle_flags.cli.live_common import (
     check_names,
     client_of,
-    left_text,
+    end_text,
     matches,
     names_of,
     plain,
     print_json,
-    shown,
     value_of,
 )
 from paddle_flags.cli.output import print_error, print_text
@@ -79,21 +78,17 @@ def is_changed(flag: dict[str, Any]) -> bool:
 
 def flags_table(flags: Iterable[dict[str, Any]], program: str) -> str:
     """Return the table of flags: those that were changed first, the program's own before others."""
-    rows: list[tuple[str, ...]] = []
-    for flag in _grouped(flags, program):
-        temporary = flag.get("temporary", {})
-        left = left_text(temporary["left"]) if "left" in temporary else ""
-        below = f", then {shown(temporary['below'])}" if "below" in temporary else ""
-        rows.append(
-            (
-                one_line(flag["name"]),
-                one_line(f"{flag['items']},..." if "items" in flag else flag["type"]),
-                value_of(flag),
-                one_line(flag["source"]),
-                one_line(os.path.basename(flag.get("module", ""))),
-                left and f"{left}{below}",
-            )
+    rows = [
+        (
+            one_line(flag["name"]),
+            one_line(f"{flag['items']},..." if "items" in flag else flag["type"]),
+            value_of(flag),
+            one_line(flag["source"]),
+            one_line(os.path.basename(flag.get("module", ""))),
+            end_text(flag),
         )
+        for flag in _grouped(flags, program)
+    ]
     titles = ("flag", "type", "value", "source", "module", "left")
     has_left = any(row[-1] for row in rows)
     return table(titles, rows) if has_left else table(titles[:-1], [row[:-1] for row in rows])

@@ -47,14 +47,14 @@ def run(options: argparse.Namespace) -> int:
 
 def _assets() -> Assets:
     """Return the function that answers requests for the files of the page, which we have."""
-    from paddle_flags.live._application import Application  # noqa: PLC0415 - seldom used
-    from paddle_flags.live._sockets import Peer  # noqa: PLC0415 - as above
+    from paddle_flags.live._application import Application, Request  # noqa: PLC0415
+    from paddle_flags.live._sockets import Peer  # noqa: PLC0415
 
     application = Application()
 
     def answer(method: str, target: str, headers: list[Header]) -> Answer:
         kept = [each for each in headers if each[0] in _ABOUT_FILES]
-        made = application.answer(method.encode(), target.encode(), kept, None, Peer(), 1)
+        made = application.answer(Request(method.encode(), target.encode(), kept, Peer(), 0))
         return made.status, made.headers, made.body
 
     return answer

@@ -16,6 +16,7 @@ from paddle_flags.cli.live_common import (
     pair,
     plain,
     print_json,
+    shown,
     time_text,
     who_text,
 )
@@ -58,7 +59,7 @@ def run_set(options: argparse.Namespace) -> int:
             confirm=options.confirm,
         )
     except LiveError as error:
-        return _refused(client, error, options)
+        return _refused(client, error, options, expected)
     _print_result(dict(result), options)
     return 0
 
@@ -83,7 +84,7 @@ def run_undo(options: argparse.Namespace) -> int:
     try:
         result = client.undo(options.change, reason=options.reason)
     except LiveError as error:
-        return _refused(client, error, options)
+        return _refused(client, error, options, {})
     _print_result(dict(result), options)
     return 0
 
@@ -102,30 +103,47 @@ def _print_result(result: dict[str, Any], options: argparse.Namespace) -> None:
 
 def _line(flag: Mapping[str, Any]) -> str:
     changed = f"{one_line(flag['name'])}: {change_text(flag) or '<redacted>'}"
-    return changed + (", hidden by an override of the program" if flag.get("hidden") else "")
+    return changed + (", hidden by an override" if flag.get("hidden") else "")
 
 
 # ---- Refusals ----
 
 
-def _refused(client: Client, error: LiveError, options: argparse.Namespace) -> int:
+def _refused(
+    client: Client,
+    error: LiveError,
+    options: argparse.Namespace,
+    expected: Mapping[str, str | None],
+) -> int:
     """Print what is wrong, each problem on a line, and return the exit status."""
     if error.problem is None:
         raise error
     if options.json:
         print_json(_document(error.problem))
-    lines = list(dict.fromkeys(str(each) for each in error.errors))
     near = _Nearest(client)
     parts = [each for each in error.errors if isinstance(each, LiveError)]
-    for part in parts:
-        if part.status == "PD_ERR_UNDEFINED" and "did you mean" not in str(part) and part.name:
-            lines[lines.index(str(part))] += near.suggestion(part.name)
-    if error.problem.type == "confirm":
-        names = [f" --confirm {one_line(part.name)}" for part in parts if part.name]
-        lines[-1] += f"; add{''.join(names)}" * bool(names)
-    for line in lines:
+    for line in dict.fromkeys(_problem(part, error.problem, near, expected) for part in parts):
         print_error(f"{PROGRAM}: error: {one_line(line)}")
     return 1
+
+
+def _problem(
+    part: LiveError, problem: Problem, near: _Nearest, expected: Mapping[str, str | None]
+) -> str:
+    """Return what is wrong with one flag, or with the request, in the words of the command line."""
+    text = re.sub(r"^/(for|reason|expect|confirm|change)\b", r"--\1", str(part))
+    name = part.name
+    if name is None:
+        return text
+    if problem.type == "confirm":
+        return f"{name}: is unsafe to change; add --confirm {name}"
+    current = (problem.current or {}).get(name)
+    if current is not None:
+        wanted = {plain(each): value for each, value in expected.items()}.get(plain(name))
+        return f"{name}: is {shown(current)}" + (f", expected {shown(wanted)}" if wanted else "")
+    if part.status == "PD_ERR_UNDEFINED" and "did you mean" not in text:
+        return text + near.suggestion(name)
+    return text
 
 
 def _document(problem: Problem) -> dict[str, Any]:
@@ -174,7 +192,7 @@ def _row(change: Mapping[str, Any]) -> tuple[str, ...]:
     if state == "on" and change["until"]:
         state = f"until {time_text(change['until'])}"
     if change["undoes"] is not None:
-        state += f", undoes {change['undoes']}"
+        state = f"undo of {change['undoes']}"
     flags = ", ".join(
         f"{each['name']}: {change_text(each) or '<redacted>'}" for each in change["flags"]
     )

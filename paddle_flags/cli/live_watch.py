@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._report.facts import one_line
-from paddle_flags.cli.live_common import change_text, client_of, matches, time_text, who_text
+from paddle_flags.cli.live_common import change_text, client_of, matches, shown, time_text, who_text
 from paddle_flags.cli.output import print_error, print_text
 
 if TYPE_CHECKING:
@@ -38,10 +38,7 @@ def _line(event: Event, patterns: list[str]) -> list[str]:
 
 
 def _text(change: dict[str, Any]) -> str:
-    kind = change["kind"]
-    changed = change_text(change)
-    what = changed or "<redacted>" if kind == "value" else " ".join(filter(None, (kind, changed)))
-    parts = [time_text(change["at"]), f"{change['name']}: {what}"]
+    parts = [time_text(change["at"]), f"{change['name']}: {_what(change)}"]
     source = change.get("source", "")
     who = who_text(change.get("who"))
     by = ", ".join(filter(None, (source, who or change.get("place", ""))))
@@ -51,6 +48,13 @@ def _text(change: dict[str, Any]) -> str:
     reason = change.get("reason")
     parts += [f"because {reason}"] if reason else []
     return one_line("  ".join(parts))
+
+
+def _what(change: dict[str, Any]) -> str:
+    kind = str(change["kind"])
+    if kind == "value":
+        return change_text(change) or "<redacted>"
+    return f"{kind} as {shown(change['new'])}" if change.get("new") is not None else kind
 
 
 def _remark(event: Event) -> None:

@@ -275,8 +275,10 @@ class _Lost:
             why = "nobody listens there"
         elif isinstance(error, FileNotFoundError):
             why = "no such socket"
+        elif isinstance(error, (http.client.IncompleteRead, ConnectionResetError)):
+            why = "the process has closed the connection"
         elif isinstance(error, http.client.HTTPException):
-            why = f"the answer isn't HTTP, or was cut short ({type(error).__name__})"
+            why = "the answer isn't HTTP"
         elif isinstance(error, OSError):
             why = error.strerror or str(error)
         else:

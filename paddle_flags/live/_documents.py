@@ -117,8 +117,8 @@ if TYPE_CHECKING:
     class Changed(_ChangedBase, total=False):
         """A flag in a change."""
 
-        old: str
-        new: str
+        old: str | None
+        new: str | None
         source: str
         hidden: bool
 
@@ -153,8 +153,8 @@ if TYPE_CHECKING:
     class FlagEvent(_EventBase, total=False):
         """What happened to a flag."""
 
-        old: str
-        new: str
+        old: str | None
+        new: str | None
         source: str
         place: str
         change: int
@@ -208,7 +208,7 @@ _FLAG_MORE = {
 }
 _TEMPORARY = {"change": _INTEGER, "until": _TEXT, "left": _NUMBER, "below": _TEXT}
 _CHANGED = {"name": _TEXT}
-_CHANGED_MORE = {"old": _TEXT, "new": _TEXT, "source": _TEXT, "hidden": _SWITCH}
+_CHANGED_MORE = {"old": _MAYBE_TEXT, "new": _MAYBE_TEXT, "source": _TEXT, "hidden": _SWITCH}
 _RESULT = {
     "change": _MAYBE_INTEGER,
     "dry_run": _SWITCH,
@@ -228,8 +228,8 @@ _CHANGE = {
 }
 _EVENT = {"revision": _INTEGER, "at": _TEXT, "name": _TEXT, "kind": _TEXT}
 _EVENT_MORE = {
-    **dict.fromkeys(("old", "new", "source", "place"), _TEXT),
-    **dict.fromkeys(("reason", "until"), _MAYBE_TEXT),
+    **dict.fromkeys(("source", "place"), _TEXT),
+    **dict.fromkeys(("old", "new", "reason", "until"), _MAYBE_TEXT),
     "change": _MAYBE_INTEGER,
 }
 

@@ -7,14 +7,13 @@ import os
 import re
 import socket
 import stat
-import struct
 import tempfile
 import time
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from paddle_flags._core.status import shown
-from paddle_flags.errors import FlagArgumentError
+from paddle_flags.errors import FlagArgumentError, FlagUnsupportedError
 from paddle_flags.live._errors import LiveConnectionError
 
 _LONGEST_PATH = 107  # bytes of a socket's path, in the kernel
@@ -83,7 +82,10 @@ def folders() -> list[str]:
 
     For root, those of all users. A directory that somebody else could write to is left out.
     """
-    user = os.getuid()
+    if not hasattr(os, "geteuid"):
+        message = "processes are found by their sockets on Linux only; use a URL here"
+        raise FlagUnsupportedError(message)
+    user = os.geteuid()
     temporary = list(dict.fromkeys([tempfile.gettempdir(), "/tmp"]))  # noqa: S108 - checked below
     found = [os.path.join(root, f"{_FOLDER}-{user}") for root in temporary]
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
@@ -163,35 +165,34 @@ class Socket(socket.socket):
 
 def connect(path: str, timeout: float) -> Socket:
     """Connect to a Unix socket of this user or of root; root connects to any."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        message = f"{path}: only Linux tells whose a socket is; use a URL here"
+        raise FlagUnsupportedError(message)
+    from paddle_flags.live import _sockets  # noqa: PLC0415 - not on every system
+
     made = Socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         made.settimeout(timeout)
         _connect(made, path)
-        _check_peer(made, path)
+        _, owner = _sockets.credentials(made)
     except BaseException:
         made.close()
         raise
+    if os.geteuid() not in (0, owner) and owner != 0:
+        made.close()
+        message = f"{path}: the process behind it has uid {owner}, expected yours or root's"
+        raise LiveConnectionError(message)
     return made
 
 
 def _connect(made: socket.socket, path: str) -> None:
+    """Connect to a path of any length."""
     if len(os.fsencode(path)) <= _LONGEST_PATH:
         made.connect(path)
         return
     folder, name = os.path.split(path)
-    place = os.open(folder, os.O_PATH | os.O_DIRECTORY)
+    place = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         made.connect(f"/proc/self/fd/{place}/{name}")
     finally:
         os.close(place)
-
-
-def _check_peer(made: socket.socket, path: str) -> None:
-    """Raise LiveConnectionError if another user, not root, listens on the socket."""
-    if not hasattr(socket, "SO_PEERCRED"):
-        return
-    data = made.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("iII"))
-    _, owner, _ = struct.unpack("iII", data)
-    if os.getuid() not in (0, owner) and owner != 0:
-        message = f"{path}: the process behind it has uid {owner}, expected yours or root's"
-        raise LiveConnectionError(message)
