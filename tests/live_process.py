@@ -10,7 +10,6 @@ from typing import Any
 
 from support import run, write
 
-import paddle_flags as pf
 from paddle_flags.live import Client
 
 FLAGS = """
@@ -64,7 +63,10 @@ class Served:
     def _line(self) -> str:
         assert self.process.stdout is not None
         line = self.process.stdout.readline().rstrip("\n")
-        assert line, "the process has ended"
+        if not line:
+            self.close()
+            message = "the process has ended"
+            raise AssertionError(message)
         return line
 
     def run(self, line: str) -> None:
@@ -96,6 +98,3 @@ def spawn_live(served: Served, *words: object) -> subprocess.Popen[str]:
         env=served.env,
         text=True,
     )
-
-
-VERSION = pf.__version__

@@ -306,6 +306,8 @@ def _read_json(answer: http.client.HTTPResponse) -> Any:
         if size > _LARGEST:
             message = f"the answer is larger than {_LARGEST} bytes"
             raise LiveError(message)
+    if answer.length:
+        raise http.client.IncompleteRead(b"", answer.length)
     return _parse(b"".join(parts))
 
 
