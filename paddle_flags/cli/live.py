@@ -103,12 +103,16 @@ def _list(parser: Parser) -> None:
     added = _new(parser, "list", "list flags, or the processes that serve them", use, act)
     added.add_argument("target", nargs="?", metavar="TARGET", help="the process")
     added.add_argument(
-        "patterns", nargs="*", metavar="PATTERN", help="names of flags; * and ? match as in a shell"
+        "patterns",
+        nargs="*",
+        default=[],
+        metavar="PATTERN",
+        help="names of flags; * and ? match as in a shell",
     )
     added.add_argument("--changed", action="store_true", help="only flags that aren't default")
     added.add_argument("--settable", action="store_true", help="only flags that can be changed")
     added.add_argument("--temporary", action="store_true", help="only temporary values")
-    added.add_argument("--all", action="store_true", help="include hidden flags")
+    added.add_argument("--all", action="store_true", help="include hidden flags, as --json does")
     added.add_argument(
         "--attach",
         metavar="PID",
@@ -142,7 +146,11 @@ def _set(parser: Parser) -> None:
     added = _new(parser, "set", "change flags: all of them, or none", use, act)
     added.add_argument("target", metavar="TARGET", help="the process")
     added.add_argument(
-        "pairs", nargs="*", metavar="NAME=VALUE", help="a flag and its new value, as for --NAME"
+        "pairs",
+        nargs="*",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a flag and its new value, as for --NAME",
     )
     added.add_argument(
         "--unset",
@@ -185,7 +193,11 @@ def _watch(parser: Parser) -> None:
     added = _new(parser, "watch", "print each change of a flag as it happens", use, act)
     added.add_argument("target", metavar="TARGET", help="the process")
     added.add_argument(
-        "patterns", nargs="*", metavar="PATTERN", help="names of flags; * and ? match as in a shell"
+        "patterns",
+        nargs="*",
+        default=[],
+        metavar="PATTERN",
+        help="names of flags; * and ? match as in a shell",
     )
     added.add_argument(
         "--reconnect",
@@ -206,7 +218,11 @@ def _diff(parser: Parser) -> None:
     added.add_argument("target", metavar="TARGET", help=text)
     added.add_argument("other", metavar="TARGET", help=text)
     added.add_argument(
-        "patterns", nargs="*", metavar="PATTERN", help="names of flags; * and ? match as in a shell"
+        "patterns",
+        nargs="*",
+        default=[],
+        metavar="PATTERN",
+        help="names of flags; * and ? match as in a shell",
     )
 
 

@@ -64,7 +64,7 @@ def _is_wanted(flag: dict[str, Any], options: argparse.Namespace) -> bool:
     out_of_sight = "retired" in flag or "hidden" in flag.get("marks", ())
     named = {plain(name) for name in names} & {plain(each) for each in options.patterns}
     return (
-        (options.all or not out_of_sight or bool(named))
+        (options.all or options.json or not out_of_sight or bool(named))
         and (not options.changed or is_changed(flag))
         and (not options.settable or flag["settable"])
         and (not options.temporary or "temporary" in flag)

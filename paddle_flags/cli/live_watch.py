@@ -21,8 +21,8 @@ def run(options: argparse.Namespace) -> int:
     report = _json_line if options.json else _line
     try:
         for event in client.events(reconnect=options.reconnect):
-            for line in report(event, options.patterns):
-                print_text(line)
+            if not all(print_text(line) for line in report(event, options.patterns)):
+                return 0  # nobody reads any more
             if not options.json:
                 _remark(event)
     except KeyboardInterrupt:

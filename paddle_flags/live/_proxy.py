@@ -39,6 +39,7 @@ _LARGEST_HEAD = 32 << 10  # bytes
 _LARGEST_BODY = 1 << 20
 _PART = 1 << 16
 _PATIENCE = 10.0  # seconds for a whole request, and for the head of an answer
+_LINGER = 2.0  # seconds that a browser has to read why it was refused
 _KEPT = 75.0  # seconds that a connection may wait for its next request
 _SILENCE = 60.0  # seconds without a sign of life in an answer; a stream gives one every 15
 
@@ -95,6 +96,7 @@ class Proxy:
         self._connections.add(task)
         try:
             await _Connection(self, reader, writer).run()
+            await asyncio.wait_for(_linger(reader, writer), _LINGER)
         except (OSError, asyncio.TimeoutError, TimeoutError, h11.ProtocolError):
             pass
         except asyncio.CancelledError:
@@ -150,6 +152,13 @@ class Proxy:
         target = self._targets[is_peer]
         assert target is not None  # noqa: S101 - judged above
         return Upstream(target, self._token)
+
+
+async def _linger(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Let the browser read the last answer: what it still sends would break the connection."""
+    writer.write_eof()
+    while await reader.read(_PART):
+        pass
 
 
 def _users() -> set[int]:

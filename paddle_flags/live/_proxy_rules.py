@@ -178,15 +178,18 @@ def _first(headers: Iterable[Header], wanted: bytes) -> str | None:
 # ---- Whose connection it is ----
 
 
+_UID, _INODE = 7, 9  # columns
+
+
 def owner_of(table: Iterable[str], client: int, server: int) -> int | None:
     """Return the uid of whoever has connected to a port of 127.0.0.1 from another.
 
-    `table` has the lines of /proc/net/tcp. Only a connection that is established counts: of
-    one that its process has left, Linux says uid 0.
+    `table` has the lines of /proc/net/tcp. A connection that its process has left doesn't count:
+    it has no inode, and Linux says uid 0.
     """
     here, there = f"0100007F:{client:04X}", f"0100007F:{server:04X}"
     for line in table:
         fields = line.split()
-        if len(fields) > 7 and fields[1:4] == [here, there, "01"]:  # noqa: PLR2004 - the uid is 8th
-            return int(fields[7])
+        if fields[1:3] == [here, there] and len(fields) > _INODE and fields[_INODE] != "0":
+            return int(fields[_UID])
     return None

@@ -10,6 +10,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -296,25 +297,37 @@ class Hostile:
     def __init__(self, place: Path, first: bytes, then: bytes = b"", pause: float = 0.0) -> None:
         self.path = str(place / "hostile.sock")
         self.answer = (first, then, pause)
+        self.ended = threading.Event()
         self.made = socket.socket(socket.AF_UNIX)
         self.made.bind(self.path)
         self.made.listen(8)
-        threading.Thread(target=self.run, daemon=True).start()
+        self.thread = threading.Thread(target=self.run)
+        self.thread.start()
 
     def run(self) -> None:
-        first, then, pause = self.answer
-        while True:
+        while not self.ended.is_set():
             try:
                 connection, _ = self.made.accept()
-                connection.recv(65536)
-                connection.sendall(first)
-                while then:
-                    connection.sendall(then)
-                    time.sleep(pause)
-                connection.close()
             except OSError:
-                if self.made.fileno() < 0:
-                    return
+                return
+            with connection, suppress(OSError):
+                self.send(connection)
+
+    def send(self, connection: socket.socket) -> None:
+        first, then, pause = self.answer
+        connection.recv(65536)
+        connection.sendall(first)
+        while then and not self.ended.wait(pause):
+            connection.sendall(then)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.ended.set()
+        self.made.shutdown(socket.SHUT_RDWR)
+        self.made.close()
+        self.thread.join()
 
 
 def answer(body: bytes, kind: str = "application/json", status: int = 200) -> bytes:
@@ -346,43 +359,45 @@ HOSTILE = {
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_an_answer_that_is_none_is_an_error(kind, tmp_path):
     text, error = HOSTILE[kind]
-    hostile = Hostile(tmp_path, text)
-    with pytest.raises(error):
+    with Hostile(tmp_path, text) as hostile, pytest.raises(error):
         Client(hostile.path).process()
-    hostile.made.close()
 
 
 def test_an_answer_that_trickles_in_ends_in_time(tmp_path):
-    hostile = Hostile(tmp_path, b"HTTP/1.1 200 OK\r\n", b"X: y\r\n", 0.01)
-    with pytest.raises(LiveConnectionError, match="in time"):
+    with (
+        Hostile(tmp_path, b"HTTP/1.1 200 OK\r\n", b"X: y\r\n", 0.01) as hostile,
+        pytest.raises(LiveConnectionError, match="in time"),
+    ):
         Client(hostile.path, timeout=0.3).process()
-    hostile.made.close()
 
 
 def test_an_endless_answer_is_cut(tmp_path, monkeypatch):
     monkeypatch.setattr("paddle_flags.live._client._LARGEST", 1 << 20)
     head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n"
-    hostile = Hostile(tmp_path, head, b" " * 65536)
-    with pytest.raises(LiveError, match="larger than"):
+    with (
+        Hostile(tmp_path, head, b" " * 65536) as hostile,
+        pytest.raises(LiveError, match="larger than"),
+    ):
         Client(hostile.path).process()
-    hostile.made.close()
 
 
 def test_an_endless_event_is_cut(tmp_path, monkeypatch):
     monkeypatch.setattr("paddle_flags.live._sse._LONGEST", 1 << 20)
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: "
-    hostile = Hostile(tmp_path, head, b"a" * 65536)
-    with pytest.raises(LiveError, match="longer than"):
+    with (
+        Hostile(tmp_path, head, b"a" * 65536) as hostile,
+        pytest.raises(LiveError, match="longer than"),
+    ):
         list(Client(hostile.path).events())
-    hostile.made.close()
 
 
 def test_a_silent_stream_counts_as_lost(tmp_path):
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
-    hostile = Hostile(tmp_path, head, b" ", 60.0)
-    with pytest.raises(LiveConnectionError, match="in time"):
+    with (
+        Hostile(tmp_path, head, b" ", 60.0) as hostile,
+        pytest.raises(LiveConnectionError, match="in time"),
+    ):
         list(Client(hostile.path).events(timeout=0.2))
-    hostile.made.close()
 
 
 OTHERS = """
