@@ -306,9 +306,10 @@ def _read_json(answer: http.client.HTTPResponse) -> Any:
         if size > _LARGEST:
             message = f"the answer is larger than {_LARGEST} bytes"
             raise LiveError(message)
+    body = b"".join(parts)
     if answer.length:
-        raise http.client.IncompleteRead(b"", answer.length)
-    return _parse(b"".join(parts))
+        raise http.client.IncompleteRead(body, answer.length)
+    return _parse(body)
 
 
 def _parse(text: str | bytes) -> Any:

@@ -77,9 +77,10 @@ class Proxy:
             await self._until_idle()
         finally:
             server.close()
-            for task in list(self._connections):
-                task.cancel()
-            await asyncio.gather(*self._connections, return_exceptions=True)
+            while self._connections:
+                for task in self._connections:
+                    task.cancel()  # again and again: wait_for may miss one at its end
+                await asyncio.wait(set(self._connections), timeout=0.1)
 
     async def _until_idle(self) -> None:
         while True:
@@ -209,7 +210,7 @@ class _Connection:
                 if self._http.our_state in (h11.IDLE, h11.SEND_RESPONSE):
                     detail = "the request isn't HTTP/1.1"
                     status = error.error_status_hint or 400
-                    await self._send(*problem(rules.Refusal(status, "malformed", detail)))
+                    await self._refuse(rules.Refusal(status, "malformed", detail))
                 return
             if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
                 return
@@ -228,7 +229,7 @@ class _Connection:
         if body is None and not isinstance(verdict, rules.Refusal):
             verdict = rules.Refusal(413, "too-large", "the body has more than 1 MiB")
         if isinstance(verdict, rules.Refusal):
-            await self._send(*problem(verdict))
+            await self._refuse(verdict)
         elif isinstance(verdict, rules.Entry):
             await self._send(*self._proxy.enter(verdict))
         elif isinstance(verdict, rules.Asset):
@@ -264,6 +265,12 @@ class _Connection:
             else:  # closed or paused
                 return None, None
 
+    async def _refuse(self, refusal: rules.Refusal) -> None:
+        status, headers, body = problem(refusal)
+        if refusal.type in ("malformed", "host", "too-large"):  # what follows may be anything
+            headers.append((b"connection", b"close"))
+        await self._send(status, headers, body)
+
     async def _send(self, status: int, headers: list[rules.Header], body: bytes) -> None:
         length = (b"content-length", str(len(body)).encode())
         await self._write(h11.Response(status_code=status, headers=[*headers, length]))
@@ -297,11 +304,15 @@ class _Connection:
         try:
             while True:
                 part = asyncio.ensure_future(upstream.part())
-                await asyncio.wait({part, more}, return_when=asyncio.FIRST_COMPLETED)
-                if more.done() and not more.result():  # the browser has left
+                part.add_done_callback(_forget)
+                try:
+                    await asyncio.wait({part, more}, return_when=asyncio.FIRST_COMPLETED)
+                    if more.done() and not more.result():  # the browser has left
+                        raise ConnectionResetError
+                    await asyncio.wait({part})
+                finally:
                     part.cancel()
-                    raise ConnectionResetError
-                data = await part
+                data = part.result()
                 await self._write(h11.Data(data=data) if data else h11.EndOfMessage())
                 if not data:
                     return
@@ -309,6 +320,12 @@ class _Connection:
             if more.done() and not more.cancelled() and not more.exception():
                 self._http.receive_data(more.result())  # of its next request
             more.cancel()
+
+
+def _forget(task: asyncio.Future[Any]) -> None:
+    """Take notice of what a task has raised: nobody else may be there to do it."""
+    if not task.cancelled():
+        task.exception()
 
 
 def _reason(error: BaseException) -> str:

@@ -386,7 +386,7 @@ def test_requests_cannot_be_smuggled(page, served):
     ):
         text = page.raw(page.head(*post, *lines) + b"0\r\n\r\n" + inner + change)
         assert text.startswith((b"HTTP/1.1 4", b"HTTP/1.1 501")), lines
-        assert text.count(b"HTTP/1.1") == 1, lines
+        assert text.count(b"HTTP/1.1 ") == 1, lines
     assert served.client().flag("level")["value"] == 6
 
 
@@ -484,7 +484,7 @@ def test_what_is_no_http_is_refused(attacked):
         b"GET\r\n\r\n",
         b"GET / HTTP/2.0\r\n\r\n",
     ):
-        assert attacked.raw(data).startswith(b"HTTP/1.1 400 ")
+        assert attacked.raw(data).startswith(b"HTTP/1.1 4")
     assert attacked.raw(b"GET / HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.1 421 ")
     assert attacked.raw(attacked.head("GET / HTTP/1.1", "Upgrade: websocket")).startswith(
         b"HTTP/1.1 400 "
