@@ -53,7 +53,7 @@ def _explained(flag: dict[str, Any]) -> str:
     """Return the description of a flag, in the form of `paddle-flags explain`."""
     lines = [f"{one_line(flag['name'])} = {value_of(flag, wide=True)}", ""]
     known = {title: fact for title, fact in _facts(flag).items() if fact}
-    lines += [f"  {title + ':':<11} {one_line(fact)}" for title, fact in known.items()]
+    lines += [f"  {title + ':':<11} {one_line(str(fact))}" for title, fact in known.items()]
     history = flag.get("history", [])
     if history:
         marks = {"marks": flag.get("marks", []), "unit": flag.get("unit")}
@@ -74,7 +74,7 @@ def _explained(flag: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _facts(flag: dict[str, Any]) -> dict[str, str]:
+def _facts(flag: dict[str, Any]) -> dict[str, Any]:
     choices = flag.get("choices")
     kind = f"list of {flag['items']}" if "items" in flag else flag["type"]
     file = flag.get("file", "")

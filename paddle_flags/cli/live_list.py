@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._report.facts import one_line
@@ -20,7 +19,7 @@ from paddle_flags.cli.live_common import (
     value_of,
 )
 from paddle_flags.cli.output import print_error, print_text
-from paddle_flags.errors import FlagArgumentError, FlagError
+from paddle_flags.errors import FlagArgumentError
 from paddle_flags.live._client import Client
 from paddle_flags.live._errors import LiveConnectionError, LiveError
 from paddle_flags.live._find import sockets
@@ -30,6 +29,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _AT_ONCE = 16  # processes that are asked at a time
+
+# What the lists of names in a document that was read from memory mean.
+_REMARKS = {
+    "torn": "changed while they were read, so these may be wrong or missing",
+    "unread": "only the program can read these, so they may be out of date",
+    "cut": "too long, so these were cut",
+}
 
 
 def run(options: argparse.Namespace) -> int:
@@ -119,21 +125,16 @@ def _list_attached(options: argparse.Namespace) -> int:
     if not (options.attach.isascii() and options.attach.isdigit()):
         message = f"--attach: {one_line(options.attach)}: expected a PID"
         raise FlagArgumentError(message)
-    try:
-        _attach: Any = import_module("paddle_flags.live._attach")
-    except ImportError:
-        message = "--attach: this build of paddle_flags can't read the memory of processes"
-        raise LiveError(message) from None
-    try:
-        document: dict[str, Any] = _attach.read(int(options.attach))
-    except FlagError as error:
-        raise LiveConnectionError(str(error)) from None
+    from paddle_flags.live._attach import read  # noqa: PLC0415 - seldom used
+
+    document = read(int(options.attach))
     _print_flags(document, options)
-    if document.get("torn"):
-        print_error(
-            "these flags changed while they were read, and may be wrong: "
-            + ", ".join(map(one_line, document["torn"]))
-        )
+    for key, remark in _REMARKS.items():
+        names = document.get(key)
+        if names and not options.json:
+            print_error(f"{remark}: {one_line(', '.join(names))}")
+    if not document["complete"] and not options.json:
+        print_error("not all flags could be read")
     return 0
 
 

@@ -131,6 +131,17 @@ def test_what_a_process_says_cannot_control_the_terminal(tmp_path):
         served.close()
 
 
+def test_list_reads_a_process_that_serves_nothing_from_its_memory(served):
+    served.run("pf.FLAGS.level = 3; server.close()")
+    shown = served.live("--attach", served.pid, "level", "token").stdout
+    assert [line.split()[2] for line in shown.splitlines()] == ["value", "3", "<redacted>"]
+    document = json.loads(served.live("--attach", served.pid, "--json").stdout)
+    assert (document["pid"], document["torn"]) == (served.process.pid, [])
+    assert f"live --attach {served.pid}' reads" in served.live(served.pid).stderr
+    served.close()
+    assert served.live("--attach", served.pid).returncode == 3
+
+
 # ---- get ----
 
 
