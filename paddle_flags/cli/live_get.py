@@ -114,7 +114,7 @@ def _fate(entry: dict[str, Any], holding: dict[str, Any]) -> str:
     if entry["source"] == "override":
         return "hidden by an override above"
     above = {"override": "an override", "file": "a file"}.get(holding["source"], holding["source"])
-    return f"hidden by {one_line(above)}"
+    return f"hidden by {one_line(str(above))}"
 
 
 def _log_rows(log: list[dict[str, Any]]) -> list[tuple[str, ...]]:

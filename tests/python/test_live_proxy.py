@@ -14,11 +14,12 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 from live_process import Served, spawn_live
-from support import package, run
+from support import package, run, tool
 
 from paddle_flags.live import _proxy_rules as rules
 
@@ -538,3 +539,61 @@ def test_the_owner_of_a_connection_is_found():
     assert rules.owner_of(lines, 0xC001, 0x1F90) == 1001
     assert rules.owner_of(lines, 0xC002, 0x1F90) is None  # it has been left
     assert rules.owner_of(lines, 0xC003, 0x1F90) is None
+
+
+# ---- A real browser ----
+
+EVIL = """\
+async (base) => {
+  const body = '{"set": {"level": "9"}}';
+  const plain = {method: "POST", mode: "no-cors", credentials: "include", body};
+  const json = {"Content-Type": "application/json"};
+  const asked = {credentials: "include"};
+  const results = await Promise.allSettled([
+    fetch(base + "/v1/changes", plain),
+    fetch(base + "/v1/changes", {...plain, mode: "cors", headers: json}),
+    fetch(base + "/v1/flags", asked).then((answer) => answer.text()),
+  ]);
+  return results.map((each) => each.status);
+}
+"""
+
+
+class Evil(BaseHTTPRequestHandler):
+    """A page on another port of this machine: for cookies, that is the same site."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<p>evil</p>")
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.mark.extended
+def test_a_browser_changes_flags_from_the_page_and_from_no_other(served):
+    playwright = package("playwright.sync_api", "playwright")
+    with ExitStack() as stack:
+        opened = Opened(served, served.pid)
+        stack.callback(opened.close)
+        evil = stack.enter_context(ThreadingHTTPServer(("127.0.0.1", 0), Evil))
+        thread = threading.Thread(target=evil.serve_forever)
+        thread.start()
+        stack.callback(thread.join)
+        stack.callback(evil.shutdown)
+        started = stack.enter_context(playwright.sync_playwright())
+        browser = started.chromium.launch(executable_path=tool("chromium"), args=["--no-sandbox"])
+        page = stack.enter_context(browser.new_context()).new_page()
+        page.goto(opened.origin + opened.entry)
+        assert page.url == opened.origin + "/"
+        change = "{method: 'POST', headers: {'Content-Type': 'application/json'},"
+        change += """ body: '{"set": {"level": "4"}}'}"""
+        ask = "async () => (await fetch('/v1/changes', " + change + ")).status"
+        assert page.evaluate(ask) == 200
+        assert page.evaluate("document.cookie") == ""
+        page.goto(f"http://127.0.0.1:{evil.server_port}/")
+        ended = page.evaluate(EVIL, opened.origin)
+        assert ended == ["fulfilled", "rejected", "rejected"]  # the first is opaque: a refusal
+        assert served.client().flag("level")["value"] == 4
