@@ -541,6 +541,18 @@ def test_the_owner_of_a_connection_is_found():
     assert rules.owner_of(lines, 0xC003, 0x1F90) is None
 
 
+@pytest.mark.parametrize("name", ["..", "%2e%2e", "a%2fb", "a%5cb", "%252e", "a%00", "a?x=%%;"])
+def test_a_crooked_path_is_refused_before_a_process_sees_it(name):
+    session = rules.Session(80, "secret", has_peer=True)
+    headers = [(b"host", b"localhost:80"), (b"cookie", b"paddle_flags_80=secret")]
+    for path in (f"/v1/flags/{name}", f"/peer/v1/flags/{name}"):
+        verdict = rules.judge(session, "GET", path.encode(), headers)
+        assert isinstance(verdict, rules.Refusal)
+    assert rules.judge(session, "GET", b"/peer/v1/flags/a", headers) == rules.Api(
+        "/v1/flags/a", True
+    )
+
+
 # ---- A real browser ----
 
 EVIL = """\
