@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import http.client
+import json
 import os
+import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -98,3 +102,59 @@ def spawn_live(served: Served, *words: object) -> subprocess.Popen[str]:
         env=served.env,
         text=True,
     )
+
+
+class Opened:
+    """A running `live open --print`, and a client in place of the browser."""
+
+    def __init__(self, served: Served, *words: object) -> None:
+        self.process = spawn_live(served, "open", *words, "--print")
+        assert self.process.stdout is not None
+        url = self.process.stdout.readline().rstrip("\n")
+        found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)(/open/[\w-]{43})", url)
+        assert found, url + self.process.stdout.read()
+        self.port, self.entry = int(found[1]), found[2]
+        self.origin = f"http://127.0.0.1:{self.port}"
+        self.cookie = ""
+
+    def ask(
+        self, path: str, method: str = "GET", body: bytes | None = None, **headers: str
+    ) -> tuple[int, dict[str, str], bytes]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        if self.cookie:
+            sent.setdefault("Cookie", self.cookie)
+        try:
+            connection.request(method, path, body, sent)
+            answer = connection.getresponse()
+            return answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read()
+        finally:
+            connection.close()
+
+    def post(self, path: str, document: Any, **headers: str) -> tuple[int, dict[str, str], bytes]:
+        headers = {"Content_Type": "application/json", "Origin": self.origin, **headers}
+        return self.ask(path, "POST", json.dumps(document).encode(), **headers)
+
+    def enter(self) -> None:
+        """Use the URL, as the browser does."""
+        status, headers, _ = self.ask(self.entry)
+        assert (status, headers["location"]) == (303, "/")
+        self.cookie = headers["set-cookie"].split(";")[0]
+
+    def raw(self, data: bytes) -> bytes:
+        """Send bytes; give all that is answered until the connection ends."""
+        with socket.create_connection(("127.0.0.1", self.port), 60) as made:
+            made.sendall(data)
+            made.shutdown(socket.SHUT_WR)
+            parts = []
+            while part := made.recv(65536):
+                parts.append(part)
+        return b"".join(parts)
+
+    def head(self, first: str, *more: str) -> bytes:
+        lines = [first, f"Host: 127.0.0.1:{self.port}", f"Cookie: {self.cookie}", *more]
+        return "".join(line + "\r\n" for line in lines).encode() + b"\r\n"
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.communicate()

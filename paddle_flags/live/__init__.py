@@ -4,6 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
+    from paddle_flags.live._audit_file import AuditFile
     from paddle_flags.live._client import Client
     from paddle_flags.live._documents import Event
     from paddle_flags.live._errors import LiveConnectionError, LiveError, Problem
@@ -18,6 +19,8 @@ def __getattr__(name: str) -> object:
     module: object = None
     if name in ("Server", "serve"):
         from paddle_flags.live import _serve as module
+    elif name == "AuditFile":
+        from paddle_flags.live import _audit_file as module
     elif name in ("Token", "User"):
         from paddle_flags.live import _tokens as module
     elif name == "app":
@@ -37,6 +40,7 @@ def __getattr__(name: str) -> object:
 
 
 __all__ = [
+    "AuditFile",
     "Client",
     "Event",
     "LiveConnectionError",
