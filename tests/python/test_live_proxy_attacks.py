@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
 import pytest
 from live_process import Opened, Served
@@ -258,13 +258,12 @@ while True:
     try:
         assert hostile.stdout
         assert hostile.stdout.readline() == b"ready\n"
-        opened = Opened(served, path)
-        opened.enter()
-        for target in ("/v1/flags", "/v1/openapi.json", "/v1/schemas/flags.json"):
-            status, headers, body = opened.ask(target)
-            assert (status, headers["content-type"]) == (502, "application/problem+json")
-            assert b"script" not in body
-        opened.close()
+        with closing(Opened(served, path)) as opened:
+            opened.enter()
+            for target in ("/v1/flags", "/v1/openapi.json", "/v1/schemas/flags.json"):
+                status, headers, body = opened.ask(target)
+                assert (status, headers["content-type"]) == (502, "application/problem+json")
+                assert b"script" not in body
     finally:
         hostile.kill()
         hostile.communicate()
