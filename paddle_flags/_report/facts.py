@@ -127,12 +127,17 @@ def value_text(flag: Described, value: Any) -> str:
     """Return a value of the flag, or one of C, for people, on one line."""
     if flag.sensitive:
         return REDACTED
+    if value is not None and not isinstance(flag, Snapshot):
+        value = native(flag, value)
+    return plain_text(value, flag.unit)
+
+
+def plain_text(value: Any, unit: str | None = None) -> str:
+    """Return a value as C has it for people, on one line."""
     if value is None:
         return "none"
-    if not isinstance(flag, Snapshot):
-        value = native(flag, value)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return _quantity(value, flag.unit)
+        return _quantity(value, unit)
     return one_line(argument_text(value)) or '""'
 
 

@@ -11,15 +11,17 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 
-def print_text(text: str, end: str = "\n") -> None:
+def print_text(text: str, end: str = "\n") -> bool:
     """Print to stdout; characters that it cannot encode are escaped.
 
-    A reader of a pipe may stop early. Any other failure ends the program with status 1.
+    A reader of a pipe may stop early, which returns False. Any other failure ends the program with
+    status 1.
     """
     problem = _write(sys.stdout, text + end)
     if problem and not isinstance(problem, BrokenPipeError):
         print_error(f"cannot write to stdout: {problem.strerror or problem}")
         sys.exit(1)
+    return problem is None
 
 
 def print_error(text: str, end: str = "\n") -> None:

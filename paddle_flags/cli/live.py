@@ -1,0 +1,339 @@
+"""The command live: see and change the flags of other processes."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING, Any, Callable
+
+from paddle_flags import errors
+from paddle_flags.cli.output import print_error
+from paddle_flags.cli.parser import Parser
+from paddle_flags.cli.suggestions import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Act = Callable[[argparse.Namespace], int]
+
+SUMMARY = "see and change the flags of a running process"
+
+UNREACHABLE = 3
+"""The exit status if a process can't be reached."""
+
+_ABOUT = """\
+See and change the flags of a running process. Without a command, list the flags of TARGET;
+without a target, list the processes that serve their flags.
+"""
+
+_TARGET = """\
+TARGET is the PID of a process that serves its flags, the path of its socket, or a URL such as
+http://127.0.0.1:8080. A URL needs a token: see --token-file.
+
+exit status: 0 if all is well, 1 if the process refuses (diff: if flags differ), 2 if the command
+line is wrong, 3 if a process can't be reached
+"""
+
+
+def add(main_parser: Parser) -> None:
+    """Add the command to a command line; it reads its own tokens."""
+    main_parser.add_command("live", SUMMARY, add_help=False)
+
+
+def new_parser(program: str) -> Parser:
+    """Return the parser of the command, whose commands are its own."""
+    parser = Parser(
+        f"{program} live",
+        usage=f"{program} live [COMMAND] [TARGET] [ARGUMENT]...",
+        description=_ABOUT,
+        epilog=_TARGET,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_commands("COMMAND")
+    for add_one in (_list, _get, _set, _watch, _diff, _undo, _changes, _open):
+        add_one(parser)
+    return parser
+
+
+def _new(parser: Parser, name: str, summary: str, use: str, act: Act) -> Parser:
+    """Add a command, with the options that all have."""
+    prog = f"{parser.prog} {name}"
+    added = parser.add_command(name, summary, prog=prog, usage=f"{prog} {use}")
+    added.advice = "; flags are written NAME=VALUE, without dashes" if name == "set" else ""
+    if name != "open":
+        added.add_argument("--json", action="store_true", help="write JSON")
+    added.add_argument(
+        "--token-file",
+        metavar="FILE",
+        help="the token for a URL is the first line of this file; by default, that in the"
+        " environment variable PADDLE_FLAGS_LIVE_TOKEN",
+    )
+    added.add_argument(
+        "--timeout",
+        metavar="SECONDS",
+        type=_seconds,
+        default=10.0,
+        help="how long to wait for an answer; the default is 10",
+    )
+    added.set_defaults(act=act)
+    return added
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if 0 < seconds <= 1e6:  # noqa: PLR2004 - more than anybody waits
+        return seconds
+    message = f"'{text}': expected a positive number of seconds"
+    raise argparse.ArgumentTypeError(message)
+
+
+# ---- The commands; what they do is imported when they run ----
+
+
+def _list(parser: Parser) -> None:
+    def act(options: argparse.Namespace) -> int:
+        from paddle_flags.cli import live_list  # noqa: PLC0415
+
+        return live_list.run(options)
+
+    use = "[TARGET] [PATTERN]... [OPTION]..."
+    added = _new(parser, "list", "list flags, or the processes that serve them", use, act)
+    added.add_argument("target", nargs="?", metavar="TARGET", help="the process")
+    added.add_argument(
+        "patterns",
+        nargs="*",
+        default=[],
+        metavar="PATTERN",
+        help="names of flags; * and ? match as in a shell",
+    )
+    added.add_argument("--changed", action="store_true", help="only flags that aren't default")
+    added.add_argument("--settable", action="store_true", help="only flags that can be changed")
+    added.add_argument("--temporary", action="store_true", help="only temporary values")
+    added.add_argument("--all", action="store_true", help="include hidden flags, as --json does")
+    added.add_argument(
+        "--attach",
+        metavar="PID",
+        help="read the memory of a process that doesn't serve its flags",
+    )
+
+
+def _get(parser: Parser) -> None:
+    def act(options: argparse.Namespace) -> int:
+        from paddle_flags.cli import live_get  # noqa: PLC0415
+
+        return live_get.run(options)
+
+    added = _new(parser, "get", "print values of flags", "TARGET NAME... [--explain]", act)
+    added.add_argument("target", metavar="TARGET", help="the process")
+    added.add_argument(
+        "names", nargs="+", metavar="NAME", help="a flag; with a single one, only the value"
+    )
+    added.add_argument(
+        "--explain", action="store_true", help="describe the flag, and where its value comes from"
+    )
+
+
+def _set(parser: Parser) -> None:
+    def act(options: argparse.Namespace) -> int:
+        from paddle_flags.cli import live_set  # noqa: PLC0415
+
+        return live_set.run_set(options)
+
+    use = "TARGET [NAME=VALUE]... [OPTION]..."
+    added = _new(parser, "set", "change flags: all of them, or none", use, act)
+    added.add_argument("target", metavar="TARGET", help="the process")
+    added.add_argument(
+        "pairs",
+        nargs="*",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a flag and its new value, as for --NAME",
+    )
+    added.add_argument(
+        "--unset",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="take back what clients have set; may be repeated",
+    )
+    added.add_argument(
+        "--for",
+        dest="duration",
+        metavar="TIME",
+        help="how long, such as 90s, 10m or 1h30m: then the values end by themselves",
+    )
+    added.add_argument("--reason", metavar="TEXT", help="why; everybody who watches sees it")
+    added.add_argument("--dry-run", action="store_true", help="check everything, change nothing")
+    added.add_argument(
+        "--expect",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="change nothing unless the flag has this value; may be repeated",
+    )
+    added.add_argument(
+        "--confirm",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="an unsafe flag that is meant to be changed; may be repeated",
+    )
+
+
+def _watch(parser: Parser) -> None:
+    def act(options: argparse.Namespace) -> int:
+        from paddle_flags.cli import live_watch  # noqa: PLC0415
+
+        return live_watch.run(options)
+
+    use = "TARGET [PATTERN]... [--reconnect]"
+    added = _new(parser, "watch", "print each change of a flag as it happens", use, act)
+    added.add_argument("target", metavar="TARGET", help="the process")
+    added.add_argument(
+        "patterns",
+        nargs="*",
+        default=[],
+        metavar="PATTERN",
+        help="names of flags; * and ? match as in a shell",
+    )
+    added.add_argument(
+        "--reconnect",
+        action="store_true",
+        help="go on when the connection is lost, such as when the process is started again",
+    )
+
+
+def _diff(parser: Parser) -> None:
+    def act(options: argparse.Namespace) -> int:
+        from paddle_flags.cli import live_diff  # noqa: PLC0415
+
+        return live_diff.run(options)
+
+    about = "compare the flags of two processes"
+    added = _new(parser, "diff", about, "TARGET TARGET [PATTERN]...", act)
+    text = "a process, or a file that 'list --json' has written"
+    added.add_argument("target", metavar="TARGET", help=text)
+    added.add_argument("other", metavar="TARGET", help=text)
+    added.add_argument(
+        "patterns",
+        nargs="*",
+        default=[],
+        metavar="PATTERN",
+        help="names of flags; * and ? match as in a shell",
+    )
+
+
+def _undo(parser: Parser) -> None:
+    def act(options: argparse.Namespace) -> int:
+        from paddle_flags.cli import live_set  # noqa: PLC0415
+
+        return live_set.run_undo(options)
+
+    use = "TARGET [CHANGE] [--reason TEXT]"
+    added = _new(parser, "undo", "take back a change of yours", use, act)
+    added.add_argument("target", metavar="TARGET", help="the process")
+    added.add_argument(
+        "change", nargs="?", type=_number, metavar="CHANGE", help="its number; by default your last"
+    )
+    added.add_argument("--reason", metavar="TEXT", help="why; everybody who watches sees it")
+
+
+def _number(text: str) -> int:
+    if text.isascii() and text.isdigit() and len(text) <= 18:  # noqa: PLR2004 - fits int64
+        return int(text)
+    message = f"'{text}': expected the number of a change, as 'live changes' lists them"
+    raise argparse.ArgumentTypeError(message)
+
+
+def _changes(parser: Parser) -> None:
+    def act(options: argparse.Namespace) -> int:
+        from paddle_flags.cli import live_set  # noqa: PLC0415
+
+        return live_set.run_changes(options)
+
+    added = _new(parser, "changes", "list what was changed from outside", "TARGET", act)
+    added.add_argument("target", metavar="TARGET", help="the process")
+
+
+def _open(parser: Parser) -> None:
+    def act(options: argparse.Namespace) -> int:
+        from paddle_flags.cli import live_open  # noqa: PLC0415
+
+        return live_open.run(options)
+
+    use = "TARGET [TARGET] [--print] [--idle SECONDS]"
+    added = _new(parser, "open", "show the flags in a browser", use, act)
+    added.add_argument("target", metavar="TARGET", help="the process")
+    added.add_argument("other", nargs="?", metavar="TARGET", help="a second one, to compare with")
+    added.add_argument(
+        "--print", dest="print_only", action="store_true", help="print the URL, start no browser"
+    )
+    added.add_argument(
+        "--idle",
+        metavar="SECONDS",
+        type=_seconds,
+        default=3600.0,
+        help="end when no page was open for so long; the default is an hour",
+    )
+
+
+# ---- Running ----
+
+
+def run(tokens: Sequence[str], program: str) -> int:
+    """Run the command; return the exit status."""
+    parser = new_parser(program)
+    tokens = list(tokens)
+    if not tokens or (tokens[0] not in parser.commands and tokens[0] not in ("-h", "--help")):
+        _check_target(parser, tokens)
+        tokens.insert(0, "list")
+    command = parser.commands.get(tokens[0])
+    if command is not None:
+        tokens[1:] = in_order(command, tokens[1:])
+    options = parser.parse_args(tokens)
+    try:
+        status: int = options.act(options)
+    except errors.FlagArgumentError as error:
+        (command or parser).error(str(error))
+    except errors.FlagError as error:
+        for each in error.errors:
+            print_error(f"{program}: error: {each}")
+        return UNREACHABLE if isinstance(error, OSError) else 1
+    except KeyboardInterrupt:
+        return 130
+    return status
+
+
+def _check_target(parser: Parser, tokens: list[str]) -> None:
+    """End the program if the first token is rather a misspelt command."""
+    first = tokens[0] if tokens else ""
+    near = nearest(first, parser.commands) if first.isalpha() else ""
+    if near and not os.path.exists(first):
+        parser.error(f"no such command {first}; did you mean {near}?")
+
+
+def in_order(parser: Parser, tokens: list[str]) -> list[str]:
+    """Return options first, each with its value in one token, then the rest: any order will do.
+
+    A value may begin with a dash, as in `--expect level=-1` or `--reason -5%`.
+    """
+    options: list[str] = []
+    rest: list[str] = []
+    left = iter(tokens)
+    for token in left:
+        if token == "--":
+            rest += left
+        elif not token.startswith("-") or token == "-":
+            rest.append(token)
+        elif parser.takes_value(token):
+            options.append("=".join([token, *_next(left)]))
+        else:
+            options.append(token)
+    return [*options, "--", *rest] if rest else options
+
+
+def _next(tokens: Any) -> list[str]:
+    return [each for each in [next(tokens, None)] if each is not None]

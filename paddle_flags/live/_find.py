@@ -1,0 +1,199 @@
+"""Where processes serve their flags: sockets in the directories of users, and other targets."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import socket
+import stat
+import tempfile
+import time
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from paddle_flags._core.status import shown
+from paddle_flags.errors import FlagArgumentError, FlagUnsupportedError
+from paddle_flags.live._errors import LiveConnectionError
+
+_LONGEST_PATH = 107  # bytes of a socket's path, in the kernel
+_FOLDER = "paddle_flags"
+
+
+class Endpoint(NamedTuple):
+    """Where a server listens."""
+
+    path: str = ""
+    """Of a Unix socket; "" on TCP."""
+    host: str = "localhost"
+    port: int = 0
+    secure: bool = False
+    prefix: str = ""
+    """What is before `/v1` in the path of a URL."""
+
+    def __str__(self) -> str:
+        """Return it as a user writes it."""
+        if self.path:
+            return self.path
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http{'s' * self.secure}://{host}:{self.port}{self.prefix}"
+
+
+def endpoint_of(target: int | str) -> Endpoint:
+    """Return where a target listens: a PID, the path of a socket, or a URL."""
+    text = str(target)
+    if re.fullmatch(r"[0-9]{1,10}", text):
+        return Endpoint(_socket_of(int(text)))
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", text):
+        return _from_url(text)
+    if not text or "\0" in text:
+        message = f"{shown(text)}: expected a PID, the path of a socket, or a URL"
+        raise FlagArgumentError(message)
+    return Endpoint(os.path.abspath(text))
+
+
+def _from_url(text: str) -> Endpoint:
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError as error:
+        message = f"{shown(text)}: {error}"
+        raise FlagArgumentError(message) from None
+    if parts.username is not None or parts.password is not None:
+        message = (
+            "a secret in a URL can be seen by everybody on this machine; use a file with the"
+            " token, or $PADDLE_FLAGS_LIVE_TOKEN"
+        )
+        raise FlagArgumentError(message)
+    plain = re.fullmatch(r"[A-Za-z0-9._~:\[\]/%-]*", text)
+    if parts.scheme not in ("http", "https") or not parts.hostname or not plain:
+        message = f"{shown(text)}: expected a URL as http://HOST:PORT"
+        raise FlagArgumentError(message)
+    secure = parts.scheme == "https"
+    port = port if port is not None else 443 if secure else 80
+    return Endpoint("", parts.hostname, port, secure, parts.path.rstrip("/"))
+
+
+# ---- Directories ----
+
+
+def folders() -> list[str]:
+    """Return the directories in which processes of this user put their sockets.
+
+    For root, those of all users. A directory that somebody else could write to is left out.
+    """
+    if not hasattr(os, "geteuid"):
+        message = "processes are found by their sockets on Linux only; use a URL here"
+        raise FlagUnsupportedError(message)
+    user = os.geteuid()
+    temporary = list(dict.fromkeys([tempfile.gettempdir(), "/tmp"]))  # noqa: S108 - checked below
+    found = [os.path.join(root, f"{_FOLDER}-{user}") for root in temporary]
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    found[:0] = [os.path.join(root, _FOLDER) for root in (runtime, f"/run/user/{user}") if root]
+    if user == 0:
+        found += sorted(glob.glob(f"/run/user/*/{_FOLDER}"))
+        for root in temporary:
+            found += sorted(glob.glob(os.path.join(glob.escape(root), f"{_FOLDER}-*")))
+    return [folder for folder in dict.fromkeys(found) if _is_safe(folder, user)]
+
+
+def _is_safe(folder: str, user: int) -> bool:
+    """Return whether only the owner can have made the files in a directory."""
+    try:
+        about = os.lstat(folder)
+    except OSError:
+        return False
+    writable = about.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return stat.S_ISDIR(about.st_mode) and not writable and (user in (0, about.st_uid))
+
+
+def sockets() -> list[str]:
+    """Return the paths of all sockets in these directories, also those of dead processes."""
+    found: list[str] = []
+    for folder in folders():
+        try:
+            names = sorted(os.listdir(folder), key=lambda name: (len(name), name))
+        except OSError:
+            continue
+        paths = (os.path.join(folder, name) for name in names if name.endswith(".sock"))
+        found += filter(_is_socket, paths)
+    return found
+
+
+def _is_socket(path: str) -> bool:
+    try:
+        return stat.S_ISSOCK(os.lstat(path).st_mode)
+    except OSError:
+        return False
+
+
+def _socket_of(pid: int) -> str:
+    """Return the path of the socket of a process."""
+    places = folders()
+    for folder in places:
+        path = os.path.join(folder, f"{pid}.sock")
+        if _is_socket(path):
+            return path
+    if not os.path.exists(f"/proc/{pid}"):
+        message = f"{pid}: no such process"
+    else:
+        message = (
+            f"{pid}: the process doesn't serve its flags: there is no {pid}.sock in"
+            f" {' or '.join(places) or 'a directory of yours'}; it serves them if it calls"
+            " pf.serve(), or if it is a Python program started with PADDLE_FLAGS_LIVE=1;"
+            f" 'paddle-flags live --attach {pid}' reads them from its memory"
+        )
+    raise LiveConnectionError(message)
+
+
+# ---- Connections ----
+
+
+class Socket(socket.socket):
+    """A socket whose reads end at a deadline, however slowly the bytes come."""
+
+    deadline: float | None = None
+
+    def recv_into(self, *arguments: object, **options: object) -> int:
+        """Read, as the class above does."""
+        if self.deadline is not None:
+            left = self.deadline - time.monotonic()
+            if left <= 0:
+                raise TimeoutError
+            self.settimeout(left)
+        return super().recv_into(*arguments, **options)  # type: ignore[arg-type]
+
+
+def connect(path: str, timeout: float) -> Socket:
+    """Connect to a Unix socket of this user or of root; root connects to any."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        message = f"{path}: only Linux tells whose a socket is; use a URL here"
+        raise FlagUnsupportedError(message)
+    from paddle_flags.live import _sockets  # noqa: PLC0415 - not on every system
+
+    made = Socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        made.settimeout(timeout)
+        _connect(made, path)
+        _, owner = _sockets.credentials(made)
+    except BaseException:
+        made.close()
+        raise
+    if os.geteuid() not in (0, owner) and owner != 0:
+        made.close()
+        message = f"{path}: the process behind it has uid {owner}, expected yours or root's"
+        raise LiveConnectionError(message)
+    return made
+
+
+def _connect(made: socket.socket, path: str) -> None:
+    """Connect to a path of any length."""
+    if len(os.fsencode(path)) <= _LONGEST_PATH:
+        made.connect(path)
+        return
+    folder, name = os.path.split(path)
+    place = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        made.connect(f"/proc/self/fd/{place}/{name}")
+    finally:
+        os.close(place)
