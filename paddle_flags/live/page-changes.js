@@ -1,0 +1,74 @@
+// What was changed from outside, with undo; and above all views the temporary changes that are on.
+
+import { $, button, complain, el, say } from './page-dom.js';
+import { clock, countdown, person } from './page-text.js';
+
+const same = (a, b) => (a ?? null) === (b ?? null);
+
+export class Changes {
+  constructor(app) {
+    this.app = app;
+  }
+
+  #mine(change) {
+    const { you } = this.app.store.process;
+    return same(change.who.uid, you.uid) && same(change.who.label, you.label) && you.may.includes('change');
+  }
+
+  #canUndo(change) {
+    return change.kind === 'set' && (change.state === 'on' || change.state === 'kept') && this.#mine(change);
+  }
+
+  async undo(number) {
+    try {
+      const answer = await this.app.api.post('v1/undo', { change: number });
+      say(`Change ${number} undone by change ${answer.change}`);
+    } catch (problem) {
+      complain(`Change ${number} was not undone: ${problem.message}`);
+    }
+  }
+
+  draw() {
+    const { changes } = this.app.store;
+    const on = changes.filter((change) => change.state === 'on');
+    $('count-changes').textContent = changes.length || '';
+    $('temporary').hidden = on.length === 0;
+    $('temporary').replaceChildren(el('h2', {}, on.length === 1 ? '1 temporary change is on' : `${on.length} temporary changes are on`),
+      el('ul', {}, ...on.map((change) => this.#short(change))));
+    const rest = changes.filter((change) => change.state !== 'on');
+    $('changes').replaceChildren(changes.length ? el('ol', { class: 'changes' }, ...[...on, ...rest].map((change) => this.#long(change)))
+      : el('p', { class: 'nothing' }, 'Nothing was changed from outside yet.'));
+  }
+
+  #clock(change) {
+    const left = this.app.store.left(change);
+    return el('span', { class: 'clock', 'data-ends': performance.now() + left * 1000 }, countdown(left));
+  }
+
+  #undo(change, attributes) {
+    return this.#canUndo(change)
+      ? button('Undo', () => this.undo(change.change), { ...attributes, 'aria-label': `Undo change ${change.change}` }) : null;
+  }
+
+  #values({ name, old, new: value }) {
+    return el('span', { class: 'set' }, button(name, () => this.app.open(name), { class: 'link name' }),
+      old === undefined ? null : el('span', { class: 'steps' }, ` ${old} → ${value}`));
+  }
+
+  #short(change) {
+    return el('li', {}, ...change.flags.map((flag) => this.#values(flag)), this.#clock(change),
+      el('span', { class: 'by' }, person(change.who), change.reason ? ` — ${change.reason}` : ''),
+      this.#undo(change, { class: 'small' }));
+  }
+
+  #long(change) {
+    const what = change.kind === 'undo' ? `undoes ${change.undoes}` : change.state;
+    return el('li', { class: `change ${change.state}` },
+      el('div', { class: 'change-head' },
+        el('span', { class: 'number' }, `#${change.change}`), el('time', { datetime: change.at }, clock(change.at)),
+        el('span', { class: 'what' }, what), change.state === 'on' ? this.#clock(change) : null,
+        el('span', { class: 'by' }, person(change.who)), this.#undo(change, { class: 'small' })),
+      change.reason ? el('p', { class: 'why' }, change.reason) : null,
+      el('div', { class: 'sets' }, ...change.flags.map((flag) => this.#values(flag))));
+  }
+}

@@ -1,0 +1,166 @@
+// The page of one process: wires its parts together, and holds the views, the keys and the theme.
+
+import { $, button, complain, say } from './page-dom.js';
+import { Api, Session } from './page-api.js';
+import { Store } from './page-store.js';
+import { List } from './page-list.js';
+import { Panel } from './page-panel.js';
+import { Tray } from './page-tray.js';
+import { Changes } from './page-changes.js';
+import { Compare } from './page-compare.js';
+import { clock, countdown, person } from './page-text.js';
+
+const BASE = new URL('./', window.location.href).pathname;
+const STATES = {
+  connecting: 'Connecting',
+  live: 'Live',
+  polling: 'Live, polling',
+  reconnecting: 'Reconnecting',
+  stale: 'Stale',
+  locked: 'No token',
+};
+const VIEWS = ['flags', 'changes', 'compare'];
+
+const app = {
+  api: new Api(BASE, new Session()),
+  open(name) {
+    if (app.store.flags.has(name)) app.panel.open(name);
+    else complain(`${name} is not defined any more`);
+  },
+  closed() {
+    const grid = { flags: app.list.grid, compare: app.compare.grid }[app.view];
+    (grid?.root ?? $('changes')).focus();
+  },
+};
+app.store = new Store(app.api);
+app.tray = new Tray(app);
+app.list = new List(app);
+app.panel = new Panel(app);
+app.changes = new Changes(app);
+app.compare = new Compare(app);
+
+function showProcess() {
+  const { process } = app.store;
+  $('program').textContent = process.program;
+  $('where').textContent = `pid ${process.pid} on ${process.host}`;
+  $('you').textContent = process.you.may.includes('change') ? '' : 'read only';
+  $('you').title = `You are ${person(process.you)}`;
+  showState();
+}
+
+function showState() {
+  const { state, process, contact } = app.store;
+  $('state').textContent = STATES[state];
+  $('state').dataset.state = state;
+  const old = state === 'stale' || state === 'reconnecting';
+  document.body.classList.toggle('old', old);
+  $('notice').hidden = state !== 'stale' && state !== 'locked';
+  $('notice').replaceChildren(...state === 'locked'
+    ? ['Without a token, this process shows nothing. ', button('Give a token', () => app.store.wake(), { class: 'small' })]
+    : state === 'stale' ? [`No connection. These values were current at ${clock(contact)}.`] : []);
+  const name = process ? `${process.program} ${process.pid}` : 'Flags';
+  document.title = old ? `(${STATES[state].toLowerCase()}) ${name}` : name;
+}
+
+/** Show the view that the address names. */
+function showView() {
+  const wanted = window.location.hash.slice(1);
+  app.view = VIEWS.includes(wanted) ? wanted : 'flags';
+  for (const view of VIEWS) {
+    $(`view-${view}`).hidden = view !== app.view;
+    const link = document.querySelector(`nav a[href="#${view}"]`);
+    if (view === app.view) link.setAttribute('aria-current', 'page');
+    else link.removeAttribute('aria-current');
+  }
+  if (app.view === 'flags') app.list.arrange();
+  if (app.view === 'compare') app.compare.arrange();
+}
+
+function follow() {
+  const { store } = app;
+  store.addEventListener('process', showProcess);
+  store.addEventListener('state', showState);
+  store.addEventListener('changes', () => app.changes.draw());
+  store.addEventListener('reset', ({ detail }) => {
+    $('count-flags').textContent = store.flags.size;
+    app.list.arrange();
+    app.compare.arrange();
+    app.panel.touched();
+    app.tray.touched(detail);
+  });
+  store.addEventListener('flags', ({ detail }) => {
+    app.list.touched(detail);
+    if (app.view === 'compare') app.compare.touched(detail);
+    if (detail.has(app.panel.name)) app.panel.touched();
+    app.tray.touched(detail);
+  });
+}
+
+/** Count down all that is temporary. */
+function tick() {
+  for (const shown of document.querySelectorAll('[data-ends]')) {
+    const text = countdown((Number(shown.dataset.ends) - performance.now()) / 1000);
+    if (shown.textContent !== text) shown.textContent = text;
+  }
+  const { store } = app;
+  if (store.state === 'reconnecting' && Date.now() - store.contact > 20000) store.wake();
+}
+
+function setTheme(theme) {
+  const label = `Color theme: ${theme === 'auto' ? 'automatic' : theme}`;
+  document.documentElement.dataset.theme = theme;
+  $('theme').setAttribute('aria-label', label);
+  $('theme').title = label;
+  localStorage.setItem('paddle_flags.theme', theme);
+  return label;
+}
+
+function nextTheme() {
+  const order = ['auto', 'light', 'dark'];
+  const now = order.indexOf(document.documentElement.dataset.theme);
+  say(setTheme(order[(now + 1) % order.length]));
+}
+
+const KEYS = {
+  '/': () => $(app.view === 'compare' ? 'compare-search' : 'search').focus(),
+  '?': () => $('keys').showModal(),
+  p: () => app.tray.focus(),
+  t: nextTheme,
+  1: () => { window.location.hash = 'flags'; },
+  2: () => { window.location.hash = 'changes'; },
+  3: () => { window.location.hash = 'compare'; },
+};
+
+function escape(event) {
+  const { target } = event;
+  if (target.type === 'search' && target.value) {
+    event.preventDefault();
+    target.value = '';
+    target.dispatchEvent(new Event('input'));
+  } else if (app.panel.name !== null) app.panel.close();
+  else app.closed();
+}
+
+function key(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return;
+  if (event.key === 'Escape') escape(event);
+  const typing = event.target.closest('input:not([type=checkbox], [type=range]), textarea, select');
+  if (typing || !KEYS[event.key]) return;
+  event.preventDefault();
+  if (event.key === '/' && app.view === 'changes') window.location.hash = 'flags';
+  KEYS[event.key]();
+}
+
+setTheme(localStorage.getItem('paddle_flags.theme') ?? 'auto');
+$('theme').addEventListener('click', nextTheme);
+$('help').addEventListener('click', KEYS['?']);
+document.addEventListener('keydown', key);
+window.addEventListener('hashchange', showView);
+window.addEventListener('online', () => app.store.wake());
+document.addEventListener('visibilitychange', () => { if (!document.hidden) app.store.wake(); });
+window.addEventListener('beforeunload', (event) => { if (app.tray.pending.size) event.preventDefault(); });
+setInterval(tick, 250);
+showView();
+follow();
+app.store.run();
+app.store.addEventListener('reset', () => app.compare.probe(`${BASE}peer/`), { once: true });
