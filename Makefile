@@ -34,6 +34,13 @@ demo: $(VENV)/built ## Build the library and the example plugins, and run them f
 	  $(MAKE) -C examples BUILD=$(CURDIR)/build
 	@examples/demo/run.sh $(BIN)/python
 
+live: $(VENV)/dev ## Serve the flags of an example, show its page, and make pictures of it in build/live; ARGS=--print
+	@tools/step.sh "Compile three plugins, which do not link the library" \
+	  $(MAKE) -C examples BUILD=$(CURDIR)/build
+	@tools/step.sh "Make pictures of the page into build/live, with Chromium if it is there" \
+	  env PD_SCREENSHOTS=$(CURDIR)/build/live $(BIN)/python -m pytest tests/live_page/test_page_pictures.py
+	@examples/live/show.sh $(BIN) $(ARGS)
+
 test: $(VENV)/test ## Run the tests that need only what this Makefile needs
 	$(PYTEST) -m "not extended" $(ARGS)
 
@@ -142,4 +149,4 @@ check:
 	@tools/check.sh $(MAKECMDGOALS)
 
 .DELETE_ON_ERROR:
-.PHONY: help real demo test test-all lint format matrix matrix-peers bench bench-instructions layers lists abi asan tsan fuzz library wheel sdist release docs clean check
+.PHONY: help real live demo test test-all lint format matrix matrix-peers bench bench-instructions layers lists abi asan tsan fuzz library wheel sdist release docs clean check

@@ -22,4 +22,7 @@ what they found while Python overrode four flags for the time of a block: the
 first KiB alone, no words, another checksum. The last table lists every flag
 with its value, what set it (the command line, the environment, Python at run
 time or its default), where, and the library that defines it.
+
+To see and change the flags of a program while it runs, in a browser or in a
+terminal: `make live`, or examples/live/show.sh.
 END

@@ -29,6 +29,8 @@ __all__ = ["Audit", "AuditFile", "logger", "make_sink"]
 logger = logging.getLogger("paddle_flags.live")
 """Gets each event, with the level INFO, or WARNING if the change was refused."""
 
+logger.addHandler(logging.NullHandler())  # a library doesn't print: the program decides
+
 _LONGEST = 200  # characters of a text in a message; `extra` has all of it
 _WORD = re.compile(r"[\w.:/@*?-]{1,200}", re.ASCII)
 _MOST = 10  # flags in a message

@@ -200,13 +200,14 @@ _PROCESS = {
 }
 _FLAG = {"name": _TEXT, "type": _TEXT, "source": _TEXT, "settable": _SWITCH}
 _FLAG_MORE = {
-    **dict.fromkeys(("help", "text", "default_text", "place", "unit", "module"), _TEXT),
+    **dict.fromkeys(("help", "place", "unit", "module"), _TEXT),
+    **dict.fromkeys(("text", "default_text"), _MAYBE_TEXT),
     **dict.fromkeys(("items", "category", "deprecated", "retired", "refusal", "file"), _TEXT),
     **dict.fromkeys(("marks", "choices", "aliases", "old_names", "history", "log"), _LIST),
     "line": _INTEGER,
     "temporary": _OBJECT,
 }
-_TEMPORARY = {"change": _INTEGER, "until": _TEXT, "left": _NUMBER, "below": _TEXT}
+_TEMPORARY = {"change": _INTEGER, "until": _TEXT, "left": _NUMBER, "below": _MAYBE_TEXT}
 _CHANGED = {"name": _TEXT}
 _CHANGED_MORE = {"old": _MAYBE_TEXT, "new": _MAYBE_TEXT, "source": _TEXT, "hidden": _SWITCH}
 _RESULT = {
@@ -252,7 +253,7 @@ def check_details(document: Any) -> FlagDetails:
     flag = _checked(document, {**_PLACE, "flag": _OBJECT})["flag"]
     _check_flag(flag)
     for each in flag.get("history", ()):
-        _checked(each, {"source": _TEXT}, {"text": _TEXT, "place": _TEXT, "replaced": _SWITCH})
+        _checked(each, {"source": _TEXT}, {"text": _MAYBE_TEXT, "place": _TEXT, "replaced": _SWITCH})
     for each in flag.get("log", ()):
         _check_event(each)
     return flag  # type: ignore[no-any-return]

@@ -108,8 +108,6 @@ def axe() -> str:
 
 
 @pytest.fixture
-def pictures() -> Path:
-    """Where pictures of the documents go, if they are to be made again."""
-    if not os.environ.get("PD_SCREENSHOTS"):
-        pytest.skip("PD_SCREENSHOTS=1 makes the pictures of the documents again")
-    return HERE.parents[1] / "docs" / "_static" / "live"
+def pictures(tmp_path: Path) -> Path:
+    """Where pictures go: PD_SCREENSHOTS=docs/_static/live renews those of the documents."""
+    return Path(os.environ.get("PD_SCREENSHOTS") or tmp_path)
