@@ -134,7 +134,7 @@ void pd__clients_accept(pd__running *running, int64_t now) {
     int fd = accept4(running->socket.fd, &peer.any, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0) {
       bool none = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
-      if (none) running->accept_again = now + 2 * PD__TICK;
+      if (none) running->accept_again = now + PD__PAUSE;
       if (none || errno == EAGAIN || errno == EWOULDBLOCK) return;
     } else if (running->client_count >= PD__CLIENTS_MAX) {
       refuse_many(fd);

@@ -87,7 +87,8 @@ static void connected(void *running, struct MHD_Connection *connection, void **c
 }
 
 /* Percent-encoding is left alone: the library reads the target itself. */
-static size_t keep(void *context, struct MHD_Connection *connection, char *text) {
+static size_t keep(void *context, struct MHD_Connection *connection,
+                   char *text) { /* NOLINT(readability-non-const-parameter): as the type is */
   (void)context, (void)connection;
   size_t length = 0;
   while (text[length]) length++;

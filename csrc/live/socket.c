@@ -132,8 +132,11 @@ pd_status pd__socket_listen(const char *address, pd__socket *out, pd_error *err)
   *out = (pd__socket){.fd = -1, .directory = -1};
   bool local = !address || strchr(address, '/');
   pd_status status = local ? listen_somewhere(address, out, err) : listen_tcp(address, out, err);
-  if (status != PD_OK) pd__socket_close(out, false);
-  out->inode = out->fd >= 0 ? pd__inode_of(out->fd) : 0;
+  if (status == PD_OK) {
+    out->inode = pd__inode_of(out->fd);
+  } else if (!local) {
+    pd__socket_close(out, false);
+  }
   return status;
 }
 

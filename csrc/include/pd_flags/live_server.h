@@ -36,8 +36,9 @@ typedef struct pd_live_server_options {
   size_t size;         /* sizeof(pd_live_server_options) */
   const char *address; /* NULL: the socket <pid>.sock, or <pid>-2.sock for a second server, in the
                           directory paddle_flags of $XDG_RUNTIME_DIR or, without that variable, in
-                          paddle_flags-<uid> of $TMPDIR or /tmp. With a slash: the path of a Unix socket. Otherwise a numeric address
-                          of TCP and a port, "127.0.0.1:8080" or "[::1]:0"; 0 is any free one */
+                          paddle_flags-<uid> of $TMPDIR or /tmp. With a slash: the path of a Unix
+                          socket. Otherwise a numeric address of TCP and a port, "127.0.0.1:8080" or
+                          "[::1]:0"; 0 is any free one */
   const char *settable; /* flags that clients may change besides those with the mark `runtime`: names
                            and patterns (*, ?) with commas between; or NULL */
   const char *hosts;    /* for TCP: allowed values of Host, without a port, with commas between.

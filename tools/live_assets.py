@@ -1,4 +1,9 @@
-"""Write a C source with the files of the page: python3 embed.py DIRECTORY OUTPUT."""
+"""Write a C source with the files of the live page and the documents of its API.
+
+live_assets.py DIRECTORY OUTPUT, for csrc/live/Makefile. Files that DIRECTORY lacks are left out.
+"""
+
+from __future__ import annotations
 
 import sys
 from pathlib import Path
@@ -18,14 +23,15 @@ const char *pd__asset(const char *name, size_t *length) {
 
 
 def main(directory: Path, output: Path) -> None:
+    """Embed the files of a directory."""
     files = sorted({file for pattern in PATTERNS for file in directory.glob(pattern)})
-    lines = ['#include <string.h>', '', '#include "module.h"', ""]
+    lines = ["#include <string.h>", "", '#include "module.h"', ""]
     rows = []
     for number, file in enumerate(files):
         data = file.read_bytes()
         lines.append(f"static const unsigned char file_{number}[] = {{")
-        for at in range(0, len(data), 32):
-            lines.append("  " + ",".join(map(str, data[at : at + 32])) + ",")
+        starts = range(0, len(data), 32)
+        lines += ["  " + ",".join(map(str, data[at : at + 32])) + "," for at in starts]
         lines.append("0};")
         name = file.relative_to(directory).as_posix()
         rows.append(f'  {{"{name}", file_{number}, {len(data)}}},')
