@@ -55,27 +55,40 @@ static void read_host(pd__client *client, const pd__peer *peer) {
 
 /* ---- How many ---- */
 
+/* Write a whole answer. Returns its length, or 0 if it doesn't fit. */
+static size_t write_answer(char *text, size_t size, const pd_live_response *response) {
+  size_t length = 0;
+  for (size_t at = 0; at <= response->header_count + 1 && length < size; at++) {
+    char *end = text + length;
+    size_t room = size - length;
+    int written;
+    if (at == 0) {
+      written = snprintf(end, room, "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n");
+    } else if (at <= response->header_count) {
+      const pd_live_header *header = &response->headers[at - 1];
+      written = snprintf(end, room, "%s: %s\r\n", header->name, header->value);
+    } else {
+      written = snprintf(end, room, "Content-Length: %zu\r\n\r\n%.*s", response->length,
+                         (int)response->length, response->body ? response->body : "");
+    }
+    length += written > 0 ? (size_t)written : size;
+  }
+  return length < size ? length : 0;
+}
+
 /* Send 503 as far as the socket takes it, without waiting. What the client has sent already is read
  * first, because close() would otherwise reset the connection before the client has the answer. */
 static void refuse_many(int fd) {
-  char text[1024], waste[4096];
+  char text[4096], waste[4096];
   pd_live_response response = {.size = sizeof response};
-  const char *body = "";
-  int length = 0;
-  bool made = pd_live_refuse(503, "too many connections", &response, NULL) == PD_OK;
-  if (made && response.body) length = (int)response.length, body = response.body;
-  int size =
-      snprintf(text, sizeof text,
-               "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\n"
-               "Cache-Control: no-store\r\nRetry-After: 1\r\nConnection: close\r\n"
-               "Content-Length: %d\r\n\r\n%.*s",
-               length, length, body);
-  for (int each = 0; each < 16 && recv(fd, waste, sizeof waste, MSG_DONTWAIT) > 0;) each++;
-  if (size > 0 && (size_t)size < sizeof text) {
-    (void)send(fd, text, (size_t)size, MSG_DONTWAIT | MSG_NOSIGNAL);
+  size_t length = 0;
+  if (pd_live_refuse(503, "too many connections", &response, NULL) == PD_OK) {
+    length = write_answer(text, sizeof text, &response);
+    pd_live_response_free(&response);
   }
+  for (int each = 0; each < 16 && recv(fd, waste, sizeof waste, MSG_DONTWAIT) > 0;) each++;
+  if (length > 0) (void)send(fd, text, length, MSG_DONTWAIT | MSG_NOSIGNAL);
   shutdown(fd, SHUT_WR);
-  if (made) pd_live_response_free(&response);
   close(fd);
 }
 
