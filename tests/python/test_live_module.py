@@ -486,6 +486,10 @@ def test_a_change_is_one_line_of_the_audit_file_also_after_it_was_renamed(
         ask(socket_path, "/v1/changes", {"set": {"level": 7}, "reason": "second"})
         assert stat.S_IMODE(audit.stat().st_mode) == 0o600
         first, second = (tmp_path / "audit.1").read_text(), audit.read_text()
+        audit.rename(tmp_path / "audit.2")
+        audit.touch()  # as logrotate makes it
+        ask(socket_path, "/v1/changes", {"set": {"level": 6}, "reason": "third"})
+        assert "third" in audit.read_text()
         assert [first.count("\n"), second.count("\n")] == [1, 1]
         assert "first" in first
         assert json.loads(second)["reason"] == "second"
