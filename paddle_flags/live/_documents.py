@@ -208,6 +208,7 @@ _FLAG_MORE = {
     "temporary": _OBJECT,
 }
 _TEMPORARY = {"change": _INTEGER, "until": _TEXT, "left": _NUMBER, "below": _MAYBE_TEXT}
+_HISTORY_MORE = {"text": _MAYBE_TEXT, "place": _TEXT, "replaced": _SWITCH}
 _CHANGED = {"name": _TEXT}
 _CHANGED_MORE = {"old": _MAYBE_TEXT, "new": _MAYBE_TEXT, "source": _TEXT, "hidden": _SWITCH}
 _RESULT = {
@@ -253,7 +254,7 @@ def check_details(document: Any) -> FlagDetails:
     flag = _checked(document, {**_PLACE, "flag": _OBJECT})["flag"]
     _check_flag(flag)
     for each in flag.get("history", ()):
-        _checked(each, {"source": _TEXT}, {"text": _MAYBE_TEXT, "place": _TEXT, "replaced": _SWITCH})
+        _checked(each, {"source": _TEXT}, _HISTORY_MORE)
     for each in flag.get("log", ()):
         _check_event(each)
     return flag  # type: ignore[no-any-return]

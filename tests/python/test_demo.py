@@ -432,8 +432,8 @@ def test_the_shown_invocation_of_the_demo_works(build):
     assert ended.returncode == 0, ended.stderr
     assert "FLAGS_digest_kind=ieee" in ended.stderr
     assert flags_of(ended.stdout)["digest_kind"]["source"] == "environment"
-    explained = ended.stdout.partition("\nWhat you have seen: ")[2]
-    assert explained.count(".\n") + explained.count(". ") == 3
+    explained = ended.stdout.partition("\nWhat you have seen: ")[2].partition("\n\nTo see")[0]
+    assert (explained + "\n").count(".\n") + explained.count(". ") == 3
 
 
 def test_the_demo_without_its_plugins_names_the_missing_file(demo, tmp_path):

@@ -424,7 +424,8 @@ def test_the_file_says_how_many_events_are_missing(path, logged):
 
 
 FULL = """
-import json, os, sys
+import json, logging, os, sys
+logging.basicConfig()
 from paddle_flags.live._audit import AuditFile, make_sink
 file = AuditFile(sys.argv[1])
 sink = make_sink(file)
