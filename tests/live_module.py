@@ -9,6 +9,7 @@ import json
 import os
 import socket
 import subprocess
+import threading
 import tempfile
 import time
 from collections.abc import Iterator
@@ -60,8 +61,14 @@ class Host:
         self.first = self.line()
 
     def line(self) -> str:
+        """Return the next line that it prints; one that hangs is killed, and prints no more."""
         assert self.process.stdout
-        return self.process.stdout.readline().rstrip("\n")
+        killer = threading.Timer(60, self.process.kill)
+        killer.start()
+        try:
+            return self.process.stdout.readline().rstrip("\n")
+        finally:
+            killer.cancel()
 
     def tell(self, command: str) -> None:
         assert self.process.stdin

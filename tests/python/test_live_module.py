@@ -468,9 +468,9 @@ def test_a_program_that_closes_all_descriptors_goes_on_and_is_warned(
 ):
     with socket.socket(socket.AF_UNIX) as client:
         client.connect(socket_path)
-        ask(socket_path, "/v1/process")
+        client.sendall(b"GET /v1/process HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert client.recv(100).startswith(b"HTTP/1.1 200 ")
         served.tell("close")
-        client.close()
         assert "has ended" in served.line()
     served.end()
     assert served.process.returncode == 0
