@@ -98,7 +98,9 @@ static inline void fuzz_write(int file, const void *bytes, size_t size) {
   X(early, int32, def.startup_only = true;)                                                        \
   X(old, double, def.deprecated = "use 'd'";)                                                      \
   X(gone, string, def.retired = "nobody needs it";)                                                \
-  X(space.name, int32, def.old_names = "space.old";)
+  X(space.name, int32, def.old_names = "space.old";)                                               \
+  X(run, int32, def.runtime = true;)                                                               \
+  X(danger, int32, def.runtime = def.unsafe = true;)
 
 #define FUZZ_COUNT(name, type, more) +1
 enum { FUZZ_FLAG_COUNT = 0 FUZZ_FLAGS(FUZZ_COUNT) };

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-TARGETS = ("values", "argv", "flagfile", "environment", "record", "operations", "glob")
+TARGETS = ("values", "argv", "flagfile", "environment", "record", "operations", "glob", "live")
 # A process keeps each name and text that it met: none runs for long.
 RUNS = 100_000
 
