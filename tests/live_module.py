@@ -9,8 +9,8 @@ import json
 import os
 import socket
 import subprocess
-import threading
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
