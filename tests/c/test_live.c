@@ -152,6 +152,24 @@ TEST(only_marked_or_listed_flags_may_be_changed) {
   CHECK(CHANGE(TEXT("/set/alpha-level", "1")) == 200);
 }
 
+static pd_flag *going;
+static bool takes_away(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
+  (void)entries, (void)context, (void)why, (void)size;
+  if (going) CHECK(pd_flag_unregister(going, NULL) == PD_OK);
+  going = NULL;
+  return true;
+}
+
+TEST(a_flag_that_goes_while_validators_run_is_a_conflict) {
+  define_level();
+  going = define_flag(PD_TYPE_int32, "going");
+  serve(NULL);
+  CHECK_OK(pd_validator_add(&level, 1, takes_away, NULL, NULL, NULL, &err));
+  CHECK(CHANGE(TEXT("/set/level", "9"), TEXT("/expect/going", "0")) == 409);
+  CHECK_HAS(answer, "going: is no longer defined");
+  CHECK_STR(text_of(level), "6");
+}
+
 TEST(what_clients_have_set_is_taken_back_by_null) {
   define_level();
   serve(NULL);

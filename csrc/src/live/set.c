@@ -148,6 +148,17 @@ static void describe(pd__deed *deed) {
 
 /* ---- All stages ---- */
 
+/* Flags may have gone while validators ran. */
+static bool are_there(pd__deed *deed, const pd__wishes *wishes) {
+  for (size_t i = 0; i < wishes->count; i++) {
+    const pd__wish *wish = &wishes->items[i];
+    if (wish->flag->defined) continue;
+    pd__deed_fail(deed, PD__PROBLEM_CONFLICT, wish->name, PD_ERR_UNDEFINED,
+                  "%s: is no longer defined", wish->flag->name);
+  }
+  return deed->fault_count == 0;
+}
+
 /* While validators run, the lock is free: what was checked before is checked again. */
 static bool check(pd__deed *deed) {
   pd__order *order = deed->order;
@@ -156,6 +167,7 @@ static bool check(pd__deed *deed) {
   if (!find(deed, &order->confirm) || !are_different(deed) || !may_change(deed)) return false;
   if (!are_confirmed(deed) || !are_expected(deed)) return false;
   if (!prepare_all(deed) || !pd__deed_ask(deed)) return false;
+  if (!are_there(deed, &order->set) || !are_there(deed, &order->expect)) return false;
   if (!may_change(deed) || !are_expected(deed)) return false;
   describe(deed);
   return true;
