@@ -203,6 +203,16 @@ TEST(temporary_changes_end_in_the_order_of_their_deadlines) {
   CHECK_STR(text_of(level), "6");
 }
 
+TEST(a_thousand_temporary_changes_may_be_on_and_no_more) {
+  define_level();
+  serve(NULL);
+  for (int i = 0; i < 1000; i++) CHECK(CHANGE(TEXT("/set/level", "9"), TEXT("/for", "1h")) == 200);
+  CHECK(CHANGE(TEXT("/set/level", "9"), TEXT("/for", "1h")) == 503);
+  CHECK_HAS(answer, "1000 temporary changes are on: undo some, or wait until some end");
+  CHECK(UNDO(TEXT("/reason", "one")) == 200);
+  CHECK(CHANGE(TEXT("/set/level", "8"), TEXT("/for", "1h")) == 200);
+}
+
 static int warned;
 static void count_warning(const char *message, pd_warning kind, void *context) {
   (void)context;

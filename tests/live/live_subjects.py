@@ -24,9 +24,14 @@ KINDS = ("python-unix", "python-tcp", "wsgi", "c-unix", "c-tcp")
 
 
 def kinds(*names: str) -> list[Any]:
-    """Return parameters for kinds of servers; those in C need libmicrohttpd."""
+    """Return parameters for kinds of servers.
+
+    Those in C need libmicrohttpd; the WSGI application answers as the server in Python does.
+    """
     marks = {True: pytest.mark.extended, False: ()}
-    return [pytest.param(name, marks=marks[name.startswith("c-")]) for name in names]
+    return [
+        pytest.param(name, marks=marks[name.startswith("c-") or name == "wsgi"]) for name in names
+    ]
 
 
 TOKENS = {

@@ -112,7 +112,6 @@ def examples() -> list[str]:
     """Return the examples of the page, with its abbreviations written out."""
     texts = re.findall(r"```text\n(\{.*?)```", PAGE, re.DOTALL)
     # That of a request shows all fields at once, though null can't be set for some time.
-    texts = [text.replace('"alpha_mode": null', '"alpha_mode": "fast"') for text in texts]
     who = '{"uid": 1, "pid": null, "command": null, "host": null, "label": null}'
     return [text.replace('"who": {…}', f'"who": {who}').replace("…", "x") for text in texts]
 

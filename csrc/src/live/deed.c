@@ -242,6 +242,8 @@ static void write_both(pd__deed *deed, const char *event, const pd__kept *kept) 
 
 /* ---- The commit ---- */
 
+#define TEMPORARY_MAX 1000
+
 #define DIGITS 256 /* by which a text may grow when the numbers in it are known */
 
 /* Everything that may fail comes first: memory for what is kept and for the answer, the thread that
@@ -274,8 +276,20 @@ static void keep_values(const pd__deed *deed, pd__kept *kept) {
   pd__live_hold(kept->live);
 }
 
+/* Nobody needs so many, and each one costs memory until it ends. */
+static bool are_too_many(pd__deed *deed, const pd__kept *kept) {
+  if (!kept || kept->state != PD__ON || pd__kept_on() < TEMPORARY_MAX) return false;
+  pd__deed_fail(deed, PD__PROBLEM_BUSY, NULL, PD_ERR_REFUSED,
+                "%d temporary changes are on: undo some, or wait until some end", TEMPORARY_MAX);
+  return true;
+}
+
 bool pd__deed_commit(pd__deed *deed, pd__kept *kept, const char *event) {
   const char *place = place_of(deed);
+  if (are_too_many(deed, kept)) {
+    pd__kept_free(kept);
+    return false;
+  }
   if (!place || !get_ready(deed, kept, event)) {
     pd__kept_free(kept);
     pd__report_memory(&deed->report);

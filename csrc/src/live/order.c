@@ -35,6 +35,13 @@ static uint32_t literal_of(const pd_live_field *field) {
   return strpbrk(field->text, ".eE") ? PD_TYPE_double : PD_TYPE_int64;
 }
 
+/* Other readers of JSON would round a larger integer. */
+static bool is_exact(const pd_live_field *field) {
+  pd_value value;
+  return literal_of(field) != PD_TYPE_int64 ||
+         pd__value_parse(PD_TYPE_int64, field->text, &value) == PD_OK;
+}
+
 static bool add_wish(pd__call *call, pd__wishes *wishes, const pd_live_field *field,
                      const char *name) {
   pd__wish *items =
@@ -54,6 +61,7 @@ static bool read_value(pd__call *call, pd__wishes *wishes, const pd_live_field *
   if (field->kind == PD_LIVE_OBJECT || field->kind == PD_LIVE_ARRAY) {
     return fail(call, field->path, "text, a number, true, false or null");
   }
+  if (!is_exact(field)) return fail(call, field->path, "a larger integer as text");
   if (wishes->count == SET_MAX) return fail(call, "set and expect", "at most 1000 flags");
   return add_wish(call, wishes, field, decode_name(call, name));
 }
