@@ -111,7 +111,6 @@ def test_schemas_know_each_mark_source_and_type_of_the_header():
 def examples() -> list[str]:
     """Return the examples of the page, with its abbreviations written out."""
     texts = re.findall(r"```text\n(\{.*?)```", PAGE, re.DOTALL)
-    # That of a request shows all fields at once, though null can't be set for some time.
     who = '{"uid": 1, "pid": null, "command": null, "host": null, "label": null}'
     return [text.replace('"who": {…}', f'"who": {who}').replace("…", "x") for text in texts]
 

@@ -54,8 +54,10 @@ char *pd__call_decode(pd__call *call, const char *text, size_t length) {
       low = high < 0 ? -1 : digit_of(text[2]);
     }
     if (low < 0 || (escaped && high == 0 && low == 0)) return NULL;
-    *to++ = escaped ? (char)(high << 4 | low) : *text;
+    char byte = *text;
+    if (escaped) byte = (char)(high << 4 | low);
     if (escaped) text += 2;
+    *to++ = byte;
   }
   return out;
 }
