@@ -176,8 +176,10 @@ TEST(what_clients_have_set_is_taken_back_by_null) {
   CHECK_OK(pd_flag_set_int32(level, 3, &err));
   CHECK(CHANGE(TEXT("/set/level", "4")) == 200);
   CHECK(CHANGE(TEXT("/set/level", "5"), TEXT("/for", "1h")) == 200);
+  uint64_t before = pd_live_revision();
   CHECK(CHANGE({"/set/level", PD_LIVE_NULL, NULL}) == 200);
   CHECK_HAS(answer, "\"old\":\"5\",\"new\":\"3\"");
+  CHECK(pd_live_revision() == before + 1); /* no reader saw 4 */
   CHECK_STR(text_of(level), "3");
 }
 

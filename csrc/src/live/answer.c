@@ -114,7 +114,7 @@ static bool has_body(pd__call *call) {
     return false;
   }
   const char *length = pd__call_find_header(call, "Content-Length", &count);
-  if (length && (strlen(length) > 18 || atoll(length) > PD_LIVE_BODY_MAX)) {
+  if (length && (strlen(length) > 18 || strtol(length, NULL, 10) > PD_LIVE_BODY_MAX)) {
     pd__call_fail(call, PD__PROBLEM_TOO_LARGE, "the body is larger than " BODY_MAX_TEXT " bytes");
     return false;
   }

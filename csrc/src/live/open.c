@@ -39,7 +39,9 @@ static pd_status check_options(const pd_live_options *options, pd_error *err) {
 
 /* Returns false if memory is out. */
 static bool copy(const char *from, char **to) {
-  *to = from ? strdup(from) : NULL;
+  size_t size = from ? strlen(from) + 1 : 0;
+  *to = from ? malloc(size) : NULL;
+  if (*to) memcpy(*to, from, size);
   return *to || !from;
 }
 

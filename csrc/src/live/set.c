@@ -93,13 +93,15 @@ static bool are_expected(pd__deed *deed) {
 
 /* ---- Values ---- */
 
-/* Takes back what clients have set: the permanent value, and those that end by themselves. */
+/* Takes back what clients have set: the permanent value, and those that end by themselves. What is
+ * hidden goes first, so that readers see no value between the old and the new one. */
 static void take_back(pd__deed *deed, const pd__wish *wish) {
   pd__overridden *at = pd__flag_override(wish->flag);
-  for (; at; at = at->below) {
+  pd__changes_drop(&deed->changes, wish->flag, PD_SOURCE_LIVE);
+  while (at && at->below) at = at->below;
+  for (; at; at = at->above) {
     if (at->temporary) pd__changes_pop(&deed->changes, at);
   }
-  pd__changes_drop(&deed->changes, wish->flag, PD_SOURCE_LIVE);
 }
 
 static void prepare(pd__deed *deed, pd__wish *wish) {

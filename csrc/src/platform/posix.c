@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -67,7 +68,7 @@ void pd__platform_identify(pd__platform_self *out) {
 #else
   const char *program = program_invocation_short_name;
 #endif
-  if (program) strncpy(out->program, program, sizeof out->program - 1);
+  snprintf(out->program, sizeof out->program, "%s", program ? program : "");
 }
 
 /* ---- Time, and the background thread ---- */

@@ -40,8 +40,8 @@ bool pd__override_give(pd_flag *flag, pd_override number, pd_value value, const 
   pd_origin place = {PD_SOURCE_OVERRIDE, origin->line, origin->place, origin->column};
   if (resets && flag->optional) place.source = PD_SOURCE_DEFAULT; /* then it has no value */
   pd__overridden *at = pd__flag_override(flag);
-  while (at && at->number != number) at = at->below;
-  if (!at) at = cover(flag, number);
+  if (!at || at->number != number) at = pd__flag_own_override(flag);
+  if (!at || at->number != number) at = cover(flag, number);
   pd__entries_push(&at->values, pd__entry_take(value, &place));
   if (at->values->next) at->values->next->replaced = true;
   return at == pd__flag_override(flag);
