@@ -233,7 +233,7 @@ def _undo(parser: Parser) -> None:
         return live_set.run_undo(options)
 
     use = "TARGET [CHANGE] [--reason TEXT]"
-    added = _new(parser, "undo", "take back a change of yours", use, act)
+    added = _new(parser, "undo", "undo a change of yours", use, act)
     added.add_argument("target", metavar="TARGET", help="the process")
     added.add_argument(
         "change", nargs="?", type=_number, metavar="CHANGE", help="its number; by default your last"

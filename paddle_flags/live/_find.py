@@ -138,10 +138,11 @@ def _socket_of(pid: int) -> str:
         message = f"{pid}: no such process"
     else:
         message = (
-            f"{pid}: the process doesn't serve its flags: there is no {pid}.sock in"
-            f" {' or '.join(places) or 'a directory of yours'}; it serves them if it calls"
-            " pf.serve(), or if it is a Python program started with PADDLE_FLAGS_LIVE=1;"
-            f" 'paddle-flags live --attach {pid}' reads them from its memory"
+            f"{pid}: the process doesn't serve its flags at the default place: there is no"
+            f" {pid}.sock in {' or '.join(places) or 'a directory of yours'}; it serves them"
+            " there if it calls pf.serve(), or if it is a Python program started with"
+            " PADDLE_FLAGS_LIVE=1; if it serves them elsewhere, use the path of the socket or the"
+            f" URL; 'paddle-flags live --attach {pid}' reads them from its memory"
         )
     raise LiveConnectionError(message)
 

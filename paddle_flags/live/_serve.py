@@ -174,9 +174,10 @@ def serve(  # noqa: PLR0913 - a keyword for each choice
     Token for each label. It listens on loopback addresses only, unless `hosts` has the names by
     which clients call this server.
 
-    `settable` has names and patterns of flags that clients may change besides those with the mark
-    `runtime`. Each change is an event for the logger `paddle_flags.live` and for `audit`: the path
-    of a file, an AuditFile, a function that takes the event as a dictionary, or a list of these.
+    `settable` has names and patterns of flags that clients may change besides those with the
+    attribute `runtime`. Each change is an event for the logger `paddle_flags.live` and for `audit`:
+    the path of a file, an AuditFile, a function that takes the event as a dictionary, or a list of
+    these.
 
     A forked child closes the server, or with `on_fork="reopen"` serves on a socket of its own.
 

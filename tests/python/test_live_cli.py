@@ -480,7 +480,7 @@ positional arguments:
     set       change flags: all of them, or none
     watch     print each change of a flag as it happens
     diff      compare the flags of two processes
-    undo      take back a change of yours
+    undo      undo a change of yours
     changes   list what was changed from outside
     open      show the flags in a browser
 """

@@ -35,7 +35,7 @@ typedef void (*pd_live_audit)(const char *event, size_t length, void *context);
 typedef struct pd_live_options {
   size_t size;                 /* sizeof(pd_live_options) */
   const char *settable;        /* names and patterns (*, ?) with commas between: flags that may be
-                                  changed besides those with the mark `runtime`; or NULL */
+                                  changed besides those with the attribute `runtime`; or NULL */
   const char *hosts;           /* allowed values of Host, without a port, with commas between; NULL:
                                   Host isn't checked, as on a Unix socket */
   const pd_live_token *tokens; /* or NULL */

@@ -39,8 +39,8 @@ typedef struct pd_live_server_options {
                           paddle_flags-<uid> of $TMPDIR or /tmp. With a slash: the path of a Unix
                           socket. Otherwise a numeric address of TCP and a port, "127.0.0.1:8080" or
                           "[::1]:0"; 0 is any free one */
-  const char *settable; /* flags that clients may change besides those with the mark `runtime`: names
-                           and patterns (*, ?) with commas between; or NULL */
+  const char *settable; /* flags that clients may change besides those with the attribute
+                           `runtime`: names and patterns (*, ?) with commas between; or NULL */
   const char *hosts;    /* for TCP: allowed values of Host, without a port, with commas between.
                            NULL: the address itself and, on loopback, localhost */
   const pd_live_token *tokens; /* for TCP, where at least one is needed; or NULL */
