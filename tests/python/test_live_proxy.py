@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from live_process import Opened, Served
-from support import package, run, tool
+from support import package, tool
 
 package("h11")
 
