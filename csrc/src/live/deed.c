@@ -9,6 +9,10 @@
 
 /* ---- Faults ---- */
 
+const char *pd__deed_copy(pd__deed *deed, const char *text) {
+  return text ? pd__arena_text(deed->call->arena, text, strlen(text)) : NULL;
+}
+
 void pd__deed_fail(pd__deed *deed, pd__problem problem, const char *name, pd_status status,
                    const char *format, ...) {
   pd__fault *faults = pd__arena_room(deed->call->arena, deed->faults, deed->fault_count,
@@ -18,7 +22,7 @@ void pd__deed_fail(pd__deed *deed, pd__problem problem, const char *name, pd_sta
   deed->problem = status == PD_ERR_MEMORY ? PD__PROBLEM_INTERNAL : problem;
   deed->faults = faults;
   pd__fault *fault = &faults[deed->fault_count++];
-  *fault = (pd__fault){.name = name};
+  *fault = (pd__fault){.name = pd__deed_copy(deed, name)};
   fault->error.status = status;
   va_start(arguments, format);
   vsnprintf(fault->error.message, sizeof fault->error.message, format, arguments);
@@ -122,7 +126,7 @@ static const char *place_of(const pd__deed *deed) {
 const char *pd__deed_text(pd__deed *deed, const pd_flag *flag, pd_value value, bool unset) {
   char buffer[PD__NUMBER_SIZE];
   const char *text = unset ? NULL : pd__value_text((pd_type)flag->type, value, buffer);
-  return text ? pd__arena_text(deed->call->arena, text, strlen(text)) : NULL;
+  return pd__deed_copy(deed, text);
 }
 
 /* Returns the text of the current value, or of a value that is given by an override. */

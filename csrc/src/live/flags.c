@@ -10,7 +10,8 @@ typedef struct listing {
   uint64_t revision; /* of the answer */
   uint64_t since;    /* flags that changed later are listed */
   bool complete;
-  const pd__kept *temporary; /* of the last flag that was written */
+  pd_override override; /* of the last temporary value that was written, and its change */
+  uint64_t change;
 } listing;
 
 /* ---- One flag ---- */
@@ -70,9 +71,11 @@ static void add_temporary(listing *list, const pd__row *row) {
   pd__json *to = &list->call->json;
   char buffer[PD__NUMBER_SIZE];
   PD__LOCKED_OPERATION(operation);
-  const pd__kept *kept = list->temporary;
-  if (!kept || kept->override != row->temporary) kept = pd__kept_of_override(row->temporary);
-  list->temporary = kept;
+  bool same = list->override == row->temporary;
+  const pd__kept *kept = same ? pd__kept_find(list->change) : NULL;
+  if (!kept || kept->state != PD__ON) kept = pd__kept_of_override(row->temporary);
+  list->override = row->temporary;
+  list->change = kept ? kept->number : 0;
   if (kept) {
     int64_t left = kept->deadline - pd__platform_steady_time();
     pd__json_key(to, "temporary");

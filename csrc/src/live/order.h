@@ -79,6 +79,10 @@ void pd__deed_finish(pd__deed *deed, bool done);
  * 0 without the temporary ones on top, and without what clients have set if it `drops`. */
 const char *pd__deed_behind(pd__deed *deed, const pd_flag *flag, pd_override number, bool drops);
 
+/* Copies a text to the arena of the call: names are in memory of modules, which leave, and changes
+ * are freed, while the lock is free. NULL of NULL. */
+const char *pd__deed_copy(pd__deed *deed, const char *text);
+
 /* Returns the text of a value in the arena of the call; NULL for no value. */
 const char *pd__deed_text(pd__deed *deed, const pd_flag *flag, pd_value value, bool unset);
 

@@ -170,7 +170,7 @@ static bool check(pd__deed *deed) {
   if (!are_confirmed(deed) || !are_expected(deed)) return false;
   if (!prepare_all(deed) || !pd__deed_ask(deed)) return false;
   if (!are_there(deed, &order->set) || !are_there(deed, &order->expect)) return false;
-  if (!may_change(deed) || !are_expected(deed)) return false;
+  if (!may_change(deed) || !are_confirmed(deed) || !are_expected(deed)) return false;
   describe(deed);
   return true;
 }

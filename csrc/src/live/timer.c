@@ -17,7 +17,8 @@ static pd__kept *next_due(void) {
 static const char *text_of(pd__arena *arena, const pd__kept_flag *each) {
   char buffer[PD__NUMBER_SIZE];
   const pd_flag *flag = each->flag;
-  if (each->sensitive || !flag->defined || flag->state & PD_STATE_UNSET) return NULL;
+  if (each->sensitive || flag->sensitive || !flag->defined || flag->state & PD_STATE_UNSET)
+    return NULL;
   const char *text = pd__value_text((pd_type)flag->type, pd__flag_value(flag), buffer);
   return pd__arena_text(arena, text, strlen(text));
 }

@@ -49,19 +49,13 @@ static pd__kept *find(pd__deed *deed) {
 
 /* ---- Whether it still stands ---- */
 
-static const pd__overridden *find_override(const pd_flag *flag, pd_override number) {
-  const pd__overridden *at = pd__flag_override(flag);
-  while (at && at->number != number) at = at->below;
-  return at;
-}
-
 /* Returns whether the flag still has the value of the change from clients, and nothing came later
  * from the program. */
 static bool stands(const pd__kept *kept, const pd__kept_flag *each) {
   const pd_flag *flag = each->flag;
   pd__entry now;
   if (!flag->defined || flag->generation != each->generation) return false;
-  if (kept->state == PD__ON) return find_override(flag, kept->override) != NULL;
+  if (kept->state == PD__ON) return pd__flag_override_of(flag, kept->override) != NULL;
   bool given = pd__history_find(flag, PD_SOURCE_LIVE, &now);
   if (each->drops) return !given;
   return given && flag->source == PD_SOURCE_LIVE &&
@@ -91,11 +85,10 @@ static void prepare_one(pd__deed *deed, const pd__kept *kept, const pd__kept_fla
   pd_origin origin = {PD_SOURCE_LIVE, 0, NULL, 0};
   pd_value none = {.str = NULL};
   if (kept->state == PD__ON) {
-    pd__changes_pop(changes, (pd__overridden *)find_override(each->flag, kept->override));
+    pd__changes_pop(changes, pd__flag_override_of(each->flag, kept->override));
   } else if (each->had_live) {
     size_t index = changes->count;
-    pd_status status =
-        pd__changes_try(changes, each->flag, each->live_before, none, &origin, 0, &err);
+    pd_status status = pd__changes_try(changes, each->flag, wish->text, none, &origin, 0, &err);
     if (status == PD_OK && changes->count > index) wish->index = index;
     if (status == PD_OK) return;
     pd__deed_fail(deed, PD__PROBLEM_REJECTED, each->flag->name, status, "%s", err.message);
@@ -110,7 +103,7 @@ static const char *text_after(pd__deed *deed, const pd__kept *kept, const pd__ke
   if (!each->had_live || pd__flag_override(each->flag)) {
     return pd__deed_behind(deed, each->flag, UINT64_MAX, true);
   }
-  return each->live_before;
+  return pd__deed_copy(deed, each->live_before);
 }
 
 /* The flags of the change become those of the order. */
@@ -125,8 +118,12 @@ static bool prepare(pd__deed *deed, const pd__kept *kept) {
     const pd__kept_flag *each = &kept->flags[i];
     pd_flag *flag = each->flag;
     pd__wish *wish = &set->items[i];
-    *wish = (pd__wish){.name = flag->name, .flag = flag, .index = SIZE_MAX};
-    wish->text = each->had_live && kept->state != PD__ON ? each->live_before : NULL;
+    *wish = (pd__wish){.flag = flag, .index = SIZE_MAX};
+    wish->name = pd__deed_copy(deed, flag->name);
+    if (!wish->name) return false; /* the arena says why */
+    if (each->had_live && kept->state != PD__ON) {
+      wish->text = pd__deed_copy(deed, each->live_before);
+    }
     wish->old_text = pd__deed_text(deed, flag, pd__flag_value(flag), pd__flag_is_unset(flag));
     wish->new_text = text_after(deed, kept, each);
     prepare_one(deed, kept, each, wish);

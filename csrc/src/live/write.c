@@ -103,7 +103,7 @@ void pd__step_write(pd__json *to, const pd__kept_flag *each, const char *old_tex
   pd__json_item(to);
   pd__json_open(to, "{");
   pd__json_add_text(to, "name", each->flag->name);
-  if (!each->sensitive) {
+  if (!each->sensitive && !each->flag->sensitive) {
     pd__json_add_nullable(to, "old", old_text);
     pd__json_add_nullable(to, "new", new_text);
   }

@@ -117,7 +117,9 @@ static void commit_one(const pd__changes *changes, const pd__change *change) {
   while (dropped & PD__SOURCE_BIT(PD_SOURCE_OVERRIDE) && pd__flag_override(flag)) {
     pd__override_drop(flag->extra->overrides);
   }
-  if (change->action == PD__POP) pd__override_drop(change->overridden);
+  pd__overridden *popped =
+      change->action == PD__POP ? pd__flag_override_of(flag, change->popped) : NULL;
+  if (popped) pd__override_drop(popped);
   if (dropped) pd__history_drop(flag, dropped);
   bool resets = change->action == PD__RESET || change->action == PD__WIPE;
   if (resets && !flag->assigned) flag->sensitive = pd__flag_def(flag)->sensitive;

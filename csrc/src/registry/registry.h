@@ -523,6 +523,13 @@ static inline pd__overridden *pd__flag_override(const pd_flag *flag) {
   return flag->extended ? flag->extra->overrides : NULL;
 }
 
+/* Returns what the override of that number does to the flag; NULL if nothing, or nothing more. */
+static inline pd__overridden *pd__flag_override_of(const pd_flag *flag, pd_override number) {
+  pd__overridden *at = pd__flag_override(flag);
+  while (at && at->number != number) at = at->below;
+  return at;
+}
+
 /* Returns the override that a run-time assignment changes: the topmost one of the program. */
 static inline pd__overridden *pd__flag_own_override(const pd_flag *flag) {
   pd__overridden *at = pd__flag_override(flag);
