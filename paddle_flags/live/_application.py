@@ -79,6 +79,7 @@ class Application:
             "tokens": kept.array("pd_live_token[]", rows),
             "token_count": len(rows),
             "polls": polls,
+            "resumes": True,  # after_fork of _core.hooks does it
         }
         if audit is not None:  # for good: temporary changes end after the server
             fields.update(audit=AUDIT, context=held_for_good(audit))

@@ -17,7 +17,7 @@ from paddle_flags.live import _sockets, _tcp
 from paddle_flags.live._application import Application
 from paddle_flags.live._audit import make_sink
 from paddle_flags.live._patterns import join_patterns
-from paddle_flags.live._threads import allocate_lock, fork_lock
+from paddle_flags.live._threads import allocate_reentrant_lock, fork_lock
 from paddle_flags.live._tokens import Token
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class _Options(NamedTuple):
 
 
 _servers: list[Server] = []  # that are open in this process
-_lock = allocate_lock()  # of that list
+_lock = allocate_reentrant_lock()  # of that list
 
 
 @public_class
@@ -116,9 +116,9 @@ class Server:
                 _servers.remove(self)
             listener, self._listener = self._listener, None
         self._unlink()
-        if listener is not None:
+        if listener is not None:  # a signal handler may come in between and close again
             listener.stop()
-        self._ended.set()
+            self._ended.set()
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the server is closed; return False if it isn't after `timeout` seconds."""
@@ -252,7 +252,7 @@ def _close_all() -> None:
 
 def _after_fork() -> None:
     global _lock  # noqa: PLW0603 - another thread may have had it
-    _lock = allocate_lock()
+    _lock = allocate_reentrant_lock()
     fork_lock.release()
     servers = list(_servers)
     _servers.clear()

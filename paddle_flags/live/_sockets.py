@@ -63,6 +63,7 @@ def open_directory(path: str, *, create: bool) -> int:
     if create:
         with suppress(FileExistsError):
             os.mkdir(path, 0o700)
+            os.chmod(path, 0o700)  # whatever the umask is
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:

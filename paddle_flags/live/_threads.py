@@ -25,7 +25,12 @@ def allocate_lock() -> Any:
     return _original("_thread", "allocate_lock", _thread.allocate_lock)()
 
 
-fork_lock = allocate_lock()
+def allocate_reentrant_lock() -> Any:
+    """Return such a lock that a signal handler may take again in the thread that has it."""
+    return _original("_thread", "RLock", _thread.RLock)()
+
+
+fork_lock = allocate_reentrant_lock()
 """Held while descriptors come and go: a forked child closes those that it finds listed."""
 
 

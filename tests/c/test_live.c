@@ -276,6 +276,41 @@ TEST(watchers_are_notified_when_a_temporary_change_ends) {
   CHECK_STR(text_of(level), "6");
 }
 
+static void *stay(void *unused) {
+  for (;;) sleep(60);
+  return unused;
+}
+
+static void block_at(pd_flag *flag, void *context) {
+  (void)context;
+  if (!strcmp(text_of(flag), "6")) stay(NULL);
+}
+
+TEST(a_watcher_that_never_returns_holds_up_no_other_end) {
+  define_level();
+  pd_flag *other = define_flag(PD_TYPE_int32, "other");
+  serve("*");
+  CHECK_OK(pd_watcher_add(level, block_at, NULL, NULL, NULL, &err));
+  CHECK(CHANGE(TEXT("/set/level", "9"), TEXT("/for", "200ms")) == 200);
+  CHECK(CHANGE(TEXT("/set/other", "9"), TEXT("/for", "400ms")) == 200);
+  wait_for(other, "0");
+}
+
+static void end_thread_at(pd_flag *flag, void *context) {
+  (void)context;
+  if (!strcmp(text_of(flag), "6")) pthread_exit(NULL);
+}
+
+TEST(a_watcher_that_ends_its_thread_ends_no_other_change) {
+  define_level();
+  serve(NULL);
+  CHECK_OK(pd_watcher_add(level, end_thread_at, NULL, NULL, NULL, &err));
+  for (int i = 0; i < 3; i++) {
+    CHECK(CHANGE(TEXT("/set/level", "9"), TEXT("/for", "200ms")) == 200);
+    wait_for(level, "6");
+  }
+}
+
 TEST(a_temporary_change_ends_in_a_forked_child_too) {
   define_level();
   serve(NULL);
@@ -289,6 +324,37 @@ TEST(a_temporary_change_ends_in_a_forked_child_too) {
   int status;
   CHECK(waitpid(child, &status, 0) == child && status == 0);
   wait_for(level, "6");
+}
+
+static bool wait_a_while(const pd_flag_entry *const *entries, void *context, char *why,
+                         size_t size) {
+  (void)entries, (void)context, (void)why, (void)size;
+  usleep(400000);
+  return true;
+}
+
+TEST(a_temporary_change_may_end_while_it_is_taken_back) {
+  define_level();
+  serve(NULL);
+  CHECK(CHANGE(TEXT("/set/level", "3")) == 200);
+  CHECK(CHANGE(TEXT("/set/level", "4"), TEXT("/for", "200ms")) == 200);
+  CHECK_OK(pd_validator_add(&level, 1, wait_a_while, NULL, NULL, NULL, &err));
+  CHECK(CHANGE({"/set/level", PD_LIVE_NULL, NULL}) == 200);
+  CHECK_STR(text_of(level), "6");
+}
+
+TEST(what_a_flag_was_is_not_told_once_it_is_sensitive) {
+  pd_flag_def def = definition(PD_TYPE_string, "key");
+  def.default_value.str = "public";
+  def.runtime = true;
+  pd_flag *key;
+  CHECK_OK(pd_flag_register(&def, &key, &err));
+  serve(NULL);
+  CHECK(CHANGE(TEXT("/set/key", "correct-horse")) == 200);
+  def.sensitive = true;
+  CHECK_OK(pd_flag_replace(&def, NULL, 0, &key, &err));
+  CHECK(get("/v1/changes") == 200);
+  CHECK(!strstr(answer, "correct-horse"));
 }
 
 /* ---- Undo ---- */

@@ -44,6 +44,9 @@ typedef struct pd_live_options {
   void *context;               /* of `audit` */
   bool polls;                  /* the server can't keep a stream open: events end at once */
   const char *program;         /* name of the program; NULL: the system is asked */
+  bool resumes;                /* hooks and audits need a runtime that a fork breaks: in a forked
+                                  child, no temporary change ends before the next call of
+                                  pd_live_revision, which repairs that */
 } pd_live_options;
 
 /* All text is copied. PD_ERR_ARGUMENT: a token or a pattern isn't as described. */

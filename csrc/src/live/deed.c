@@ -184,6 +184,12 @@ pd__kept *pd__deed_keep(pd__deed *deed) {
 
 /* ---- The answer ---- */
 
+static pd_source source_now(const pd_flag *flag) {
+  const pd__overridden *top = pd__flag_override(flag);
+  if (top) return top->values->origin.source;
+  return flag->assigned ? (pd_source)flag->source : PD_SOURCE_DEFAULT;
+}
+
 static void write_done(pd__json *to, const pd__wish *wish, bool temporary) {
   const pd_flag *flag = wish->flag;
   bool hidden = !temporary && wish->text && pd__flag_override(flag);
@@ -194,10 +200,10 @@ static void write_done(pd__json *to, const pd__wish *wish, bool temporary) {
     pd__json_add_nullable(to, "old", wish->old_text);
     pd__json_add_nullable(to, "new", wish->new_text);
   }
-  pd__json_add_nullable(to, "source",
-                        pd__source_name(temporary    ? PD_SOURCE_OVERRIDE
-                                        : wish->text ? PD_SOURCE_LIVE
-                                                     : (pd_source)flag->source));
+  pd_source source = temporary    ? PD_SOURCE_OVERRIDE
+                     : wish->text ? PD_SOURCE_LIVE
+                                  : source_now(flag);
+  pd__json_add_text(to, "source", pd__source_name(source));
   pd__json_add_bool(to, "hidden", hidden);
   pd__json_close(to, "}");
 }

@@ -6,6 +6,11 @@
 
 uint64_t pd__revision_now(void) {
   if (!__atomic_load_n(&pd__journal_on, __ATOMIC_ACQUIRE)) return 0;
+  if (pd__platform_thread_due()) {
+    pd__platform_lock();
+    pd__platform_resume_thread();
+    pd__platform_unlock();
+  }
   bool assignable = __atomic_load_n(&pd__assignables, __ATOMIC_RELAXED) > 0;
   if (assignable || pd__journal_due()) {
     PD__LOCKED_OPERATION(operation);

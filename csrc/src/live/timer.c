@@ -1,4 +1,6 @@
-/* Ends temporary changes in time, on a thread that exists while there are any. */
+/* Ends temporary changes in time, on a thread that exists while there are any and calls nobody's
+ * code. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "../registry/change.h"
@@ -54,41 +56,116 @@ static bool end(pd__operation *operation, pd__kept *kept, pd__out *event) {
   return true;
 }
 
-/* Returns false when nothing is left to end. */
+/* ---- Telling ----
+ *
+ * Watchers and the audit may take their time, or end their thread, and the next change must end
+ * nevertheless. So another thread calls them. */
+
+typedef struct told {
+  struct told *next;
+  pd_live *live;
+  pd__notice *notices;
+  size_t length;
+  char text[];
+} told;
+
+static told *first, **last = &first;
+static bool telling; /* there is a thread for it */
+
+/* Leaves an event and the watchers of the operation to the other thread. If memory is out, whoever
+ * ends an operation next notifies the watchers. */
+static void post(pd__operation *operation, pd_live *live, const pd__out *event) {
+  size_t length = event->text ? event->length : 0;
+  told *made = malloc(sizeof *made + length + 1);
+  if (!made) {
+    pd__notices_abandon(operation);
+    pd__live_release(live);
+    return;
+  }
+  *made = (told){.live = live, .notices = pd__notices_detach(operation), .length = length};
+  memcpy(made->text, length > 0 ? event->text : "", length);
+  made->text[length] = '\0';
+  *last = made;
+  last = &made->next;
+}
+
+/* Takes the next event, after which its watchers are notified. */
+static told *take(void) {
+  PD__LOCKED_OPERATION(operation);
+  told *taken = first;
+  if (taken) first = taken->next;
+  if (!first) last = &first;
+  if (!taken) telling = false;
+  if (taken) pd__notices_attach(&operation, taken->notices);
+  pd__operation_end(&operation);
+  return taken;
+}
+
+/* A watcher may have ended the thread. */
+static void stop_telling(const bool *finished) {
+  if (*finished) return;
+  pd__platform_lock();
+  telling = false;
+  pd__platform_unlock();
+}
+
+static void tell_all(void) {
+  bool finished __attribute__((cleanup(stop_telling))) = false;
+  for (told *next; (next = take());) {
+    PD__OPERATION(operation);
+    if (next->length > 0) pd__audit(next->live, &operation, next->text, next->length);
+    pd__operation_lock(&operation);
+    pd__live_release(next->live);
+    pd__operation_end(&operation);
+    free(next);
+  }
+  finished = true;
+}
+
+/* ---- The thread ---- */
+
+/* Ends all changes that are due. Returns when the next one is; 0 if there is none. */
+static int64_t end_due(pd__operation *operation) {
+  for (pd__kept *kept; (kept = next_due());) {
+    pd__out event = {.arena = &operation->arena};
+    int64_t now = pd__platform_steady_time();
+    if (kept->deadline > now) return kept->deadline;
+    if (!end(operation, kept, &event)) return now + 100; /* memory is out: try again soon */
+    post(operation, kept->live, &event);
+    kept->live = NULL;
+    if (!telling) telling = pd__platform_run(tell_all);
+  }
+  return 0;
+}
+
+/* Leaves the watchers to other threads: pd__operation_leave calls none. */
 static bool step(void) {
   PD__LOCKED_OPERATION(operation);
-  pd__out event = {.arena = &operation.arena};
-  pd__kept *kept = next_due();
-  int64_t now = pd__platform_steady_time();
-  if (!kept) {
-    pd__platform_end_thread();
-    pd__operation_end(&operation);
-    return false;
+  int64_t next = end_due(&operation);
+  bool done = next == 0;
+  if (done) pd__platform_end_thread();
+  if (!done) pd__platform_wait(next);
+  pd__operation_leave(&operation);
+  return !done;
+}
+
+/* In a forked child, what the parent has to tell is the parent's matter. */
+static void forget_parent(void) {
+  static int64_t owner;
+  pd__platform_self self;
+  pd__platform_identify(&self);
+  pd__platform_lock();
+  if (owner && owner != self.pid) {
+    first = NULL;
+    last = &first;
+    telling = false;
   }
-  if (kept->deadline > now) {
-    pd__platform_wait(kept->deadline);
-    pd__operation_end(&operation);
-    return true;
-  }
-  pd_live *live = kept->live;
-  if (!end(&operation, kept, &event)) {
-    pd__platform_wait(now + 100);
-    pd__operation_end(&operation);
-    return true;
-  }
-  kept->live = NULL;
-  PD__OPERATION(telling);
-  pd__out text = {.arena = &telling.arena};
-  pd__out_add(&text, event.text ? event.text : "", event.length);
-  pd__operation_end(&operation); /* notifies the watchers */
-  pd__audit(live, &telling, text.text, text.length);
-  pd__operation_lock(&telling);
-  pd__live_release(live);
-  pd__operation_end(&telling);
-  return true;
+  owner = self.pid;
+  pd__platform_unlock();
 }
 
 static void run(void) {
+  forget_parent();
   while (step()) continue;
 }
 

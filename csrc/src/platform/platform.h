@@ -102,6 +102,16 @@ void pd__platform_wait(int64_t until);
 /* Wakes that thread, or keeps it from waiting. The caller holds the lock. */
 void pd__platform_wake(void);
 
+/* In a forked child, don't start that thread before pd__platform_resume_thread: what it calls needs
+ * a runtime, such as Python's, that must be repaired first. For the last one, the caller holds the
+ * lock. pd__platform_thread_due returns whether it is to be started. */
+void pd__platform_hold_thread(void);
+bool pd__platform_thread_due(void);
+void pd__platform_resume_thread(void);
+
+/* Runs `body` on a new thread that takes no signals. Returns false if there can be none. */
+bool pd__platform_run(void (*body)(void));
+
 /* That thread ends: after this it may be started again. The caller holds the lock. */
 void pd__platform_end_thread(void);
 

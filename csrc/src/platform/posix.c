@@ -86,6 +86,8 @@ static bool thread_runs;
 static pthread_cond_t woken;
 
 static void (*thread_body)(void);
+static bool thread_held; /* a forked child waits for pd__platform_resume_thread */
+static bool thread_due;  /* such a child has to start it */
 
 static void *run_thread(void *unused) {
   thread_body();
@@ -104,20 +106,42 @@ static bool make_condition(void) {
   return made;
 }
 
-bool pd__platform_start_thread(void (*body)(void)) {
+/* The thread takes no signals: it inherits that. */
+static bool create_thread(void *(*start)(void *), void *argument) {
   pthread_attr_t attributes;
   pthread_t thread;
   sigset_t all, before;
-  if (thread_runs) return true;
-  thread_body = body;
-  if (!make_condition() || pthread_attr_init(&attributes) != 0) return false;
+  if (pthread_attr_init(&attributes) != 0) return false;
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before); /* the thread inherits it */
-  thread_runs = pthread_create(&thread, &attributes, run_thread, NULL) == 0;
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  bool created = pthread_create(&thread, &attributes, start, argument) == 0;
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   pthread_attr_destroy(&attributes);
+  return created;
+}
+
+bool pd__platform_start_thread(void (*body)(void)) {
+  if (thread_runs) return true;
+  thread_body = body;
+  thread_runs = make_condition() && create_thread(run_thread, NULL);
+  if (thread_runs) __atomic_store_n(&thread_due, false, __ATOMIC_RELEASE);
   return thread_runs;
+}
+
+static void *run_once(void *body) {
+  ((void (*)(void))(uintptr_t)body)();
+  return NULL;
+}
+
+bool pd__platform_run(void (*body)(void)) {
+  return create_thread(run_once, (void *)(uintptr_t)body);
+}
+
+void pd__platform_hold_thread(void) { __atomic_store_n(&thread_held, true, __ATOMIC_RELEASE); }
+bool pd__platform_thread_due(void) { return __atomic_load_n(&thread_due, __ATOMIC_ACQUIRE); }
+void pd__platform_resume_thread(void) {
+  if (pd__platform_thread_due()) pd__platform_start_thread(thread_body);
 }
 
 void pd__platform_wait(int64_t until) {
@@ -140,7 +164,11 @@ static void in_child(void) {
   bool had_thread = thread_runs;
   thread_runs = false;
   start_child();
-  if (had_thread) pd__platform_start_thread(thread_body);
+  if (had_thread && __atomic_load_n(&thread_held, __ATOMIC_ACQUIRE)) {
+    __atomic_store_n(&thread_due, true, __ATOMIC_RELEASE);
+  } else if (had_thread) {
+    pd__platform_start_thread(thread_body);
+  }
   pd__platform_unlock();
   pd__posix_walks = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
 }

@@ -67,6 +67,10 @@ bool pd__platform_start_thread(void (*body)(void)) { return body == NULL; }
 void pd__platform_wait(int64_t until) { (void)until; }
 void pd__platform_wake(void) {}
 void pd__platform_end_thread(void) {}
+void pd__platform_hold_thread(void) {}
+bool pd__platform_thread_due(void) { return false; }
+void pd__platform_resume_thread(void) {}
+bool pd__platform_run(void (*body)(void)) { return body == NULL; }
 
 /* Windows has no fork, so `in_child` is never called. */
 void pd__platform_settle(const pd_copy_record *own, void (*in_child)(void)) {

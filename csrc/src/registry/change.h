@@ -179,6 +179,11 @@ bool pd__notices_resume(pd__operation *operation, pd_flag *flag, pd_hook watcher
  * operation of any thread. */
 void pd__notices_abandon(pd__operation *operation);
 
+/* For watchers that another operation notifies: pd__notices_detach takes the notices out of an
+ * operation, and pd__notices_attach, which frees the list, gives them to one that ends then. */
+pd__notice *pd__notices_detach(pd__operation *operation);
+void pd__notices_attach(pd__operation *operation, pd__notice *list);
+
 /* Notifies the watchers. The caller must not hold the lock. */
 void pd__notices_deliver(pd__operation *operation);
 

@@ -46,7 +46,12 @@ static pd_status change(pd_hook number, bool removes, pd_error *err) {
 }
 
 pd_status pd__do_hook_remove(pd_hook number, pd_error *err) { return change(number, true, err); }
-pd_status pd__do_hook_defer(pd_hook number, pd_error *err) { return change(number, false, err); }
+/* A hook that waits for a lock of its runtime can't be called in a forked child before that has
+ * repaired its locks. */
+pd_status pd__do_hook_defer(pd_hook number, pd_error *err) {
+  pd__platform_hold_thread();
+  return change(number, false, err);
+}
 
 /* ---- Handlers ---- */
 

@@ -123,34 +123,58 @@ static pd__handler pinned_watcher(pd__operation *operation, pd__notice *notice) 
 
 static pd__notice *left, **left_end = &left; /* copies from malloc */
 
-void pd__notices_abandon(pd__operation *operation) {
+/* Moves the notices of the operation to a list of copies from malloc, and returns its end. */
+static pd__notice **move(pd__operation *operation, pd__notice **to) {
   for (; operation->notices; operation->notices = operation->notices->next) {
     pd__notice *made = malloc(sizeof *made);
     if (!made) continue;
     *made = *operation->notices;
     made->next = NULL;
-    *left_end = made;
-    left_end = &made->next;
-    pd__set_due(PD__DUE_NOTICES, true);
+    *to = made;
+    to = &made->next;
   }
+  operation->notices_end = &operation->notices;
+  return to;
 }
 
-/* The caller holds the lock. Puts these notices before the operation's own, whose watchers may
- * throw. */
-static void take_over(pd__operation *operation) {
+void pd__notices_abandon(pd__operation *operation) {
+  left_end = move(operation, left_end);
+  if (left) pd__set_due(PD__DUE_NOTICES, true);
+}
+
+pd__notice *pd__notices_detach(pd__operation *operation) {
+  pd__notice *list = NULL;
+  move(operation, &list);
+  return list;
+}
+
+/* Puts a list before the operation's own notices, whose watchers may throw. */
+static void put_before(pd__operation *operation, pd__notice *list) {
   pd__notice *own = operation->notices, **own_end = operation->notices_end;
   operation->notices_end = &operation->notices;
-  while (left) {
-    pd__notice *taken = left;
+  while (list) {
+    pd__notice *taken = list;
     pd__notice *copy = pd__arena_take(&operation->arena, sizeof *copy);
     if (copy) *copy = *taken;
     if (copy && copy->flag->defined) append(operation, copy);
-    left = taken->next;
+    list = taken->next;
     free(taken);
   }
   *operation->notices_end = own;
   if (own) operation->notices_end = own_end;
+}
+
+void pd__notices_attach(pd__operation *operation, pd__notice *list) {
+  pd__notices_begin(operation);
+  put_before(operation, list);
+}
+
+/* The caller holds the lock. */
+static void take_over(pd__operation *operation) {
+  pd__notice *list = left;
+  left = NULL;
   left_end = &left;
+  put_before(operation, list);
   pd__set_due(PD__DUE_NOTICES, false);
 }
 
