@@ -45,7 +45,9 @@ test: $(VENV)/test ## Run the tests that need only what this Makefile needs
 	$(PYTEST) -m "not extended" $(ARGS)
 
 test-all: $(VENV)/test $(if $(REAL),$(REAL)/tried) ## Run all tests; tests that lack a tool or the network are skipped and name it
-	$(PYTEST) $(ARGS)
+	$(PYTEST) --ignore tests/live_page $(ARGS)
+	@# Playwright brings greenlets, beside which scoped values are refused.
+	$(if $(ARGS),,$(BIN)/python -m pytest -n 1 tests/live_page)
 
 lint: $(VENV)/dev ## Check style and types of Python and C
 	$(BIN)/ruff check .

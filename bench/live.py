@@ -191,7 +191,7 @@ def go_on(process: subprocess.Popen[str]) -> None:
 
 def main() -> None:
     """Run both processes, or one of them."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--clients", type=int, default=200)
     parser.add_argument("--rate", type=int, default=1000, help="changes a second")

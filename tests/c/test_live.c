@@ -281,9 +281,14 @@ static void *stay(void *unused) {
   return unused;
 }
 
+static bool is_back(const pd_flag *flag) {
+  int32_t value;
+  return pd_flag_get_int32(flag, &value, NULL) == PD_OK && value == 6;
+}
+
 static void block_at(pd_flag *flag, void *context) {
   (void)context;
-  if (!strcmp(text_of(flag), "6")) stay(NULL);
+  if (is_back(flag)) stay(NULL);
 }
 
 TEST(a_watcher_that_never_returns_holds_up_no_other_end) {
@@ -298,7 +303,7 @@ TEST(a_watcher_that_never_returns_holds_up_no_other_end) {
 
 static void end_thread_at(pd_flag *flag, void *context) {
   (void)context;
-  if (!strcmp(text_of(flag), "6")) pthread_exit(NULL);
+  if (is_back(flag)) pthread_exit(NULL);
 }
 
 TEST(a_watcher_that_ends_its_thread_ends_no_other_change) {

@@ -103,7 +103,7 @@ static bool take_errors(pd__deed *deed) {
   if (deed->report.status != PD_OK && deed->fault_count == 0) {
     pd__deed_fail(deed, PD__PROBLEM_INTERNAL, NULL, PD_ERR_MEMORY, "out of memory");
   }
-  return deed->fault_count == 0;
+  return deed->fault_count == 0 && deed->report.status == PD_OK;
 }
 
 bool pd__deed_ask(pd__deed *deed) {

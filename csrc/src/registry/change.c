@@ -175,10 +175,11 @@ void pd__changes_keep(pd__changes *changes, pd_flag *flag) {
   add_plain(changes, &(pd__change){.flag = flag, .action = PD__IDLE});
 }
 
-void pd__changes_pop(pd__changes *changes, const pd__overridden *overridden) {
-  add_plain(
-      changes,
-      &(pd__change){.flag = overridden->flag, .action = PD__POP, .popped = overridden->number});
+void pd__changes_pop(pd__changes *changes, pd__overridden *overridden) {
+  add_plain(changes, &(pd__change){.flag = overridden->flag,
+                                   .action = PD__POP,
+                                   .overridden = overridden,
+                                   .popped = overridden->number});
 }
 
 /* ---- The remaining stages ---- */

@@ -27,9 +27,10 @@ typedef struct pd__change {
   pd_value value;
   pd_origin origin; /* for PD__DROP: its source */
   union {
-    pd_override popped; /* for PD__POP: the number; it may end before the commit */
-    size_t room;        /* of the buffer in the arena that `text` is in; 0: in none */
+    pd__overridden *overridden; /* for PD__POP; valid while there is an override `popped` */
+    size_t room;                /* of the buffer in the arena that `text` is in; 0: in none */
   };
+  pd_override popped;  /* for PD__POP: the number; it may end before the commit */
   uint32_t generation; /* of the definition that the change was prepared for */
   uint32_t converted;  /* the generation whose converter has made `value`; 0: none */
   uint8_t action;      /* pd__action */
@@ -76,7 +77,7 @@ void pd__changes_add_all(pd__changes *changes, const pd_assignment *assignments,
  * it has an override, that is set to the default) or wipe a sensitive one. A flag that can't be
  * changed is reported. */
 void pd__changes_drop(pd__changes *changes, pd_flag *flag, pd_source source);
-void pd__changes_pop(pd__changes *changes, const pd__overridden *overridden);
+void pd__changes_pop(pd__changes *changes, pd__overridden *overridden);
 void pd__changes_clear(pd__changes *changes, pd_flag *flag, pd__action action);
 
 /* Changes nothing, so that the validators are asked about the value that the flag has. */

@@ -108,6 +108,12 @@ static void assign(const pd__changes *changes, const pd__change *change) {
   if (shows) pd__flag_store(flag, change->value);
 }
 
+/* While validators ran, the override may have ended, or lost its value of the flag. */
+static bool is_there(const pd__change *change) {
+  size_t count;
+  return pd__override_find(change->popped, &count) && change->overridden->flag == change->flag;
+}
+
 static void commit_one(const pd__changes *changes, const pd__change *change) {
   pd_flag *flag = change->flag;
   if (change->action == PD__ASSIGN) assign(changes, change);
@@ -117,9 +123,7 @@ static void commit_one(const pd__changes *changes, const pd__change *change) {
   while (dropped & PD__SOURCE_BIT(PD_SOURCE_OVERRIDE) && pd__flag_override(flag)) {
     pd__override_drop(flag->extra->overrides);
   }
-  pd__overridden *popped =
-      change->action == PD__POP ? pd__flag_override_of(flag, change->popped) : NULL;
-  if (popped) pd__override_drop(popped);
+  if (change->action == PD__POP && is_there(change)) pd__override_drop(change->overridden);
   if (dropped) pd__history_drop(flag, dropped);
   bool resets = change->action == PD__RESET || change->action == PD__WIPE;
   if (resets && !flag->assigned) flag->sensitive = pd__flag_def(flag)->sensitive;
