@@ -241,3 +241,38 @@ os.waitpid(pid, 0)
         assert ask(address, "POST", "/v1/changes", body).status == 200
         tell(made)
         assert {line_of(made), line_of(made)} == {"child 1", "parent 1"}
+
+
+OVERDUE = """
+import os, time
+import paddle_flags as pf
+from paddle_flags.live import Client
+
+blocks = pf.define("blocks", 1, runtime=True)
+other = pf.define("other", 1, runtime=True)
+blocks.watch(lambda flag: time.sleep(60) if flag.value == 1 else None)
+other.watch(lambda flag: None)
+with pf.serve(os.path.join(os.environ["PLACE"], "socket")) as server:
+    client = Client(server.address)
+    client.change({"blocks": 2}, duration=0.1)
+    killed = 0
+    for _ in range(40):
+        client.change({"other": 2}, duration=0.1)
+        pid = os.fork()
+        if pid == 0:
+            while other.value == 2:
+                time.sleep(0.005)
+            os._exit(0)
+        killed += os.waitpid(pid, 0)[1] != 0
+    print(killed, flush=True)
+os._exit(0)
+"""
+
+
+def test_temporary_changes_end_in_children_whenever_they_are_forked(tmp_path):
+    ended = run(
+        sys.executable,
+        write(tmp_path / "overdue.py", OVERDUE),
+        env={**os.environ, "PLACE": str(tmp_path)},
+    )
+    assert ended.stdout == "0\n"

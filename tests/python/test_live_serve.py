@@ -323,3 +323,23 @@ asyncio.run(main()) if sys.version_info < (3, 12) else uvloop.run(main())
         assert ask(line_of(made), "GET", "/v1/process").json["pid"] == made.pid
         made.stdin.close()
         assert made.wait() == 0
+
+
+CLOSING = """
+import signal
+import paddle_flags as pf
+
+servers = [None]
+signal.signal(signal.SIGALRM, lambda *_: servers[0].close())
+for number in range(150):
+    servers[0] = pf.serve(f"{sys.argv[1]}/{number}")
+    signal.setitimer(signal.ITIMER_REAL, 3e-5 + 1e-5 * number)
+    servers[0].close()
+signal.signal(signal.SIGALRM, signal.SIG_IGN)
+print("closed")
+"""
+
+
+def test_a_signal_handler_may_close_a_server_that_is_being_closed(tmp_path):
+    script = write(tmp_path / "closing.py", "import sys\n" + CLOSING)
+    assert run(sys.executable, script, tmp_path).stdout == "closed\n"

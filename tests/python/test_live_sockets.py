@@ -42,6 +42,16 @@ def test_a_socket_has_the_number_of_its_process_and_only_its_user_can_open_it(pl
     assert os.listdir(place) == []
 
 
+def test_the_mode_of_the_directory_does_not_depend_on_the_umask(place):
+    before = os.umask(0o777)
+    try:
+        server = pf.serve()
+    finally:
+        os.umask(before)
+    with server:
+        assert stat.S_IMODE(os.stat(place).st_mode) == 0o700
+
+
 def test_the_mode_of_a_socket_does_not_depend_on_the_umask(tmp_path):
     for mask in (0, 0o077, 0o777):
         before = os.umask(mask)
