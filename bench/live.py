@@ -115,9 +115,9 @@ class Watch:
         self.revision = end
 
 
-async def connect(address: str, watch: Watch) -> asyncio.StreamReader:
+async def connect(address: str, watch: Watch, limit: int) -> asyncio.StreamReader:
     """Begin to follow the events, and wait for the first one, which says the revision."""
-    reader, writer = await asyncio.open_unix_connection(address, limit=1 << 24)
+    reader, writer = await asyncio.open_unix_connection(address, limit=limit)
     WRITERS.append(writer)
     writer.write(b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
     hello = await reader.readuntil(b'"revision":')
@@ -144,8 +144,8 @@ async def read_stream(reader: asyncio.StreamReader, watch: Watch) -> None:
 async def watch_all(address: str, clients: int, slow_for: float) -> tuple[list[Watch], Watch]:
     """Follow the events with all clients, and with one that begins to read later."""
     watches, slow = [Watch() for _ in range(clients)], Watch()
-    readers = [await connect(address, watch) for watch in watches]
-    late = await connect(address, slow)
+    readers = [await connect(address, watch, 1 << 24) for watch in watches]
+    late = await connect(address, slow, 1 << 16)
     print("ready", flush=True)
 
     async def dawdle() -> None:
