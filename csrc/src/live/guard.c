@@ -138,7 +138,7 @@ static const pd__token *find_token(const pd_live *live, const char *given) {
   size_t length = strlen(given);
   const pd__token *found = NULL;
   if (length >= sizeof padded) return NULL;
-  memcpy(padded, given, length);
+  strcpy(padded, given);
   for (size_t i = 0; i < live->token_count; i++) {
     if (same_secret(padded, live->tokens[i].text, sizeof padded)) found = &live->tokens[i];
   }

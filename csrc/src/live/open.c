@@ -58,7 +58,7 @@ static bool copy_tokens(pd_live *live, const pd_live_options *options) {
   return true;
 }
 
-static pd_status open(const pd_live_options *options, pd_live **out, pd_error *err) {
+static pd_status make(const pd_live_options *options, pd_live **out, pd_error *err) {
   pd_live *live = calloc(1, sizeof *live);
   if (!live) return pd__fail_memory(err);
   live->holders = 1;
@@ -81,13 +81,13 @@ pd_status pd__do_live_open(const pd_live_options *given, pd_live **out, pd_error
   pd_live_options options;
   if (!out) return pd__fail_null(err, "out");
 #ifndef __linux__
-  (void)open, (void)check_options;
+  (void)make, (void)check_options;
   return pd__fail(err, PD_ERR_UNSUPPORTED, "serving flags is for Linux");
 #endif
   size_t least = PD__SIZE_UP_TO(pd_live_options, program);
   pd_status status = pd__sized_take(given, least, &options, sizeof options, "options", err);
   if (status == PD_OK) status = check_options(&options, err);
-  return status == PD_OK ? open(&options, out, err) : status;
+  return status == PD_OK ? make(&options, out, err) : status;
 }
 
 void pd__do_live_close(pd_live *live) {

@@ -102,7 +102,7 @@ static told *take(void) {
 }
 
 /* A watcher may have ended the thread. */
-static void stop_telling(const bool *finished) {
+static void stop_telling(const volatile bool *finished) {
   if (*finished) return;
   pd__platform_lock();
   telling = false;
@@ -110,7 +110,7 @@ static void stop_telling(const bool *finished) {
 }
 
 static void tell_all(void) {
-  bool finished __attribute__((cleanup(stop_telling))) = false;
+  volatile bool finished __attribute__((cleanup(stop_telling))) = false;
   for (told *next; (next = take());) {
     PD__OPERATION(operation);
     if (next->length > 0) pd__audit(next->live, &operation, next->text, next->length);
