@@ -89,16 +89,23 @@ static void post(pd__operation *operation, pd_live *live, const pd__out *event) 
   last = &made->next;
 }
 
-/* Takes the next event, after which its watchers are notified. */
 static told *take(void) {
-  PD__LOCKED_OPERATION(operation);
+  pd__platform_lock();
   told *taken = first;
   if (taken) first = taken->next;
   if (!first) last = &first;
   if (!taken) telling = false;
-  if (taken) pd__notices_attach(&operation, taken->notices);
-  pd__operation_end(&operation);
+  pd__platform_unlock();
   return taken;
+}
+
+/* Frees an event, and notifies the watchers. */
+static void finish(told *event) {
+  PD__LOCKED_OPERATION(operation);
+  pd__live_release(event->live);
+  pd__notices_attach(&operation, event->notices);
+  free(event);
+  pd__operation_end(&operation);
 }
 
 /* A watcher may have ended the thread. */
@@ -114,10 +121,8 @@ static void tell_all(void) {
   for (told *next; (next = take());) {
     PD__OPERATION(operation);
     if (next->length > 0) pd__audit(next->live, &operation, next->text, next->length);
-    pd__operation_lock(&operation);
-    pd__live_release(next->live);
     pd__operation_end(&operation);
-    free(next);
+    finish(next);
   }
   finished = true;
 }
