@@ -180,6 +180,8 @@ TEST(what_clients_have_set_is_taken_back_by_null) {
   CHECK(CHANGE({"/set/level", PD_LIVE_NULL, NULL}) == 200);
   CHECK_HAS(answer, "\"old\":\"5\",\"new\":\"3\"");
   CHECK(pd_live_revision() == before + 1); /* no reader saw 4 */
+  CHECK(get("/v1/process") == 200);
+  CHECK_HAS(answer, "\"temporary\":0");
   CHECK_STR(text_of(level), "3");
 }
 

@@ -175,6 +175,26 @@ static bool check(pd__deed *deed) {
   return true;
 }
 
+static bool is_empty(pd_override number) {
+  size_t count;
+  const pd__overridden *flags = pd__override_find(number, &count);
+  for (size_t i = 0; flags && i < count; i++) {
+    if (flags[i].flag) return false;
+  }
+  return true;
+}
+
+/* Ends temporary changes of which every flag was taken back. */
+static void end_empty(void) {
+  for (pd__kept *at = pd__kept_after(0); at; at = pd__kept_after(at->number)) {
+    if (at->state != PD__ON || !is_empty(at->override)) continue;
+    pd__override_forget(at->override);
+    pd__kept_end(at, PD__UNDONE);
+    pd__live_release(at->live); /* the caller holds one, too */
+    at->live = NULL;
+  }
+}
+
 void pd__post_changes(pd__call *call) {
   pd__order order = {.undo = 0};
   if (!pd__order_read(call, &order)) return;
@@ -189,6 +209,7 @@ void pd__post_changes(pd__call *call) {
   } else if (done) {
     pd__kept *kept = pd__deed_keep(&deed);
     done = pd__deed_commit(&deed, kept, "set");
+    if (done) end_empty();
     if (done) pd__kept_trim();
   }
   pd__operation_end(&operation); /* notifies the watchers */
