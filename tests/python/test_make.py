@@ -154,11 +154,11 @@ def test_the_demo_installs_the_package_alone(tmp_path):
 
 
 def test_test_leaves_out_what_is_marked_and_test_all_nothing(tmp_path):
-    usual, everything = (
-        dry_run(tmp_path, target).splitlines()[-1] for target in ("test", "test-all")
-    )
+    usual = dry_run(tmp_path, "test").splitlines()[-1]
+    *_, everything, _, page = dry_run(tmp_path, "test-all").splitlines()
     assert ' -m "not extended"' in usual
-    assert usual.replace(' -m "not extended"', "") == everything
+    assert usual.replace(' -m "not extended"', " --ignore tests/live_page") == everything
+    assert page.endswith(" -m pytest -n 1 tests/live_page")
 
 
 def step(*command: str):
