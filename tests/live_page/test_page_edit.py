@@ -97,6 +97,8 @@ def test_a_batch_is_applied_as_a_whole_with_its_reason(page, trainer, expect):
     page.locator("#reason").fill("the loss oscillates")
     apply(page)
     trainer.run("assert pf.FLAGS.log_every == 5 and pf.FLAGS.learning_rate == 0.5")
+    expect(page.locator("#tray")).to_be_hidden()
+    page.locator("body").evaluate("() => document.activeElement.blur()")  # a key is no text then
     page.keyboard.press("2")
     expect(page.locator("#changes li").first).to_contain_text("the loss oscillates")
     expect(page.locator("#changes li").first).to_contain_text("ops")
