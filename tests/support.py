@@ -130,9 +130,17 @@ def require(package: str, header: str | None = None, *, program: str | None = No
 
 def package(module: str, name: str | None = None) -> ModuleType:
     """Import a Python module that the test needs. Skips the test if it is missing."""
+    installed(module, name)
+    return importlib.import_module(module)
+
+
+def installed(module: str, name: str | None = None) -> None:
+    """Skip the test if a Python module that its programs import is missing.
+
+    The module isn't imported: where gevent is, other tests of the process could open no scope.
+    """
     if importlib.util.find_spec(module) is None:
         missing(module, f"pip install {name or module}")
-    return importlib.import_module(module)
 
 
 def zig() -> list[str]:

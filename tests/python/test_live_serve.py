@@ -11,7 +11,7 @@ import threading
 
 import pytest
 from served import Client, ask, connect, line_of, program, read_all, read_until, streaming, wait_for
-from support import package, run, write
+from support import installed, run, write
 
 import paddle_flags as pf
 from paddle_flags.live import Token
@@ -274,7 +274,7 @@ def test_a_loop_of_the_program_is_left_alone(tmp_path):
 @pytest.mark.extended
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_program_with_gevent_is_served_while_its_own_loop_is_blocked(when, tmp_path):
-    package("gevent")
+    installed("gevent")
     text = """
 %s
 server = pf.serve()
@@ -308,7 +308,7 @@ print("end", flush=True)
 
 @pytest.mark.extended
 def test_a_program_with_uvloop_is_served(tmp_path):
-    package("uvloop")
+    installed("uvloop")
     text = """
 import asyncio, uvloop
 async def main():

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 
 import pytest
 from joining import python
-from support import missing
+from support import installed
 
 BEGIN = """
 import asyncio, sys
@@ -66,15 +65,9 @@ uvloop.new_event_loop().run_until_complete(main())
 """
 
 
-def needs(module: str) -> None:
-    """Don't import it: where gevent is imported, other tests could open no scope."""
-    if importlib.util.find_spec(module) is None:
-        missing(module, f"pip install {module}")
-
-
 @pytest.mark.parametrize(("name", "program"), [("trio", TRIO), ("uvloop", UVLOOP)])
 def test_tasks_keep_their_values_on_another_loop(name: str, program: str) -> None:
-    needs(name)
+    installed(name)
     said = python(BEGIN + program)
     if sys.version_info >= (3, 14):
         assert not said
@@ -103,7 +96,7 @@ SWITCHES = {
 @pytest.mark.parametrize("module", SWITCHES)
 @pytest.mark.parametrize("statement", [WITH, CALL, RUN])
 def test_a_greenlet_gets_an_error(module: str, statement: str) -> None:
-    needs(module)
+    installed(module)
     program = ATTEMPT.format(module=module, statement=statement, switch=SWITCHES[module])
     said = python(BEGIN + program)
     assert said
@@ -111,5 +104,5 @@ def test_a_greenlet_gets_an_error(module: str, statement: str) -> None:
 
 
 def test_the_main_greenlet_may_open_scopes_where_no_other_runs() -> None:
-    needs("greenlet")
+    installed("greenlet")
     assert python(f"{BEGIN}\nimport greenlet\n{WITH}\n{CALL}\n") == ["9", "9"]
