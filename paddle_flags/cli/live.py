@@ -90,6 +90,26 @@ def _seconds(text: str) -> float:
     raise argparse.ArgumentTypeError(message)
 
 
+def _add_target(command: Parser) -> None:
+    command.add_argument("target", metavar="TARGET", help="the process")
+
+
+def _add_patterns(command: Parser) -> None:
+    text = "names of flags; * and ? match as in a shell"
+    command.add_argument("patterns", nargs="*", default=[], metavar="PATTERN", help=text)
+
+
+def _add_reason(command: Parser) -> None:
+    text = "why; everybody who watches sees it"
+    command.add_argument("--reason", metavar="TEXT", help=text)
+
+
+def _add_list(command: Parser, option: str, metavar: str, text: str) -> None:
+    """Add an option that may be repeated."""
+    text += "; may be repeated"
+    command.add_argument(option, action="append", default=[], metavar=metavar, help=text)
+
+
 # ---- The commands; what they do is imported when they run ----
 
 
@@ -102,13 +122,7 @@ def _list(parser: Parser) -> None:
     use = "[TARGET] [PATTERN]... [OPTION]..."
     added = _new(parser, "list", "list flags, or the processes that serve them", use, act)
     added.add_argument("target", nargs="?", metavar="TARGET", help="the process")
-    added.add_argument(
-        "patterns",
-        nargs="*",
-        default=[],
-        metavar="PATTERN",
-        help="names of flags; * and ? match as in a shell",
-    )
+    _add_patterns(added)
     added.add_argument("--changed", action="store_true", help="only flags that aren't default")
     added.add_argument("--settable", action="store_true", help="only flags that can be changed")
     added.add_argument("--temporary", action="store_true", help="only temporary values")
@@ -127,7 +141,7 @@ def _get(parser: Parser) -> None:
         return live_get.run(options)
 
     added = _new(parser, "get", "print values of flags", "TARGET NAME... [--explain]", act)
-    added.add_argument("target", metavar="TARGET", help="the process")
+    _add_target(added)
     added.add_argument(
         "names", nargs="+", metavar="NAME", help="a flag; with a single one, only the value"
     )
@@ -144,7 +158,7 @@ def _set(parser: Parser) -> None:
 
     use = "TARGET [NAME=VALUE]... [OPTION]..."
     added = _new(parser, "set", "change flags: all of them, or none", use, act)
-    added.add_argument("target", metavar="TARGET", help="the process")
+    _add_target(added)
     added.add_argument(
         "pairs",
         nargs="*",
@@ -152,35 +166,17 @@ def _set(parser: Parser) -> None:
         metavar="NAME=VALUE",
         help="a flag and its new value, as for --NAME",
     )
-    added.add_argument(
-        "--unset",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="take back what clients have set; may be repeated",
-    )
+    _add_list(added, "--unset", "NAME", "take back what clients have set")
     added.add_argument(
         "--for",
         dest="duration",
         metavar="TIME",
         help="how long, such as 90s, 10m or 1h30m: then the values end by themselves",
     )
-    added.add_argument("--reason", metavar="TEXT", help="why; everybody who watches sees it")
+    _add_reason(added)
     added.add_argument("--dry-run", action="store_true", help="check everything, change nothing")
-    added.add_argument(
-        "--expect",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="change nothing unless the flag has this value; may be repeated",
-    )
-    added.add_argument(
-        "--confirm",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="an unsafe flag that is meant to be changed; may be repeated",
-    )
+    _add_list(added, "--expect", "NAME=VALUE", "change nothing unless the flag has this value")
+    _add_list(added, "--confirm", "NAME", "an unsafe flag that is meant to be changed")
 
 
 def _watch(parser: Parser) -> None:
@@ -191,14 +187,8 @@ def _watch(parser: Parser) -> None:
 
     use = "TARGET [PATTERN]... [--reconnect]"
     added = _new(parser, "watch", "print each change of a flag as it happens", use, act)
-    added.add_argument("target", metavar="TARGET", help="the process")
-    added.add_argument(
-        "patterns",
-        nargs="*",
-        default=[],
-        metavar="PATTERN",
-        help="names of flags; * and ? match as in a shell",
-    )
+    _add_target(added)
+    _add_patterns(added)
     added.add_argument(
         "--reconnect",
         action="store_true",
@@ -217,13 +207,7 @@ def _diff(parser: Parser) -> None:
     text = "a process, or a file that 'list --json' has written"
     added.add_argument("target", metavar="TARGET", help=text)
     added.add_argument("other", metavar="TARGET", help=text)
-    added.add_argument(
-        "patterns",
-        nargs="*",
-        default=[],
-        metavar="PATTERN",
-        help="names of flags; * and ? match as in a shell",
-    )
+    _add_patterns(added)
 
 
 def _undo(parser: Parser) -> None:
@@ -234,11 +218,11 @@ def _undo(parser: Parser) -> None:
 
     use = "TARGET [CHANGE] [--reason TEXT]"
     added = _new(parser, "undo", "undo a change of yours", use, act)
-    added.add_argument("target", metavar="TARGET", help="the process")
+    _add_target(added)
     added.add_argument(
         "change", nargs="?", type=_number, metavar="CHANGE", help="its number; by default your last"
     )
-    added.add_argument("--reason", metavar="TEXT", help="why; everybody who watches sees it")
+    _add_reason(added)
 
 
 def _number(text: str) -> int:
@@ -255,7 +239,7 @@ def _changes(parser: Parser) -> None:
         return live_set.run_changes(options)
 
     added = _new(parser, "changes", "list what was changed from outside", "TARGET", act)
-    added.add_argument("target", metavar="TARGET", help="the process")
+    _add_target(added)
 
 
 def _open(parser: Parser) -> None:
@@ -266,7 +250,7 @@ def _open(parser: Parser) -> None:
 
     use = "TARGET [TARGET] [--print] [--idle SECONDS]"
     added = _new(parser, "open", "show the flags in a browser", use, act)
-    added.add_argument("target", metavar="TARGET", help="the process")
+    _add_target(added)
     added.add_argument("other", nargs="?", metavar="TARGET", help="a second one, to compare with")
     added.add_argument(
         "--print", dest="print_only", action="store_true", help="print the URL, start no browser"
