@@ -19,15 +19,9 @@ static char *own_address(const pd_live_server *server) {
 }
 
 static void open_for_child(pd_live_server *server) {
-  char *address = server->address ? own_address(server) : NULL, *where;
-  pd__running *running;
+  char *address = server->address ? own_address(server) : NULL;
   pd_error err;
-  if (pd__server_run(server, address, &running, &where, &err) == PD_OK) {
-    pthread_mutex_lock(&pd__servers_lock);
-    server->running = running;
-    server->where = where; /* the old one stays: somebody may have it */
-    pthread_mutex_unlock(&pd__servers_lock);
-  } else {
+  if (pd__server_run(server, address, &err) != PD_OK) {
     pd__warn("the flags of the forked process %ld are not served: %s", (long)getpid(), err.message);
   }
   free(address);

@@ -137,10 +137,8 @@ struct pd_live_server {
 extern pthread_mutex_t pd__servers_lock;
 extern pd_live_server *pd__servers; /* of this process */
 
-/* Listen at `address` and start the threads for `server`. It isn't changed; *where is its address.
- */
-pd_status pd__server_run(const pd_live_server *server, const char *address, pd__running **out,
-                         char **where, pd_error *err);
+/* Listen at `address` and start the threads for `server`, whose address changes to it. */
+pd_status pd__server_run(pd_live_server *server, const char *address, pd_error *err);
 /* After `running` has been stopped, and nobody knows the server any more. */
 void pd__server_free(pd_live_server *server);
 void pd__running_stop(pd__running *running);

@@ -83,25 +83,32 @@ static pd__running *make_running(void) {
   return running;
 }
 
-pd_status pd__server_run(const pd_live_server *server, const char *address, pd__running **out,
-                         char **where, pd_error *err) {
+static void publish(pd_live_server *server, pd__running *running, char *where) {
+  pthread_mutex_lock(&pd__servers_lock);
+  server->running = running;
+  if (where) server->where = where; /* the old one stays: somebody may have it */
+  pthread_mutex_unlock(&pd__servers_lock);
+}
+
+/* A program may end, or fork, as soon as somebody is served: so the server is known before. */
+pd_status pd__server_run(pd_live_server *server, const char *address, pd_error *err) {
   pd_status status = PD_OK;
   pd__running *running = make_running();
   if (!running) return out_of_memory(err);
   if (running->wake < 0) status = pd__say_errno(err, "no eventfd", "pd_live_serve");
   if (status == PD_OK) status = pd__socket_listen(address, &running->socket, err);
   if (status == PD_OK) status = open_live(server, running, err);
-  *where = status == PD_OK ? strdup(running->socket.where) : NULL;
-  if (status == PD_OK && !*where) status = out_of_memory(err);
-  if (status == PD_OK) status = pd__loop_start(running, err);
-  if (status != PD_OK) {
-    pd__socket_remove(&running->socket);
-    pd__running_release(running);
-    free(*where);
-    return status;
+  char *where = status == PD_OK ? strdup(running->socket.where) : NULL;
+  if (status == PD_OK && !where) status = out_of_memory(err);
+  if (status == PD_OK) {
+    publish(server, running, where);
+    status = pd__loop_start(running, err);
   }
-  *out = running;
-  return PD_OK;
+  if (status == PD_OK) return PD_OK;
+  publish(server, NULL, NULL);
+  pd__socket_remove(&running->socket);
+  pd__running_release(running);
+  return status;
 }
 
 /* ---- Options ---- */
@@ -179,23 +186,38 @@ static pd_status copy_options(pd_live_server *server, const pd_live_server_optio
 
 /* ---- The public functions ---- */
 
+static void enlist(pd_live_server *server) {
+  pthread_mutex_lock(&pd__servers_lock);
+  server->next = pd__servers;
+  pd__servers = server;
+  pthread_mutex_unlock(&pd__servers_lock);
+}
+
+/* Returns whether the server is to be stopped later, by the thread that reopens it. */
+static bool delist(pd_live_server *server) {
+  pthread_mutex_lock(&pd__servers_lock);
+  pd_live_server **at = &pd__servers;
+  while (*at && *at != server) at = &(*at)->next;
+  if (*at) *at = server->next;
+  bool later = server->stopped = server->reopening;
+  pthread_mutex_unlock(&pd__servers_lock);
+  return later;
+}
+
 static pd_status serve(const pd_live_server_options *options, pd_live_server **out, pd_error *err) {
   pd_live_server *server = calloc(1, sizeof *server);
   if (!server) return out_of_memory(err);
   pd_status status = copy_options(server, options, err);
   if (status == PD_OK) status = pd__fork_watch(err);
   if (status == PD_OK) {
-    status = pd__server_run(server, server->address, &server->running, &server->where, err);
+    enlist(server);
+    status = pd__server_run(server, server->address, err);
   }
   if (status != PD_OK) {
-    server->where = NULL;
+    delist(server);
     pd__server_free(server);
     return status;
   }
-  pthread_mutex_lock(&pd__servers_lock);
-  server->next = pd__servers;
-  pd__servers = server;
-  pthread_mutex_unlock(&pd__servers_lock);
   *out = server;
   return PD_OK;
 }
@@ -228,15 +250,8 @@ void pd__running_stop(pd__running *running) {
 
 PD_LIVE_API void pd_live_stop(pd_live_server *server) {
   if (!server) return;
-  pthread_mutex_lock(&pd__servers_lock);
-  pd_live_server **at = &pd__servers;
-  while (*at && *at != server) at = &(*at)->next;
-  if (*at) *at = server->next;
-  pd__running *running = server->running;
-  bool later = server->stopped = server->reopening;
-  pthread_mutex_unlock(&pd__servers_lock);
-  if (later) return;
-  if (running) pd__running_stop(running);
+  if (delist(server)) return;
+  if (server->running) pd__running_stop(server->running);
   pd__server_free(server);
 }
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from live_module import Host, ask, build_host, module, running, wait_for
-from support import CC, preload, run, write
+from support import CC, build_plugin, preload, run, write
 
 pytestmark = [
     pytest.mark.extended,
@@ -54,6 +54,32 @@ def test_a_preloaded_module_serves_the_program_when_the_variable_says_so(
         status, change = ask(address, "/v1/changes", {"set": {"closed": 2}})
         assert (status, change["flags"][0]["new"]) == (200, "2")
         assert json.loads(audit.read_text())
+    assert not os.path.exists(address)
+
+
+SLOW = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <unistd.h>
+int pthread_create(pthread_t *made, const pthread_attr_t *how, void *(*run)(void *), void *with) {
+  int (*next)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+  *(void **)&next = dlsym(RTLD_NEXT, "pthread_create");
+  int status = next(made, how, run, with);
+  usleep(1000000);
+  return status;
+}
+"""
+
+
+def test_a_program_that_ends_while_its_server_is_still_starting_leaves_no_socket(tmp_path: Path):
+    program = build_host(tmp_path / "program", static=True, served=False)
+    slow = build_plugin(tmp_path / "slow.so", write(tmp_path / "slow.c", SLOW))
+    told = variables(tmp_path, PADDLE_FLAGS_LIVE="1")
+    told["LD_PRELOAD"] += f":{slow}"
+    with running(program, **told) as host:
+        address = socket_of(host, tmp_path)
+        assert ask(address, "/v1/process")[0] == 200
     assert not os.path.exists(address)
 
 

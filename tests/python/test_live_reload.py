@@ -69,7 +69,7 @@ import threading
 from paddle_flags.live import Client
 
 pf.define("own", 1, runtime=True)
-loads = 150
+loads = 1000
 
 def load():
     for _ in range(loads):
