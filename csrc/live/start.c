@@ -31,7 +31,7 @@ static int waiting;   /* atomic: a thread does */
 
 /* ---- Whether ---- */
 
-static bool names_us(const char *list, const char *name) {
+static bool has(const char *list, const char *name) {
   return list && strstr(list, name) != NULL;
 }
 
@@ -42,12 +42,12 @@ static bool is_preloaded(void) {
   if (!dladdr((const void *)&began, &self) || !self.dli_fname) return false;
   const char *slash = strrchr(self.dli_fname, '/');
   const char *name = slash ? slash + 1 : self.dli_fname;
-  if (names_us(getenv("LD_PRELOAD"), name)) return true;
+  if (has(getenv("LD_PRELOAD"), name)) return true;
   int fd = open("/etc/ld.so.preload", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
   ssize_t length = read(fd, list, sizeof list - 1);
   close(fd);
-  return length > 0 && names_us(list, name);
+  return length > 0 && has(list, name);
 }
 
 static bool is_told(void) {
@@ -55,9 +55,11 @@ static bool is_told(void) {
   return value && *value && strcmp(value, "0") != 0;
 }
 
+/* The package loads _fast first, and the library with it. */
 static int is_python(struct dl_phdr_info *image, size_t size, void *context) {
   (void)size, (void)context;
-  return image->dlpi_name && strstr(image->dlpi_name, "/paddle_flags/_native.") != NULL;
+  return has(image->dlpi_name, "/paddle_flags/_fast.") ||
+         has(image->dlpi_name, "/paddle_flags/_native.");
 }
 
 /* ---- Serving ---- */

@@ -160,9 +160,17 @@ def test_a_forked_child_is_served_too(program: Path, tmp_path: Path):
         os.kill(pid, signal.SIGTERM)
 
 
-def test_in_python_the_package_serves_and_the_module_does_not(tmp_path: Path):
+@pytest.mark.parametrize("pause", [0, 0.3])  # between the library and the rest of the package
+def test_in_python_the_package_serves_and_the_module_does_not(tmp_path: Path, pause: float):
     code = """if True:
-        import time
+        import sys, time
+
+        class Slow:
+            def find_spec(self, name, path=None, target=None):
+                if name == "paddle_flags._native":
+                    time.sleep(float(sys.argv[1]))
+
+        sys.meta_path.insert(0, Slow())
         import paddle_flags as pf
         time.sleep(0.5)
         names = [t for t in open("/proc/self/maps") if "libpd_flags_live" in t]
@@ -172,7 +180,7 @@ def test_in_python_the_package_serves_and_the_module_does_not(tmp_path: Path):
         print(bool(names), named.count("pd_live"))
         """
     told = {**os.environ, **variables(tmp_path, PADDLE_FLAGS_LIVE="1")}
-    ended = run(sys.executable, "-W", "ignore", "-c", code, env=told)
+    ended = run(sys.executable, "-W", "ignore", "-c", code, str(pause), env=told)
     assert ended.stdout.split() == ["True", "0"]
 
 
