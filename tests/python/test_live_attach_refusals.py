@@ -7,6 +7,8 @@ import os
 import platform
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -34,6 +36,7 @@ int main(void) {
 """
 READ = """
 import sys
+import tempfile
 from paddle_flags.live._attach import read
 try:
     print([flag["name"] for flag in read(int(sys.argv[1]))["flags"]])
@@ -205,13 +208,19 @@ def has_ptrace() -> bool:
     return bool(int(mine, 16) >> 19 & 1)
 
 
+@pytest.fixture
+def public() -> Iterator[Path]:
+    """A directory that all users can enter; pytest closes its own to them."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
 @root_only
-def test_a_process_that_shields_itself_is_named(copied, tmp_path):
+def test_a_process_that_shields_itself_is_named(copied, public):
     source = WAITING.replace("int main(void) {", "int main(void) {\n  prctl(PR_SET_DUMPABLE, 0);")
     source = source.replace("#include <stdio.h>", "#include <stdio.h>\n#include <sys/prctl.h>")
-    program = build_program(tmp_path / "shielded", write(tmp_path / "shielded.c", source))
-    for each in (program.parent, *program.parent.parents[:3]):
-        each.chmod(0o755)
+    program = build_program(public / "shielded", write(public / "shielded.c", source))
     words = [tool("setpriv", "util-linux"), "--reuid=65534", "--regid=65534", "--clear-groups"]
     if run(*words, program, input="", check=False, cwd="/").returncode not in (255, 0):
         pytest.skip("the other user can't run the program here")
