@@ -251,7 +251,7 @@ class Index:
         """Likewise those that are text."""
 
     def _add(self, name: str, kind: int, at: int, size: int) -> None:
-        if kind == _TYPE:
+        if kind == _TYPE and 0 < size <= _NUMBER_MAX:
             self.types[at] = (name, size)
         elif kind == _SOURCE:
             self.sources[at] = name

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from attaching import build_report, reporting
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import paddle_flags.live._attach_memory as limits
@@ -310,6 +310,7 @@ def test_any_bytes_may_be_changed(recorded: Image, seed: int, count: int) -> Non
 
 
 @settings(max_examples=150)
+@example(seed=102, count=65)  # has found a type of no size
 @given(seed=st.integers(0, 2**32), count=st.integers(1, 200))
 def test_any_words_may_be_changed(recorded: Image, seed: int, count: int) -> None:
     places = [page * PAGE for page in recorded.pages]

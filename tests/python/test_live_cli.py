@@ -311,7 +311,7 @@ def test_changes_lists_who_changed_what_and_why(served):
     who = rf"uid {os.geteuid()}, \S+, pid \d+"
     assert lines[0].split() == ["change", "at", "state", "flags", "who", "reason"]
     assert re.fullmatch(rf"2 +{TIME}  undo of 1 +level: 3 -> 6  {who}", lines[1])
-    assert re.fullmatch(rf"1 +{TIME}  undone +level: 6 -> 3  {who}  loss is NaN", lines[2])
+    assert re.fullmatch(rf"1 +{TIME}  undone +level: 6 -> 3  {who} +loss is NaN", lines[2])
 
 
 # ---- watch ----
