@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from support import CC, CXX, ROOT, package, tool, write
 
+pytestmark = pytest.mark.extended  # each test builds a project
+
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable

@@ -13,6 +13,8 @@ from typing import Callable
 import pytest
 from support import ROOT, package, write
 
+pytestmark = pytest.mark.extended  # each test runs pytest
+
 HEAD = """
 import paddle_flags as pf
 import pytest
