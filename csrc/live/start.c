@@ -31,9 +31,7 @@ static int waiting;   /* atomic: a thread does */
 
 /* ---- Whether ---- */
 
-static bool has(const char *list, const char *name) {
-  return list && strstr(list, name) != NULL;
-}
+static bool has(const char *list, const char *name) { return list && strstr(list, name) != NULL; }
 
 /* A program that links this module decides itself when to serve. */
 static bool is_preloaded(void) {
