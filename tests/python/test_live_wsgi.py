@@ -9,11 +9,12 @@ import re
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from wsgiref.util import setup_testing_defaults
 from wsgiref.validate import validator
 
 import pytest
-from served import Answer, ask, wait_for
+from served import Answer, ask, connect, wait_for
 from support import package, write
 
 import paddle_flags as pf
@@ -280,6 +281,15 @@ check_site(get)
     assert ended.returncode == 0, ended.stderr
 
 
+def listens(path: Path) -> bool:
+    """Return whether a server listens at a socket; it may have bound it, and not listen yet."""
+    try:
+        connect(str(path)).close()
+    except OSError:
+        return False
+    return True
+
+
 @pytest.mark.extended
 @pytest.mark.parametrize("kind", ["sync", "gthread", "preload"])
 def test_each_worker_of_gunicorn_serves_itself(kind, tmp_path):
@@ -297,7 +307,7 @@ app = pf.live.app(authorize=lambda environ: "change")
     env = {**os.environ, "PADDLE_FLAGS_LIVE": "1", "XDG_RUNTIME_DIR": str(tmp_path / "run")}
     with subprocess.Popen([*command, "site_of_test:app"], cwd=tmp_path, env=env) as made:
         try:
-            wait_for(socket.exists)
+            wait_for(lambda: listens(socket))
             place = tmp_path / "run" / "paddle_flags"
             pids = {
                 ask(str(socket), "GET", "/v1/process", Connection="close").json["pid"]
