@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -56,3 +58,16 @@ class Records(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self.records.append(record)
+
+
+@contextmanager
+def recording() -> Iterator[list[logging.LogRecord]]:
+    """Give the records of the audit's logger, of whatever level, until the block ends."""
+    logger, handler = logging.getLogger("paddle_flags.live"), Records()
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
+    try:
+        yield handler.records
+    finally:
+        logger.setLevel(logging.NOTSET)
+        logger.removeHandler(handler)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from audited import REFUSED, SET, Records, numbers_of, text_of
+from audited import REFUSED, SET, numbers_of, recording, text_of
 
 import paddle_flags as pf
 from paddle_flags.live._audit import make_sink, message_of
@@ -21,12 +21,8 @@ if not sys.platform.startswith("linux"):
 
 @pytest.fixture
 def logged() -> Iterator[list[logging.LogRecord]]:
-    logger, handler = logging.getLogger("paddle_flags.live"), Records()
-    logger.addHandler(handler)
-    logger.setLevel(logging.DEBUG)
-    yield handler.records
-    logger.setLevel(logging.NOTSET)
-    logger.removeHandler(handler)
+    with recording() as records:
+        yield records
 
 
 # ---- Logging ----

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from audited import SET, Records, lines_of, numbers_of, text_of
+from audited import SET, lines_of, numbers_of, recording, text_of
 from support import missing, run, tool, write
 
 import paddle_flags as pf
@@ -24,12 +24,8 @@ if not sys.platform.startswith("linux"):
 
 @pytest.fixture
 def logged() -> Iterator[list[logging.LogRecord]]:
-    logger, handler = logging.getLogger("paddle_flags.live"), Records()
-    logger.addHandler(handler)
-    logger.setLevel(logging.DEBUG)
-    yield handler.records
-    logger.setLevel(logging.NOTSET)
-    logger.removeHandler(handler)
+    with recording() as records:
+        yield records
 
 
 @pytest.fixture
