@@ -137,7 +137,8 @@ struct pd_live_server {
 extern pthread_mutex_t pd__servers_lock;
 extern pd_live_server *pd__servers; /* of this process */
 
-/* Listen at `address` and start the threads for `server`, whose address changes to it. */
+/* Listen at `address` and start the threads for `server`, which is known by then: its `where` says
+ * at which address. */
 pd_status pd__server_run(pd_live_server *server, const char *address, pd_error *err);
 /* After `running` has been stopped, and nobody knows the server any more. */
 void pd__server_free(pd_live_server *server);

@@ -195,7 +195,7 @@ def test_head_of_the_events_ends(reader: Client):
 @pytest.mark.extended
 def test_a_comment_is_sent_when_nothing_else_is(subject: Subject, client: Client):
     if subject.kind == "wsgi":
-        pytest.skip("its streams end")
+        pytest.skip("streams of a WSGI application end before a comment is due")
     with watching(client) as events:
         events.next()
         while not events.stream.comments:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -103,3 +104,11 @@ def gflags(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def abseil(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A library that has flags of Abseil."""
     return bridged.build_abseil(tmp_path_factory.mktemp("abseil"))
+
+
+@pytest.fixture
+def root_level() -> Iterator[None]:
+    """The level of the root logger is put back when the test ends."""
+    level = logging.getLogger().level
+    yield
+    logging.getLogger().setLevel(level)

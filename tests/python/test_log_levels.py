@@ -8,12 +8,7 @@ import pytest
 
 import paddle_flags as pf
 
-
-@pytest.fixture(autouse=True)
-def _root_level():
-    level = logging.getLogger().level
-    yield
-    logging.getLogger().setLevel(level)
+pytestmark = pytest.mark.usefixtures("root_level")
 
 
 def test_levels_follow_the_command_line(name):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import logging
 import sys
 import threading
 import warnings
@@ -145,14 +144,7 @@ def test_what_an_undefined_flag_implied_is_over(name):
     assert (flag.value, other.value) == (9, 7)
 
 
-@pytest.fixture
-def _root_level():
-    level = logging.getLogger().level
-    yield
-    logging.getLogger().setLevel(level)
-
-
-@pytest.mark.usefixtures("_root_level")
+@pytest.mark.usefixtures("root_level")
 def test_logging_flags_can_be_undefined(name):
     flag = pf.logging_flags(name, handler=False)
     pf.undefine(flag)
