@@ -49,4 +49,4 @@ $python -c "import ctypes, paddle_flags._native; ctypes.CDLL(None).$SYMBOL"
 
 export CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=$PD_SANITIZE -fno-sanitize-recover=all"
 export PD_PRELOAD="$libraries" # for tests that preload a library
-exec $python -m pytest -n auto --dist loadfile "$@"
+exec $python -m pytest -n auto --dist loadfile --max-worker-restart 0 "$@"
