@@ -81,7 +81,7 @@ static int fork_all(void (*in_child)(void)) {
     pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0) {
-      alarm(3);
+      alarm(30);
       in_child();
       _exit(0);
     }
@@ -94,7 +94,7 @@ static int fork_all(void (*in_child)(void)) {
 static void check_children(void *(*busy)(void *), void (*in_child)(void)) {
   static const char *const names[] = {"alpha", "shifting"};
   pthread_t threads[2];
-  alarm(100);
+  alarm(600);
   static int64_t cell; /* what it is in, the program, is known from now on */
   pd_flag_def def = definition(PD_TYPE_int64, "own");
   def.cell = &cell;
