@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from paddle_flags.fleet import _apply
 from paddle_flags.fleet._apply import Answer, Applier
 from paddle_flags.fleet._follow import Follower
+from paddle_flags.fleet._record import decision_key
 from paddle_flags.fleet._state import (
     ABORT,
     COMMIT,
@@ -167,8 +168,8 @@ class Member:
                 self._deadlines[revision] = time.monotonic() + step.record.patience
             elif time.monotonic() >= self._deadlines[revision]:
                 why = f"{ABORT}: nobody had decided after {step.record.patience:g} s"
-                self.follower.decide(revision, why)
-        self._set_gate()
+                self.follower.store.decide(decision_key(revision), why.encode())
+        self.set_gate()
 
     def _judge(self, step: Step) -> str:
         """Return the vote on a proposal; one for a step closes the gate before it looks."""
@@ -191,7 +192,7 @@ class Member:
         why = answer.why if answer.state == _apply.REJECTED else f"{answer.state}: {answer.why}"
         return f"reject: {why}"
 
-    def _set_gate(self) -> None:
+    def set_gate(self) -> None:
         """Let ticks pass until the next step at which something is to happen."""
         waiting = [
             entry.at_step
@@ -219,4 +220,4 @@ class Member:
         """Pass the gate without a decision; a commit that comes later applies late."""
         for revision in revisions:
             self.votes[revision] = "reject: the step came before the decision"
-        self._set_gate()
+        self.set_gate()
