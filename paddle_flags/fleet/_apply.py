@@ -137,14 +137,18 @@ class Applier:
         holding: list[str] = []
         pending: list[str] = []
         for name in sorted(names):
-            flag = _find(name)
-            if flag is None:
-                pending.append(name)
-            elif name in values and flag.source in _ABOVE:
+            if name not in values:
+                continue
+            try:
+                flag = FLAGS[name]
+            except errors.FlagError as error:
+                pending.append(str(error))
+                continue
+            if flag.source in _ABOVE:
                 holding.append(f"{name} by {flag.source}")
         if holding:
             return Answer(HELD, ", ".join(holding))
-        return Answer(PENDING, f"{_listed(pending)}: is not defined") if pending else Answer(APPLIED)
+        return Answer(PENDING, "; ".join(pending)) if pending else Answer(APPLIED)
 
     def _give(self, values: Values, function: Callable[..., int]) -> str | None:
         """Call pd_config_apply or pd_config_check; return what is wrong, or None."""
