@@ -35,7 +35,7 @@ class Mounted:
         for name, text in files.items():
             (made / name.replace("__", ".")).write_text(text)
         data = self.place / "..data"
-        old = data.resolve()
+        old = data.resolve() if data.is_symlink() else None
         link = self.place / "..data_tmp"
         link.symlink_to(made.name)
         link.rename(data)
@@ -45,7 +45,7 @@ class Mounted:
         for path in self.place.iterdir():
             if path.is_symlink() and not path.exists():
                 path.unlink()
-        if old.is_dir():
+        if old is not None:
             shutil.rmtree(old)
 
 
