@@ -9,9 +9,15 @@ import contextlib
 import os
 import secrets
 import shutil
+import signal
+import subprocess
+import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
+
+from support import installed
 
 from paddle_flags.fleet import _open
 from paddle_flags.fleet._store import Store
@@ -26,6 +32,7 @@ class Engine:
     forks = True  # whether a store can be used after a fork
     stops = True  # whether the engine can be stopped and started again with its data
     has_rights = True  # whether users without the right to write can be told apart
+    extended = False  # whether its tests run only with all tests
     processes = True  # whether other processes can connect by the URL
 
     def start(self) -> None:
@@ -91,4 +98,59 @@ class DirEngine(Engine):
                 path.chmod(0o700)
 
 
-ENGINES: dict[str, type[Engine]] = {"dir": DirEngine}
+TCPSTORE = """
+import sys
+from torch.distributed import TCPStore
+store = TCPStore("127.0.0.1", int(sys.argv[1]), is_master=True, wait_for_workers=False)
+print(store.port, flush=True)
+sys.stdin.read()
+"""
+
+
+def serve_tcpstore(port: int = 0) -> tuple[subprocess.Popen[str], int]:
+    """Start a process that has a TCPStore; return it and its port."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", TCPSTORE, str(port)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout
+    return process, int(process.stdout.readline())
+
+
+def pause(pid: int) -> None:
+    """Stop a process by a signal, and wait until each of its threads has stopped."""
+    os.kill(pid, signal.SIGSTOP)
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        while (task / "stat").read_text().rpartition(") ")[2][0] not in "TZX":
+            time.sleep(0.01)
+
+
+class TcpStoreEngine(Engine):
+    """It is stopped by a signal, since its data ends with it."""
+
+    has_rights = False
+    extended = True
+
+    def start(self) -> None:
+        installed("torch")
+        # torch looks up the names of addresses; a name server that is busy should cost little.
+        os.environ.setdefault("RES_OPTIONS", "timeout:1")
+        self.process, self.port = serve_tcpstore()
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+    def new(self) -> str:
+        return f"tcpstore://localhost:{self.port}/{secrets.token_hex(4)}?poll=0.01"
+
+    def stop(self) -> None:
+        pause(self.process.pid)
+
+    def restart(self) -> None:
+        self.process.send_signal(signal.SIGCONT)
+
+
+ENGINES: dict[str, type[Engine]] = {"dir": DirEngine, "tcpstore": TcpStoreEngine}

@@ -32,7 +32,11 @@ SOON = 60  # seconds until something must have happened, on a slow and busy mach
 BINARY = bytes(range(256)) * 3 + b"\0\n\r\n"
 
 
-@pytest.fixture(scope="module", params=ENGINES)
+def parameter(name):
+    return pytest.param(name, marks=[pytest.mark.extended] if ENGINES[name].extended else [])
+
+
+@pytest.fixture(scope="module", params=[parameter(name) for name in ENGINES])
 def engine(request):
     engine = ENGINES[request.param]()
     engine.start()
