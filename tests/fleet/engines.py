@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -153,4 +155,44 @@ class TcpStoreEngine(Engine):
         self.process.send_signal(signal.SIGCONT)
 
 
-ENGINES: dict[str, type[Engine]] = {"dir": DirEngine, "tcpstore": TcpStoreEngine}
+class DaskEngine(Engine):
+    """A scheduler without workers, as `dask scheduler` starts it."""
+
+    has_rights = False
+    extended = True
+
+    def start(self) -> None:
+        installed("distributed")
+        self.process, self.address = serve_dask()
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+    def new(self) -> str:
+        return f"dask://{self.address}/{secrets.token_hex(4)}"
+
+    def stop(self) -> None:
+        pause(self.process.pid)
+
+    def restart(self) -> None:
+        self.process.send_signal(signal.SIGCONT)
+
+
+def serve_dask(*options: str) -> tuple[subprocess.Popen[str], str]:
+    """Start a scheduler; return its process and its address."""
+    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1"]
+    process = subprocess.Popen(
+        [*command, "--port", "0", "--no-dashboard", "--dashboard-address", "127.0.0.1:0", *options],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr
+    for line in process.stderr:
+        if found := re.search(r"Scheduler at: *tcp://(\S+)", line):
+            threading.Thread(target=process.stderr.read, daemon=True).start()  # what follows
+            return process, found[1]
+    raise AssertionError("the scheduler did not start")
+
+
+ENGINES: dict[str, type[Engine]] = {"dir": DirEngine, "dask": DaskEngine, "tcpstore": TcpStoreEngine}
