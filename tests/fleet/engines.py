@@ -195,4 +195,57 @@ def serve_dask(*options: str) -> tuple[subprocess.Popen[str], str]:
     raise AssertionError("the scheduler did not start")
 
 
-ENGINES: dict[str, type[Engine]] = {"dir": DirEngine, "dask": DaskEngine, "tcpstore": TcpStoreEngine}
+RAY = """
+import os, sys, ray
+ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, _temp_dir=sys.argv[1])
+print(ray.get_runtime_context().gcs_address, flush=True)
+sys.stdin.read()
+ray.shutdown()
+"""
+
+
+class RayEngine(Engine):
+    """A Ray of one machine, in a process of its own. Tests connect to it as drivers."""
+
+    has_rights = False
+    extended = True
+
+    def start(self) -> None:
+        installed("ray")
+        os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
+        self.place = tempfile.mkdtemp(prefix="ray-")
+        self.process, self.address = serve_ray(self.place)
+
+    def end(self) -> None:
+        import ray
+
+        ray.shutdown()
+        self.process.communicate(timeout=120)
+        shutil.rmtree(self.place)
+
+    def new(self) -> str:
+        return f"ray://{self.address}/{secrets.token_hex(4)}"
+
+    def stop(self) -> None:
+        from paddle_flags.fleet import _ray
+
+        self.place_of_actor = _ray.find_place()
+        pause(self.place_of_actor.pid)
+
+    def restart(self) -> None:
+        os.kill(self.place_of_actor.pid, signal.SIGCONT)
+
+
+def serve_ray(place: str) -> tuple[subprocess.Popen[str], str]:
+    """Start a Ray and return the process that has it, and its address."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", RAY, place],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout
+    return process, process.stdout.readline().strip()
+
+
+ENGINES: dict[str, type[Engine]] = {"dir": DirEngine, "dask": DaskEngine, "ray": RayEngine, "tcpstore": TcpStoreEngine}
