@@ -6,20 +6,17 @@ To let an engine pass test_store.py, add its class to ENGINES.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
-import re
 import secrets
 import shutil
-import signal
-import subprocess
-import sys
 import tempfile
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from support import installed
+from etcd_cluster import Cluster
+from servers import DaskScheduler, RayCluster, TcpStoreServer, pause, resume
+from support import package
 
 from paddle_flags.fleet import _open
 from paddle_flags.fleet._store import Store
@@ -100,152 +97,108 @@ class DirEngine(Engine):
                 path.chmod(0o700)
 
 
-TCPSTORE = """
-import sys
-from torch.distributed import TCPStore
-store = TCPStore("127.0.0.1", int(sys.argv[1]), is_master=True, wait_for_workers=False)
-print(store.port, flush=True)
-sys.stdin.read()
-"""
+class EtcdEngine(Engine):
+    """One node of etcd, with users."""
+
+    ttl = 2.0
+
+    def start(self) -> None:
+        self._cluster = Cluster(1)
+        self._cluster.__enter__()
+        self._cluster.add_users()
+
+    def end(self) -> None:
+        self._cluster.__exit__()
+
+    def new(self) -> str:
+        fleet = f"/jobs/{secrets.token_hex(4)}"
+        return f"etcd://operator:password@{self._cluster.hosts}{fleet}"
+
+    def stop(self) -> None:
+        self._cluster.stop()
+
+    def restart(self) -> None:
+        self._cluster.restart()
+
+    @contextlib.contextmanager
+    def reader(self, url: str) -> Iterator[Store]:
+        store = _open.open_store(url.replace("operator", "reader"))
+        yield store
+        store.close()
 
 
-def serve_tcpstore(port: int = 0) -> tuple[subprocess.Popen[str], int]:
-    """Start a process that has a TCPStore; return it and its port."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", TCPSTORE, str(port)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout
-    return process, int(process.stdout.readline())
-
-
-def pause(pid: int) -> None:
-    """Stop a process by a signal, and wait until each of its threads has stopped."""
-    os.kill(pid, signal.SIGSTOP)
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        while (task / "stat").read_text().rpartition(") ")[2][0] not in "TZX":
-            time.sleep(0.01)
-
-
-class TcpStoreEngine(Engine):
-    """It is stopped by a signal, since its data ends with it."""
+class _Paused(Engine):
+    """An engine that is stopped by a signal, since its data ends with its process."""
 
     has_rights = False
     extended = True
 
-    def start(self) -> None:
-        installed("torch")
-        # torch looks up the names of addresses; a name server that is busy should cost little.
-        os.environ.setdefault("RES_OPTIONS", "timeout:1")
-        self.process, self.port = serve_tcpstore()
-
-    def end(self) -> None:
-        self.process.kill()
-        self.process.communicate()
-
-    def new(self) -> str:
-        return f"tcpstore://localhost:{self.port}/{secrets.token_hex(4)}?poll=0.01"
-
     def stop(self) -> None:
-        pause(self.process.pid)
+        self.stopped = self.pid()
+        pause(self.stopped)
 
     def restart(self) -> None:
-        self.process.send_signal(signal.SIGCONT)
+        resume(self.stopped)
+
+    def pid(self) -> int:
+        """Return the process that has the data."""
+        raise NotImplementedError
 
 
-class DaskEngine(Engine):
-    """A scheduler without workers, as `dask scheduler` starts it."""
-
-    has_rights = False
-    extended = True
-
-    def start(self) -> None:
-        installed("distributed")
-        self.process, self.address = serve_dask()
-
-    def end(self) -> None:
-        self.process.kill()
-        self.process.communicate()
-
-    def new(self) -> str:
-        return f"dask://{self.address}/{secrets.token_hex(4)}"
-
-    def stop(self) -> None:
-        pause(self.process.pid)
-
-    def restart(self) -> None:
-        self.process.send_signal(signal.SIGCONT)
-
-
-def serve_dask(*options: str) -> tuple[subprocess.Popen[str], str]:
-    """Start a scheduler; return its process and its address."""
-    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1"]
-    process = subprocess.Popen(
-        [*command, "--port", "0", "--no-dashboard", "--dashboard-address", "127.0.0.1:0", *options],
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stderr
-    for line in process.stderr:
-        if found := re.search(r"Scheduler at: *tcp://(\S+)", line):
-            threading.Thread(target=process.stderr.read, daemon=True).start()  # what follows
-            return process, found[1]
-    raise AssertionError("the scheduler did not start")
-
-
-RAY = """
-import os, sys, ray
-ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, _temp_dir=sys.argv[1])
-print(ray.get_runtime_context().gcs_address, flush=True)
-sys.stdin.read()
-ray.shutdown()
-"""
-
-
-class RayEngine(Engine):
-    """A Ray of one machine, in a process of its own. Tests connect to it as drivers."""
-
-    has_rights = False
-    extended = True
+class TcpStoreEngine(_Paused):
+    """A TCPStore of torch.distributed."""
 
     def start(self) -> None:
-        installed("ray")
-        os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
-        self.place = tempfile.mkdtemp(prefix="ray-")
-        self.process, self.address = serve_ray(self.place)
+        self.server = TcpStoreServer()
 
     def end(self) -> None:
-        import ray
-
-        ray.shutdown()
-        self.process.communicate(timeout=120)
-        shutil.rmtree(self.place)
+        self.server.end()
 
     def new(self) -> str:
-        return f"ray://{self.address}/{secrets.token_hex(4)}"
+        return f"tcpstore://{self.server.address}/{secrets.token_hex(4)}?poll=0.01"
 
-    def stop(self) -> None:
-        from paddle_flags.fleet import _ray
-
-        self.place_of_actor = _ray.find_place()
-        pause(self.place_of_actor.pid)
-
-    def restart(self) -> None:
-        os.kill(self.place_of_actor.pid, signal.SIGCONT)
+    def pid(self) -> int:
+        return self.server.pid
 
 
-def serve_ray(place: str) -> tuple[subprocess.Popen[str], str]:
-    """Start a Ray and return the process that has it, and its address."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", RAY, place],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout
-    return process, process.stdout.readline().strip()
+class DaskEngine(_Paused):
+    """A scheduler of Dask."""
+
+    def start(self) -> None:
+        self.scheduler = DaskScheduler()
+
+    def end(self) -> None:
+        self.scheduler.end()
+
+    def new(self) -> str:
+        return f"dask://{self.scheduler.address}/{secrets.token_hex(4)}"
+
+    def pid(self) -> int:
+        return self.scheduler.pid
 
 
-ENGINES: dict[str, type[Engine]] = {"dir": DirEngine, "dask": DaskEngine, "ray": RayEngine, "tcpstore": TcpStoreEngine}
+class RayEngine(_Paused):
+    """An actor of Ray."""
+
+    def start(self) -> None:
+        self.cluster = RayCluster()
+
+    def end(self) -> None:
+        package("ray").shutdown()
+        self.cluster.end()
+
+    def new(self) -> str:
+        return f"ray://{self.cluster.address}/{secrets.token_hex(4)}"
+
+    def pid(self) -> int:
+        place = importlib.import_module("paddle_flags.fleet._ray").find_place()
+        return int(place.pid)
+
+
+ENGINES: dict[str, type[Engine]] = {
+    "dask": DaskEngine,
+    "dir": DirEngine,
+    "etcd": EtcdEngine,
+    "ray": RayEngine,
+    "tcpstore": TcpStoreEngine,
+}
