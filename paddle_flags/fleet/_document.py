@@ -56,7 +56,9 @@ def facts_of(key: bytes | None) -> tuple[dict[str, Fact], list[str]]:
 
 
 def _keyed(key: bytes, text: str) -> str:
-    return "hmac:" + hmac.new(key, text.encode("utf-8", "surrogateescape"), "sha256").hexdigest()[:32]
+    return (
+        "hmac:" + hmac.new(key, text.encode("utf-8", "surrogateescape"), "sha256").hexdigest()[:32]
+    )
 
 
 def _short(text: str) -> str:

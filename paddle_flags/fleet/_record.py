@@ -154,9 +154,7 @@ def check_selector(on: str) -> str:
     return on
 
 
-def selector(
-    role: str | None = None, host: str | None = None, member: str | None = None
-) -> str:
+def selector(role: str | None = None, host: str | None = None, member: str | None = None) -> str:
     """Return the selector of the argument that is given, of which there may be one."""
     given = [("role", role), ("host", host), ("member", member)]
     chosen = [(kind, which) for kind, which in given if which is not None]
