@@ -42,7 +42,7 @@ from typing import Any, Optional, Union
 
 NEVER = float("inf")
 UNKNOWN = "unknown"  # no answer: it may have happened, after its invocation or never
-GAP = "gap"  # append with a number that is more than last() + 1
+GAP = "gap"  # append with a number that is more than last() + 1, compact with more than last()
 COMPACTED = "compacted"  # read of a record that a base replaced
 
 Time = Union[int, float]
@@ -142,9 +142,9 @@ def check_log(history: list[Operation], bases: list[Operation]) -> list[str]:
     for operation in history:
         if operation.known:
             _note(log, operation)
-    for operation in bases:  # whoever made a base had read the records that it replaces
-        if operation.name == "base" and operation.known:
-            log.exists(operation.result[0], operation)
+    for operation in bases:
+        if operation.known:
+            _note_base(log, operation)
     _find_creators(log, history)
     return log.faults + _check_order(log)
 
@@ -183,6 +183,16 @@ def _note_read(log: Log, operation: Operation) -> None:
         log.exists(first + len(result) - 1, operation)
         for number, content in enumerate(result, first):
             log.holds(number, content, operation)
+
+
+def _note_base(log: Log, operation: Operation) -> None:
+    """Note what an operation on bases says of the records: a base replaces only what was there."""
+    if operation.name == "base":
+        log.exists(operation.result[0], operation)
+    elif operation.result == GAP:
+        log.moments[operation.arguments[0]].not_before(operation.start, operation)
+    else:
+        log.exists(operation.arguments[0], operation)
 
 
 def _find_creators(log: Log, history: list[Operation]) -> None:
@@ -266,7 +276,7 @@ def check_decision(key: str, history: list[Operation]) -> list[str]:
 def check_bases(bases: list[Operation], log: list[Operation]) -> list[str]:
     """Judge the bases: they only grow, are what somebody wrote, and are there when needed."""
     faults = []
-    made = [o for o in bases if o.name == "compact" and o.result is not False]
+    made = [o for o in bases if o.name == "compact" and o.result not in (False, GAP)]
     for operation in bases:
         if operation.name == "base" and operation.known:
             number, content = operation.result
@@ -290,4 +300,6 @@ def check_bases(bases: list[Operation], log: list[Operation]) -> list[str]:
 
 def _least_base(operation: Operation) -> int:
     """Return the number that the base has, at least, when an operation on bases ended."""
-    return operation.arguments[0] if operation.name == "compact" else operation.result[0]
+    if operation.name == "base":
+        return int(operation.result[0])
+    return 0 if operation.result == GAP else int(operation.arguments[0])
