@@ -17,7 +17,9 @@ Thus every operation says only that some t(n) is not before, or not after, some 
     append(n) is False         t(n) <= r, and this operation did not create record n
     append(n) finds a gap      t(n - 1) >= i
     append(n) without answer   i <= t(n), if this operation created record n
-    last() or wait() is m      t(m) <= r and t(m + 1) >= i
+    last() is m                t(m) <= r and t(m + 1) >= i
+    wait(n) is m, m <= n       the same: there was no record to wait for
+    wait(n) is m, m > n        t(m) <= r: there may be more
     read(n) has k records      t(n + k - 1) <= r, with the contents that their creators wrote
     read(n) is empty           t(n) >= i
 
@@ -154,7 +156,8 @@ def _note(log: Log, operation: Operation) -> None:
     result = operation.result
     if operation.name in ("last", "wait"):
         log.exists(result, operation)
-        log.moments[result + 1].not_before(operation.start, operation)
+        if operation.name == "last" or result <= operation.arguments[0]:
+            log.moments[result + 1].not_before(operation.start, operation)
     elif operation.name == "read":
         _note_read(log, operation)
     elif result == GAP:

@@ -51,8 +51,10 @@ def _do(state: State, operation: Operation) -> State | None:
 def _meaning(state: State, operation: Operation) -> tuple[State, list[Any]]:
     """Return the state after an operation, and what it may return."""
     last, decisions = len(state.records), dict(state.decisions)
-    if operation.name in ("last", "wait"):
+    if operation.name == "last":
         return state, [last]
+    if operation.name == "wait":
+        return state, list(range(operation.arguments[0] + 1, last + 1)) or [last]
     if operation.name == "append":
         number, record = operation.arguments
         if number > last + 1:
