@@ -162,6 +162,19 @@ class Cluster:
         """Return a URL with one node alone."""
         return f"etcd://127.0.0.1:{self.nodes[name].client_proxy}/{fleet}"
 
+    def url_from(self, dialer: str, fleet: str) -> str:
+        """Return a URL for clients whose links with the nodes are their own, and can be cut."""
+        ports = free_ports(len(self.nodes))
+        for port, node in zip(ports, self.nodes.values()):
+            self.network.place(node.name, node.client, port, dialer)
+        return f"etcd://{','.join(f'127.0.0.1:{port}' for port in ports)}/{fleet}"
+
+    def cut_off(self, dialer: str) -> None:
+        """Cut such clients off from all nodes."""
+        for name in self.nodes:
+            self.network.cut(dialer, name)
+            self.network.cut(name, dialer)
+
     # -- faults --
 
     def kill(self, name: str) -> None:
