@@ -24,6 +24,7 @@ NOBODY = 65534  # the user nobody
 class Engine:
     """One running engine. A test module starts it once; each test has a fleet of its own in it."""
 
+    extended = False  # whether it needs more than Python: left to `make test-all`
     ttl = 1.0  # the shortest lease that the engine keeps, in seconds
     forks = True  # whether a store can be used after a fork
     stops = True  # whether the engine can be stopped and started again with its data
@@ -96,10 +97,12 @@ class DirEngine(Engine):
 class EtcdEngine(Engine):
     """One node of etcd, with users."""
 
+    extended = True
     ttl = 2.0
+    nodes = 1
 
     def start(self) -> None:
-        self._cluster = Cluster(1)
+        self._cluster = Cluster(self.nodes)
         self._cluster.__enter__()
         self._cluster.add_users()
 
@@ -123,4 +126,10 @@ class EtcdEngine(Engine):
         store.close()
 
 
-ENGINES: dict[str, type[Engine]] = {"dir": DirEngine, "etcd": EtcdEngine}
+class Etcd3Engine(EtcdEngine):
+    """Three nodes of etcd."""
+
+    nodes = 3
+
+
+ENGINES: dict[str, type[Engine]] = {"dir": DirEngine, "etcd": EtcdEngine, "etcd3": Etcd3Engine}

@@ -32,7 +32,13 @@ SOON = 60  # seconds until something must have happened, on a slow and busy mach
 BINARY = bytes(range(256)) * 3 + b"\0\n\r\n"
 
 
-@pytest.fixture(scope="module", params=ENGINES)
+PARAMS = [
+    pytest.param(name, marks=[pytest.mark.extended] if engine.extended else [])
+    for name, engine in ENGINES.items()
+]
+
+
+@pytest.fixture(scope="module", params=PARAMS)
 def engine(request):
     engine = ENGINES[request.param]()
     engine.start()
