@@ -109,9 +109,7 @@ def slow_member(url: str) -> Figures:
         assert not [e for e in crew.events if e.get("b") == 3], "nobody took what was aborted"
         assert not crew.halves()
         return {
-            "others had it, after the operator's wait": max(
-                0.0, max(taken.values()) / 1e9 - changed
-            ),
+            "others had it, after the operator's wait": max(0.0, max(taken.values()) / 1e9 - changed),
             "until status calls it slow": named,
             "resumed until it has all": late[slow] / 1e9 - resumed,
         }

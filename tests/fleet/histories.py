@@ -288,7 +288,9 @@ def check_bases(bases: list[Operation], log: list[Operation]) -> list[str]:
             ):
                 faults.append(f"nobody had made this base:\n  {operation}")
             later = [
-                o for o in bases if o.known and o.end < operation.start and _least_base(o) > number
+                o
+                for o in bases
+                if o.known and o.end < operation.start and _least_base(o) > number
             ]
             faults += [f"a base was replaced by an older one:\n  {o}\n  {operation}" for o in later]
     for operation in log:
