@@ -376,6 +376,7 @@ class Membership:
     def _pass_gate(self, step: int) -> None:
         """Wait until it is decided what happens at this step, and do that."""
         deadline = time.monotonic() + self._options.tick_timeout
+        waiting: list[int] = []
         while not self._stopped:
             with self._lock:
                 try:
