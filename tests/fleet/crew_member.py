@@ -64,7 +64,7 @@ def main() -> None:
                 stale=member.stale,
                 problem=member.problem,
                 answers={r: list(answer) for r, answer in member.answers.items()},
-                cpu=time.process_time(),
+                clock=time.time(),
             )
 
 

@@ -241,6 +241,7 @@ def clock_jumps(url: str, library: str, place: Path) -> Figures:
         "FAKETIME_NO_CACHE": "1",
         "FAKETIME_DONT_FAKE_MONOTONIC": "1",
         "NO_FAKE_STAT": "1",  # times of files are those of the file system, as on a server
+        "FAKE_UTIME": "1",  # which means: not
     }
     with Crew() as crew, pf.fleet.Fleet(url) as fleet:
         crew.start("still", url, join={"ttl": TTL})
@@ -253,6 +254,7 @@ def clock_jumps(url: str, library: str, place: Path) -> Figures:
             times.write_text(f"{jump:+d}")
             fleet.set(pair(index + 1))
             crew.wait_applied(index + 1, names)
+            assert abs(crew.look("jumping")["clock"] - time.time() - jump) < DAY / 2, "it has jumped"
             crew.until(lambda: len(ends(crew, index + 1)) == 2)
             for name in names:
                 lasted = ends(crew, index + 1)[name] - passing(crew, index + 1)[name]
@@ -264,7 +266,24 @@ def clock_jumps(url: str, library: str, place: Path) -> Figures:
             assert set(names) <= set(fleet.members()), "a jump ends no lease"
             time.sleep(0.2)
         assert not crew.halves()
-        return found
+        return {**found, **joins_with_wrong_clock(crew, fleet, jumping, times)}
+
+
+def joins_with_wrong_clock(
+    crew: Crew, fleet: pf.fleet.Fleet, jumping: dict[str, str], times: Path
+) -> Figures:
+    """Who joins while a temporary value holds counts by its clock: never longer than for others."""
+    fleet.set({"passing": 9}, duration=4.0)
+    found = {}
+    for name, jump in (("ahead", DAY), ("behind", -DAY)):
+        times.write_text(f"{jump:+d}")
+        crew.start(name, fleet.url, join={"ttl": TTL}, environment=jumping)
+        crew.wait_joined([name])
+    crew.until(lambda: {"still", "jumping", "behind"} <= ends(crew, 9).keys())
+    for name in ("ahead", "behind"):
+        lasted = ends(crew, 9)[name] - passing(crew, 9)[name] if name in ends(crew, 9) else 0
+        found[f"joined with a clock a day {name}: a value for 4 s lasted"] = lasted / 1e9
+    return found
 
 
 def passing(crew: Crew, value: int) -> dict[str, int]:
