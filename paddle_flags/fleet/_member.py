@@ -57,14 +57,16 @@ class Member:
         self._is_live = True
         self._vote()
 
-    def follow(self, *, live: bool = True) -> bool:
+    def follow(self, *, live: bool = True, last: int | None = None) -> bool:
         """Read what is new and act on it; return whether the member has something to say.
+
+        `last` is what the store has just said.
 
         Without `live`, what is new may be old: temporary values have begun when they were written.
         """
         self._is_live = live
         before = (self.revision, dict(self.answers), dict(self.votes))
-        self.follower.catch_up(self._take)
+        self.follower.catch_up(self._take, last=last)
         self._renew()
         self._vote()
         return before != (self.revision, self.answers, self.votes)

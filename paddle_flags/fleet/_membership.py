@@ -231,12 +231,13 @@ class Membership:
 
     def _turn(self) -> None:
         """Wait for news, act on them, and say so."""
+        last = None
         if self._lost_since is None and not self._problem:
             with self._lock:
                 timeout = min(self._options.ttl / 3, self._member.left())
                 if self._member.votes:
                     timeout = min(timeout, _VOTING)
-            self._store.wait(self._member.revision, timeout)
+            last = self._store.wait(self._member.revision, timeout)
         if self._stopped:
             return
         with self._lock:
@@ -244,7 +245,7 @@ class Membership:
             due = time.monotonic() - self._beat >= self._options.ttl / 3
             if due or not live:
                 self._member.follower.verify()
-            news = self._member.follow(live=live)
+            news = self._member.follow(live=live, last=last)
             self._find()
             if news:
                 self._keep()
