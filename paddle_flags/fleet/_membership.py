@@ -236,7 +236,7 @@ class Membership:
             with self._lock:
                 timeout = min(self._options.ttl / 3, self._member.left())
                 if self._member.votes:
-                    timeout = min(timeout, _VOTING)
+                    timeout = min(timeout, self._member.pause(_VOTING))
             last = self._store.wait(self._member.revision, timeout)
         if self._stopped:
             return
@@ -386,7 +386,8 @@ class Membership:
                 waiting = self._member.undecided(step)
                 if not waiting or time.monotonic() >= deadline:
                     break
-            time.sleep(_POLL)
+                pause = self._member.pause(_POLL)
+            time.sleep(pause)
         if self._stopped:
             return
         with self._lock:

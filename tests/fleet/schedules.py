@@ -24,8 +24,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
-
 import histories
 from clients import Recorder, history
 from etcds import Cluster

@@ -30,11 +30,9 @@ def place():
 def cluster():
     """Three nodes of etcd. Each test heals what it breaks, or begins with that."""
     support.tool("etcd", "etcd-server")
-    with (
-        tempfile.TemporaryDirectory(prefix="etcd-") as name,
-        Cluster(schedules.Path(name)) as cluster,
-    ):
-        yield cluster
+    with tempfile.TemporaryDirectory(prefix="etcd-") as name:
+        with Cluster(schedules.Path(name)) as cluster:  # noqa: SIM117 - Python 3.9
+            yield cluster
 
 
 @pytest.fixture
@@ -55,7 +53,10 @@ def judged(outcome: schedules.Outcome) -> schedules.Outcome:
 
 
 def test_a_seed_always_gives_the_same_faults():
-    faults = {"kill": schedules.Fault(print, print, ["a", "b"]), "stop": schedules.Fault(print, print, ["c"])}
+    faults = {
+        "kill": schedules.Fault(print, print, ["a", "b"]),
+        "stop": schedules.Fault(print, print, ["c"]),
+    }
     assert schedules.plan("7", 30, faults) == schedules.plan("7", 30, faults)
     assert schedules.plan("7", 30, faults) != schedules.plan("8", 30, faults)
 
