@@ -173,7 +173,10 @@ class Membership:
 
     def _refuse_double(self) -> None:
         """Raise FleetError if a process of this machine that runs has the name."""
-        other = _document.decode(self._store.members().get(self.name, b""))
+        try:
+            other = _document.decode(self._store.members().get(self.name, b""))
+        except ReadOnlyError:
+            return  # a source that has no members
         pid = other.get("pid")
         if other.get("host") != self._host or pid == os.getpid() or not isinstance(pid, int):
             return
@@ -304,6 +307,9 @@ class Membership:
                 self._store.keep_alive(self.name)
                 self._beat = time.monotonic()
                 return
+        except ReadOnlyError:
+            self._beat = time.monotonic()
+            return
         except LeaseError:
             pass  # it ended while the process was stopped or the engine away
         self._announce(document)
@@ -370,13 +376,18 @@ class Membership:
 
     def tick(self, step: int) -> None:
         """Begin a step; see `paddle_flags.fleet.tick`."""
-        if self._member.steps.reach(check_step(step)):
+        if step.__class__ is not int or step < 0:
+            check_step(step)
+        member = self._member
+        if member.steps.last is None:
+            member.applier.started = True
+        if member.steps.reach(step):
             self._pass_gate(step)
-        self._member.applier.started = True
 
     def _pass_gate(self, step: int) -> None:
         """Wait until it is decided what happens at this step, and do that."""
         deadline = time.monotonic() + self._options.tick_timeout
+        waiting: list[int] = []
         while not self._stopped:
             with self._lock:
                 try:
