@@ -82,7 +82,7 @@ def _view(tensor: native.Tensor) -> np.ndarray[Any, Any]:
     return np.frombuffer(memory, dtype).reshape(tensor.rows, tensor.columns)
 
 
-Hosts = dict[str, Callable[["Operator"], None]]  # functions that run operators, by their type
+Hosts = dict[str, Callable[["Operator", Scope], None]]  # run operators, by their type
 
 
 class Executor:
@@ -95,6 +95,7 @@ class Executor:
         self._ops = program.blocks[block].ops
         self._hosts = hosts or {}
         self._raised: Exception | None = None
+        self._scope: Scope | None = None  # of the run
         self._host = native.Host(self._run_in_python)
         self._program = self._describe(program)
         error = native.Error()
@@ -131,7 +132,7 @@ class Executor:
 
     def _run_in_python(self, op: int, _: int) -> bool:
         try:
-            self._hosts[self._ops[op].type](self._ops[op])
+            self._hosts[self._ops[op].type](self._ops[op], self._scope)
         except Exception as raised:  # noqa: BLE001 - it passes through native code
             self._raised = raised
             return False
@@ -140,6 +141,7 @@ class Executor:
     def run(self, scope: Scope, batch: int = 0) -> None:
         """Run the operators in order; variables of the batch are made in this very scope."""
         error = native.Error()
+        self._scope = scope
         if self._runtime.executor_run(self._handle, scope.handle, batch, error):
             return
         if error.not_finite:

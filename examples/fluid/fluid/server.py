@@ -1,0 +1,140 @@
+"""A parameter server: the operator `listen_and_serve`."""
+
+from __future__ import annotations
+
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, Callable
+
+import grpc
+import numpy as np
+
+from fluid.executor import Executor, FluidError, Scope
+from fluid.messages import MESSAGES, METHODS, SERVICE, VoidMessage, packed, unpacked
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fluid.program import Operator, Program
+
+POLL = 0.5  # seconds between looks whether a trainer that waits is still there
+
+
+class ParameterServer:
+    """Slices of parameters, and the gradients of the batch that trainers are sending.
+
+    A batch ends when all trainers wait: the server then runs its optimizers once. Its parameters
+    go to a file after each batch, so that it can start again where it was.
+    """
+
+    def __init__(
+        self, program: Program, startup: Program, trainers: int, file: Path | None = None
+    ) -> None:
+        (op,) = (op for op in program.block.ops if op.type == "listen_and_serve")
+        self._program = program
+        self._trainers = trainers
+        self._slices = op.python["slices"]
+        self._gradients = {each.gradient.name: each for each in self._slices}
+        self._optimize = Executor(program, op.python["block"])
+        self._changed = threading.Condition()
+        self._received: dict[tuple[int, str], np.ndarray[Any, Any]] = {}
+        self._waiting: set[int] = set()
+        self._file = file
+        self.scope = Scope()
+        self.step = 0  # batches that have ended
+        self.ended: Callable[[int], None] = lambda _: None  # called after each batch
+        Executor(startup).run(self.scope)
+        if file and file.exists():
+            self._load(file)
+
+    def run(self, start: Callable[[], None]) -> None:
+        """Run the program: `start` serves, and returns when the server is to end."""
+
+        def listen_and_serve(_: Operator, __: Scope) -> None:
+            start()
+
+        Executor(self._program, hosts={"listen_and_serve": listen_and_serve}).run(self.scope)
+
+    # ---- Methods of RPC ----
+
+    def SendVariable(self, request: Any, context: grpc.ServicerContext) -> Any:  # noqa: N802, ANN401
+        with self._changed:
+            if request.name not in self._gradients:
+                context.abort(grpc.StatusCode.NOT_FOUND, f"{request.name}: not a gradient of mine")
+            if request.step == self.step:
+                self._received[request.trainer, request.name] = unpacked(request)
+        return VoidMessage()
+
+    def Wait(self, request: Any, context: grpc.ServicerContext) -> Any:  # noqa: N802, ANN401
+        with self._changed:
+            if request.step == self.step:
+                lacking = [
+                    name for name in self._gradients if (request.trainer, name) not in self._received
+                ]
+                if lacking:  # this server has started again since they were sent
+                    context.abort(grpc.StatusCode.FAILED_PRECONDITION, f"send {lacking} again")
+                self._waiting.add(request.trainer)
+                if len(self._waiting) == self._trainers:
+                    self._end_batch(context)
+            while request.step >= self.step and context.is_active():
+                self._changed.wait(POLL)
+        return VoidMessage()
+
+    def GetVariable(self, request: Any, context: grpc.ServicerContext) -> Any:  # noqa: N802, ANN401
+        with self._changed:
+            if request.name not in self.scope:
+                context.abort(grpc.StatusCode.NOT_FOUND, f"{request.name}: no such variable")
+            return packed(request.name, 0, self.step, self.scope[request.name])
+
+    def _end_batch(self, context: grpc.ServicerContext) -> None:
+        try:
+            with self.scope.new_scope() as batch:
+                for (trainer, name), value in self._received.items():
+                    batch[self._gradients[name].sent_by(trainer)] = value
+                self._optimize.run(batch)
+        except FluidError as error:
+            context.abort(grpc.StatusCode.INTERNAL, str(error))
+        finally:
+            self._received.clear()
+            self._waiting.clear()
+        self.step += 1
+        if self._file:
+            self._save(self._file)
+        self.ended(self.step)
+        self._changed.notify_all()
+
+    # ---- The file ----
+
+    def _save(self, file: Path) -> None:
+        """Replace the file at once: a server that is killed leaves the old or the new one."""
+        fresh = file.with_suffix(".new")
+        names = [each.variable.name for each in self._slices]
+        with fresh.open("wb") as out:
+            np.savez(out, step=self.step, **{name: self.scope[name] for name in names})
+        os.replace(fresh, file)  # noqa: PTH105 - atomic, as its name says
+
+    def _load(self, file: Path) -> None:
+        with np.load(file) as saved:
+            self.step = int(saved["step"])
+            for each in self._slices:
+                self.scope[each.variable.name] = saved[each.variable.name]
+
+
+def serve(server: ParameterServer, endpoint: str) -> grpc.Server:
+    """Start to answer on an endpoint; each trainer may wait in a thread of its own."""
+    grpc_server = grpc.server(ThreadPoolExecutor(16), options=[("grpc.so_reuseport", 0)])
+    handlers = {
+        name: grpc.unary_unary_rpc_method_handler(
+            getattr(server, name),
+            request_deserializer=MESSAGES[request].FromString,
+            response_serializer=lambda message: message.SerializeToString(),
+        )
+        for name, (request, _) in METHODS.items()
+    }
+    generic = grpc.method_handlers_generic_handler(SERVICE, handlers)
+    grpc_server.add_generic_rpc_handlers((generic,))
+    if grpc_server.add_insecure_port(endpoint) == 0:
+        raise OSError(f"{endpoint}: can't listen here")
+    grpc_server.start()
+    return grpc_server
