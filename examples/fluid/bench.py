@@ -1,0 +1,86 @@
+"""What check_nan_inf costs the executor's loop: ns for each operator, with arrays of one number.
+
+    bench.py [--rounds=15]
+
+The rounds of the four cases take turns. The first case is a build whose loop has no test of the
+flag. In the third, another thread sets the flag to the value it has, 200 times a second.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from statistics import median
+from typing import TYPE_CHECKING
+
+import paddle_flags as pf
+from fluid import native
+from fluid.executor import Executor, Scope
+from fluid.program import Program, Variable
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+OPERATORS = 500
+RUNS = 40
+
+rounds = pf.define("rounds", 15, "Rounds of each case", min=3)
+
+
+def chain() -> Program:
+    program = Program()
+    for name in ("x", "y"):
+        program.block.var(Variable(name, "f64", 1, 1, persistable=True))
+    program.block.append("fill_constant", {"Out": "x"}, {}, value=1)
+    for _ in range(OPERATORS - 1):
+        program.block.append("scale", {"Out": "y"}, {"X": "x"}, factor=2)
+    return program
+
+
+class Setting:
+    """Sets the flag while a `with` runs."""
+
+    def __enter__(self) -> None:
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._set)
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _set(self) -> None:
+        while not self._ended.wait(0.005):
+            pf.FLAGS.check_nan_inf = False
+
+
+def measured(executor: Executor, scope: Scope, meanwhile: AbstractContextManager[None]) -> float:
+    with meanwhile:
+        begin = time.perf_counter_ns()
+        for _ in range(RUNS):
+            executor.run(scope)
+        return (time.perf_counter_ns() - begin) / (RUNS * OPERATORS)
+
+
+def main() -> None:
+    native.runtime()
+    pf.parse()
+    program, scope = chain(), Scope()
+    without, normal = Executor(program, library="libfluid_without_check.so"), Executor(program)
+    cases = {
+        "no test in the loop": lambda: measured(without, scope, pf.override({})),
+        "off": lambda: measured(normal, scope, pf.override({})),
+        "off, and being set": lambda: measured(normal, scope, Setting()),
+        "on": lambda: measured(normal, scope, pf.override({"check_nan_inf": True})),
+    }
+    found: dict[str, list[float]] = {name: [] for name in cases}
+    for _ in range(rounds.value):
+        for name, case in cases.items():
+            found[name].append(case())
+    print(f"{'check_nan_inf':20} {'median':>9} {'least':>9}   ns for each operator")
+    for name, times in found.items():
+        print(f"{name:20} {median(times):9.1f} {min(times):9.1f}")
+
+
+if __name__ == "__main__":
+    main()
