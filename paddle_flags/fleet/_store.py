@@ -54,52 +54,68 @@ class Store(Protocol):
 
         It is never older than what an `append` that returned before this call has created.
         """
+        ...
 
     def append(self, number: int, record: bytes) -> bool:
         """Create a record; return False, and change nothing, if there is one of this number.
 
         Raises FleetError if `number` is more than `last() + 1`, or the record is too long.
         """
+        ...
 
     def read(self, first: int) -> list[bytes]:
         """Return the records from `first` on, in order, without gaps; all there are or some.
 
         Empty if there is none yet. Raises CompactedError if record `first` was replaced by a base.
         """
+        ...
 
     def wait(self, after: int, timeout: float) -> int:
-        """Wait until there is a record behind `after`, at most `timeout` seconds; return `last()`."""
+        """Wait at most `timeout` seconds for a record behind `after`; return `last()`."""
+        ...
 
     def base(self) -> tuple[int, bytes]:
         """Return the base and the number of the last record that it replaces; (0, b"") at first."""
+        ...
 
     def compact(self, number: int, base: bytes) -> bool:
         """Replace the records up to `number` by a base, unless an equal or later one is there.
 
         Readers see the old records, or the base, and never neither.
         """
+        ...
 
     def announce(self, name: str, document: bytes, ttl: float) -> None:
-        """Create or replace the document of a member, which ends `ttl` seconds after the last
-        `announce` or `keep_alive` of it (up to twice that, as engines count)."""
+        """Create or replace the document of a member.
+
+        It ends `ttl` seconds after the last `announce` or `keep_alive` of it, up to twice that, as
+        engines count.
+        """
+        ...
 
     def keep_alive(self, name: str) -> None:
         """Renew the lease of a member. Raises LeaseError if it has ended."""
+        ...
 
     def withdraw(self, name: str) -> None:
         """Remove a member, if it is there."""
+        ...
 
     def members(self) -> dict[str, bytes]:
         """Return the documents of the members whose lease runs, by name."""
+        ...
 
     def decide(self, key: str, value: bytes) -> bytes:
         """Store a decision, unless there is one of this key; return the one that holds."""
+        ...
 
     def decision(self, key: str) -> bytes | None:
         """Return a decision, or None."""
+        ...
 
     def close(self) -> None:
         """Close the connection, and end what waits. Members stay until their lease ends."""
+        ...
 
 
 def check_name(name: str) -> str:

@@ -1,0 +1,113 @@
+"""What a member says of itself, under its lease."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from paddle_flags import errors
+from paddle_flags._core.registry import all_flags
+from paddle_flags.fleet._store import MAX_RECORD
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+_LONGEST = 200  # characters of a value; of a longer one, the digest is compared
+_MOST_ANSWERS = 32
+_BIGGEST = MAX_RECORD * 3 // 4
+
+Document = dict[str, Any]
+
+
+class Fact(NamedTuple):
+    """One flag of a process, as others may see it."""
+
+    text: str
+    source: str
+    place: str
+
+
+def facts_of(key: bytes | None) -> tuple[dict[str, Fact], list[str]]:
+    """Return the flags to compare, and the names of those that are sensitive.
+
+    A sensitive flag has a digest that only who has the key can compute; without a key it is
+    left out.
+    """
+    found: dict[str, Fact] = {}
+    secret: list[str] = []
+    for flag in all_flags():
+        try:
+            if flag.sensitive:
+                secret.append(flag.name)
+            if flag.per_process or (flag.sensitive and key is None):
+                continue
+            text = flag.text
+            place = flag.history[0].place if flag.source != "default" else None
+            if flag.sensitive:
+                text, place = _keyed(key or b"", f"{flag.name}={text}"), None
+            found[flag.name] = Fact(_short(text), flag.source, place or "")
+        except errors.UndefinedFlagError:  # its plugin may leave, on another thread
+            continue
+    return found, secret
+
+
+def _keyed(key: bytes, text: str) -> str:
+    return (
+        "hmac:" + hmac.new(key, text.encode("utf-8", "surrogateescape"), "sha256").hexdigest()[:32]
+    )
+
+
+def _short(text: str) -> str:
+    if len(text) <= _LONGEST:
+        return text
+    digest = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    return f"{text[:_LONGEST]}... ({len(text)} characters, sha256 {digest})"
+
+
+def digest_of(facts: Mapping[str, Fact], selected: Collection[str]) -> str:
+    """Return a digest of the flags that all members should have alike."""
+    pairs = [[name, fact.text] for name, fact in sorted(facts.items()) if name not in selected]
+    return hashlib.sha256(json.dumps(pairs).encode()).hexdigest()[:16]
+
+
+def changed_of(facts: Mapping[str, Fact]) -> dict[str, list[str]]:
+    """Return the flags that don't have their defaults."""
+    return {name: list(fact) for name, fact in facts.items() if fact.source != "default"}
+
+
+def variables_of(patterns: Iterable[str]) -> dict[str, str]:
+    """Return the environment variables that patterns such as NCCL_* match."""
+    wanted = list(patterns)
+    return {
+        name: _short(value)
+        for name, value in sorted(os.environ.items())
+        if any(fnmatchcase(name, each) for each in wanted)
+    }
+
+
+def latest(answers: Mapping[int, Any]) -> dict[str, Any]:
+    """Return the answers to the latest records, as JSON wants them."""
+    return {str(each): answers[each] for each in sorted(answers)[-_MOST_ANSWERS:]}
+
+
+def encode(document: Document) -> bytes:
+    """Return a document as JSON that every engine can store; what is too long is left out."""
+    for dropped in ("details", "values", "selected", "environment", "sensitive"):
+        data = json.dumps(document, separators=(",", ":")).encode()
+        if len(data) <= _BIGGEST:
+            return data
+        document = {**document, dropped: {}, "cut": [*document.get("cut", []), dropped]}
+    return json.dumps(document, separators=(",", ":")).encode()
+
+
+def decode(data: bytes) -> Document:
+    """Return a member's document; what isn't one is empty."""
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}

@@ -1,0 +1,209 @@
+"""`join` and what a member of a fleet calls: the membership of this process."""
+
+from __future__ import annotations
+
+import atexit
+import math
+import os
+import threading
+from typing import TYPE_CHECKING, Union
+
+from paddle_flags._core.frames import public
+from paddle_flags._core.status import shown
+from paddle_flags.errors import FlagArgumentError
+from paddle_flags.fleet import _role
+from paddle_flags.fleet._check import Barrier
+from paddle_flags.fleet._membership import Membership, Options
+from paddle_flags.fleet._open import open_store
+from paddle_flags.fleet._store import FleetError, check_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from paddle_flags.fleet._membership import OnLate, OnLost
+    from paddle_flags.fleet._store import Store
+
+Where = Union[str, "Store"]
+
+KEY = "PADDLE_FLAGS_FLEET_KEY"
+
+_joining = threading.Lock()
+_member: Membership | None = None
+
+
+@public
+def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a default
+    url: Where,
+    *,
+    role: str | None = None,
+    rank: int | None = None,
+    name: str | None = None,
+    ttl: float = 10.0,
+    on_lost: OnLost = "keep",
+    snapshot: str | os.PathLike[str] | None = None,
+    key: str | bytes | None = None,
+    tick_timeout: float = 60.0,
+    on_late: OnLate = "raise",
+) -> Membership:
+    """Make this process a member of a fleet, such as `join("dir:///mnt/job42", role="trainer")`.
+
+    Call it before `parse` and before plugins are loaded: the fleet's values are there then, also
+    for flags that are defined later. They take precedence over the command line, and values that
+    the program sets take precedence over them. A thread follows the fleet. Once `parse` has read
+    a command line, or `tick` was called, only flags with the attribute `runtime` still change;
+    for others, the member answers that it needs a restart.
+
+    `role` and `rank` are what operators choose members by. By default, they are what the
+    launcher's variables say: TRAINING_ROLE and PADDLE_TRAINER_ID, or RANK. `name` must be the
+    member's own; the default is made of role and rank, or of host and process.
+
+    `ttl` is how many seconds a member that died counts as alive, up to twice that. `on_lost` says
+    what happens when the engine has been away for so long: "keep" the values, go back to the
+    "default" of what the fleet gave, or "exit" by SIGTERM. `snapshot` is a file for the latest
+    values: with it, the program also starts while the engine is away.
+
+    `key` lets `check` and `diff` compare sensitive flags, by a digest that only who has the key
+    can compute; the default is the environment variable PADDLE_FLAGS_FLEET_KEY. Without a key,
+    sensitive flags are not compared. A fleet never has their values.
+
+    `tick_timeout` is how many seconds a step waits for the decision on a change that is to
+    happen at it. Then `tick` raises TickTimeoutError, or goes on with `on_late="keep"`.
+
+    Raises FleetError if this process is a member already, and UnreachableError if the engine
+    does not answer and there is no snapshot.
+    """
+    global _member  # noqa: PLW0603 - one process, one membership
+    place = _role.place_of()
+    role = place.role if role is None else role
+    rank = place.rank if rank is None else rank
+    _check_number("ttl", ttl)
+    _check_number("tick_timeout", tick_timeout)
+    _check_choice("on_lost", on_lost, ("keep", "default", "exit"))
+    _check_choice("on_late", on_late, ("raise", "keep"))
+    options = Options(
+        check_name(_role.name_for(role, rank) if name is None else name),
+        role,
+        rank,
+        place.world,
+        ttl,
+        on_lost,
+        on_late,
+        tick_timeout,
+        None if snapshot is None else os.fspath(snapshot),
+        _key_of(key),
+    )
+    with _joining:
+        if _member is not None:
+            message = f"this process is a member of {_member.url} already, as {_member.name}"
+            raise FleetError(message)
+        store = open_store(url) if isinstance(url, str) else url
+        made = Membership(store, options)
+        try:
+            made.start()
+        except BaseException:
+            store.close()
+            raise
+        _member = made
+    return made
+
+
+@public
+def leave() -> None:
+    """End the membership of this process, if there is one; its values stay as they are."""
+    global _member
+    with _joining:
+        left, _member = _member, None
+    if left is not None:
+        left.leave()
+
+
+@public
+def member() -> Membership | None:
+    """Return the membership of this process; None if it isn't a member."""
+    return _member
+
+
+@public
+def tick(step: int) -> None:
+    """Begin a step of the program's loop; call it with the number of each step.
+
+    A change with `--at-step N` takes effect in the tick that begins step N, in every member. A
+    member that has accepted such a change waits there until it is decided whether it happens.
+    While nothing is to happen, a tick costs less than a microsecond.
+
+    Raises TickTimeoutError if there is no decision within `tick_timeout` of `join`.
+    """
+    own = _member
+    if own is None:
+        raise _no_member(tick)
+    own.tick(step)
+
+
+@public
+def check(
+    *,
+    environment: Sequence[str] = (),
+    expect: int | None = None,
+    timeout: float = 60.0,
+) -> None:
+    """Wait until all members are here, and check that their flags have the same values.
+
+    Call it once in each member when its flags are set and its plugins loaded, before the work
+    begins. Flags with the attribute `per_process` aren't compared. A flag that the fleet gives
+    other values for some role, host or member is compared among those for which it says the same. `environment` has patterns of variables to compare too, such as `["NCCL_*"]`.
+
+    `expect` is how many members there must be. The default is what the launcher's variables say:
+    WORLD_SIZE, or PADDLE_TRAINERS_NUM and the number of parameter servers. If nothing says it,
+    those are compared that are here.
+
+    Raises CheckError, which names each difference with the values, their sources and members;
+    and which members are missing or slow, if `timeout` seconds were not enough.
+    """
+    own = _member
+    if own is None:
+        raise _no_member(check)
+    _check_number("timeout", timeout)
+    if isinstance(environment, str):
+        message = f"environment is {shown(environment)}: expected a list of patterns"
+        raise FlagArgumentError(message)
+    if expect is None:
+        expect = own.world
+    Barrier(own, list(environment), expect, timeout).wait()
+
+
+def _no_member(called: Callable[..., None]) -> FleetError:
+    name = called.__name__
+    return FleetError(f"fleet.{name}: this process is no member of a fleet: call fleet.join first")
+
+
+def _check_number(name: str, value: float) -> None:
+    if isinstance(value, (int, float)) and 0 < value < math.inf:
+        return
+    message = f"{name} is {shown(value)}: expected a number of seconds, more than 0"
+    raise FlagArgumentError(message)
+
+
+def _check_choice(name: str, value: str, choices: Sequence[str]) -> None:
+    if value not in choices:
+        message = f"{name} is {shown(value)}: expected one of {', '.join(choices)}"
+        raise FlagArgumentError(message)
+
+
+def _key_of(key: str | bytes | None) -> bytes | None:
+    given = os.environ.get(KEY) if key is None else key
+    data = given.encode() if isinstance(given, str) else given
+    return data or None
+
+
+def _forget() -> None:
+    """Let a forked child be no member: the thread isn't in it, and the lock may be held."""
+    global _member, _joining  # noqa: PLW0603 - one process, one membership
+    _joining = threading.Lock()
+    if _member is not None:
+        _member.abandon()
+    _member = None
+
+
+atexit.register(leave)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

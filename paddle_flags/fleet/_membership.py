@@ -1,0 +1,372 @@
+"""This process as a member: the thread that follows the log, the lease, and the step gate."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from paddle_flags._core.frames import public_class
+from paddle_flags.fleet import _document, _role
+from paddle_flags.fleet._member import Member
+from paddle_flags.fleet._snapshot import Snapshot
+from paddle_flags.fleet._state import Selected
+from paddle_flags.fleet._steps import NEVER, TickTimeoutError, check_step
+from paddle_flags.fleet._store import FleetError, LeaseError, ReadOnlyError, UnreachableError
+from paddle_flags.live._threads import allocate_reentrant_lock, start_thread
+
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    from paddle_flags.fleet._apply import Answer
+    from paddle_flags.fleet._store import Store
+
+    OnLost = Literal["keep", "default", "exit"]
+    OnLate = Literal["raise", "keep"]
+
+_POLL = 0.02  # seconds between two looks for a decision that a tick waits for
+_VOTING = 0.05  # the same while a proposal is open
+_BACKOFF = (0.1, 0.2, 0.4, 0.8)  # seconds between tries while the engine is away
+
+
+class Options(NamedTuple):
+    """What a member was asked for."""
+
+    name: str
+    role: str | None
+    rank: int | None
+    world: int | None
+    ttl: float
+    on_lost: OnLost
+    on_late: OnLate
+    tick_timeout: float
+    snapshot: str | None
+    key: bytes | None
+
+
+@public_class
+class Membership:
+    """This process as a member of a fleet, until `leave` or its end.
+
+    It comes from `paddle_flags.fleet.join`. A forked child has the values, but is no member: the
+    thread that follows the fleet isn't in it. It may join itself. Any thread may use a Membership.
+    """
+
+    def __init__(self, store: Store, options: Options) -> None:
+        self._store = store
+        self._options = options
+        self._lock = allocate_reentrant_lock()  # of the member, and of what is published
+        self._stopped = False
+        self._problem = ""
+        self._lost_since: float | None = None
+        self._dropped = False
+        self._published: dict[str, Any] = {}
+        self._beat = 0.0  # when the lease was renewed
+        self._extra: dict[str, Any] = {}  # of the document: what check() says
+        self._started = time.time()
+        self._host = _role.host_name()
+        self._snapshot = Snapshot(options.snapshot)
+        selected = Selected(options.name, options.role, self._host)
+        self._member = Member(store, selected)
+
+    def __repr__(self) -> str:
+        state = "left" if self._stopped else f"revision {self.revision}"
+        return f"<Membership of {self.name} in {self.url}: {state}>"
+
+    # ---- What users see ----
+
+    @property
+    def url(self) -> str:
+        """The fleet, without a password."""
+        return self._store.url
+
+    @property
+    def name(self) -> str:
+        """By which operators know this member."""
+        return self._options.name
+
+    @property
+    def role(self) -> str | None:
+        """Such as `"trainer"`; None if nothing says it."""
+        return self._options.role
+
+    @property
+    def rank(self) -> int | None:
+        """The number among the processes of the role; None if nothing says it."""
+        return self._options.rank
+
+    @property
+    def world(self) -> int | None:
+        """How many processes the job has; None if nothing says it."""
+        return self._options.world
+
+    @property
+    def host(self) -> str:
+        """The name of this machine."""
+        return self._host
+
+    @property
+    def revision(self) -> int:
+        """The last revision of the fleet that was read."""
+        return self._member.revision
+
+    @property
+    def values(self) -> dict[str, str]:
+        """The texts that the fleet gives to this process, by flag."""
+        with self._lock:
+            return {name: entry.value or "" for name, entry in self._member.applier.held.items()}
+
+    @property
+    def answers(self) -> dict[int, Answer]:
+        """What became of the latest changes here, by revision."""
+        with self._lock:
+            return dict(self._member.answers)
+
+    @property
+    def stale(self) -> float | None:
+        """For how many seconds the engine has been out of reach; None: it answers."""
+        since = self._lost_since
+        return None if since is None else time.monotonic() - since
+
+    @property
+    def problem(self) -> str:
+        """What keeps the member from following the fleet, or `""`."""
+        return self._problem
+
+    # ---- Joining ----
+
+    def start(self) -> None:
+        """Take the values that the fleet has now, announce the member, and follow."""
+        with self._lock:
+            try:
+                self._member.start()
+            except UnreachableError as error:
+                self._start_cold(error)
+            else:
+                self._refuse_double()
+                self._snapshot.write(self._member.follower.state)
+                self._announce()
+        start_thread(self._run, f"paddle_flags fleet {self.name}")
+
+    def _start_cold(self, error: UnreachableError) -> None:
+        """Begin with the values of the snapshot file; the thread goes on trying."""
+        state = self._snapshot.read()
+        if state is None:
+            raise error
+        self._member = Member(self._store, self._member.selected, state)
+        self._member.start(read=False)
+        self._lost_since = time.monotonic()
+        self._problem = f"{error}; the values are those of {self._options.snapshot}"
+
+    def _refuse_double(self) -> None:
+        """Raise FleetError if a process of this machine that runs has the name."""
+        other = _document.decode(self._store.members().get(self.name, b""))
+        pid = other.get("pid")
+        if other.get("host") != self._host or pid == os.getpid() or not isinstance(pid, int):
+            return
+        if os.path.exists("/proc/self") and not os.path.exists(f"/proc/{pid}"):
+            return  # it was killed, and this is its successor
+        try:
+            os.kill(pid, 0)
+        except OSError:
+            return
+        message = f"{self.url}: {self.name} is a member already, process {pid} of this machine"
+        raise FleetError(message + "; give another name or rank")
+
+    def leave(self) -> None:
+        """Be no member any longer; the values stay, and don't change."""
+        if self._stopped:
+            return
+        self._stopped = True
+        self._member.steps.gate = NEVER
+        try:
+            with self._lock:
+                self._store.withdraw(self.name)
+        except FleetError:
+            pass  # the lease ends by itself
+        finally:
+            self._store.close()
+
+    def abandon(self) -> None:
+        """Forget the membership in a forked child, which has no thread for it."""
+        self._stopped = True
+        self._member.steps.gate = NEVER
+
+    # ---- The thread ----
+
+    def _run(self) -> None:
+        tries = 0
+        while not self._stopped:
+            try:
+                self._turn()
+                tries = 0
+            except (UnreachableError, OSError) as error:
+                self._lose(error)
+                time.sleep(_BACKOFF[min(tries, len(_BACKOFF) - 1)])
+                tries += 1
+            except FleetError as error:
+                self._problem = str(error)
+                self._say_quietly()
+                time.sleep(_BACKOFF[-1])
+
+    def _turn(self) -> None:
+        """Wait for news, act on them, and say so."""
+        if self._lost_since is None and not self._problem:
+            with self._lock:
+                timeout = min(self._options.ttl / 3, self._member.left())
+                if self._member.votes:
+                    timeout = min(timeout, _VOTING)
+            self._store.wait(self._member.revision, timeout)
+        if self._stopped:
+            return
+        with self._lock:
+            if self._lost_since is not None or self._problem:
+                self._member.follower.verify()
+            news = self._member.follow()
+            self._find()
+            if news:
+                self._snapshot.write(self._member.follower.state)
+            if news or time.monotonic() - self._beat >= self._options.ttl / 3:
+                self._say()
+
+    def _find(self) -> None:
+        """Note that the engine answers."""
+        self._lost_since = None
+        self._problem = ""
+        if self._dropped:
+            self._dropped = False
+            self._member.applier.resume()
+
+    def _lose(self, error: Exception) -> None:
+        """Note that the engine is away; act if that lasts longer than a lease."""
+        now = time.monotonic()
+        self._problem = str(error)
+        if self._lost_since is None:
+            self._lost_since = now
+        with self._lock:
+            self._member.renew()  # temporary values end without the engine
+            if self._dropped or self._stopped or now - self._lost_since < self._options.ttl:
+                return
+            self._dropped = True
+            if self._options.on_lost == "default":
+                self._member.applier.drop()
+            elif self._options.on_lost == "exit":
+                os.kill(os.getpid(), signal.SIGTERM)
+
+    # ---- What the member says ----
+
+    def _say_quietly(self) -> None:
+        """Publish what is wrong, if the engine takes it."""
+        try:
+            with self._lock:
+                self._say()
+        except (FleetError, OSError):
+            pass
+
+    def _say(self) -> None:
+        """Publish the document if it has changed, and renew the lease."""
+        document = self._document()
+        try:
+            if document == self._published:
+                self._store.keep_alive(self.name)
+                self._beat = time.monotonic()
+                return
+        except LeaseError:
+            pass  # it ended while the process was stopped or the engine away
+        self._announce(document)
+
+    def _announce(self, document: dict[str, Any] | None = None) -> None:
+        document = document or self._document()
+        try:
+            data = _document.encode({**document, "time": time.time()})
+            self._store.announce(self.name, data, self._options.ttl)
+            self._published = document
+        except ReadOnlyError:
+            pass  # a source that has no members
+        self._beat = time.monotonic()
+
+    def _document(self) -> dict[str, Any]:
+        member, options = self._member, self._options
+        facts, secret = _document.facts_of(options.key)
+        selected = self._selected_facts(facts)
+        return {
+            "version": 1,
+            "name": self.name,
+            "role": self.role,
+            "rank": self.rank,
+            "world": self.world,
+            "host": self._host,
+            "pid": os.getpid(),
+            "started": self._started,
+            "ttl": options.ttl,
+            "revision": member.revision,
+            "fleet": member.follower.state.fleet,
+            "step": member.steps.last,
+            "answers": _document.latest({r: list(a) for r, a in member.answers.items()}),
+            "votes": {str(revision): vote for revision, vote in member.votes.items()},
+            "wanted": {n: e.value for n, e in member.applier.wanted.items()},
+            "values": _document.changed_of(facts),
+            "selected": selected,
+            "digest": _document.digest_of(facts, selected),
+            "sensitive": secret,
+            "problem": self._problem,
+            **self._extra,
+        }
+
+    def _selected_facts(self, facts: dict[str, Any]) -> list[str]:
+        """Return the flags that members may have differently, since a selector says so."""
+        tables = self._member.follower.state.tables
+        named = {name for on, table in tables.items() if on != "all" for name in table}
+        return sorted(named & facts.keys())
+
+    def publish(self, extra: dict[str, Any]) -> None:
+        """Publish more than usual, and what holds now; used by `check`."""
+        with self._lock:
+            self._extra = extra
+            self._announce()
+
+    def facts(self) -> dict[str, Any]:
+        """Return the flags that `check` compares."""
+        return _document.facts_of(self._options.key)[0]
+
+    def documents(self) -> dict[str, dict[str, Any]]:
+        """Return the documents of all members."""
+        return {name: _document.decode(data) for name, data in self._store.members().items()}
+
+    # ---- Steps ----
+
+    def tick(self, step: int) -> None:
+        """Begin a step; see `paddle_flags.fleet.tick`."""
+        if self._member.steps.reach(check_step(step)):
+            self._pass_gate(step)
+        self._member.applier.started = True
+
+    def _pass_gate(self, step: int) -> None:
+        """Wait until it is decided what happens at this step, and do that."""
+        deadline = time.monotonic() + self._options.tick_timeout
+        while not self._stopped:
+            with self._lock:
+                try:
+                    self._member.follow()
+                except (FleetError, OSError) as error:
+                    self._problem = str(error)
+                waiting = self._member.undecided(step)
+                if not waiting or time.monotonic() >= deadline:
+                    break
+            time.sleep(_POLL)
+        if self._stopped:
+            return
+        with self._lock:
+            if waiting:
+                self._member.give_up(waiting)
+            self._member.renew()
+            self._member.set_gate()
+        self._say_quietly()
+        if waiting and self._options.on_late == "raise":
+            revisions = ", ".join(map(str, waiting))
+            message = (
+                f"{self.url}: step {step}: revision {revisions} is to happen at this step, and"
+                f" wasn't decided within {self._options.tick_timeout:g} s"
+            )
+            raise TickTimeoutError(message)
