@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ steps = pf.define("steps", 600, "Batches to train", min=1)
 batch_size = pf.define("batch_size", 64, "Samples of a batch, for all trainers together", min=2)
 dtype = pf.define("dtype", "f32", "Type of all numbers", choices=list(DTYPES))
 damaged = pf.define("damaged", "", "STEP:RANK:ROW:PIXEL of an image that is read as NaN once")
+pause = pf.define("pause", 0.0, "Seconds to wait after each batch", min=0, runtime=True)
 checkpoints = pf.define("checkpoints", "", "Directory of the servers' parameters; empty: none")
 
 ROLE = os.environ["TRAINING_ROLE"].lower()
@@ -91,6 +93,7 @@ def train(rank: int) -> None:
             tell(event="not finite", step=step, op=error.op, text=str(error), index=error.index)
             (loss,) = executor.run_batch(scope, feed(reader.read(step)), ["loss"])
         tell(event="step", step=step, loss=float(loss[0, 0]), check=pf.FLAGS.check_nan_inf)
+        time.sleep(pause.value)
     parameters = {each.name: scope[each.name].tolist() for each in made.model.parameters}
     tell(
         event="end",
@@ -103,10 +106,13 @@ def train(rank: int) -> None:
 # ---- Server ----
 
 
+def checkpoint_of(rank: int) -> Path | None:
+    return Path(checkpoints.value, f"server-{rank}.npz") if checkpoints.value else None
+
+
 def serve_parameters(rank: int) -> None:
     transpiler, _ = transpiled()
-    endpoint = SERVERS[rank]
-    file = Path(checkpoints.value, f"server-{rank}.npz") if checkpoints.value else None
+    endpoint, file = SERVERS[rank], checkpoint_of(rank)
     server = ParameterServer(
         transpiler.server_program(endpoint), transpiler.server_startup(endpoint), TRAINERS, file
     )
@@ -127,13 +133,17 @@ def main() -> None:
     if FLEET:
         pf.fleet.join(FLEET)  # the role and the rank are in the environment
     pf.parse(env_prefix="FLAGS_")
-    if FLEET:
+    if ROLE == "trainer":
+        rank, file = int(os.environ["PADDLE_TRAINER_ID"]), None
+    else:
+        rank = SERVERS.index(f"{os.environ['POD_IP']}:{os.environ['PADDLE_PORT']}")
+        file = checkpoint_of(rank)
+    if FLEET and not (file and file.exists()):  # a server that is back finds the others at work
         pf.fleet.check(expect=TRAINERS + len(SERVERS))
     if ROLE == "trainer":
-        train(int(os.environ["PADDLE_TRAINER_ID"]))
+        train(rank)
     else:
-        own = f"{os.environ['POD_IP']}:{os.environ['PADDLE_PORT']}"
-        serve_parameters(SERVERS.index(own))
+        serve_parameters(rank)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,52 @@
+"""The picture of the losses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Moment(NamedTuple):
+    step: int
+    text: str
+    colour: str
+
+
+def draw(file: Path, alone: list[float], together: list[float], moments: list[Moment]) -> None:
+    """Both losses above, and their difference below; the same numbers give the same file."""
+    import matplotlib as mpl  # noqa: PLC0415 - takes a second
+
+    mpl.use("Agg")
+    mpl.rcParams.update({"svg.hashsalt": "fluid", "font.size": 9, "axes.grid": True})
+    from matplotlib import pyplot as plt  # noqa: PLC0415
+
+    figure, (above, below) = plt.subplots(
+        2, 1, figsize=(8, 5), sharex=True, height_ratios=(3, 1), layout="constrained"
+    )
+    above.plot(together, color="#56b4e9", linewidth=2.5, label="2 trainers and 2 servers")
+    above.plot(alone, color="#000000", linewidth=0.6, label="one process")
+    differences = [abs(one - other) for one, other in zip(alone, together)]
+    below.plot(differences, color="#0072b2", linewidth=0.8)
+    for axis in (above, below):
+        axis.grid(alpha=0.3)
+        for moment in moments:
+            axis.axvline(moment.step, color=moment.colour, linestyle="--", linewidth=1)
+    for moment in moments:
+        height = max(together)
+        above.annotate(
+            moment.text,
+            (moment.step, height),
+            xytext=(3, -3),
+            textcoords="offset points",
+            rotation=90,
+            va="top",
+            color=moment.colour,
+        )
+    above.set_ylabel("loss")
+    above.legend(loc="upper center")
+    below.set(ylabel="difference", xlabel="step")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else {})
+    plt.close(figure)
