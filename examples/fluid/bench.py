@@ -13,10 +13,11 @@ import time
 from statistics import median
 from typing import TYPE_CHECKING
 
-import paddle_flags as pf
 from fluid import native
 from fluid.executor import Executor, Scope
 from fluid.program import Program, Variable
+
+import paddle_flags as pf
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

@@ -15,7 +15,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import paddle_flags as pf
 from fluid import native
 from fluid.client import Client
 from fluid.digits import Batch, Digits
@@ -23,6 +22,8 @@ from fluid.executor import DTYPES, Executor, NotFiniteError, Scope
 from fluid.model import accuracy, feed, perceptron
 from fluid.server import ParameterServer, serve
 from fluid.transpiler import Transpiler
+
+import paddle_flags as pf
 
 steps = pf.define("steps", 600, "Batches to train", min=1)
 batch_size = pf.define("batch_size", 64, "Samples of a batch, for all trainers together", min=2)
@@ -84,7 +85,7 @@ def train(rank: int) -> None:
 
     client.lost = lost
     executor = Executor(transpiler.trainer_program(), hosts={"send": send})
-    for step in range(steps.value):  # noqa: B007 - send and lost read it
+    for step in range(steps.value):
         if FLEET:
             pf.fleet.tick(step)
         try:

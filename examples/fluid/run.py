@@ -17,13 +17,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-import paddle_flags as pf
 from fluid import native
 from fluid.digits import Digits
 from fluid.executor import DTYPES
 from fluid.job import Job, Told
 from fluid.model import Trained, train_alone
 from fluid.plot import Moment, draw
+
+import paddle_flags as pf
 
 TRAINERS = SERVERS = 2
 ACCURACY = 0.95
@@ -90,7 +91,10 @@ def fleet(url: str, *words: str) -> None:
     command = ["fleet", url, *words]
     say(f"$ paddle-flags {shlex.join(command)}")
     ended = subprocess.run(
-        [sys.executable, "-m", "paddle_flags", *command], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "paddle_flags", *command],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     say("".join(f"    {line}\n" for line in (ended.stdout + ended.stderr).splitlines()).rstrip())
     if ended.returncode:
@@ -120,6 +124,8 @@ def train_together(place: Path, url: str) -> Story:
         while len(story.ends) < TRAINERS:
             told = job.next()
             report(told)
+            if told.facts.get("event") == "not finite":
+                fleet(url, "status")
             if not story.note(told):
                 continue
             step = told.facts["step"]

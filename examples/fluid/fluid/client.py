@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any, Callable
 
 import grpc
 
-from fluid.messages import MESSAGES, METHODS, SERVICE, VariableMessage, VoidMessage, packed, unpacked
+from fluid.messages import (
+    MESSAGES,
+    METHODS,
+    SERVICE,
+    VariableMessage,
+    VoidMessage,
+    packed,
+    unpacked,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -90,7 +98,10 @@ class Client:
                 time.sleep(0.1)
 
     def _exchange(
-        self, stub: Any, step: int, gradients: dict[str, np.ndarray[Any, Any]]  # noqa: ANN401
+        self,
+        stub: Any,
+        step: int,
+        gradients: dict[str, np.ndarray[Any, Any]],
     ) -> dict[str, np.ndarray[Any, Any]]:
         own = self._slices[stub.endpoint]
         for each in own:

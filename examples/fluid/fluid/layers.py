@@ -70,12 +70,15 @@ class Model:
         self.parameters.append(self._var(name, rows, columns, persistable=True))
         return self.parameters[-1]
 
-    def _begin(self, type: str, variable: Variable, **attributes: float) -> None:  # noqa: A002
+    def _begin(self, type: str, variable: Variable, **attributes: float) -> None:
         self.startup.block.var(variable)
         self.startup.block.append(type, {"Out": variable.name}, {}, **attributes)
 
     def _append(
-        self, type: str, outputs: dict[str, Variable], inputs: dict[str, Variable]  # noqa: A002
+        self,
+        type: str,
+        outputs: dict[str, Variable],
+        inputs: dict[str, Variable],
     ) -> None:
         outs = {key: each.name for key, each in outputs.items()}
         ins = {key: each.name for key, each in inputs.items()}

@@ -24,9 +24,7 @@ FIELDS = {
 
 def _make() -> dict[str, Any]:
     kinds = descriptor_pb2.FieldDescriptorProto
-    file = descriptor_pb2.FileDescriptorProto(
-        name="fluid.proto", package="fluid", syntax="proto3"
-    )
+    file = descriptor_pb2.FileDescriptorProto(name="fluid.proto", package="fluid", syntax="proto3")
     for name, fields in FIELDS.items():
         message = file.message_type.add(name=name)
         for number, field in enumerate(fields.split(), start=1):
@@ -53,8 +51,13 @@ VoidMessage = MESSAGES["VoidMessage"]
 def packed(name: str, trainer: int, step: int, value: np.ndarray[Any, Any]) -> Any:  # noqa: ANN401
     rows, columns = value.shape
     return VariableMessage(
-        **{"name": name, "trainer": trainer, "step": step, "dtype": NAMES[value.dtype]},
-        **{"rows": rows, "columns": columns, "data": value.tobytes()},
+        name=name,
+        trainer=trainer,
+        step=step,
+        dtype=NAMES[value.dtype],
+        rows=rows,
+        columns=columns,
+        data=value.tobytes(),
     )
 
 

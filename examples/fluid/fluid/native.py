@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 from ctypes import POINTER, c_char_p, c_double, c_int32, c_int64, c_size_t, c_void_p
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 import paddle_flags as pf
@@ -66,13 +66,13 @@ class Runtime:
             setattr(self, name, function)
 
 
-@lru_cache(maxsize=None)
+@cache
 def load_kernels() -> None:
     for name in KERNELS:
         pf.load_plugin(BUILD / name)
 
 
-@lru_cache(maxsize=None)
+@cache
 def runtime(name: str = "libfluid.so") -> Runtime:
     load_kernels()
     return Runtime(BUILD / name)

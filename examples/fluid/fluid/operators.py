@@ -52,7 +52,7 @@ def _defined(line: str) -> tuple[str, Definition]:
 OPERATORS = dict(_defined(line) for line in LINES.split("\n") if line)
 
 
-def check_shapes(type: str, shapes: dict[str, tuple[int, int]]) -> None:  # noqa: A002
+def check_shapes(type: str, shapes: dict[str, tuple[int, int]]) -> None:
     """Raise ValueError unless the shapes of an operator's variables fit each other."""
     definition = OPERATORS[type]
     sizes = {"1": (1, "one")}

@@ -67,7 +67,11 @@ class Block:
         return variable
 
     def append(
-        self, type: str, outputs: dict[str, str], inputs: dict[str, str], **attributes: float  # noqa: A002
+        self,
+        type: str,
+        outputs: dict[str, str],
+        inputs: dict[str, str],
+        **attributes: float,
     ) -> Operator:
         """Append an operator of a kernel; its variables must be there, and their shapes fit."""
         definition = OPERATORS[type]
@@ -82,7 +86,7 @@ class Block:
         self.ops.append(op)
         return op
 
-    def append_python(self, type: str, **attributes: Any) -> Operator:  # noqa: A002, ANN401
+    def append_python(self, type: str, **attributes: Any) -> Operator:  # noqa: ANN401
         """Append an operator that Python runs."""
         op = Operator(type, {}, {}, python=attributes)
         self.ops.append(op)

@@ -70,7 +70,9 @@ class ParameterServer:
         with self._changed:
             if request.step == self.step:
                 lacking = [
-                    name for name in self._gradients if (request.trainer, name) not in self._received
+                    name
+                    for name in self._gradients
+                    if (request.trainer, name) not in self._received
                 ]
                 if lacking:  # this server has started again since they were sent
                     context.abort(grpc.StatusCode.FAILED_PRECONDITION, f"send {lacking} again")

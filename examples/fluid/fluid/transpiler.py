@@ -101,7 +101,9 @@ class Transpiler:
 
     def _append_merge(self, block: Block, each: Slice) -> None:
         """The mean of the trainers' gradients: add them, then scale."""
-        sent = [block.var(replace(each.gradient, name=each.sent_by(i))) for i in range(self._trainers)]
+        sent = [
+            block.var(replace(each.gradient, name=each.sent_by(i))) for i in range(self._trainers)
+        ]
         total = block.var(each.gradient).name
         block.append("scale", {"Out": total}, {"X": sent[0].name}, factor=1)
         for other in sent[1:]:

@@ -23,6 +23,7 @@ Executor::Executor(const ProgramDesc *program, int32_t block,
       steps_.push_back({&op, nullptr});
       continue;
     }
+    if (op.outputs.empty()) throw Failure(op.type + ": neither a kernel nor the host runs it");
     const std::string &first = op.outputs.at(op.outputs.at(0).empty() ? 1 : 0);
     const VarDesc *desc = program->find(block, first);
     if (!desc) throw Failure(op.type + ": no block has the variable '" + first + "'");
