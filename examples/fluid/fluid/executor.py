@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import ctypes
 from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
-from fluid import native
+from fluid.native import ffi, runtime
 
 if TYPE_CHECKING:
     from fluid.program import Operator, Program
 
+Array = np.ndarray[Any, Any]
 DTYPES = {"f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
@@ -23,11 +23,11 @@ class FluidError(Exception):
 class NotFiniteError(FluidError):
     """Found by check_nan_inf."""
 
-    def __init__(self, error: native.Error, operator: Operator) -> None:
-        super().__init__(error.message.decode())
+    def __init__(self, error: Any, operator: Operator) -> None:  # noqa: ANN401 - cffi's
+        super().__init__(ffi.string(error.message).decode())
         self.op: int = error.op
         self.operator = operator
-        self.variable: str = error.variable.decode()
+        self.variable: str = ffi.string(error.variable).decode()
         self.index: tuple[int, int] = (error.row, error.column)
 
 
@@ -35,50 +35,49 @@ class Scope:
     """Variables by name. A scope of a scope finds its variables too."""
 
     def __init__(self, parent: Scope | None = None) -> None:
-        self._runtime = native.runtime()
         self._parent = parent  # lives as long
-        self.handle: int | None = self._runtime.scope_new(parent.handle if parent else None)
+        self.handle = runtime().fluid_scope_new(parent.handle if parent else ffi.NULL)
 
     def new_scope(self) -> Scope:
         return Scope(self)
 
     def close(self) -> None:
         """End this scope and those within."""
-        if self.handle is not None:
-            self._runtime.scope_free(self.handle)
-            self.handle = None
+        runtime().fluid_scope_free(self.handle)
+        self.handle = ffi.NULL
 
-    def __enter__(self) -> Scope:
+    def __enter__(self) -> Scope:  # noqa: PYI034 - Self is in no typing of Python 3.9
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
     def __contains__(self, name: str) -> bool:
-        return bool(self._runtime.scope_find(self.handle, name.encode(), native.Tensor()))
+        return bool(runtime().fluid_scope_find(self.handle, name.encode(), _new("tensor")))
 
-    def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
+    def __getitem__(self, name: str) -> Array:
         """A copy of a variable of this scope or of one around it."""
-        tensor = native.Tensor()
-        if not self._runtime.scope_find(self.handle, name.encode(), tensor):
+        tensor = _new("tensor")
+        if not runtime().fluid_scope_find(self.handle, name.encode(), tensor):
             raise KeyError(f"{name}: no such variable")
         return _view(tensor).copy()
 
-    def __setitem__(self, name: str, value: np.ndarray[Any, Any]) -> None:
+    def __setitem__(self, name: str, value: Array) -> None:
         """Make or replace a variable of this very scope."""
-        tensor, error = native.Tensor(), native.Error()
-        dtype = NAMES.get(value.dtype, value.dtype.name).encode()
-        if not self._runtime.scope_var(
-            self.handle, name.encode(), dtype, *value.shape, tensor, error
-        ):
-            raise FluidError(error.message.decode())
+        tensor, error = _new("tensor"), _new("error")
+        of = name.encode(), NAMES.get(value.dtype, value.dtype.name).encode(), *value.shape
+        if not runtime().fluid_scope_var(self.handle, *of, tensor, error):
+            raise FluidError(ffi.string(error.message).decode())
         _view(tensor)[:] = value
 
 
-def _view(tensor: native.Tensor) -> np.ndarray[Any, Any]:
+def _new(kind: str) -> Any:  # noqa: ANN401
+    return ffi.new(f"fluid_{kind} *")
+
+
+def _view(tensor: Any) -> Array:  # noqa: ANN401
     dtype = DTYPES["f64" if tensor.is_f64 else "f32"]
-    count = tensor.rows * tensor.columns
-    memory = (ctypes.c_char * (count * dtype.itemsize)).from_address(tensor.data)
+    memory = ffi.buffer(tensor.data, tensor.rows * tensor.columns * dtype.itemsize)
     return np.frombuffer(memory, dtype).reshape(tensor.rows, tensor.columns)
 
 
@@ -91,68 +90,38 @@ class Executor:
     def __init__(
         self, program: Program, block: int = 0, hosts: Hosts | None = None, library: str = ""
     ) -> None:
-        self._runtime = native.runtime(*([library] if library else []))
+        self._runtime = runtime(*([library] if library else []))
         self._ops = program.blocks[block].ops
         self._hosts = hosts or {}
         self._raised: Exception | None = None
         self._scope: Scope | None = None  # of the run
-        self._host = native.Host(self._run_in_python)
-        self._program = self._describe(program)
-        error = native.Error()
-        hosted = " ".join(self._hosts).encode()
-        self._handle = self._runtime.executor_new(self._program, block, hosted, self._host, error)
+        self._host = ffi.callback("fluid_host", self._run_in_python)
+        text, hosted, error = program.serialized(), " ".join(self._hosts), _new("error")
+        self._handle = self._runtime.fluid_executor_new(
+            text.encode(), block, hosted.encode(), self._host, error
+        )
         if not self._handle:
-            raise FluidError(error.message.decode())
+            raise FluidError(ffi.string(error.message).decode())
+        self._handle = ffi.gc(self._handle, self._runtime.fluid_executor_free)
 
-    def __del__(self) -> None:
-        if getattr(self, "_handle", None):
-            self._runtime.executor_free(self._handle)
-        if getattr(self, "_program", None):
-            self._runtime.program_free(self._program)
-
-    def _describe(self, program: Program) -> int:
-        handle: int = self._runtime.program_new()
-        for block in program.blocks:
-            parent = -1 if block.parent is None else block.parent.index
-            self._runtime.program_block(handle, parent)
-            for each in block.vars.values():
-                name, dtype = each.name.encode(), each.dtype.encode()
-                self._runtime.program_var(
-                    handle, block.index, name, dtype, *each.shape, each.persistable
-                )
-            for op in block.ops:
-                names = [name.encode() for name in (*op.outputs.values(), *op.inputs.values())]
-                values = list(op.attributes.values())
-                self._runtime.program_op(
-                    *(handle, block.index, op.type.encode(), op.place.encode()),
-                    *((ctypes.c_char_p * len(names))(*names), len(op.outputs), len(op.inputs)),
-                    *((ctypes.c_double * len(values))(*values), len(values)),
-                )
-        return handle
-
-    def _run_in_python(self, op: int, _: int) -> bool:
+    def _run_in_python(self, op: int) -> int:
         try:
             self._hosts[self._ops[op].type](self._ops[op], self._scope)
         except Exception as raised:  # noqa: BLE001 - it passes through native code
             self._raised = raised
-            return False
-        return True
+            return 0
+        return 1
 
     def run(self, scope: Scope, batch: int = 0) -> None:
         """Run the operators in order; variables of the batch are made in this very scope."""
-        error = native.Error()
-        self._scope = scope
-        if self._runtime.executor_run(self._handle, scope.handle, batch, error):
+        error, self._scope, self._raised = _new("error"), scope, None
+        if self._runtime.fluid_executor_run(self._handle, scope.handle, batch, error):
             return
         if error.not_finite:
             raise NotFiniteError(error, self._ops[error.op])
-        if error.of_host and self._raised:
-            raise self._raised
-        raise FluidError(error.message.decode())
+        raise self._raised or FluidError(ffi.string(error.message).decode())
 
-    def run_batch(
-        self, scope: Scope, feed: dict[str, np.ndarray[Any, Any]], fetch: list[str]
-    ) -> list[np.ndarray[Any, Any]]:
+    def run_batch(self, scope: Scope, feed: dict[str, Array], fetch: list[str]) -> list[Array]:
         """Feed variables to a scope of this run, run, and return some of its variables."""
         with scope.new_scope() as local:
             for name, value in feed.items():

@@ -107,6 +107,23 @@ class Program:
         self.blocks.append(Block(len(self.blocks), self.block))
         return self.blocks[-1]
 
+    def serialized(self) -> str:
+        """The text that native code reads."""
+        lines = []
+        for block in self.blocks:
+            lines.append(f"block {-1 if block.parent is None else block.parent.index}")
+            lines += [
+                f"var {each.name} {each.dtype} {each.rows} {each.columns} {each.persistable:d}"
+                for each in block.vars.values()
+            ]
+            for op in block.ops:
+                parts = op.outputs.values(), op.inputs.values(), op.attributes.values()
+                words = [str(word) or "-" for part in parts for word in part]
+                lines.append(
+                    " ".join(["op", op.type, op.place, *(str(len(p)) for p in parts), *words])
+                )
+        return "\n".join(lines)
+
     def __str__(self) -> str:
         lines = []
         for block in self.blocks:

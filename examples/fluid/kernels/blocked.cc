@@ -36,26 +36,16 @@ void mul(cpu *, A *out, const A *x, const A *y) {
   accumulate(out->data, x->data, y->data, x->rows, x->columns, y->columns, false);
 }
 
-// dout yT would read y by columns in the inner loop, so y is turned first, into memory of the
-// place.
+// dx = dout yT, which reads both by rows; dy = xT dout
 template <class A>
-void multiply_turned(cpu *place, A *out, const A *x, const A *y) {
-  using T = decltype(+*A::data);
-  auto *turned = static_cast<T *>(
-      place->scratch(place, static_cast<size_t>(y->rows * y->columns) * sizeof(T)));
-  clear(out->data, x->rows * y->rows);
-  if (!turned) return;
-  for (int64_t i = 0; i < y->rows; i++) {
-    for (int64_t j = 0; j < y->columns; j++) {
-      turned[j * y->rows + i] = y->data[i * y->columns + j];
-    }
+void mul_grad(cpu *, A *dx, A *dy, const A *x, const A *y, const A *dout) {
+  for (int64_t i = 0; dx->data && i < x->rows * y->rows; i++) {
+    const auto *left = dout->data + i / y->rows * y->columns;
+    const auto *right = y->data + i % y->rows * y->columns;
+    decltype(+*left) sum = 0;
+    for (int64_t j = 0; j < y->columns; j++) sum += left[j] * right[j];
+    dx->data[i] = sum;
   }
-  accumulate(out->data, x->data, turned, x->rows, x->columns, y->rows, false);
-}
-
-template <class A>
-void mul_grad(cpu *place, A *dx, A *dy, const A *x, const A *y, const A *dout) {
-  if (dx->data) multiply_turned(place, dx, dout, y);
   if (!dy->data) return;
   clear(dy->data, y->rows * y->columns);
   accumulate(dy->data, x->data, dout->data, y->rows, x->rows, y->columns, true);

@@ -3,7 +3,6 @@
 #ifndef FLUID_KERNELS_H
 #define FLUID_KERNELS_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 /* Matrices, one row after the other. `data` of an output is NULL if nobody wants it. */
@@ -16,13 +15,9 @@ typedef struct f64 {
   int64_t rows, columns;
 } f64;
 
-/* A place where kernels run, with what the caller lends them. Another place would be another
- * struct, and so another signature. */
+/* A place where kernels run. Another place is another struct, and so another signature; that of a
+ * GPU would have its stream. There is nothing to say of this one: the pointer is NULL. */
 typedef struct cpu cpu;
-struct cpu {
-  /* Memory that the kernel may use until it returns, or NULL. A second call ends the first. */
-  void *(*scratch)(cpu *self, size_t bytes);
-};
 
 /* Parameters by the numbers of outputs, inputs and attributes, for arrays of type A. */
 #define TAKES_1_0_1(A) (cpu *, A *, double)

@@ -3,24 +3,18 @@
 #define FLUID_EXECUTOR_H
 
 #include <functional>
-#include <memory>
-#include <vector>
 
 #include "kernel.h"
-#include "program.h"
-#include "scope.h"
 
 namespace fluid {
 
-// Operators that the host runs itself, such as those of RPC: gets the operator's number in its
-// block and the scope; returns whether it succeeded.
-using Host = std::function<bool(int32_t, Scope *)>;
+// Runs an operator of the host, such as those of RPC, by its number in the block; false: it failed.
+using Host = std::function<bool(int32_t)>;
 
 class Executor {
  public:
   // Finds all kernels. `hosted` are the types of operators that `host` runs.
-  Executor(const ProgramDesc *program, int32_t block, const std::vector<std::string> &hosted,
-           Host host);
+  Executor(ProgramDesc program, int32_t block, const std::vector<std::string> &hosted, Host host);
 
   // Variables that stay are found in the scope and its parents, or made in the outermost one;
   // others are made in this scope. `batch` is the number of rows where the program says -1.
@@ -36,11 +30,10 @@ class Executor {
   void run_step(size_t index, Scope *scope, int64_t batch);
   void check(size_t index, Scope *scope) const;
 
-  const ProgramDesc *program_;
+  const ProgramDesc program_;
   int32_t block_;
   std::vector<Step> steps_;
   Host host_;
-  Scratch scratch_;
   std::vector<Tensor *> tensors_;  // of the operator that runs
 };
 

@@ -6,13 +6,9 @@
 #include <sstream>
 
 #include "executor.h"
-#include "failure.h"
 
 using fluid::Scope;
 
-struct fluid_program {
-  fluid::ProgramDesc desc;
-};
 struct fluid_executor {
   fluid::Executor executor;
 };
@@ -38,7 +34,6 @@ int32_t settle(fluid_error *error, const Call &call) {
     std::snprintf(error->message, sizeof error->message, "%s", failure.message.c_str());
     std::snprintf(error->variable, sizeof error->variable, "%s", failure.variable.c_str());
     error->not_finite = failure.not_finite;
-    error->of_host = failure.of_host;
     error->op = failure.op;
     error->row = failure.row;
     error->column = failure.column;
@@ -67,53 +62,28 @@ void fluid_scope_free(fluid_scope *scope) {
 }
 
 int32_t fluid_scope_find(fluid_scope *scope, const char *name, fluid_tensor *out) {
-  const fluid::Variable *found = scope_of(scope)->find(name);
-  if (found) describe(found->tensor, out);
+  const fluid::Tensor *found = scope_of(scope)->find(name);
+  if (found) describe(*found, out);
   return found != nullptr;
 }
 
 int32_t fluid_scope_var(fluid_scope *scope, const char *name, const char *dtype, int64_t rows,
                         int64_t columns, fluid_tensor *out, fluid_error *error) {
   return settle(error, [=] {
-    fluid::Tensor &tensor = scope_of(scope)->var(name)->tensor;
-    tensor.resize(dtype, rows, columns);
-    describe(tensor, out);
+    fluid::Tensor *tensor = scope_of(scope)->var(name);
+    tensor->resize(dtype, rows, columns);
+    describe(*tensor, out);
   });
 }
 
-fluid_program *fluid_program_new(void) { return new fluid_program; }
-
-void fluid_program_free(fluid_program *program) { delete program; }
-
-int32_t fluid_program_block(fluid_program *program, int32_t parent) {
-  program->desc.blocks.push_back({parent, {}, {}});
-  return static_cast<int32_t>(program->desc.blocks.size()) - 1;
-}
-
-void fluid_program_var(fluid_program *program, int32_t block, const char *name, const char *dtype,
-                       int64_t rows, int64_t columns, int32_t persistable) {
-  program->desc.blocks[static_cast<size_t>(block)].vars[name] = {dtype, rows, columns,
-                                                                 persistable != 0};
-}
-
-void fluid_program_op(fluid_program *program, int32_t block, const char *type, const char *place,
-                      const char *const *names, size_t outputs, size_t inputs,
-                      const double *attributes, size_t attribute_count) {
-  program->desc.blocks[static_cast<size_t>(block)].ops.push_back(
-      {type,
-       place,
-       {names, names + outputs},
-       {names + outputs, names + outputs + inputs},
-       {attributes, attributes + attribute_count}});
-}
-
-fluid_executor *fluid_executor_new(fluid_program *program, int32_t block, const char *hosted,
+fluid_executor *fluid_executor_new(const char *program, int32_t block, const char *hosted,
                                    fluid_host *host, fluid_error *error) {
   fluid_executor *made = nullptr;
-  std::istringstream words(hosted);
-  const std::vector<std::string> types{std::istream_iterator<std::string>(words), {}};
-  const auto call = [host](int32_t op, Scope *scope) { return host(op, handle_of(scope)) != 0; };
-  settle(error, [&] { made = new fluid_executor{{&program->desc, block, types, call}}; });
+  settle(error, [&] {
+    std::istringstream words(hosted);
+    const std::vector<std::string> types{std::istream_iterator<std::string>(words), {}};
+    made = new fluid_executor{{fluid::ProgramDesc::parse(program), block, types, host}};
+  });
   return made;
 }
 

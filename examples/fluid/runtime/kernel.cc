@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "../kernels/kernels.h"
-#include "failure.h"
 
 namespace fluid {
 namespace {
@@ -15,39 +14,27 @@ namespace {
 // What the slot holds while no module brings a kernel. It is compared and never called.
 void no_kernel() {}
 
-constexpr size_t kOutputs = 4, kInputs = 5, kAttributes = 3;  // one more than a kernel may have
+constexpr size_t kOutputs = 4, kInputs = 5, kAttributes = 3;  // one more than kernels have
 
 // ---- From tensors to the parameters of a function ----
-
-struct Cpu {
-  cpu base;  // first: a kernel's cpu * is a Cpu *
-  Scratch *scratch;
-};
-
-void *scratch_of(cpu *self, size_t bytes) {
-  auto &memory = reinterpret_cast<Cpu *>(self)->scratch->memory;
-  if (memory.size() * sizeof(double) < bytes) memory.resize(bytes / sizeof(double) + 1);
-  return memory.data();
-}
 
 template <class T, size_t>
 using repeat = T;
 
 template <class A, size_t... O, size_t... I, size_t... D>
-void call(Function function, cpu *place, A *arrays, const double *attributes,
-          std::index_sequence<O...>, std::index_sequence<I...>, std::index_sequence<D...>) {
+void call(Function function, A *arrays, const double *attributes, std::index_sequence<O...>,
+          std::index_sequence<I...>, std::index_sequence<D...>) {
   using Typed = void (*)(cpu *, repeat<A *, O>..., repeat<const A *, I>..., repeat<double, D>...);
-  reinterpret_cast<Typed>(function)(place, &arrays[O]..., &arrays[sizeof...(O) + I]...,
+  reinterpret_cast<Typed>(function)(nullptr, &arrays[O]..., &arrays[sizeof...(O) + I]...,
                                     attributes[D]...);
 }
 
 template <class A>
-using Caller = void (*)(Function, cpu *, A *, const double *);
+using Caller = void (*)(Function, A *, const double *);
 
 template <class A, size_t N>
-void call_shape(Function function, cpu *place, A *arrays, const double *attributes) {
-  call<A>(function, place, arrays, attributes,
-          std::make_index_sequence<N / (kInputs * kAttributes)>(),
+void call_shape(Function function, A *arrays, const double *attributes) {
+  call<A>(function, arrays, attributes, std::make_index_sequence<N / (kInputs * kAttributes)>(),
           std::make_index_sequence<N / kAttributes % kInputs>(),
           std::make_index_sequence<N % kAttributes>());
 }
@@ -59,7 +46,7 @@ constexpr std::array<Caller<A>, sizeof...(N)> callers(std::index_sequence<N...>)
 
 template <class A>
 void call_on(size_t shape, Function function, const std::vector<Tensor *> &tensors,
-             const double *attributes, Scratch *scratch) {
+             const double *attributes) {
   static constexpr auto table =
       callers<A>(std::make_index_sequence<kOutputs * kInputs * kAttributes>());
   A arrays[kOutputs + kInputs] = {};
@@ -68,8 +55,7 @@ void call_on(size_t shape, Function function, const std::vector<Tensor *> &tenso
     arrays[i] = {static_cast<decltype(A::data)>(tensors[i]->data()), tensors[i]->rows(),
                  tensors[i]->columns()};
   }
-  Cpu place = {{scratch_of}, scratch};
-  table[shape](function, &place.base, arrays, attributes);
+  table[shape](function, arrays, attributes);
 }
 
 // ---- Signatures ----
@@ -131,14 +117,14 @@ Kernel::~Kernel() {
   if (number_) pd_impl_unregister(number_, nullptr);
 }
 
-void Kernel::run(const std::vector<Tensor *> &tensors, const std::vector<double> &attributes,
-                 Scratch *scratch) const {
+void Kernel::run(const std::vector<Tensor *> &tensors,
+                 const std::vector<double> &attributes) const {
   const Function function = __atomic_load_n(&slot_, __ATOMIC_ACQUIRE);
   if (function == no_kernel) throw Failure(type_ + ": the module of its kernels is gone");
   if (is_f64_) {
-    call_on<f64>(shape_, function, tensors, attributes.data(), scratch);
+    call_on<f64>(shape_, function, tensors, attributes.data());
   } else {
-    call_on<f32>(shape_, function, tensors, attributes.data(), scratch);
+    call_on<f32>(shape_, function, tensors, attributes.data());
   }
 }
 

@@ -2,21 +2,11 @@
 #ifndef FLUID_KERNEL_H
 #define FLUID_KERNEL_H
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
-#include "program.h"
-#include "scope.h"
+#include "framework.h"
 
 namespace fluid {
 
 using Function = void (*)();
-
-// Memory for kernels, kept from one call to the next.
-struct Scratch {
-  std::vector<double> memory;
-};
 
 class Kernel {
  public:
@@ -27,8 +17,7 @@ class Kernel {
   Kernel &operator=(const Kernel &) = delete;
 
   // Run what the flag chooses now. `tensors` are the outputs and the inputs; nullptr: not wanted.
-  void run(const std::vector<Tensor *> &tensors, const std::vector<double> &attributes,
-           Scratch *scratch) const;
+  void run(const std::vector<Tensor *> &tensors, const std::vector<double> &attributes) const;
 
  private:
   Function slot_ = nullptr;  // the registry stores the chosen implementation here
