@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import contextmanager, nullcontext
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from fluid.program import Program, Variable
 import paddle_flags as pf
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
+    from collections.abc import Iterator
 
 OPERATORS = 500
 RUNS = 40
@@ -38,29 +39,25 @@ def chain() -> Program:
     return program
 
 
-class Setting:
-    """Sets the flag while a `with` runs."""
-
-    def __enter__(self) -> None:
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._set)
-        self._thread.start()
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        self._thread.join()
-
-    def _set(self) -> None:
-        while not self._ended.wait(0.005):
+@contextmanager
+def being_set() -> Iterator[None]:
+    def keep_setting() -> None:
+        while not ended.wait(0.005):
             pf.FLAGS.check_nan_inf = False
 
+    ended = threading.Event()
+    thread = threading.Thread(target=keep_setting)
+    thread.start()
+    yield
+    ended.set()
+    thread.join()
 
-def measured(executor: Executor, scope: Scope, meanwhile: AbstractContextManager[None]) -> float:
-    with meanwhile:
-        begin = time.perf_counter_ns()
-        for _ in range(RUNS):
-            executor.run(scope)
-        return (time.perf_counter_ns() - begin) / (RUNS * OPERATORS)
+
+def measured(executor: Executor, scope: Scope) -> float:
+    begin = time.perf_counter_ns()
+    for _ in range(RUNS):
+        executor.run(scope)
+    return (time.perf_counter_ns() - begin) / (RUNS * OPERATORS)
 
 
 def main() -> None:
@@ -69,15 +66,16 @@ def main() -> None:
     program, scope = chain(), Scope()
     without, normal = Executor(program, library="libfluid_without_check.so"), Executor(program)
     cases = {
-        "no test in the loop": lambda: measured(without, scope, pf.override({})),
-        "off": lambda: measured(normal, scope, pf.override({})),
-        "off, and being set": lambda: measured(normal, scope, Setting()),
-        "on": lambda: measured(normal, scope, pf.override({"check_nan_inf": True})),
+        "no test in the loop": (without, nullcontext),
+        "off": (normal, nullcontext),
+        "off, and being set": (normal, being_set),
+        "on": (normal, lambda: pf.override({"check_nan_inf": True})),
     }
     found: dict[str, list[float]] = {name: [] for name in cases}
     for _ in range(rounds.value):
-        for name, case in cases.items():
-            found[name].append(case())
+        for name, (executor, meanwhile) in cases.items():
+            with meanwhile():
+                found[name].append(measured(executor, scope))
     print(f"{'check_nan_inf':20} {'median':>9} {'least':>9}   ns for each operator")
     for name, times in found.items():
         print(f"{name:20} {median(times):9.1f} {min(times):9.1f}")

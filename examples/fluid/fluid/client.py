@@ -1,10 +1,10 @@
-"""A trainer's side of RPC: the operator `send`."""
+"""A trainer's side of RPC: what the operator `send` does."""
 
 from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Callable
 
 import grpc
 
@@ -19,21 +19,15 @@ from fluid.messages import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
-
+    from fluid.executor import Array
     from fluid.transpiler import Slice
 
+Code = grpc.StatusCode
 # The server is starting, has ended, or has started again and lacks what was sent before.
-PASSING = {
-    grpc.StatusCode.UNAVAILABLE,
-    grpc.StatusCode.FAILED_PRECONDITION,
-    grpc.StatusCode.CANCELLED,
-}
-OPTIONS = [  # look for a server that is gone after a moment, and not ever more seldom
-    ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.max_reconnect_backoff_ms", 500),
-    ("grpc.min_reconnect_backoff_ms", 100),
-]
+PASSING = {Code.UNAVAILABLE, Code.FAILED_PRECONDITION, Code.CANCELLED}
+# Look for a server that is gone every half second, and not ever more seldom.
+WAITS = {"initial": 100, "min": 100, "max": 500}
+OPTIONS = [(f"grpc.{name}_reconnect_backoff_ms", value) for name, value in WAITS.items()]
 
 
 class Stub:
@@ -43,49 +37,40 @@ class Stub:
         self.endpoint = endpoint
         self.channel = grpc.insecure_channel(endpoint, options=OPTIONS)
         for name, (_, answer) in METHODS.items():
-            method = self.channel.unary_unary(
-                f"/{SERVICE}/{name}",
-                request_serializer=lambda message: message.SerializeToString(),
-                response_deserializer=MESSAGES[answer].FromString,
-            )
-            setattr(self, name, method)
+            path, parse = f"/{SERVICE}/{name}", MESSAGES[answer].FromString
+            write = MESSAGES[METHODS[name][0]].SerializeToString
+            setattr(self, name, self.channel.unary_unary(path, write, parse))
 
 
 class Client:
     def __init__(self, trainer: int, slices: list[Slice], *, patience: float = 30) -> None:
         self._trainer = trainer
         self._patience = patience  # seconds that a server may be gone
-        self._slices: dict[str, list[Slice]] = {}
-        for each in slices:
-            self._slices.setdefault(each.endpoint, []).append(each)
-        self._stubs = {endpoint: Stub(endpoint) for endpoint in self._slices}
+        self._slices = slices
+        self._stubs = [Stub(endpoint) for endpoint in sorted({s.endpoint for s in slices})]
         self._threads = ThreadPoolExecutor(len(self._stubs))
         self.lost: Callable[[str], None] = lambda _: None  # called when a server is gone
 
     def close(self) -> None:
         self._threads.shutdown()
-        for stub in self._stubs.values():
+        for stub in self._stubs:
             stub.channel.close()
 
-    def exchange(
-        self, step: int, gradients: dict[str, np.ndarray[Any, Any]]
-    ) -> dict[str, np.ndarray[Any, Any]]:
+    def exchange(self, step: int, gradients: dict[str, Array]) -> dict[str, Array]:
         """Send the gradients of a step to their servers, and return the parameters after it."""
-
-        def one(stub: Stub) -> dict[str, np.ndarray[Any, Any]]:
-            return self._with_patience(stub, step, gradients)
-
-        found: dict[str, np.ndarray[Any, Any]] = {}
-        for parameters in self._threads.map(one, self._stubs.values()):
-            found.update(parameters)
+        found: dict[str, Array] = {}
+        exchanges = [
+            self._threads.submit(self._with_patience, stub, step, gradients) for stub in self._stubs
+        ]
+        for each in exchanges:
+            found.update(each.result())
         return found
 
     def _with_patience(
-        self, stub: Stub, step: int, gradients: dict[str, np.ndarray[Any, Any]]
-    ) -> dict[str, np.ndarray[Any, Any]]:
+        self, stub: Stub, step: int, gradients: dict[str, Array]
+    ) -> dict[str, Array]:
         """All of a step again, until the server answers: it takes no gradient twice."""
-        end = time.monotonic() + self._patience
-        told = False
+        end, told = time.monotonic() + self._patience, False
         while True:
             try:
                 return self._exchange(stub, step, gradients)
@@ -97,15 +82,9 @@ class Client:
                 told = True
                 time.sleep(0.1)
 
-    def _exchange(
-        self,
-        stub: Any,
-        step: int,
-        gradients: dict[str, np.ndarray[Any, Any]],
-    ) -> dict[str, np.ndarray[Any, Any]]:
-        own = self._slices[stub.endpoint]
-        for each in own:
-            name = each.gradient.name
+    def _exchange(self, stub: Stub, step: int, gradients: dict[str, Array]) -> dict[str, Array]:
+        own = [each for each in self._slices if each.endpoint == stub.endpoint]
+        for name in (each.gradient.name for each in own):
             stub.SendVariable(packed(name, self._trainer, step, gradients[name]))
         stub.Wait(VoidMessage(trainer=self._trainer, step=step))
         names = [each.variable.name for each in own]

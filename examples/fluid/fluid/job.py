@@ -54,7 +54,7 @@ class Job:
         self._told: queue.Queue[tuple[Told, subprocess.Popen[str]]] = queue.Queue()
         self._killed: set[subprocess.Popen[str]] = set()
 
-    def __enter__(self) -> Job:
+    def __enter__(self) -> Job:  # noqa: PYI034 - as Scope
         for rank in range(len(self.endpoints)):
             self.start("pserver", rank)
         for rank in range(self._trainers):

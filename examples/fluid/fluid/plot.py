@@ -19,7 +19,7 @@ def draw(file: Path, alone: list[float], together: list[float], moments: list[Mo
     import matplotlib as mpl  # noqa: PLC0415 - takes a second
 
     mpl.use("Agg")
-    mpl.rcParams.update({"svg.hashsalt": "fluid", "font.size": 9, "axes.grid": True})
+    mpl.rcParams.update({"svg.hashsalt": "fluid", "font.size": 9, "grid.alpha": 0.3})
     from matplotlib import pyplot as plt  # noqa: PLC0415
 
     figure, (above, below) = plt.subplots(
@@ -27,26 +27,17 @@ def draw(file: Path, alone: list[float], together: list[float], moments: list[Mo
     )
     above.plot(together, color="#56b4e9", linewidth=2.5, label="2 trainers and 2 servers")
     above.plot(alone, color="#000000", linewidth=0.6, label="one process")
-    differences = [abs(one - other) for one, other in zip(alone, together)]
-    below.plot(differences, color="#0072b2", linewidth=0.8)
-    for axis in (above, below):
-        axis.grid(alpha=0.3)
-        for moment in moments:
-            axis.axvline(moment.step, color=moment.colour, linestyle="--", linewidth=1)
-    for moment in moments:
-        height = max(together)
-        above.annotate(
-            moment.text,
-            (moment.step, height),
-            xytext=(3, -3),
-            textcoords="offset points",
-            rotation=90,
-            va="top",
-            color=moment.colour,
-        )
-    above.set_ylabel("loss")
+    below.plot([abs(one - other) for one, other in zip(alone, together)], linewidth=0.8)
+    style = {"textcoords": "offset points", "rotation": 90, "va": "top"}
+    for step, text, colour in moments:
+        for axis in (above, below):
+            axis.axvline(step, color=colour, linestyle="--", linewidth=1)
+        above.annotate(text, (step, max(together)), xytext=(3, -3), color=colour, **style)
+    above.set(ylabel="loss")
     above.legend(loc="upper center")
     below.set(ylabel="difference", xlabel="step")
+    for axis in (above, below):
+        axis.grid(visible=True)
     file.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else {})
+    figure.savefig(file, metadata={"Date": None})
     plt.close(figure)
