@@ -107,13 +107,8 @@ def train(rank: int) -> None:
 # ---- Server ----
 
 
-def checkpoint_of(rank: int) -> Path | None:
-    return Path(checkpoints.value, f"server-{rank}.npz") if checkpoints.value else None
-
-
-def serve_parameters(rank: int) -> None:
+def serve_parameters(endpoint: str, file: Path | None) -> None:
     transpiler, _ = transpiled()
-    endpoint, file = SERVERS[rank], checkpoint_of(rank)
     server = ParameterServer(
         transpiler.server_program(endpoint), transpiler.server_startup(endpoint), TRAINERS, file
     )
@@ -129,22 +124,27 @@ def serve_parameters(rank: int) -> None:
     server.run(start)
 
 
+def check() -> None:
+    """Wait for all processes of the job, and check that their flags are the same."""
+    if FLEET:
+        pf.fleet.check(expect=TRAINERS + len(SERVERS))
+
+
 def main() -> None:
     native.runtime()
     if FLEET:
         pf.fleet.join(FLEET)  # the role and the rank are in the environment
     pf.parse(env_prefix="FLAGS_")
     if ROLE == "trainer":
-        rank, file = int(os.environ["PADDLE_TRAINER_ID"]), None
-    else:
-        rank = SERVERS.index(f"{os.environ['POD_IP']}:{os.environ['PADDLE_PORT']}")
-        file = checkpoint_of(rank)
-    if FLEET and not (file and file.exists()):  # a server that is back finds the others at work
-        pf.fleet.check(expect=TRAINERS + len(SERVERS))
-    if ROLE == "trainer":
-        train(rank)
-    else:
-        serve_parameters(rank)
+        check()
+        train(int(os.environ["PADDLE_TRAINER_ID"]))
+        return
+    endpoint = f"{os.environ['POD_IP']}:{os.environ['PADDLE_PORT']}"
+    name = f"server-{SERVERS.index(endpoint)}.npz"
+    file = Path(checkpoints.value, name) if checkpoints.value else None
+    if not (file and file.exists()):  # a server that is back finds the others at work
+        check()
+    serve_parameters(endpoint, file)
 
 
 if __name__ == "__main__":

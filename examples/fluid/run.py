@@ -22,7 +22,7 @@ from fluid.digits import Digits
 from fluid.executor import DTYPES
 from fluid.job import Job, Told
 from fluid.model import train_alone
-from fluid.plot import Moment, draw
+from fluid.plot import draw
 
 import paddle_flags as pf
 
@@ -147,21 +147,21 @@ def main() -> None:
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
     say(f"One process trains {steps.value} batches of {batch_size.value} digits.")
-    alone = train_alone(steps.value, batch_size.value, dtype.value)
-    say(f"It has finished: {alone.accuracy:.1%} of the test images are right.")
+    losses, right = train_alone(steps.value, batch_size.value, dtype.value)
+    say(f"It has finished: {right:.1%} of the test images are right.")
     say(f"{TRAINERS} trainers and {SERVERS} servers do the same.")
     job = Training(place)
     job.run()
     run_lite(place, job.ends[0]["parameters"])
-    difference = np.abs(np.subtract(job.losses(), alone.losses)).max()
+    difference = np.abs(np.subtract(job.losses(), losses)).max()
     say(f"Losses of one process and of four differ by at most {difference:.1e}.")
     moments = [
-        Moment(job.kill_at, "a server is killed", "#e69f00"),
-        Moment(job.switch_at, "check_nan_inf is on", "#009e73"),
-        Moment(job.damaged_at, "NaN found by trainer 1", "#d55e00"),
+        (job.kill_at, "a server is killed", "#e69f00"),
+        (job.switch_at, "check_nan_inf is on", "#009e73"),
+        (job.damaged_at, "NaN found by trainer 1", "#d55e00"),
     ]
     for file in filter(None, (str(place / "loss.svg"), picture.value)):
-        draw(Path(file), alone.losses, job.losses(), moments)
+        draw(Path(file), losses, job.losses(), moments)
         say(f"The losses are drawn in {file}.")
     say(f"That took {time.monotonic() - begin:.0f} s.")
     sys.exit("\n".join(judge(job, difference)) or None)

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -65,11 +66,10 @@ class Job:
         for process in self._processes.values():
             process.terminate()
         for process in self._processes.values():
-            try:
+            with suppress(subprocess.TimeoutExpired):
                 process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            process.kill()
+            process.wait()
 
     def start(self, role: str, rank: int) -> None:
         own = {"TRAINING_ROLE": role.upper()}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from fluid.operators import OPERATORS
 from fluid.program import BATCH, Operator, Program, Variable, gradient_name
 
+_Variables = dict[str, Variable]
+
 
 class Model:
     """What layers have made so far."""
@@ -74,15 +76,9 @@ class Model:
         self.startup.block.var(variable)
         self.startup.block.append(type, {"Out": variable.name}, {}, **attributes)
 
-    def _append(
-        self,
-        type: str,
-        outputs: dict[str, Variable],
-        inputs: dict[str, Variable],
-    ) -> None:
-        outs = {key: each.name for key, each in outputs.items()}
-        ins = {key: each.name for key, each in inputs.items()}
-        self.main.block.append(type, outs, ins)
+    def _append(self, type: str, outputs: _Variables, inputs: _Variables) -> None:
+        names = [{key: each.name for key, each in part.items()} for part in (outputs, inputs)]
+        self.main.block.append(type, *names)
 
 
 def append_backward(program: Program, loss: Variable) -> dict[str, str]:

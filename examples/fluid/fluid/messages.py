@@ -29,12 +29,8 @@ def _make() -> dict[str, Any]:
         message = file.message_type.add(name=name)
         for number, field in enumerate(fields.split(), start=1):
             kind, _, word = field.partition(":")
-            message.field.add(
-                name=word,
-                number=number,
-                type=getattr(kinds, f"TYPE_{kind.upper()}"),
-                label=kinds.LABEL_OPTIONAL,
-            )
+            code = getattr(kinds, f"TYPE_{kind.upper()}")
+            message.field.add(name=word, number=number, type=code, label=kinds.LABEL_OPTIONAL)
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     return {
@@ -50,15 +46,8 @@ VoidMessage = MESSAGES["VoidMessage"]
 
 def packed(name: str, trainer: int, step: int, value: np.ndarray[Any, Any]) -> Any:  # noqa: ANN401
     rows, columns = value.shape
-    return VariableMessage(
-        name=name,
-        trainer=trainer,
-        step=step,
-        dtype=NAMES[value.dtype],
-        rows=rows,
-        columns=columns,
-        data=value.tobytes(),
-    )
+    facts = {"name": name, "trainer": trainer, "step": step, "dtype": NAMES[value.dtype]}
+    return VariableMessage(**facts, rows=rows, columns=columns, data=value.tobytes())
 
 
 def unpacked(message: Any) -> np.ndarray[Any, Any]:  # noqa: ANN401

@@ -39,13 +39,8 @@ def accuracy(program: Program, scope: Scope, batch: Batch) -> float:
     return float((softmax.argmax(1) == batch.labels.argmax(1)).mean())
 
 
-class Trained(NamedTuple):
-    losses: list[float]
-    accuracy: float
-    scope: Scope
-
-
-def train_alone(steps: int, batch_size: int, dtype: str = "f32") -> Trained:
+def train_alone(steps: int, batch_size: int, dtype: str = "f32") -> tuple[list[float], float]:
+    """Train in this process; return the losses and the accuracy."""
     made = perceptron(dtype)
     digits = Digits(DTYPES[dtype], batch_size)
     scope = Scope()
@@ -55,4 +50,4 @@ def train_alone(steps: int, batch_size: int, dtype: str = "f32") -> Trained:
     for step in range(steps):
         (loss,) = executor.run_batch(scope, feed(digits.batch(step)), ["loss"])
         losses.append(float(loss[0, 0]))
-    return Trained(losses, accuracy(made.inference, scope, digits.test), scope)
+    return losses, accuracy(made.inference, scope, digits.test)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-
-class Moment(NamedTuple):
-    step: int
-    text: str
-    colour: str
+Moment = tuple[int, str, str]  # the step, what happened, and its colour
 
 
 def draw(file: Path, alone: list[float], together: list[float], moments: list[Moment]) -> None:

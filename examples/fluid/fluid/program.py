@@ -38,14 +38,6 @@ class Operator:
     place: str = "cpu"
     python: dict[str, Any] = field(default_factory=dict)  # attributes that only Python reads
 
-    def __str__(self) -> str:
-        def shown(names: dict[str, str]) -> str:
-            return ", ".join(f"{key}={name}" for key, name in names.items() if name)
-
-        attributes = ", ".join(f"{key}={value:g}" for key, value in self.attributes.items())
-        parts = [part for part in (shown(self.inputs), attributes) if part]
-        return f"{shown(self.outputs)} <- {self.type}({', '.join(parts)})"
-
 
 class Block:
     def __init__(self, index: int, parent: Block | None) -> None:
@@ -117,16 +109,8 @@ class Program:
                 for each in block.vars.values()
             ]
             for op in block.ops:
-                parts = op.outputs.values(), op.inputs.values(), op.attributes.values()
-                words = [str(word) or "-" for part in parts for word in part]
-                lines.append(
-                    " ".join(["op", op.type, op.place, *(str(len(p)) for p in parts), *words])
-                )
-        return "\n".join(lines)
-
-    def __str__(self) -> str:
-        lines = []
-        for block in self.blocks:
-            lines.append(f"block {block.index}:")
-            lines += [f"  {number}: {op}" for number, op in enumerate(block.ops)]
+                parts = [op.outputs.values(), op.inputs.values(), op.attributes.values()]
+                words = [len(part) for part in parts] + [each for part in parts for each in part]
+                text = " ".join(str(word) or "-" for word in words)
+                lines.append(f"op {op.type} {op.place} {text}")
         return "\n".join(lines)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Callable
@@ -10,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Callable
 import grpc
 import numpy as np
 
-from fluid.executor import Executor, FluidError, Scope
+from fluid.executor import Array, Executor, FluidError, Scope
 from fluid.messages import MESSAGES, METHODS, SERVICE, VoidMessage, packed, unpacked
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fluid.program import Operator, Program
+    from fluid.program import Program
 
 POLL = 0.5  # seconds between looks whether a trainer that waits is still there
 
@@ -38,23 +37,19 @@ class ParameterServer:
         self._gradients = {each.gradient.name: each for each in self._slices}
         self._optimize = Executor(program, op.python["block"])
         self._changed = threading.Condition()
-        self._received: dict[tuple[int, str], np.ndarray[Any, Any]] = {}
+        self._received: dict[tuple[int, str], Array] = {}
         self._waiting: set[int] = set()
         self._file = file
         self.scope = Scope()
         self.step = 0  # batches that have ended
-        self.ended: Callable[[int], None] = lambda _: None  # called after each batch
         Executor(startup).run(self.scope)
         if file and file.exists():
             self._load(file)
 
     def run(self, start: Callable[[], None]) -> None:
         """Run the program: `start` serves, and returns when the server is to end."""
-
-        def listen_and_serve(_: Operator, __: Scope) -> None:
-            start()
-
-        Executor(self._program, hosts={"listen_and_serve": listen_and_serve}).run(self.scope)
+        hosts = {"listen_and_serve": lambda *_: start()}
+        Executor(self._program, hosts=hosts).run(self.scope)
 
     # ---- Methods of RPC ----
 
@@ -69,11 +64,8 @@ class ParameterServer:
     def Wait(self, request: Any, context: grpc.ServicerContext) -> Any:  # noqa: N802, ANN401
         with self._changed:
             if request.step == self.step:
-                lacking = [
-                    name
-                    for name in self._gradients
-                    if (request.trainer, name) not in self._received
-                ]
+                own = {name for trainer, name in self._received if trainer == request.trainer}
+                lacking = sorted(self._gradients.keys() - own)
                 if lacking:  # this server has started again since they were sent
                     context.abort(grpc.StatusCode.FAILED_PRECONDITION, f"send {lacking} again")
                 self._waiting.add(request.trainer)
@@ -103,18 +95,16 @@ class ParameterServer:
         self.step += 1
         if self._file:
             self._save(self._file)
-        self.ended(self.step)
         self._changed.notify_all()
 
     # ---- The file ----
 
     def _save(self, file: Path) -> None:
         """Replace the file at once: a server that is killed leaves the old or the new one."""
-        fresh = file.with_suffix(".new")
         names = [each.variable.name for each in self._slices]
-        with fresh.open("wb") as out:
+        with file.with_suffix(".new").open("wb") as out:
             np.savez(out, step=self.step, **{name: self.scope[name] for name in names})
-        os.replace(fresh, file)  # noqa: PTH105 - atomic, as its name says
+        file.with_suffix(".new").replace(file)
 
     def _load(self, file: Path) -> None:
         with np.load(file) as saved:
@@ -128,11 +118,9 @@ def serve(server: ParameterServer, endpoint: str) -> grpc.Server:
     grpc_server = grpc.server(ThreadPoolExecutor(16), options=[("grpc.so_reuseport", 0)])
     handlers = {
         name: grpc.unary_unary_rpc_method_handler(
-            getattr(server, name),
-            request_deserializer=MESSAGES[request].FromString,
-            response_serializer=lambda message: message.SerializeToString(),
+            getattr(server, name), MESSAGES[request].FromString, MESSAGES[answer].SerializeToString
         )
-        for name, (request, _) in METHODS.items()
+        for name, (request, answer) in METHODS.items()
     }
     generic = grpc.method_handlers_generic_handler(SERVICE, handlers)
     grpc_server.add_generic_rpc_handlers((generic,))

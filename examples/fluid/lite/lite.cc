@@ -57,14 +57,6 @@ int64_t class_of(const f32 &matrix, int64_t row) {
   return best;
 }
 
-const char *kernel_of_mul() {
-  static pd_impl_info impl = {};
-  pd_op *op = nullptr;
-  impl.size = sizeof impl;
-  if (pd_op_find("mul", pd__signature_op_mul_f32.types, &op, nullptr) != PD_OK) return "none";
-  return pd_op_choose(op, &impl, nullptr) == PD_OK ? impl.name : "none";
-}
-
 }  // namespace
 
 int main(int argc, char **argv) {
@@ -83,7 +75,12 @@ int main(int argc, char **argv) {
   for (int64_t i = 0; i < images.array.rows; i++) {
     right += class_of(logits.array, i) == class_of(labels.array, i);
   }
-  std::printf("lite %s, mul by '%s': %lld of %lld right\n", pd_version(), kernel_of_mul(),
+  pd_op *op = nullptr;
+  pd_impl_info kernel = {};
+  kernel.size = sizeof kernel;
+  if (pd_op_find("mul", nullptr, &op, &error) != PD_OK) fail(error.message);
+  if (pd_op_choose(op, &kernel, &error) != PD_OK) fail(error.message);
+  std::printf("lite %s, mul by '%s': %lld of %lld right\n", pd_version(), kernel.name,
               static_cast<long long>(right), static_cast<long long>(images.array.rows));
   return 0;
 }

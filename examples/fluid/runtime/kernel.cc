@@ -1,4 +1,4 @@
-#include "kernel.h"
+#include "executor.h"
 
 #define PD_HEADER_ONLY  // the functions of the registry, without linking it
 #include <pd_flags.h>
@@ -64,21 +64,16 @@ struct Signature {
   std::string text;  // "void (cpu *, f32 *, const f32 *)"
   std::vector<uint8_t> codes;
 
-  void add(const std::string &type, int code) {
-    text += ", " + type;
-    codes.push_back(static_cast<uint8_t>(code));
+  void add(size_t count, const std::string &type, uint8_t code) {
+    for (size_t i = 0; i < count; i++) text += ", " + type, codes.push_back(code);
   }
 };
 
 Signature signature_of(const OpDesc &op, const std::string &dtype) {
   Signature made = {"void (" + op.place + " *", {PD_CODE_VOID, PD_CODE_POINTER + PD_CODE_STRUCT}};
-  for (size_t i = 0; i < op.outputs.size(); i++) {
-    made.add(dtype + " *", PD_CODE_POINTER + PD_CODE_STRUCT);
-  }
-  for (size_t i = 0; i < op.inputs.size(); i++) {
-    made.add("const " + dtype + " *", PD_CODE_CONST_POINTER + PD_CODE_STRUCT);
-  }
-  for (size_t i = 0; i < op.attributes.size(); i++) made.add("double", PD_CODE_DOUBLE);
+  made.add(op.outputs.size(), dtype + " *", PD_CODE_POINTER + PD_CODE_STRUCT);
+  made.add(op.inputs.size(), "const " + dtype + " *", PD_CODE_CONST_POINTER + PD_CODE_STRUCT);
+  made.add(op.attributes.size(), "double", PD_CODE_DOUBLE);
   made.text += ")";
   return made;
 }
