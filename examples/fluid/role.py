@@ -47,9 +47,6 @@ def transpiled() -> tuple[Transpiler, Any]:
     return Transpiler(made.model, made.optimizers, SERVERS, TRAINERS), made
 
 
-# ---- Trainer ----
-
-
 class Reader:
     """Reads the batches of one trainer; one image is damaged the first time."""
 
@@ -102,9 +99,6 @@ def train(rank: int) -> None:
         parameters=parameters if rank == 0 else None,
     )
     client.close()
-
-
-# ---- Server ----
 
 
 def serve_parameters(endpoint: str, file: Path | None) -> None:

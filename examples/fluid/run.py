@@ -1,6 +1,6 @@
 """Trains digits in one process, then with two trainers and two servers that a fleet gives flags.
 
-    run.py [--steps=660] [--folder=build/fluid/run] [--picture=loss.svg]
+    run.py [--steps=660] [--folder=build/fluid/run]
 
 On the way a server is killed and comes back, `paddle-flags fleet set` switches check_nan_inf on at
 one step of all trainers, and an image that one of them reads as NaN is found.
@@ -35,7 +35,6 @@ batch_size = pf.define("batch_size", 64, "Samples of a batch", min=2)
 dtype = pf.define("dtype", "f32", "Type of all numbers", choices=list(DTYPES))
 pause = pf.define("pause", 0.01, "Seconds that a trainer waits after each batch", min=0)
 folder = pf.define("folder", str(native.BUILD / "run"), "Directory for logs, parameters, picture")
-picture = pf.define("picture", "", "Another file for the picture of the losses")
 
 
 def say(text: str) -> None:
@@ -160,9 +159,8 @@ def main() -> None:
         (job.switch_at, "check_nan_inf is on", "#009e73"),
         (job.damaged_at, "NaN found by trainer 1", "#d55e00"),
     ]
-    for file in filter(None, (str(place / "loss.svg"), picture.value)):
-        draw(Path(file), losses, job.losses(), moments)
-        say(f"The losses are drawn in {file}.")
+    draw(place / "loss.svg", losses, job.losses(), moments)
+    say(f"The losses are drawn in {place / 'loss.svg'}.")
     say(f"That took {time.monotonic() - begin:.0f} s.")
     sys.exit("\n".join(judge(job, difference)) or None)
 

@@ -51,8 +51,6 @@ class ParameterServer:
         hosts = {"listen_and_serve": lambda *_: start()}
         Executor(self._program, hosts=hosts).run(self.scope)
 
-    # ---- Methods of RPC ----
-
     def SendVariable(self, request: Any, context: grpc.ServicerContext) -> Any:  # noqa: N802, ANN401
         with self._changed:
             if request.name not in self._gradients:
@@ -96,8 +94,6 @@ class ParameterServer:
         if self._file:
             self._save(self._file)
         self._changed.notify_all()
-
-    # ---- The file ----
 
     def _save(self, file: Path) -> None:
         """Replace the file at once: a server that is killed leaves the old or the new one."""

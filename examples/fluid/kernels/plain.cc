@@ -16,8 +16,6 @@ int64_t count(const A *x) {
 template <class A>
 using real = decltype(+*A::data);
 
-// ---- Products ----
-
 template <class A>
 void mul(cpu *, A *out, const A *x, const A *y) {
   for (int64_t i = 0; i < out->rows; i++) {
@@ -53,8 +51,6 @@ void mul_grad(cpu *, A *dx, A *dy, const A *x, const A *y, const A *dout) {
     }
   }
 }
-
-// ---- One element at a time ----
 
 // y has the shape of x, or is one row, which is added to each row of x.
 template <class A>
@@ -95,8 +91,6 @@ void sgd(cpu *, A *param_out, const A *param, const A *grad, const A *rate) {
   }
 }
 
-// ---- Loss ----
-
 // Each row of `label` has a one in the column of its class.
 template <class A>
 void softmax_with_cross_entropy(cpu *, A *softmax, A *loss, const A *logits, const A *label) {
@@ -136,8 +130,6 @@ void mean_grad(cpu *, A *dx, const A *dout) {
     dx->data[i] = dout->data[0] / static_cast<real<A>>(count(dx));
   }
 }
-
-// ---- Values to begin with, and parts of parameters ----
 
 template <class A>
 void fill_constant(cpu *, A *out, double value) {

@@ -7,6 +7,7 @@
 // two layers, images, and labels with a one in the column of the class.
 #include <pd_flags.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -51,10 +52,8 @@ Matrix fc(const Matrix &x, const Matrix &weight, const Matrix &bias) {
 }
 
 int64_t class_of(const f32 &matrix, int64_t row) {
-  int64_t best = 0;
   const float *data = matrix.data + row * matrix.columns;
-  for (int64_t i = 1; i < matrix.columns; i++) best = data[i] > data[best] ? i : best;
-  return best;
+  return std::max_element(data, data + matrix.columns) - data;
 }
 
 }  // namespace

@@ -64,8 +64,6 @@ void Executor::run_step(size_t index, Scope *scope, int64_t batch) {
   step.kernel->run(tensors_, step.op->attributes);
 }
 
-// ---- What check_nan_inf switches on ----
-
 namespace {
 
 template <class T>

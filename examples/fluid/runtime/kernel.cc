@@ -16,8 +16,6 @@ void no_kernel() {}
 
 constexpr size_t kOutputs = 4, kInputs = 5, kAttributes = 3;  // one more than kernels have
 
-// ---- From tensors to the parameters of a function ----
-
 template <class T, size_t>
 using repeat = T;
 
@@ -57,8 +55,6 @@ void call_on(size_t shape, Function function, const std::vector<Tensor *> &tenso
   }
   table[shape](function, arrays, attributes);
 }
-
-// ---- Signatures ----
 
 struct Signature {
   std::string text;  // "void (cpu *, f32 *, const f32 *)"
@@ -116,11 +112,7 @@ void Kernel::run(const std::vector<Tensor *> &tensors,
                  const std::vector<double> &attributes) const {
   const Function function = __atomic_load_n(&slot_, __ATOMIC_ACQUIRE);
   if (function == no_kernel) throw Failure(type_ + ": the module of its kernels is gone");
-  if (is_f64_) {
-    call_on<f64>(shape_, function, tensors, attributes.data());
-  } else {
-    call_on<f32>(shape_, function, tensors, attributes.data());
-  }
+  (is_f64_ ? call_on<f64> : call_on<f32>)(shape_, function, tensors, attributes.data());
 }
 
 }  // namespace fluid
