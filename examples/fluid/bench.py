@@ -21,10 +21,10 @@ from fluid.program import Program, Variable
 import paddle_flags as pf
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
-OPERATORS = 500
-RUNS = 40
+OPERATORS, RUNS = 500, 40
 
 rounds = pf.define("rounds", 15, "Rounds of each case", min=3)
 
@@ -65,7 +65,7 @@ def main() -> None:
     pf.parse()
     program, scope = chain(), Scope()
     without, normal = Executor(program, library="libfluid_without_check.so"), Executor(program)
-    cases = {
+    cases: dict[str, tuple[Executor, Callable[[], AbstractContextManager[object]]]] = {
         "no test in the loop": (without, nullcontext),
         "off": (normal, nullcontext),
         "off, and being set": (normal, being_set),

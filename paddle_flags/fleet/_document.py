@@ -96,7 +96,7 @@ def latest(answers: Mapping[int, Any]) -> dict[str, Any]:
 
 def encode(document: Document) -> bytes:
     """Return a document as JSON that every engine can store; what is too long is left out."""
-    for dropped in ("details", "values", "selected", "environment", "sensitive"):
+    for dropped in ("check", "values", "wanted", "answers", "selected", "sensitive"):
         data = json.dumps(document, separators=(",", ":")).encode()
         if len(data) <= _BIGGEST:
             return data

@@ -167,12 +167,16 @@ class Follower:
 
     def compact(self) -> bool:
         """Replace old records by a base if there are many; the last 200 stay."""
-        if self.state.revision - self.store.base()[0] <= _MOST:
+        if self.state.revision - self.base <= _MOST:
             return False
         number = self.state.revision - _KEPT
         if self.state.tail:
             number = min(number, self.state.tail[0].revision - 1)
+        self.base = self.store.base()[0]
+        if number <= self.base:  # somebody else has renewed it
+            return False
         state = self.at(number)
+        self.base = number
         return self.store.compact(number, to_json(state.tables, number, state.fleet))
 
     def at(self, revision: int) -> State:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _POLL = 0.02  # seconds between two looks for a decision that a tick waits for
 _VOTING = 0.05  # the same while a proposal is open
+_PATIENCE = 2.0  # seconds for what the thread is doing when the program ends
 _BACKOFF = (0.1, 0.2, 0.4, 0.8)  # seconds between tries while the engine is away
 
 
@@ -59,6 +60,8 @@ class Membership:
         self._lock = allocate_reentrant_lock()  # of the member, and of what is published
         self._stopped = False
         self._problem = ""
+        self._note = ""
+        self._file_problem = ""
         self._lost_since: float | None = None
         self._dropped = False
         self._published: dict[str, Any] = {}
@@ -132,7 +135,7 @@ class Membership:
     @property
     def problem(self) -> str:
         """What keeps the member from following the fleet, or `""`."""
-        return self._problem
+        return self._problem + self._note if self._problem else self._file_problem
 
     # ---- Joining ----
 
@@ -144,24 +147,36 @@ class Membership:
             except UnreachableError as error:
                 self._start_cold(error)
             else:
+                if not self.revision:
+                    self._start_from_file(f"{self.url}: the engine has lost its state")
                 self._refuse_double()
-                self._snapshot.write(self._member.follower.state)
+                self._keep()
                 self._announce()
         start_thread(self._run, f"paddle_flags fleet {self.name}")
 
     def _start_cold(self, error: UnreachableError) -> None:
-        """Begin with the values of the snapshot file; the thread goes on trying."""
-        state = self._snapshot.read()
-        if state is None:
+        """Begin without the engine; the thread goes on trying."""
+        if not self._start_from_file(str(error)):
             raise error
+        self._lost_since = time.monotonic()
+
+    def _start_from_file(self, why: str) -> bool:
+        """Begin with the values of the snapshot file; return whether it has any."""
+        state = self._snapshot.read()
+        if state is None or not state.revision:
+            return False
         self._member = Member(self._store, self._member.selected, state)
         self._member.start(read=False)
-        self._lost_since = time.monotonic()
-        self._problem = f"{error}; the values are those of {self._options.snapshot}"
+        self._problem = why
+        self._note = f"; the values are those of {self._options.snapshot}"
+        return True
 
     def _refuse_double(self) -> None:
         """Raise FleetError if a process of this machine that runs has the name."""
-        other = _document.decode(self._store.members().get(self.name, b""))
+        try:
+            other = _document.decode(self._store.members().get(self.name, b""))
+        except ReadOnlyError:
+            return  # a source that has no members
         pid = other.get("pid")
         if other.get("host") != self._host or pid == os.getpid() or not isinstance(pid, int):
             return
@@ -180,18 +195,21 @@ class Membership:
             return
         self._stopped = True
         self._member.steps.gate = NEVER
+        locked = self._lock.acquire(timeout=_PATIENCE)  # a validator may never return
         try:
-            with self._lock:
-                self._store.withdraw(self.name)
+            self._store.withdraw(self.name)
         except FleetError:
             pass  # the lease ends by itself
         finally:
+            if locked:
+                self._lock.release()
             self._store.close()
 
     def abandon(self) -> None:
         """Forget the membership in a forked child, which has no thread for it."""
         self._stopped = True
         self._member.steps.gate = NEVER
+        self._lock = allocate_reentrant_lock()  # the other one may be held for ever
 
     # ---- The thread ----
 
@@ -209,6 +227,10 @@ class Membership:
                 self._problem = str(error)
                 self._say_quietly()
                 time.sleep(_BACKOFF[-1])
+            except Exception as error:  # noqa: BLE001 - a thread that ends would say nothing
+                self._problem = f"{type(error).__name__}: {error}"
+                self._say_quietly()
+                time.sleep(_BACKOFF[-1])
 
     def _turn(self) -> None:
         """Wait for news, act on them, and say so."""
@@ -221,25 +243,37 @@ class Membership:
         if self._stopped:
             return
         with self._lock:
-            if self._lost_since is not None or self._problem:
+            live = self._lost_since is None and not self._problem
+            due = time.monotonic() - self._beat >= self._options.ttl / 3
+            if due or not live:
                 self._member.follower.verify()
-            news = self._member.follow()
+            news = self._member.follow(live=live)
             self._find()
             if news:
-                self._snapshot.write(self._member.follower.state)
-            if news or time.monotonic() - self._beat >= self._options.ttl / 3:
+                self._keep()
+            if news or due or not live:
                 self._say()
+
+    def _keep(self) -> None:
+        """Write the snapshot file; that it can't be written is no reason to stop following."""
+        try:
+            self._snapshot.write(self._member.follower.state)
+            self._file_problem = ""
+        except OSError as error:
+            self._file_problem = str(error)
 
     def _find(self) -> None:
         """Note that the engine answers."""
         self._lost_since = None
-        self._problem = ""
+        self._problem = self._note = ""
         if self._dropped:
             self._dropped = False
-            self._member.applier.resume()
+            self._member.apply_all()
 
     def _lose(self, error: Exception) -> None:
         """Note that the engine is away; act if that lasts longer than a lease."""
+        if self._stopped:
+            return
         now = time.monotonic()
         self._problem = str(error)
         if self._lost_since is None:
@@ -272,6 +306,9 @@ class Membership:
                 self._store.keep_alive(self.name)
                 self._beat = time.monotonic()
                 return
+        except ReadOnlyError:
+            self._beat = time.monotonic()
+            return
         except LeaseError:
             pass  # it ended while the process was stopped or the engine away
         self._announce(document)
@@ -310,7 +347,7 @@ class Membership:
             "selected": selected,
             "digest": _document.digest_of(facts, selected),
             "sensitive": secret,
-            "problem": self._problem,
+            "problem": self.problem,
             **self._extra,
         }
 
@@ -338,13 +375,18 @@ class Membership:
 
     def tick(self, step: int) -> None:
         """Begin a step; see `paddle_flags.fleet.tick`."""
-        if self._member.steps.reach(check_step(step)):
+        if step.__class__ is not int or step < 0:
+            check_step(step)
+        member = self._member
+        if member.steps.last is None:
+            member.applier.started = True
+        if member.steps.reach(step):
             self._pass_gate(step)
-        self._member.applier.started = True
 
     def _pass_gate(self, step: int) -> None:
         """Wait until it is decided what happens at this step, and do that."""
         deadline = time.monotonic() + self._options.tick_timeout
+        waiting: list[int] = []
         while not self._stopped:
             with self._lock:
                 try:

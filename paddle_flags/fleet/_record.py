@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import uuid
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,7 +22,7 @@ ALL = "all"
 SELECTORS = ("all", "role", "host", "member")
 """What a change can be for; the last one that fits a member wins."""
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _LONGEST_NAME = 255
 _MOST_LISTED = 256  # members that a record lists
 
@@ -112,8 +113,10 @@ def _record_of(fields: Any) -> Record:
         raise ValueError
     known = {key: fields[key] for key in _TYPES if key in fields}  # later versions may add some
     for key, value in known.items():
-        if not isinstance(value, _TYPES[key]):
+        if not isinstance(value, _TYPES[key]) or isinstance(value, bool) != (key == "dry_run"):
             raise TypeError
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ValueError
     members = tuple(str(each) for each in fields.get("members", ()))
     return Record(fields["kind"], changes, **known, members=members)
 
@@ -121,7 +124,7 @@ def _record_of(fields: Any) -> Record:
 def check_change(change: Change) -> Change:
     """Return a change with the name as the registry writes it, or raise FlagArgumentError."""
     name, value, on = change
-    if not isinstance(name, str) or not _NAME.fullmatch(name.replace("-", "_")):
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
         message = f"{shown(name)}: expected the name of a flag"
         raise FlagArgumentError(message)
     if len(name) > _LONGEST_NAME:

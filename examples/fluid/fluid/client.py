@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 import grpc
 
@@ -82,7 +82,7 @@ class Client:
                 told = True
                 time.sleep(0.1)
 
-    def _exchange(self, stub: Stub, step: int, gradients: dict[str, Array]) -> dict[str, Array]:
+    def _exchange(self, stub: Any, step: int, gradients: dict[str, Array]) -> dict[str, Array]:  # noqa: ANN401
         own = [each for each in self._slices if each.endpoint == stub.endpoint]
         for name in (each.gradient.name for each in own):
             stub.SendVariable(packed(name, self._trainer, step, gradients[name]))

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-PIXELS, CLASSES = 64, 10
-HIDDEN = 48
+PIXELS, HIDDEN, CLASSES = 64, 48, 10
 
 
 class Batch(NamedTuple):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from fluid.program import Operator, Program
 
 Array = np.ndarray[Any, Any]
-DTYPES = {"f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}
+DTYPES: dict[str, Any] = {"f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
 
@@ -36,7 +36,7 @@ class Scope:
 
     def __init__(self, parent: Scope | None = None) -> None:
         self._parent = parent  # lives as long
-        self.handle = runtime().fluid_scope_new(parent.handle if parent else ffi.NULL)
+        self.handle: Any = runtime().fluid_scope_new(parent.handle if parent else ffi.NULL)
 
     def new_scope(self) -> Scope:
         return Scope(self)
@@ -78,7 +78,8 @@ def _new(kind: str) -> Any:  # noqa: ANN401
 def _view(tensor: Any) -> Array:  # noqa: ANN401
     dtype = DTYPES["f64" if tensor.is_f64 else "f32"]
     memory = ffi.buffer(tensor.data, tensor.rows * tensor.columns * dtype.itemsize)
-    return np.frombuffer(memory, dtype).reshape(tensor.rows, tensor.columns)
+    view: Array = np.frombuffer(memory, dtype)
+    return view.reshape(tensor.rows, tensor.columns)
 
 
 Hosts = dict[str, Callable[["Operator", Scope], None]]  # run operators, by their type
@@ -94,7 +95,7 @@ class Executor:
         self._ops = program.blocks[block].ops
         self._hosts = hosts or {}
         self._raised: Exception | None = None
-        self._scope: Scope | None = None  # of the run
+        self._scope: Any = None  # of the run
         self._host = ffi.callback("fluid_host", self._run_in_python)
         text, hosted, error = program.serialized(), " ".join(self._hosts), _new("error")
         self._handle = self._runtime.fluid_executor_new(

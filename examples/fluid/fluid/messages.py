@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-from fluid.executor import DTYPES, NAMES
+from fluid.executor import DTYPES, NAMES, Array
 
 SERVICE = "fluid.SendRecvService"
 METHODS = {  # the request and the answer
@@ -44,12 +44,12 @@ VariableMessage = MESSAGES["VariableMessage"]
 VoidMessage = MESSAGES["VoidMessage"]
 
 
-def packed(name: str, trainer: int, step: int, value: np.ndarray[Any, Any]) -> Any:  # noqa: ANN401
+def packed(name: str, trainer: int, step: int, value: Array) -> Any:  # noqa: ANN401
     rows, columns = value.shape
     facts = {"name": name, "trainer": trainer, "step": step, "dtype": NAMES[value.dtype]}
     return VariableMessage(**facts, rows=rows, columns=columns, data=value.tobytes())
 
 
-def unpacked(message: Any) -> np.ndarray[Any, Any]:  # noqa: ANN401
-    array = np.frombuffer(message.data, DTYPES[message.dtype])
+def unpacked(message: Any) -> Array:  # noqa: ANN401
+    array: Array = np.frombuffer(message.data, DTYPES[message.dtype])
     return array.reshape(message.rows, message.columns)

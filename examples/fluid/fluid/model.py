@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fluid.digits import CLASSES, HIDDEN, PIXELS, Batch, Digits
-from fluid.executor import DTYPES, Executor, Scope
+from fluid.executor import DTYPES, Array, Executor, Scope
 from fluid.layers import Model
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def perceptron(dtype: str = "f32", rate: float = 0.2) -> Perceptron:
     return Perceptron(model, forward(Model(dtype)).main, optimizers)
 
 
-def feed(batch: Batch) -> dict[str, object]:
+def feed(batch: Batch) -> dict[str, Array]:
     return {"image": batch.images, "label": batch.labels}
 
 

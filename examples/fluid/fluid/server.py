@@ -97,9 +97,9 @@ class ParameterServer:
 
     def _save(self, file: Path) -> None:
         """Replace the file at once: a server that is killed leaves the old or the new one."""
-        names = [each.variable.name for each in self._slices]
+        values: Any = {each.variable.name: self.scope[each.variable.name] for each in self._slices}
         with file.with_suffix(".new").open("wb") as out:
-            np.savez(out, step=self.step, **{name: self.scope[name] for name in names})
+            np.savez(out, step=self.step, **values)
         file.with_suffix(".new").replace(file)
 
     def _load(self, file: Path) -> None:

@@ -34,7 +34,7 @@ class Slice(NamedTuple):
 
 def slice_parameters(parameters: list[Variable], endpoints: list[str]) -> list[Slice]:
     """As many slices of each parameter as there are servers, if it has as many rows."""
-    slices = []
+    slices: list[Slice] = []
     for each in parameters:
         count = min(len(endpoints), each.rows)
         bounds = [each.rows * i // count for i in range(count + 1)]
