@@ -6,12 +6,12 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags._native import lib
-from paddle_flags.errors import FlagArgumentError, FlagTypeError
+from paddle_flags.errors import FlagArgumentError, FlagError, FlagTypeError
 from paddle_flags.fleet._fleet import Fleet
 from paddle_flags.fleet._live_document import document_of
-from paddle_flags.fleet._operate import AbortedError, ConflictError
+from paddle_flags.fleet._operate import ConflictError
 from paddle_flags.fleet._record import Change, selector
-from paddle_flags.fleet._store import FleetError, ReadOnlyError, UnreachableError
+from paddle_flags.fleet._store import ReadOnlyError, UnreachableError
 from paddle_flags.live._fleet import Reply
 
 if TYPE_CHECKING:
@@ -26,6 +26,14 @@ _WAIT = 5.0  # seconds for members to answer, if nobody says how long
 _LONGEST = 30.0
 _BIGGEST = 2**53
 
+_STATUS = (
+    ((FlagArgumentError, FlagTypeError), 400),
+    (ReadOnlyError, 403),
+    (ConflictError, 409),
+    ((UnreachableError, OSError), 504),
+    (FlagError, 422),
+)
+
 
 def answer(view: View, asked: Asked) -> Reply:
     """Answer a request about the fleet of this process."""
@@ -35,18 +43,9 @@ def answer(view: View, asked: Asked) -> Reply:
     try:
         order = _read(asked.fields)
         outcome = _change(view, order, asked)
-    except (FlagArgumentError, FlagTypeError) as error:
-        return _refused(400, error, order)
-    except ConflictError as error:
-        return _refused(409, error, order)
-    except AbortedError as error:
-        return _refused(422, error, order)
-    except ReadOnlyError as error:
-        return _refused(403, error, order)
-    except (UnreachableError, OSError) as error:
-        return _refused(504, error, order)
-    except FleetError as error:
-        return _refused(422, error, order)
+    except (FlagError, OSError) as error:
+        status = next(number for kind, number in _STATUS if isinstance(error, kind))
+        return _refused(status, error, order)
     return Reply(200, _result_of(outcome), event=_event_of(view, order, outcome, asked))
 
 

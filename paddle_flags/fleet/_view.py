@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from paddle_flags.fleet._difference import Difference, differences_of
 from paddle_flags.fleet._document import decode
 from paddle_flags.fleet._follow import Follower
-from paddle_flags.fleet._state import Step, Tables
 from paddle_flags.fleet._status import Status, status_of
 from paddle_flags.fleet._store import FleetError
 from paddle_flags.live._threads import allocate_lock, start_thread
 
 if TYPE_CHECKING:
     from paddle_flags.fleet._membership import Membership
+    from paddle_flags.fleet._state import Step, Tables
 
 _PERIOD = 0.5  # seconds between two looks, while somebody asks
 _SHARE = 4  # a look that takes long is followed by so many times as long a pause

@@ -66,8 +66,8 @@ class Listener:
         self._application = application
         self._socket = made
         self._loop = loop = _Loop(make_selector())
-        pools = [Pool(loop, size) for size in (_READERS, _WRITERS, _WAITERS)]
-        self._site = Site(loop, application, *pools, Streams(loop), set())
+        readers, writers, waiters = (Pool(loop, n) for n in (_READERS, _WRITERS, _WAITERS))
+        self._site = Site(loop, application, readers, writers, waiters, Streams(loop), set())
         self._running = allocate_lock()
         self._running.acquire()
         self._full = render(refuse(503, f"the server has {CONNECTIONS} connections already"))
