@@ -45,7 +45,11 @@ class Member:
             stdout=subprocess.PIPE,
             text=True,
         )
-        self.answer("joined")
+        try:
+            self.answer("joined")
+        except BaseException:
+            self.stop()
+            raise
 
     def answer(self, word: str) -> None:
         assert self.process.stdout
@@ -149,7 +153,7 @@ def test_a_flag_that_differs_is_there_with_values_sources_and_members(one: Job):
     one.add("trainer-2", "--level=3")
     found = one.seen(lambda each: each["differing"])
     [difference] = [each for each in found["differences"] if each["name"] == "level"]
-    assert ["3", "argv", ["trainer-2"]] in [
+    assert ["3", "argv argv[1]", ["trainer-2"]] in [
         [holder["value"], holder["source"], holder["members"]] for holder in difference["holders"]
     ]
     assert not found["ok"]
@@ -197,18 +201,18 @@ def test_a_process_that_has_left_answers_that_there_is_no_fleet(one: Job):
 
 def test_a_change_reaches_all_members_and_has_their_answers(job: Job):
     other = job.add("trainer-1")
-    job.add("trainer-2", most=4)
-    answer = job.change(set={"level": "5"}, wait=30).json
+    job.add("trainer-2", most=7)
+    answer = job.change(set={"level": "8"}, wait=30).json
     assert states(answer) == {job.name: "applied", "trainer-1": "applied", "trainer-2": "rejected"}
     assert not answer["ok"]
-    assert "expected an integer in [1, 4]" in json.dumps(answer)
-    other.run("assert pf.FLAGS.level == 5")
-    assert job.subject.read("level") == ("fleet", "5")
+    assert "expected an integer in [1, 7]" in json.dumps(answer)
+    other.run("assert pf.FLAGS.level == 8")
+    assert job.subject.read("level") == ("fleet", "8")
     record = Fleet(job.url).log()[-1].record
     assert record.reason == "a test"
     assert record.by.endswith(f"through {job.name}")
     found = job.seen(lambda each: each["revision"] == answer["revision"])
-    assert found["changes"][0]["changes"] == [{"on": "all", "name": "level", "value": "5"}]
+    assert found["changes"][0]["changes"] == [{"on": "all", "name": "level", "value": "8"}]
 
 
 def test_a_change_for_a_role_a_host_or_a_member_reaches_only_those(one: Job):
@@ -225,15 +229,15 @@ def test_a_change_for_a_role_a_host_or_a_member_reaches_only_those(one: Job):
 
 
 def test_a_dry_run_asks_all_and_changes_nothing(one: Job):
-    one.add("trainer-1", most=4)
-    answer = one.change(set={"level": "5"}, dry_run=True, wait=30).json
+    one.add("trainer-1", most=7)
+    answer = one.change(set={"level": "8"}, dry_run=True, wait=30).json
     assert states(answer) == {one.name: "applied", "trainer-1": "rejected"}
     assert one.subject.read("level")[1] == "6"
 
 
 def test_all_or_none_changes_nothing_if_one_member_rejects(one: Job):
-    one.add("trainer-1", most=4)
-    response = one.change(set={"level": "5"}, all_or_none=True, wait=30)
+    one.add("trainer-1", most=7)
+    response = one.change(set={"level": "8"}, all_or_none=True, wait=30)
     assert response.status == 422
     assert "trainer-1" in response.json["detail"]
     assert one.subject.read("level")[1] == "6"
@@ -356,20 +360,10 @@ def test_sensitive_flags_are_neither_set_nor_shown_by_the_fleet(one: Job):
     assert {holder["value"] for holder in difference["holders"]} == {None}
 
 
-def test_an_engine_that_lets_this_process_not_write_is_403(one: Job):
-    one.change(set={"level": "5"}, wait=30)
-    if os.geteuid() == 0:
-        pytest.skip("root may write everywhere")
-    log = next(path for path in (one.place / "job").iterdir() if path.name == "log")
-    log.chmod(0o500)
-    assert one.change(set={"level": "4"}).status == 403
-    log.chmod(0o700)
-
-
 def test_each_change_of_the_fleet_is_an_event_of_the_audit(one: Job):
-    one.add("trainer-1", most=4)
+    one.add("trainer-1", most=7)
     one.change(set={"level": "5"}, role="server", wait=30)
-    one.change(set={"level": "5"}, all_or_none=True, wait=30)
+    one.change(set={"level": "8"}, all_or_none=True, wait=30)
     one.change(set={"plain": "5"})
     one.change(set={"level": "5"}, dry_run=True, wait=30)
     lines = [json.loads(each) for each in (one.place / "audit.jsonl").read_text().splitlines()]
