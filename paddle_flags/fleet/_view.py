@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from paddle_flags.fleet._difference import Difference, differences_of
 from paddle_flags.fleet._document import decode
 from paddle_flags.fleet._follow import Follower
-from paddle_flags.fleet._status import Status, status_of
+from paddle_flags.fleet._status import BEHIND, CURRENT, GONE, MISSING, MemberStatus, Status, status_of
 from paddle_flags.fleet._store import FleetError
 from paddle_flags.live._threads import allocate_lock, start_thread
 
@@ -34,6 +34,21 @@ class Seen(NamedTuple):
     """The oldest first."""
     moment: float
     """When, by the monotonic clock."""
+
+    @property
+    def count(self) -> int:
+        """How many members are here."""
+        return sum(each.state not in (GONE, MISSING) for each in self.status.members)
+
+    @property
+    def problems(self) -> int:
+        """How many members are not well, or have not taken a value that the fleet has now."""
+        return sum(self._has_problem(each) for each in self.status.members)
+
+    def _has_problem(self, member: MemberStatus) -> bool:
+        holding = {entry.revision for table in self.tables.values() for entry in table.values()}
+        well = member.state in (CURRENT, BEHIND)
+        return not well or not holding.isdisjoint(member.problems)
 
 
 class View:
