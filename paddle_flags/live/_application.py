@@ -99,7 +99,7 @@ class Application:
             "token_count": len(rows),
             "polls": polls,
             "resumes": True,  # after_fork of _core.hooks does it
-            "fleet": True,
+            "answers": lib.PD_LIVE_FLEET,
         }
         self._audit = audit
         if audit is not None:  # for good: temporary changes end after the server

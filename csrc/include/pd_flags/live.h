@@ -18,6 +18,9 @@ typedef struct pd_live pd_live;
 #define PD_LIVE_READ 1
 #define PD_LIVE_CHANGE 2
 
+/* Requests of the fleet. */
+#define PD_LIVE_FLEET 1
+
 /* A token of clients on TCP. */
 typedef struct pd_live_token {
   const char *text;  /* 16 to 512 bytes of printable ASCII without blanks */
@@ -47,8 +50,8 @@ typedef struct pd_live_options {
   bool resumes;                /* hooks and audits need a runtime that a fork breaks: in a forked
                                   child, no temporary change ends before the next call of
                                   pd_live_revision, which repairs that */
-  bool fleet;                  /* the server answers requests of the fleet, as pd_live_response says;
-                                  otherwise their answer is 404 */
+  uint64_t answers;            /* requests that the server answers itself, as `fleet` of
+                                  pd_live_response says: PD_LIVE_FLEET, or 0, and they are 404 */
 } pd_live_options;
 
 /* All text is copied. PD_ERR_ARGUMENT: a token or a pattern isn't as described. */
