@@ -79,7 +79,7 @@ class Collector(_Collector):
     | `paddle_flags_fleet_revision` | gauge | the last change of the fleet that was read here |
     | `paddle_flags_fleet_stale_seconds` | gauge | since when its engine is out of reach, or 0 |
     | `paddle_flags_fleet_members` | gauge | how many members the fleet has |
-    | `paddle_flags_fleet_members_with_problems` | gauge | those that are slow, gone or refused a change |
+    | `paddle_flags_fleet_members_with_problems` | gauge | those that are not well, or behind |
     | `paddle_flags_fleet_differing_flags` | gauge | how many flags differ between members |
 
     Those of the fleet are there in its members. A scrape never waits for the engine: members

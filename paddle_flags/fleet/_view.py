@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from paddle_flags.fleet._difference import Difference, differences_of
 from paddle_flags.fleet._document import decode
 from paddle_flags.fleet._follow import Follower
-from paddle_flags.fleet._status import BEHIND, CURRENT, GONE, MISSING, MemberStatus, Status, status_of
+from paddle_flags.fleet._status import (
+    BEHIND,
+    CURRENT,
+    GONE,
+    MISSING,
+    MemberStatus,
+    Status,
+    status_of,
+)
 from paddle_flags.fleet._store import FleetError
 from paddle_flags.live._threads import allocate_lock, start_thread
 

@@ -1,7 +1,7 @@
 // A change for the fleet: its form, the preview, and the answers of the members as they come.
 
 import { $, button, complain, confirmed, el, say } from './page-dom.js';
-import { GOOD, listed, scopeText } from './page-fleet-text.js';
+import { GOOD, listed, scopeText, shortened } from './page-fleet-text.js';
 import { isUnsafe } from './page-text.js';
 
 const TIMES = [['', 'until changed again'], ['1m', 'for 1 minute'], ['10m', 'for 10 minutes'], ['1h', 'for 1 hour'], ['own', 'for …']];
@@ -223,7 +223,7 @@ export class FleetChange {
   #show(answered, silent, good) {
     const groups = new Map();
     for (const { name, state, why } of answered) {
-      const key = state === 'applied' ? good : why ? `${state}: ${why}` : state;
+      const key = state === 'applied' ? good : why ? `${state}: ${shortened(why, this.fleet.known.url)}` : state;
       groups.set(key, [...groups.get(key) ?? [], name]);
     }
     for (const { name, why } of silent) groups.set(why, [...groups.get(why) ?? [], name]);

@@ -15,6 +15,11 @@ export function scopeText(on) {
   return on === 'all' ? 'for all' : `for ${on.replace(':', ' ')}`;
 }
 
+/** A reason without where it comes from, which the view says already. */
+export function shortened(why, url) {
+  return why.split(`${url} `).map((part, at) => (at ? part.replace(/^revision \d+: /, '') : part)).join('');
+}
+
 /** Names, of which only some are shown. */
 export function listed(names, most = 5) {
   const more = names.length - most;

@@ -4,7 +4,7 @@ import { $, button, el } from './page-dom.js';
 import { Grid } from './page-grid.js';
 import { cell } from './page-list.js';
 import { FleetChange } from './page-fleet-change.js';
-import { GOOD, concerned, scopeText } from './page-fleet-text.js';
+import { GOOD, concerned, scopeText, shortened } from './page-fleet-text.js';
 import { clock, defaultOf, shown } from './page-text.js';
 
 const STATES = { current: 'applied', behind: 'behind', slow: 'slow', gone: 'dead', missing: 'missing', lost: 'stale' };
@@ -59,6 +59,10 @@ export class Fleet {
   }
 
   #take(answer) {
+    for (const member of answer.members) {
+      member.why = shortened(member.why, answer.url);
+      for (const each of member.answers) each.why = shortened(each.why, answer.url);
+    }
     const said = JSON.stringify({ ...answer, age: 0, member: { ...answer.member, stale: answer.member.stale === null ? null : 0 } });
     this.known = answer;
     this.#failure = '';
@@ -158,7 +162,7 @@ export class Fleet {
   #drawDifference({ name, sensitive, holders }) {
     const parts = holders.flatMap((holder, at) => [
       at ? ' · ' : '', el('span', { class: 'value' }, sensitive ? 'another secret' : holder.value ?? 'not defined'),
-      ` × ${holder.members.length}`, at ? ` (${holder.members.slice(0, 3).join(', ')}${holder.members.length > 3 ? ', …' : ''})` : '']);
+      ` in ${holder.members.length}`, at ? ` (${holder.members.slice(0, 3).join(', ')}${holder.members.length > 3 ? ', …' : ''})` : '']);
     return el('div', { class: 'flag differs' }, cell('cell-name', el('span', { class: 'name' }, name)), cell('cell-values', ...parts));
   }
 

@@ -27,7 +27,8 @@ class Away:
 
     def __getattr__(self, name: str) -> Any:
         def call(*_: object) -> None:
-            raise UnreachableError("the engine is away")
+            message = "the engine is away"
+            raise UnreachableError(message)
 
         return call
 
@@ -79,7 +80,8 @@ def test_what_the_engine_refuses_has_a_status_of_its_own(
     error: type[Exception], status: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ):
     def change(*_: object, **__: object) -> None:
-        raise error("refused, as a test")
+        message = "refused, as a test"
+        raise error(message)
 
     monkeypatch.setattr(Fleet, "change", change)
     view = view_of(open_store(f"dir://{tmp_path}/job"))
