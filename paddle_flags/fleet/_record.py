@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import uuid
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -112,8 +113,10 @@ def _record_of(fields: Any) -> Record:
         raise ValueError
     known = {key: fields[key] for key in _TYPES if key in fields}  # later versions may add some
     for key, value in known.items():
-        if not isinstance(value, _TYPES[key]):
+        if not isinstance(value, _TYPES[key]) or isinstance(value, bool) != (key == "dry_run"):
             raise TypeError
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ValueError
     members = tuple(str(each) for each in fields.get("members", ()))
     return Record(fields["kind"], changes, **known, members=members)
 
