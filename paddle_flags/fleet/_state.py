@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from paddle_flags.fleet import _json
+from paddle_flags.fleet._json import is_a
 from paddle_flags.fleet._record import PROPOSE, Record, check_selector
 from paddle_flags.fleet._store import FleetError
 
@@ -170,9 +172,7 @@ def resolve(entry: Entry | None, holds: Callable[[Entry], bool]) -> Entry | None
     return None if entry is None or entry.value is None else entry
 
 
-def values_of(
-    tables: Tables, member: Selected, holds: Callable[[Entry], bool]
-) -> dict[str, Entry]:
+def values_of(tables: Tables, member: Selected, holds: Callable[[Entry], bool]) -> dict[str, Entry]:
     """Return the values of a member, each of the most specific selector that has one."""
     found: dict[str, Entry] = {}
     for on in member.selectors():
@@ -193,7 +193,10 @@ def lasting(tables: Tables) -> Tables:
     """Return the values without those that end by themselves; those of steps are reached."""
     found: Tables = {}
     for on, table in tables.items():
-        kept = {name: resolve(entry, lambda each: each.duration is None) for name, entry in table.items()}
+        kept = {
+            name: resolve(entry, lambda each: each.duration is None)
+            for name, entry in table.items()
+        }
         found[on] = {name: entry for name, entry in kept.items() if entry is not None}
     return {on: table for on, table in found.items() if table}
 
@@ -210,19 +213,37 @@ def to_json(tables: Tables, revision: int, fleet: str) -> bytes:
 def from_json(data: bytes, what: str) -> State:
     """Return the state of JSON; raise FleetError if it isn't one."""
     try:
-        fields: Mapping[str, Any] = json.loads(data)
+        fields: Mapping[str, Any] = _json.read(data)
+        revision, fleet = fields["revision"], fields["fleet"]
+        if not (is_a(revision, int) and is_a(fleet, str)):
+            raise TypeError
         tables = {
-            check_selector(on): {str(name): _entry_of(each) for name, each in table.items()}
+            check_selector(on): {name: _entry_of(each, _DEEPEST) for name, each in table.items()}
             for on, table in fields["tables"].items()
         }
-        return State(int(fields["revision"]), str(fields["fleet"]), tables, (), tables)
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return State(revision, fleet, tables, (), tables)
+    except (ValueError, TypeError, KeyError, AttributeError):
         message = f"{what}: expected the values of a fleet, as paddle_flags writes them"
         raise FleetError(message) from None
 
 
-def _entry_of(fields: Any) -> Entry:
-    entry = Entry(*fields)
-    if not isinstance(entry.value, (str, type(None))):
+_TYPES: tuple[tuple[type, ...], ...] = (
+    (str, type(None)),
+    (int,),
+    (int, float),
+    (str,),
+    (str,),
+    (int, float, type(None)),
+    (int, type(None)),
+    (list, type(None)),
+)
+"""Of the fields of an Entry."""
+
+
+def _entry_of(fields: Any, depth: int) -> Entry:
+    if not (is_a(fields, list) and len(fields) == len(_TYPES) and depth):
         raise TypeError
-    return entry._replace(below=None if entry.below is None else _entry_of(entry.below))
+    if not all(is_a(field, *types) for field, types in zip(fields, _TYPES)):
+        raise TypeError
+    entry = Entry(*fields)
+    return entry._replace(below=entry.below and _entry_of(entry.below, depth - 1))
