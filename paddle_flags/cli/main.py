@@ -10,7 +10,18 @@ from paddle_flags._completion.answer import NOTHING
 from paddle_flags._completion.request import read_request
 from paddle_flags._core.status import to_text
 from paddle_flags._native import lib
-from paddle_flags.cli import completion, config, doctor, explain, impls, live, new, run, stubs
+from paddle_flags.cli import (
+    completion,
+    config,
+    doctor,
+    explain,
+    fleet,
+    impls,
+    live,
+    new,
+    run,
+    stubs,
+)
 from paddle_flags.cli import list as list_
 from paddle_flags.cli.line import split
 from paddle_flags.cli.options import PROGRAM, load
@@ -51,7 +62,7 @@ def _build_parser(generator: Generator) -> Parser:
     version = f"paddle_flags {to_text(lib.PD_VERSION)}"
     main_parser.add_argument("--version", action=ShowVersion, const=version)
     main_parser.add_commands("COMMAND")
-    for command in (run, list_, explain, impls, stubs, doctor, live, config, completion):
+    for command in (run, list_, explain, impls, stubs, doctor, live, fleet, config, completion):
         command.add(main_parser)
     main_parser.add_command("gen", generator.summary, add_help=False)  # it reads its own tokens
     new.add(main_parser)
@@ -115,7 +126,9 @@ def main(tokens: Sequence[str], generator: Generator) -> int:
     request = read_request()
     if request:
         request.reply(_complete(generator, request.tokens, request.token))
-    own = {"gen": generator.run, "live": live.run}.get(tokens[0] if tokens else "")
+    own = {"gen": generator.run, "live": live.run, "fleet": fleet.run}.get(
+        tokens[0] if tokens else ""
+    )
     if own:  # they read their own tokens
         return own(tokens[1:], PROGRAM)
     main_parser = _build_parser(generator)

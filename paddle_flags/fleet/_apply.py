@@ -60,7 +60,8 @@ class Applier:
         if not self._limits(wanted, wanted) and self._give(wanted, lib.pd_config_apply) is None:
             self.held = wanted
             return {
-                revision: self._answer(names, wanted) for revision, names in _by_revision(wanted).items()
+                revision: self._answer(names, wanted)
+                for revision, names in _by_revision(wanted).items()
             }
         answers: dict[int, Answer] = {}
         for revision, names in sorted(_by_revision(wanted).items()):
@@ -123,7 +124,9 @@ class Applier:
         """Return why the flags of a batch can't change here, whatever their values."""
         secret = [name for name in names if name in attempt and _has(name, _is_sensitive)]
         if secret:
-            return Answer(REJECTED, f"{_listed(secret)}: is sensitive, and a fleet publishes values")
+            return Answer(
+                REJECTED, f"{_listed(secret)}: is sensitive, and a fleet publishes values"
+            )
         if not (self.started or has_read()):
             return None
         differ = [name for name in names if _text(attempt, name) != _text(self.held, name)]

@@ -74,9 +74,7 @@ def _groups(documents: Mapping[str, Mapping[str, Any]], flag: str) -> list[list[
     return list(found.values())
 
 
-def _difference(
-    flag: str, held: Mapping[str, tuple[str, str, str] | None]
-) -> list[Difference]:
+def _difference(flag: str, held: Mapping[str, tuple[str, str, str] | None]) -> list[Difference]:
     texts = {None if fact is None else fact[0] for fact in held.values()}
     if len(texts) < 2:  # noqa: PLR2004 - one value
         return []

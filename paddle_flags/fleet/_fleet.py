@@ -27,6 +27,8 @@ from paddle_flags.fleet._status import Status, status_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from typing_extensions import Self
+
     from paddle_flags.fleet._difference import Difference
     from paddle_flags.fleet._state import Step
     from paddle_flags.fleet._store import Store
@@ -48,7 +50,9 @@ class Fleet:
     run one after the other.
     """
 
-    def __init__(self, url: str | Store, *, by: str | None = None, timeout: float = TIMEOUT) -> None:
+    def __init__(
+        self, url: str | Store, *, by: str | None = None, timeout: float = TIMEOUT
+    ) -> None:
         self._store = open_store(url, timeout=timeout) if isinstance(url, str) else url
         self._by = _who() if by is None else by
         self._lock = threading.RLock()
@@ -57,7 +61,7 @@ class Fleet:
     def __repr__(self) -> str:
         return f"<Fleet {self.url}>"
 
-    def __enter__(self) -> Fleet:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -196,9 +200,7 @@ class Fleet:
             for on, table in tables.items()
             for name, entry in table.items()
         ]
-        record = Record(
-            _record.CHANGE, tuple(changes), by=self._by, reason=reason, reset=revision
-        )
+        record = Record(_record.CHANGE, tuple(changes), by=self._by, reason=reason, reset=revision)
         return self._run(record, None, wait, 0.0)
 
     def _run(
@@ -233,7 +235,7 @@ class Fleet:
             return dict(tables.get(selector(role, host, member), {}))
 
     def tables(self) -> dict[str, dict[str, Entry]]:
-        """Return all values: by `"all"`, `"role:ROLE"`, `"host:HOST"` or `"member:NAME"`, and flag."""
+        """Return all values by flag, by `"all"`, `"role:ROLE"`, `"host:HOST"` or `"member:NAME"`."""
         with self._lock:
             self._follower.catch_up()
             return {on: dict(table) for on, table in self._follower.state.tables.items()}

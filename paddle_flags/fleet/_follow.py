@@ -102,7 +102,9 @@ class Follower:
 
     def _lost(self, now: str) -> StateLostError:
         before = f"revision {self.state.revision} of fleet {self.state.fleet!r} was read before"
-        return StateLostError(f"{self.store.url}: the engine has lost its state: it {now}, and {before}")
+        return StateLostError(
+            f"{self.store.url}: the engine has lost its state: it {now}, and {before}"
+        )
 
     def _decisions(self, found: Callable[[Step], object]) -> None:
         """Find the proposals that were decided since."""
@@ -205,4 +207,6 @@ def verdict_text(verdict: str | None) -> str:
     """Return what became of a proposal, for people."""
     if verdict is None:
         return "undecided"
-    return {COMMIT: "committed", ABORT: "aborted"}.get(verdict, verdict.replace(ABORT, "aborted", 1))
+    return {COMMIT: "committed", ABORT: "aborted"}.get(
+        verdict, verdict.replace(ABORT, "aborted", 1)
+    )

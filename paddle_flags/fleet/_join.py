@@ -18,7 +18,7 @@ from paddle_flags.fleet._open import open_store
 from paddle_flags.fleet._store import FleetError, check_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from paddle_flags.fleet._membership import OnLate, OnLost
     from paddle_flags.fleet._store import Store
@@ -110,7 +110,7 @@ def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a defa
 @public
 def leave() -> None:
     """End the membership of this process, if there is one; its values stay as they are."""
-    global _member  # noqa: PLW0603 - one process, one membership
+    global _member
     with _joining:
         left, _member = _member, None
     if left is not None:
@@ -135,7 +135,7 @@ def tick(step: int) -> None:
     """
     own = _member
     if own is None:
-        raise _no_member("tick")
+        raise _no_member(tick)
     own.tick(step)
 
 
@@ -149,9 +149,8 @@ def check(
     """Wait until all members are here, and check that their flags have the same values.
 
     Call it once in each member when its flags are set and its plugins loaded, before the work
-    begins. Flags with the attribute `per_process` aren't compared, and a flag for which the fleet has
-    values for a role, host or member alone is compared only among members for which it says the
-    same. `environment` has patterns of variables to compare too, such as `["NCCL_*"]`.
+    begins. Flags with the attribute `per_process` aren't compared. A flag that the fleet gives
+    other values for some role, host or member is compared among those for which it says the same. `environment` has patterns of variables to compare too, such as `["NCCL_*"]`.
 
     `expect` is how many members there must be. The default is what the launcher's variables say:
     WORLD_SIZE, or PADDLE_TRAINERS_NUM and the number of parameter servers. If nothing says it,
@@ -162,7 +161,7 @@ def check(
     """
     own = _member
     if own is None:
-        raise _no_member("check")
+        raise _no_member(check)
     _check_number("timeout", timeout)
     if isinstance(environment, str):
         message = f"environment is {shown(environment)}: expected a list of patterns"
@@ -172,8 +171,9 @@ def check(
     Barrier(own, list(environment), expect, timeout).wait()
 
 
-def _no_member(what: str) -> FleetError:
-    return FleetError(f"fleet.{what}: this process is no member of a fleet: call fleet.join first")
+def _no_member(called: Callable[..., None]) -> FleetError:
+    name = called.__name__
+    return FleetError(f"fleet.{name}: this process is no member of a fleet: call fleet.join first")
 
 
 def _check_number(name: str, value: float) -> None:

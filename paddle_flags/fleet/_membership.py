@@ -370,4 +370,3 @@ class Membership:
                 f" wasn't decided within {self._options.tick_timeout:g} s"
             )
             raise TickTimeoutError(message)
-

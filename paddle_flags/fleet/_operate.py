@@ -93,7 +93,10 @@ def _refuse_sensitive(record: Record, documents: Documents) -> None:
 def _conflict(follower: Follower, expect: int, news: list[Step]) -> ConflictError:
     log = news if news and news[0].revision <= expect + 1 else follower.log()
     since = [step for step in log if step.revision > expect]
-    lines = [f"revision {step.revision} by {step.record.by}: {changes_text(step.record)}" for step in since]
+    lines = [
+        f"revision {step.revision} by {step.record.by}: {changes_text(step.record)}"
+        for step in since
+    ]
     at = f"is at revision {follower.state.revision}, expected {expect}"
     error = ConflictError("; ".join([f"{follower.store.url}: {at}", *lines]))
     error.records = tuple(since)

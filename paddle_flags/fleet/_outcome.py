@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from paddle_flags.fleet import _apply
-from paddle_flags.fleet._apply import Answer
+
+if TYPE_CHECKING:
+    from paddle_flags.fleet._apply import Answer
 
 
 class Outcome(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+
 from paddle_flags.errors import FlagFileError
 from paddle_flags.fleet._state import State, from_json, to_json
 

@@ -78,7 +78,7 @@ class State:
             fleet=self.fleet or record.fleet,
             tail=(*self.tail, step),
         )
-        return after._settle()
+        return _settle(after)
 
     def with_decision(self, revision: int, verdict: str) -> State:
         """Return the state after a decision; a second one changes nothing."""
@@ -86,21 +86,23 @@ class State:
             step._replace(verdict=verdict) if step.revision == revision and step.is_open else step
             for step in self.tail
         )
-        return replace(self, tail=tail)._settle()
+        return _settle(replace(self, tail=tail))
 
     def open_proposals(self) -> list[Step]:
         """Return the proposals that nobody has decided."""
         return [step for step in self.tail if step.is_open]
 
-    def _settle(self) -> State:
-        settled, tail = self.settled, self.tail
-        while tail and not tail[0].is_open:
-            settled = _after(settled, tail[0])
-            tail = tail[1:]
-        tables = settled
-        for step in tail:
-            tables = _after(tables, step)
-        return replace(self, settled=settled, tail=tail, tables=tables)
+
+def _settle(state: State) -> State:
+    """Return the state with as short a tail as what is decided allows."""
+    settled, tail = state.settled, state.tail
+    while tail and not tail[0].is_open:
+        settled = _after(settled, tail[0])
+        tail = tail[1:]
+    tables = settled
+    for step in tail:
+        tables = _after(tables, step)
+    return replace(state, settled=settled, tail=tail, tables=tables)
 
 
 def _after(tables: Tables, step: Step) -> Tables:

@@ -75,7 +75,9 @@ def status_of(url: str, state: State, documents: Documents, log: list[Step]) -> 
     members = [_member(name, document, state, age) for name, document in documents.items()]
     members += _gone(documents, log)
     members += _missing(documents)
-    members.sort(key=lambda each: (each.role or "", -1 if each.rank is None else each.rank, each.name))
+    members.sort(
+        key=lambda each: (each.role or "", -1 if each.rank is None else each.rank, each.name)
+    )
     undecided = [step.revision for step in state.open_proposals()]
     return Status(url, state.fleet, state.revision, members, undecided)
 

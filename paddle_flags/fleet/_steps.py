@@ -14,8 +14,8 @@ class TickTimeoutError(FleetError):
 class Steps:
     """The step that a program has reached, and the next one at which something is to happen.
 
-    `reach` and `close` may run at the same moment: each writes first and looks then, so at least one
-    of them sees the other.
+    `reach` and `close` may run at the same moment: each writes first and looks then, so at least
+    one of them sees the other.
     """
 
     def __init__(self) -> None:
