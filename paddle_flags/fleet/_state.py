@@ -215,18 +215,21 @@ def to_json(tables: Tables, revision: int, fleet: str) -> bytes:
 def from_json(data: bytes, what: str) -> State:
     """Return the state of JSON; raise FleetError if it isn't one."""
     try:
-        fields: Mapping[str, Any] = _json.read(data)
-        revision, fleet = fields["revision"], fields["fleet"]
-        if not (is_a(revision, int) and is_a(fleet, str)):
-            raise TypeError
-        tables = {
-            check_selector(on): {name: _entry_of(each, _DEEPEST) for name, each in table.items()}
-            for on, table in fields["tables"].items()
-        }
-        return State(revision, fleet, tables, (), tables)
+        return _state_of(_json.read(data))
     except (ValueError, TypeError, KeyError, AttributeError):
         message = f"{what}: expected the values of a fleet, as paddle_flags writes them"
         raise FleetError(message) from None
+
+
+def _state_of(fields: Mapping[str, Any]) -> State:
+    revision, fleet = fields["revision"], fields["fleet"]
+    if not (is_a(revision, int) and is_a(fleet, str)):
+        raise TypeError
+    tables = {
+        check_selector(on): {name: _entry_of(each, _DEEPEST) for name, each in table.items()}
+        for on, table in fields["tables"].items()
+    }
+    return State(revision, fleet, tables, (), tables)
 
 
 _TYPES: tuple[tuple[type, ...], ...] = (
