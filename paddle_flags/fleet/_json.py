@@ -1,6 +1,6 @@
-"""JSON of a fleet, read alike by every implementation: what two readers could take differently is refused.
+"""JSON of a fleet, read alike by every implementation.
 
-That is text in UTF-8 without lone surrogates and NUL, integers of 64 bits, and finite numbers, at
+What two readers could take differently is refused. There is only text in UTF-8 without lone surrogates and NUL, integers of 64 bits, and finite numbers, at
 most 32 levels deep. Of two members of an object with one name, the later holds.
 """
 
@@ -37,18 +37,16 @@ def _check(value: Any, levels: int) -> None:
     """Raise ValueError for what another reader may not take."""
     if isinstance(value, str):
         value.encode()
-        if "\0" in value:
-            raise ValueError
-    elif isinstance(value, float):
-        if not math.isfinite(value):
-            raise ValueError
-    elif isinstance(value, int):
-        if not -_MOST <= value < _MOST:
-            raise ValueError
-    elif isinstance(value, (list, dict)):
-        if not levels:
-            raise ValueError
-        for each in value:
-            _check(each, levels - 1)
-        for each in value.values() if isinstance(value, dict) else ():
-            _check(each, levels - 1)
+    fits = (
+        (isinstance(value, str) and "\0" not in value)
+        or (isinstance(value, float) and math.isfinite(value))
+        or (isinstance(value, int) and -_MOST <= value < _MOST)
+        or (isinstance(value, (list, dict)) and levels > 0)
+        or value is None
+    )
+    if not fits:
+        raise ValueError
+    if isinstance(value, dict):
+        value = [*value, *value.values()]
+    for each in value if isinstance(value, list) else ():
+        _check(each, levels - 1)
