@@ -1,7 +1,8 @@
 """JSON of a fleet, read alike by every implementation.
 
-What two readers could take differently is refused. There is only text in UTF-8 without lone surrogates and NUL, integers of 64 bits, and finite numbers, at
-most 32 levels deep. Of two members of an object with one name, the later holds.
+What two readers could take differently is refused. There is only text in UTF-8 without lone
+surrogates and NUL, integers of 64 bits, and finite numbers, at most 32 levels deep. Of two members
+of an object with one name, the later holds.
 """
 
 from __future__ import annotations
