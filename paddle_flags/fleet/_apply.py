@@ -91,14 +91,14 @@ class Applier:
         return self._answer(names, self.held)
 
     def drop(self) -> None:
-        """Take all values back, as far as flags can change."""
-        self._give({}, lib.pd_config_apply)
-        self.held = {}
+        """Take all values back of flags that can change now."""
+        kept = self.held if self._runs() else {}
+        kept = {name: entry for name, entry in kept.items() if _has(name, _is_closed)}
+        if self._give(kept, lib.pd_config_apply) is None:
+            self.held = kept
 
-    def resume(self) -> None:
-        """Give again what `drop` took back."""
-        self.held = {}
-        self.start(self.wanted)
+    def _runs(self) -> bool:
+        return self.started or has_read()
 
     def _changed(self, wanted: Values) -> set[str]:
         names = {*wanted, *self.wanted}
@@ -127,7 +127,7 @@ class Applier:
             return Answer(
                 REJECTED, f"{_listed(secret)}: is sensitive, and a fleet publishes values"
             )
-        if not (self.started or has_read()):
+        if not self._runs():
             return None
         differ = [name for name in names if _text(attempt, name) != _text(self.held, name)]
         closed = [name for name in differ if _has(name, _is_closed)]

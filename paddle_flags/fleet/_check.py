@@ -123,6 +123,7 @@ class Barrier:
             told = {name: each for name, each in now.items() if _stage(each) == DETAILS}
             documents = {**documents, **told}
             if names <= told.keys() or time.monotonic() >= end:
+                time.sleep(3 * _POLL)  # others have yet to see what this member said last
                 return documents
 
     def _raise(self, documents: Documents) -> None:

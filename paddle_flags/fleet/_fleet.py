@@ -235,7 +235,7 @@ class Fleet:
             return dict(tables.get(selector(role, host, member), {}))
 
     def tables(self) -> dict[str, dict[str, Entry]]:
-        """Return all values by flag, by `"all"`, `"role:ROLE"`, `"host:HOST"` or `"member:NAME"`."""
+        """Return all values, by `"all"`, `"role:R"`, `"host:H"` or `"member:M"`, and by flag."""
         with self._lock:
             self._follower.catch_up()
             return {on: dict(table) for on, table in self._follower.state.tables.items()}

@@ -13,6 +13,7 @@ from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError
 from paddle_flags.fleet import _role
 from paddle_flags.fleet._check import Barrier
+from paddle_flags.fleet._later import open_now_or_later
 from paddle_flags.fleet._membership import Membership, Options
 from paddle_flags.fleet._open import open_store
 from paddle_flags.fleet._store import FleetError, check_name
@@ -96,7 +97,7 @@ def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a defa
         if _member is not None:
             message = f"this process is a member of {_member.url} already, as {_member.name}"
             raise FleetError(message)
-        store = open_store(url) if isinstance(url, str) else url
+        store = _open(url, later=snapshot is not None)
         made = Membership(store, options)
         try:
             made.start()
@@ -150,7 +151,8 @@ def check(
 
     Call it once in each member when its flags are set and its plugins loaded, before the work
     begins. Flags with the attribute `per_process` aren't compared. A flag that the fleet gives
-    other values for some role, host or member is compared among those for which it says the same. `environment` has patterns of variables to compare too, such as `["NCCL_*"]`.
+    other values for some role, host or member is compared among those for which it says the same.
+    `environment` has patterns of variables to compare too, such as `["NCCL_*"]`.
 
     `expect` is how many members there must be. The default is what the launcher's variables say:
     WORLD_SIZE, or PADDLE_TRAINERS_NUM and the number of parameter servers. If nothing says it,
@@ -169,6 +171,12 @@ def check(
     if expect is None:
         expect = own.world
     Barrier(own, list(environment), expect, timeout).wait()
+
+
+def _open(url: Where, *, later: bool) -> Store:
+    if not isinstance(url, str):
+        return url
+    return open_now_or_later(url) if later else open_store(url)
 
 
 def _no_member(called: Callable[..., None]) -> FleetError:

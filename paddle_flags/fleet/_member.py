@@ -40,7 +40,7 @@ class Member:
         self._names: dict[int, set[str]] = {}  # of the answers
         self._ends: dict[int, float] = {}  # of temporary values, by the monotonic clock
         self._deadlines: dict[int, float] = {}  # of proposals
-        self._is_started = False
+        self._is_live = False
 
     @property
     def revision(self) -> int:
@@ -53,23 +53,28 @@ class Member:
         """Apply all that the log says; without `read`, what the state says that was given."""
         if read:
             self.follower.catch_up()
-        self.answers.update(self.applier.start(self._wanted(self.follower.state)))
-        for entry_revision in self.answers:
-            self._names[entry_revision] = {
-                name
-                for name, entry in self.applier.wanted.items()
-                if entry.revision == entry_revision
-            }
-        self._is_started = True
+        self.apply_all()
+        self._is_live = True
         self._vote()
 
-    def follow(self) -> bool:
-        """Read what is new and act on it; return whether the member has something to say."""
+    def follow(self, *, live: bool = True) -> bool:
+        """Read what is new and act on it; return whether the member has something to say.
+
+        Without `live`, what is new may be old: temporary values have begun when they were written.
+        """
+        self._is_live = live
         before = (self.revision, dict(self.answers), dict(self.votes))
         self.follower.catch_up(self._take)
         self._renew()
         self._vote()
         return before != (self.revision, self.answers, self.votes)
+
+    def apply_all(self) -> None:
+        """Apply all at once, and renew the answers to the changes that hold."""
+        wanted = self._wanted(self.follower.state)
+        for revision, answer in self.applier.start(wanted).items():
+            names = {name for name, entry in wanted.items() if entry.revision == revision}
+            self._note(revision, names, answer)
 
     def renew(self) -> None:
         """End what is over, and begin what its step has reached."""
@@ -84,8 +89,10 @@ class Member:
         if not mine and step.record.reset is None:
             return
         at_step = step.record.at_step
-        if at_step is not None and not self.steps.is_reached(at_step):
-            answer = Answer(_apply.WAITS, f"step {at_step}")
+        if at_step is not None:
+            reached = self.steps.is_reached(at_step)
+            waits = Answer(_apply.WAITS, f"step {at_step}")
+            answer = self._at(answer, at_step) if reached else waits
         self._note(step.revision, mine, answer)
 
     def _note(self, revision: int, names: set[str], answer: Answer) -> None:
@@ -113,7 +120,7 @@ class Member:
     def _at(self, answer: Answer, step: int) -> Answer:
         last = self.steps.last
         if answer.state == _apply.APPLIED and last is not None and last > step:
-            return answer._replace(why=f"at step {last}")
+            return answer._replace(why=f"at step {last}, not {step}")
         return answer
 
     def _wanted(self, state: State) -> dict[str, Entry]:
@@ -132,13 +139,13 @@ class Member:
     def _end_of(self, entry: Entry) -> float:
         """Return when a temporary value ends, by a clock that nobody changes.
 
-        A member that sees it begin counts from then. One that joins later takes what is left by the
-        clocks of the writer and its own.
+        A member that sees it begin counts from then. One that sees it later takes what is left by
+        the clocks of the writer and its own.
         """
         duration = entry.duration or 0.0
         if entry.revision not in self._ends:
             left = duration
-            if not self._is_started and entry.at_step is None:
+            if not self._is_live and entry.at_step is None:
                 left = max(0.0, min(duration, entry.time + duration - time.time()))
             self._ends[entry.revision] = time.monotonic() + left
         return self._ends[entry.revision]

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _POLL = 0.02  # seconds between two looks for a decision that a tick waits for
 _VOTING = 0.05  # the same while a proposal is open
+_PATIENCE = 2.0  # seconds for what the thread is doing when the program ends
 _BACKOFF = (0.1, 0.2, 0.4, 0.8)  # seconds between tries while the engine is away
 
 
@@ -59,6 +60,7 @@ class Membership:
         self._lock = allocate_reentrant_lock()  # of the member, and of what is published
         self._stopped = False
         self._problem = ""
+        self._file_problem = ""
         self._lost_since: float | None = None
         self._dropped = False
         self._published: dict[str, Any] = {}
@@ -132,7 +134,7 @@ class Membership:
     @property
     def problem(self) -> str:
         """What keeps the member from following the fleet, or `""`."""
-        return self._problem
+        return self._problem or self._file_problem
 
     # ---- Joining ----
 
@@ -144,20 +146,28 @@ class Membership:
             except UnreachableError as error:
                 self._start_cold(error)
             else:
+                if not self.revision:
+                    self._start_from_file(f"{self.url}: the engine has lost its state")
                 self._refuse_double()
-                self._snapshot.write(self._member.follower.state)
+                self._keep()
                 self._announce()
         start_thread(self._run, f"paddle_flags fleet {self.name}")
 
     def _start_cold(self, error: UnreachableError) -> None:
-        """Begin with the values of the snapshot file; the thread goes on trying."""
-        state = self._snapshot.read()
-        if state is None:
+        """Begin without the engine; the thread goes on trying."""
+        if not self._start_from_file(str(error)):
             raise error
+        self._lost_since = time.monotonic()
+
+    def _start_from_file(self, why: str) -> bool:
+        """Begin with the values of the snapshot file; return whether it has any."""
+        state = self._snapshot.read()
+        if state is None or not state.revision:
+            return False
         self._member = Member(self._store, self._member.selected, state)
         self._member.start(read=False)
-        self._lost_since = time.monotonic()
-        self._problem = f"{error}; the values are those of {self._options.snapshot}"
+        self._problem = f"{why}; the values are those of {self._options.snapshot}"
+        return True
 
     def _refuse_double(self) -> None:
         """Raise FleetError if a process of this machine that runs has the name."""
@@ -180,18 +190,21 @@ class Membership:
             return
         self._stopped = True
         self._member.steps.gate = NEVER
+        locked = self._lock.acquire(timeout=_PATIENCE)  # a validator may never return
         try:
-            with self._lock:
-                self._store.withdraw(self.name)
+            self._store.withdraw(self.name)
         except FleetError:
             pass  # the lease ends by itself
         finally:
+            if locked:
+                self._lock.release()
             self._store.close()
 
     def abandon(self) -> None:
         """Forget the membership in a forked child, which has no thread for it."""
         self._stopped = True
         self._member.steps.gate = NEVER
+        self._lock = allocate_reentrant_lock()  # the other one may be held for ever
 
     # ---- The thread ----
 
@@ -209,6 +222,10 @@ class Membership:
                 self._problem = str(error)
                 self._say_quietly()
                 time.sleep(_BACKOFF[-1])
+            except Exception as error:  # noqa: BLE001 - a thread that ends would say nothing
+                self._problem = f"{type(error).__name__}: {error}"
+                self._say_quietly()
+                time.sleep(_BACKOFF[-1])
 
     def _turn(self) -> None:
         """Wait for news, act on them, and say so."""
@@ -221,14 +238,24 @@ class Membership:
         if self._stopped:
             return
         with self._lock:
-            if self._lost_since is not None or self._problem:
+            live = self._lost_since is None and not self._problem
+            due = time.monotonic() - self._beat >= self._options.ttl / 3
+            if due or not live:
                 self._member.follower.verify()
-            news = self._member.follow()
+            news = self._member.follow(live=live)
             self._find()
             if news:
-                self._snapshot.write(self._member.follower.state)
-            if news or time.monotonic() - self._beat >= self._options.ttl / 3:
+                self._keep()
+            if news or due or not live:
                 self._say()
+
+    def _keep(self) -> None:
+        """Write the snapshot file; that it can't be written is no reason to stop following."""
+        try:
+            self._snapshot.write(self._member.follower.state)
+            self._file_problem = ""
+        except OSError as error:
+            self._file_problem = str(error)
 
     def _find(self) -> None:
         """Note that the engine answers."""
@@ -236,10 +263,12 @@ class Membership:
         self._problem = ""
         if self._dropped:
             self._dropped = False
-            self._member.applier.resume()
+            self._member.apply_all()
 
     def _lose(self, error: Exception) -> None:
         """Note that the engine is away; act if that lasts longer than a lease."""
+        if self._stopped:
+            return
         now = time.monotonic()
         self._problem = str(error)
         if self._lost_since is None:
@@ -310,7 +339,7 @@ class Membership:
             "selected": selected,
             "digest": _document.digest_of(facts, selected),
             "sensitive": secret,
-            "problem": self._problem,
+            "problem": self.problem,
             **self._extra,
         }
 

@@ -23,7 +23,7 @@ ALL = "all"
 SELECTORS = ("all", "role", "host", "member")
 """What a change can be for; the last one that fits a member wins."""
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _LONGEST_NAME = 255
 _MOST_LISTED = 256  # members that a record lists
 
@@ -123,7 +123,7 @@ def _record_of(fields: Any) -> Record:
 def check_change(change: Change) -> Change:
     """Return a change with the name as the registry writes it, or raise FlagArgumentError."""
     name, value, on = change
-    if not isinstance(name, str) or not _NAME.fullmatch(name.replace("-", "_")):
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
         message = f"{shown(name)}: expected the name of a flag"
         raise FlagArgumentError(message)
     if len(name) > _LONGEST_NAME:

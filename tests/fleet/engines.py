@@ -13,6 +13,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from etcd_cluster import Cluster
+
 from paddle_flags.fleet import _open
 from paddle_flags.fleet._store import Store
 
@@ -91,4 +93,34 @@ class DirEngine(Engine):
                 path.chmod(0o700)
 
 
-ENGINES: dict[str, type[Engine]] = {"dir": DirEngine}
+class EtcdEngine(Engine):
+    """One node of etcd, with users."""
+
+    ttl = 2.0
+
+    def start(self) -> None:
+        self._cluster = Cluster(1)
+        self._cluster.__enter__()
+        self._cluster.add_users()
+
+    def end(self) -> None:
+        self._cluster.__exit__()
+
+    def new(self) -> str:
+        fleet = f"/jobs/{secrets.token_hex(4)}"
+        return f"etcd://operator:password@{self._cluster.hosts}{fleet}"
+
+    def stop(self) -> None:
+        self._cluster.stop()
+
+    def restart(self) -> None:
+        self._cluster.restart()
+
+    @contextlib.contextmanager
+    def reader(self, url: str) -> Iterator[Store]:
+        store = _open.open_store(url.replace("operator", "reader"))
+        yield store
+        store.close()
+
+
+ENGINES: dict[str, type[Engine]] = {"dir": DirEngine, "etcd": EtcdEngine}
