@@ -72,9 +72,12 @@ static json_t *listed(const char *state, const json_t *names, const char *what) 
   return pd__answer(state, why);
 }
 
+static bool runs(const pd__applier *applier) {
+  return __atomic_load_n(&applier->started, __ATOMIC_RELAXED) || pd_startup_over();
+}
+
 /* Why the flags of a batch can't change here, whatever their values; NULL: they can. */
 static json_t *limits(const pd__applier *applier, const json_t *names, const json_t *attempt) {
-  bool running = applier->started || pd_startup_over();
   json_t *secret = json_object(), *closed = json_object(), *answer = NULL, *each;
   const char *name;
   json_object_foreach((json_t *)(uintptr_t)names, name, each) {
@@ -83,7 +86,7 @@ static json_t *limits(const pd__applier *applier, const json_t *names, const jso
     if (!find(name, &info, NULL)) continue;
     if (info.sensitive && value) pd__names_add(secret, name);
     bool differs = !is_same_value(value, json_object_get(applier->held, name));
-    if (running && !info.runtime && differs) pd__names_add(closed, name);
+    if (runs(applier) && !info.runtime && differs) pd__names_add(closed, name);
   }
   if (json_object_size(secret)) {
     answer = listed(PD__REJECTED, secret, "is sensitive, and a fleet publishes values");
@@ -130,9 +133,8 @@ static pd_status fill(const pd__applier *applier, const json_t *values, pd_confi
   size_t count;
   pair *pairs = pairs_of(values, &count);
   for (size_t at = 0; at < count; at++) {
-    pd_origin origin = {.source = PD_SOURCE_FLEET,
-                        .line = (uint32_t)pairs[at].revision,
-                        .place = applier->place};
+    pd_origin origin = {
+        .source = PD_SOURCE_FLEET, .line = (uint32_t)pairs[at].revision, .place = applier->place};
     (void)pd_config_add(config, pairs[at].name, pairs[at].value, 0, &origin, err);
   }
   free(pairs);
@@ -272,20 +274,16 @@ void pd__applier_start(pd__applier *applier, json_t *wanted, pd__answered tell, 
 
 void pd__applier_drop(pd__applier *applier) {
   char why[WHY];
-  json_t *none = json_object();
-  (void)apply(applier, none, why);
-  hold(applier, none);
-}
-
-static void ignore(int64_t revision, json_t *names, json_t *answer, void *context) {
-  (void)revision, (void)context;
-  json_decref(names);
-  json_decref(answer);
-}
-
-void pd__applier_resume(pd__applier *applier) {
-  json_t *wanted = json_incref(applier->wanted);
-  hold(applier, json_object());
-  pd__applier_start(applier, wanted, ignore, NULL);
-  json_decref(wanted);
+  json_t *kept = json_object(), *entry;
+  const char *name;
+  json_object_foreach(applier->held, name, entry) {
+    pd_flag_info info;
+    bool closed = runs(applier) && find(name, &info, NULL) && !info.runtime;
+    if (closed) json_object_set(kept, name, entry);
+  }
+  if (apply(applier, kept, why)) {
+    hold(applier, kept);
+  } else {
+    json_decref(kept);
+  }
 }

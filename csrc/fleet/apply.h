@@ -17,7 +17,7 @@ typedef struct pd__applier {
   char *place;
   json_t *wanted; /* entries by name: what the log says */
   json_t *held;   /* what the registry has; former values stay where a record was refused */
-  bool started;   /* the program runs, so that only flags with `runtime` change */
+  bool started;   /* atomic: the program runs, so that only flags with `runtime` change */
 } pd__applier;
 
 /* An answer is [state, why]. */
@@ -35,8 +35,7 @@ json_t *pd__applier_change(pd__applier *applier, json_t *wanted, json_t **answer
 json_t *pd__applier_check(const pd__applier *applier, json_t *wanted);
 /* The answer for names that were applied before: what held them may have gone. */
 json_t *pd__applier_review(const pd__applier *applier, const json_t *names);
-/* Take all values back, as far as flags can change, and give them again. */
+/* Take all values back of flags that can change now. */
 void pd__applier_drop(pd__applier *applier);
-void pd__applier_resume(pd__applier *applier);
 
 #endif /* PD_FLEET_APPLY_H */

@@ -12,9 +12,9 @@ static const struct field {
   const char *name;
   enum kind kind;
   bool null; /* else 0, false or "" */
-} fields[] = {{"id", TEXT, false},         {"fleet", TEXT, false},      {"by", TEXT, false},
-              {"time", NUMBER, false},     {"reason", TEXT, false},     {"duration", NUMBER, true},
-              {"at_step", INTEGER, true},  {"dry_run", BOOLEAN, false}, {"patience", NUMBER, false},
+} fields[] = {{"id", TEXT, false},        {"fleet", TEXT, false},      {"by", TEXT, false},
+              {"time", NUMBER, false},    {"reason", TEXT, false},     {"duration", NUMBER, true},
+              {"at_step", INTEGER, true}, {"dry_run", BOOLEAN, false}, {"patience", NUMBER, false},
               {"reset", INTEGER, true}};
 
 static bool fits(const json_t *value, enum kind kind) {

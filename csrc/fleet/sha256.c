@@ -35,7 +35,8 @@ static void add_block(pd__sha256 *sha) {
   uint32_t words[64];
   for (size_t at = 0; at < 16; at++) {
     const unsigned char *from = sha->block + 4 * at;
-    words[at] = (uint32_t)from[0] << 24 | (uint32_t)from[1] << 16 | (uint32_t)from[2] << 8 | from[3];
+    words[at] =
+        (uint32_t)from[0] << 24 | (uint32_t)from[1] << 16 | (uint32_t)from[2] << 8 | from[3];
   }
   for (size_t at = 16; at < 64; at++) {
     uint32_t a = words[at - 15], b = words[at - 2];

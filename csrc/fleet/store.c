@@ -16,8 +16,8 @@
 static const char *const parts[] = {"log", "base", "members", "decisions"};
 
 static char *path_of(const pd__store *store, const char *part, const char *name, char *out) {
-  int length = snprintf(out, PATH_MAX, "%s/%s%s%s", store->root, part, name ? "/" : "",
-                        name ? name : "");
+  int length =
+      snprintf(out, PATH_MAX, "%s/%s%s%s", store->root, part, name ? "/" : "", name ? name : "");
   if (length < 0 || length >= PATH_MAX) out[PATH_MAX - 1] = '\0';
   return out;
 }
