@@ -60,6 +60,7 @@ class Membership:
         self._lock = allocate_reentrant_lock()  # of the member, and of what is published
         self._stopped = False
         self._problem = ""
+        self._note = ""
         self._file_problem = ""
         self._lost_since: float | None = None
         self._dropped = False
@@ -134,7 +135,7 @@ class Membership:
     @property
     def problem(self) -> str:
         """What keeps the member from following the fleet, or `""`."""
-        return self._problem or self._file_problem
+        return self._problem + self._note if self._problem else self._file_problem
 
     # ---- Joining ----
 
@@ -166,7 +167,8 @@ class Membership:
             return False
         self._member = Member(self._store, self._member.selected, state)
         self._member.start(read=False)
-        self._problem = f"{why}; the values are those of {self._options.snapshot}"
+        self._problem = why
+        self._note = f"; the values are those of {self._options.snapshot}"
         return True
 
     def _refuse_double(self) -> None:
@@ -260,7 +262,7 @@ class Membership:
     def _find(self) -> None:
         """Note that the engine answers."""
         self._lost_since = None
-        self._problem = ""
+        self._problem = self._note = ""
         if self._dropped:
             self._dropped = False
             self._member.apply_all()

@@ -35,7 +35,7 @@ for line in lines:
 """
 
 
-class Failed(Exception):
+class Failed(Exception):  # noqa: N818 - it is no error of the test
     """The process raised an error: its class and its text."""
 
 

@@ -103,9 +103,7 @@ def states_of(fleet, name):
     return {revision: answer.state for revision, answer in found.answers.items()}
 
 
-def test_after_parse_a_flag_without_runtime_needs_a_restart_and_its_batch_waits(
-    fleet, process, url
-):
+def test_after_parse_a_flag_without_runtime_needs_a_restart_and_its_batch_waits(fleet, process):
     one = process().begin(name="one")
     fleet.set({"name": "early"}, wait=SOON)
     one.do("pf.parse(['prog'])")
@@ -185,7 +183,7 @@ def test_a_temporary_value_that_is_over_is_not_there_for_those_who_join(fleet, p
 def test_one_that_rejects_keeps_all_from_changing(fleet, members):
     one, two = members()
     one.do("level.validate(lambda value: value != 13, 'unlucky')")
-    with pytest.raises(AbortedError, match="trainer-0 reject: .*unlucky") as raised:
+    with pytest.raises(AbortedError, match=r"trainer-0 reject: .*unlucky") as raised:
         fleet.set({"level": 13}, all_or_none=True, wait=SOON)
     assert states(raised.value.outcome)["trainer-0"] == "rejected"
     assert [each.ask("level.value") for each in (one, two)] == [1, 1]
@@ -248,7 +246,7 @@ def test_when_a_member_is_killed_before_it_votes_nothing_changes(fleet, members)
 def test_without_a_vote_in_time_nothing_changes(fleet, members):
     one, two = members(2, ttl=30.0)
     two.stop()
-    with pytest.raises(AbortedError, match="no vote of trainer-1 after 0.5 s"):
+    with pytest.raises(AbortedError, match=r"no vote of trainer-1 after 0.5 s"):
         fleet.set({"level": 13}, all_or_none=True, wait=0.5)
     two.go_on()
     assert [each.ask("level.value") for each in (one, two)] == [1, 1]
@@ -319,7 +317,7 @@ def test_a_tick_waits_for_the_decision_and_raises_when_there_is_none(fleet, memb
     code = OPERATOR.replace("all_or_none=True, wait=0.2", "at_step=5, wait=60")
     subprocess.run([sys.executable, "-c", code, url], timeout=SOON, check=False)
     eventually(lambda: fleet.members()["trainer-0"]["votes"], {"1": "accept"})
-    with pytest.raises(Failed, match="TickTimeoutError: .*step 5: revision 1 .* within 0.3 s"):
+    with pytest.raises(Failed, match=r"TickTimeoutError: .*step 5: revision 1 .* within 0.3 s"):
         one.do("pf.fleet.tick(5)")
 
 
@@ -499,7 +497,7 @@ def test_a_snapshot_is_worth_more_than_an_engine_that_lost_its_state(
 def test_a_lease_that_has_ended_is_taken_again(fleet, members):
     [one] = members(1)
     one.stop()
-    eventually(lambda: fleet.members(), {})
+    eventually(fleet.members, {})
     one.go_on()
     eventually(lambda: list(fleet.members()), ["trainer-0"])
     assert fleet.set({"level": 9}, wait=SOON).ok

@@ -130,7 +130,7 @@ def test_a_record_is_the_same_after_json(record):
     ).map(lambda each: json.dumps(each).encode())
 )
 def test_what_is_no_record_is_refused_with_an_error_of_the_fleet(data):
-    with pytest.raises(FleetError, match="revision 7: .*expected a record"):
+    with pytest.raises(FleetError, match=r"revision 7: .*expected a record"):
         decode(data, 7)
 
 
