@@ -251,4 +251,5 @@ def _entry_of(fields: Any, depth: int) -> Entry:
     if not all(is_a(field, *types) for field, types in zip(fields, _TYPES)):
         raise TypeError
     entry = Entry(*fields)
-    return entry._replace(below=entry.below and _entry_of(entry.below, depth - 1))
+    below = None if entry.below is None else _entry_of(entry.below, depth - 1)
+    return entry._replace(below=below)
