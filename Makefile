@@ -28,7 +28,7 @@ help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
 	  while IFS='|' read -r name text; do printf 'make %-18s %s\n' "$$name" "$$text"; done
 
-real: $(REAL)/made ## Install the real Paddle and PyTorch for tests beside them, 1.6 GB, into build/real
+real: $(REAL)/made ## Install the real Paddle, PyTorch, Ray and Dask for tests beside them, 2 GB, into build/real
 
 demo: $(VENV)/built ## Build the library and the example plugins, and run them from Python
 	@tools/step.sh "Compile three plugins, which do not link the library, and a host in C" \
@@ -46,9 +46,11 @@ test: $(VENV)/test ## Run the tests that need only what this Makefile needs
 	$(PYTEST) -m "not extended" $(ARGS)
 
 test-all: $(VENV)/test $(if $(REAL),$(REAL)/tried) ## Run all tests; tests that lack a tool or the network are skipped and name it
-	$(PYTEST) --ignore tests/live_page $(ARGS)
-	@# Playwright brings greenlets, beside which scoped values are refused.
+	$(PYTEST) $(or $(ARGS),--ignore tests/live_page --ignore tests/fleet)
+	@# By themselves: Playwright brings greenlets, beside which scoped values are refused, and
+	@# engines of fleets bring all that their packages import.
 	$(if $(ARGS),,$(BIN)/python -m pytest -n 1 tests/live_page)
+	$(if $(ARGS),,PYTHONPATH="$$(echo $(CURDIR)/$(REAL)/lib/python3*/site-packages)" $(PYTEST) tests/fleet)
 
 lint: $(VENV)/dev ## Check style and types of Python and C
 	$(BIN)/ruff check .
@@ -155,7 +157,7 @@ $(VENV)/test $(VENV)/dev $(VENV)/docs $(VENV)/release: $(VENV)/built | check
 
 # Without these packages, on another system for example, the tests beside them say so.
 $(REAL)/made $(REAL)/tried: tests/real/requirements.txt | check
-	@tools/step.sh "Install the real Paddle and PyTorch into $(REAL)" \
+	@tools/step.sh "Install the real Paddle, PyTorch, Ray and Dask into $(REAL)" \
 	  tests/real/install.sh $(PYTHON) $(REAL) $(@F)
 
 check:

@@ -315,7 +315,7 @@ typedef enum pd_kind {
   X(scoped, "scoped", "may have a value of its own in a thread or task")       \
   X(runtime, "runtime", "may be changed in the running process from outside")  \
   X(unsafe, "unsafe", "a change from outside needs a confirmation")            \
-  X(per_process, "per process", "its value is each process's own, and not compared with others")
+  X(per_process, "per process", "each process has its own value, never compared")
 #define PD_MARK_MAP(X) PD_FIRST_MARKS(X) PD_LATER_MARKS(X)
 
 /* X(name, label, TEXT or NAMES, what it means): text, or NULL. NAMES are separated by |. */

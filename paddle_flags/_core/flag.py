@@ -404,7 +404,7 @@ class Flag(FlagBase[T]):
 
     @property
     def per_process(self) -> bool:
-        """Its value is each process's own, and not compared with others."""
+        """Each process has its own value, never compared."""
         return bool(self._info().per_process)
 
     # end of marks

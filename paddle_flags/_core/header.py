@@ -65,7 +65,7 @@ ABOUT_MARKS = {
     "scoped": "may have a value of its own in a thread or task",
     "runtime": "may be changed in the running process from outside",
     "unsafe": "a change from outside needs a confirmation",
-    "per_process": "its value is each process's own, and not compared with others",
+    "per_process": "each process has its own value, never compared",
 }
 
 # Attributes that are text, and whether that is a list of names separated by |.

@@ -22,6 +22,7 @@ _HERE = "paddle_flags.fleet"
 ENGINES = {
     "configmap": Engine(f"{_HERE}._configmap"),
     "dask": Engine(f"{_HERE}._dask", "dask"),
+    "dasks": Engine(f"{_HERE}._dask", "dask"),
     "dir": Engine(f"{_HERE}._directory"),
     "etcd": Engine(f"{_HERE}._etcd", "etcd"),
     "etcds": Engine(f"{_HERE}._etcd", "etcd"),

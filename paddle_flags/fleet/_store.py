@@ -71,7 +71,10 @@ class Store(Protocol):
         ...
 
     def wait(self, after: int, timeout: float) -> int:
-        """Wait at most `timeout` seconds for a record behind `after`; return `last()`."""
+        """Wait at most `timeout` seconds for a record behind `after`.
+
+        Returns the number of one, which may not be the last by now; or `last()` if there is none.
+        """
         ...
 
     def base(self) -> tuple[int, bytes]:

@@ -6,6 +6,7 @@ To let an engine pass test_store.py, add its class to ENGINES.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import secrets
 import shutil
@@ -14,6 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from etcd_cluster import Cluster
+from servers import DaskScheduler, RayCluster, TcpStoreServer, pause, resume
+from support import package
 
 from paddle_flags.fleet import _open
 from paddle_flags.fleet._store import Store
@@ -28,6 +31,7 @@ class Engine:
     forks = True  # whether a store can be used after a fork
     stops = True  # whether the engine can be stopped and started again with its data
     has_rights = True  # whether users without the right to write can be told apart
+    extended = False  # whether its tests run only with all tests
     processes = True  # whether other processes can connect by the URL
 
     def start(self) -> None:
@@ -96,10 +100,12 @@ class DirEngine(Engine):
 class EtcdEngine(Engine):
     """One node of etcd, with users."""
 
+    extended = True
     ttl = 2.0
+    nodes = 1
 
     def start(self) -> None:
-        self._cluster = Cluster(1)
+        self._cluster = Cluster(self.nodes)
         self._cluster.__enter__()
         self._cluster.add_users()
 
@@ -123,4 +129,85 @@ class EtcdEngine(Engine):
         store.close()
 
 
-ENGINES: dict[str, type[Engine]] = {"dir": DirEngine, "etcd": EtcdEngine}
+class Etcd3Engine(EtcdEngine):
+    """Three nodes of etcd."""
+
+    nodes = 3
+
+
+class _Paused(Engine):
+    """An engine that is stopped by a signal, since its data ends with its process."""
+
+    has_rights = False
+    extended = True
+
+    def stop(self) -> None:
+        self.stopped = self.pid()
+        pause(self.stopped)
+
+    def restart(self) -> None:
+        resume(self.stopped)
+
+    def pid(self) -> int:
+        """Return the process that has the data."""
+        raise NotImplementedError
+
+
+class TcpStoreEngine(_Paused):
+    """A TCPStore of torch.distributed."""
+
+    def start(self) -> None:
+        self.server = TcpStoreServer()
+
+    def end(self) -> None:
+        self.server.end()
+
+    def new(self) -> str:
+        return f"tcpstore://{self.server.address}/{secrets.token_hex(4)}?poll=0.01"
+
+    def pid(self) -> int:
+        return self.server.pid
+
+
+class DaskEngine(_Paused):
+    """A scheduler of Dask."""
+
+    def start(self) -> None:
+        self.scheduler = DaskScheduler()
+
+    def end(self) -> None:
+        self.scheduler.end()
+
+    def new(self) -> str:
+        return f"dask://{self.scheduler.address}/{secrets.token_hex(4)}"
+
+    def pid(self) -> int:
+        return self.scheduler.pid
+
+
+class RayEngine(_Paused):
+    """An actor of Ray."""
+
+    def start(self) -> None:
+        self.cluster = RayCluster()
+
+    def end(self) -> None:
+        package("ray").shutdown()
+        self.cluster.end()
+
+    def new(self) -> str:
+        return f"ray://{self.cluster.address}/{secrets.token_hex(4)}"
+
+    def pid(self) -> int:
+        place = importlib.import_module("paddle_flags.fleet._ray").find_place()
+        return int(place.pid)
+
+
+ENGINES: dict[str, type[Engine]] = {
+    "dask": DaskEngine,
+    "dir": DirEngine,
+    "etcd": EtcdEngine,
+    "etcd3": Etcd3Engine,
+    "ray": RayEngine,
+    "tcpstore": TcpStoreEngine,
+}

@@ -32,7 +32,11 @@ SOON = 60  # seconds until something must have happened, on a slow and busy mach
 BINARY = bytes(range(256)) * 3 + b"\0\n\r\n"
 
 
-@pytest.fixture(scope="module", params=ENGINES)
+def parameter(name):
+    return pytest.param(name, marks=[pytest.mark.extended] if ENGINES[name].extended else [])
+
+
+@pytest.fixture(scope="module", params=[parameter(name) for name in ENGINES])
 def engine(request):
     engine = ENGINES[request.param]()
     engine.start()
@@ -624,7 +628,8 @@ def test_an_engine_that_stops_is_unreachable_and_then_works_again(engine, url):
     eventually(answers)
     number = store.last() + 1
     assert store.append(number, b"after")
-    assert records(store)[:3] == [b"record 1", b"record 2", b"record 3"]
+    at, _ = store.base()  # what raised an error may have happened since
+    assert records(store, at + 1)[: 3 - at] == [b"record 1", b"record 2", b"record 3"][at:]
     assert store.wait(number - 1, 1000) == number
     assert store.decision("r1") == b"x"
     store.close()

@@ -117,7 +117,8 @@ def test_changes_are_counted_by_their_source(registry, name):
     # The end of the override brings back the value from run time.
     assert gained["run time"] == 3
     assert gained["override"] == 1
-    assert set(gained) == {"default", "file", "environment", "argv", "run time", "live", "override"}
+    sources = {"default", "file", "environment", "argv", "fleet", "run time", "live", "override"}
+    assert set(gained) == sources
 
 
 @pytest.mark.usefixtures("collector")

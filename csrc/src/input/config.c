@@ -1,5 +1,5 @@
-/* The values of files or of the fleet, kept until they are applied. Nothing here needs the lock: a pd_config is
- * used by one thread at a time. */
+/* The values of files or of the fleet, kept until they are applied. Nothing here needs the lock: a
+ * pd_config is used by one thread at a time. */
 #include <stdlib.h>
 #include <string.h>
 
