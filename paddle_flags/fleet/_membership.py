@@ -137,6 +137,16 @@ class Membership:
         """What keeps the member from following the fleet, or `""`."""
         return self._problem + self._note if self._problem else self._file_problem
 
+    @property
+    def store(self) -> Store:
+        """The connection to the engine; `leave` closes it."""
+        return self._store
+
+    @property
+    def left(self) -> bool:
+        """Whether this process is no member any longer."""
+        return self._stopped
+
     # ---- Joining ----
 
     def start(self) -> None:
@@ -234,12 +244,13 @@ class Membership:
 
     def _turn(self) -> None:
         """Wait for news, act on them, and say so."""
+        last = None
         if self._lost_since is None and not self._problem:
             with self._lock:
                 timeout = min(self._options.ttl / 3, self._member.left())
                 if self._member.votes:
-                    timeout = min(timeout, _VOTING)
-            self._store.wait(self._member.revision, timeout)
+                    timeout = min(timeout, self._member.pause(_VOTING))
+            last = self._store.wait(self._member.revision, timeout)
         if self._stopped:
             return
         with self._lock:
@@ -247,7 +258,7 @@ class Membership:
             due = time.monotonic() - self._beat >= self._options.ttl / 3
             if due or not live:
                 self._member.follower.verify()
-            news = self._member.follow(live=live)
+            news = self._member.follow(live=live, last=last)
             self._find()
             if news:
                 self._keep()
@@ -396,7 +407,8 @@ class Membership:
                 waiting = self._member.undecided(step)
                 if not waiting or time.monotonic() >= deadline:
                     break
-            time.sleep(_POLL)
+                pause = self._member.pause(_POLL)
+            time.sleep(pause)
         if self._stopped:
             return
         with self._lock:
