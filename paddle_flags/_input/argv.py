@@ -49,19 +49,9 @@ def read_argv(tokens: list[str], options: Options) -> list[str] | HelpWanted:
         remember(files)
     if options.env_prefix is not None:
         remember_prefix(options.env_prefix)
-    global _was_read  # noqa: PLW0603 - one command line, one process
-    _was_read = True
     for function in after_reading:
         function()
     return rest
-
-
-_was_read = False
-
-
-def has_read() -> bool:
-    """Return whether a command line has been read and its flags are set."""
-    return _was_read
 
 
 after_reading: list[Callable[[], None]] = []

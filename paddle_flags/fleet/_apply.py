@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from paddle_flags import errors
 from paddle_flags._core.registry import FLAGS
 from paddle_flags._core.status import ErrorList, new_error, take_failure, to_bytes
-from paddle_flags._input.argv import has_read
 from paddle_flags._input.config import new_config
 from paddle_flags._native import ffi, lib
 
@@ -98,7 +97,7 @@ class Applier:
             self.held = kept
 
     def _runs(self) -> bool:
-        return self.started or has_read()
+        return self.started or bool(lib.pd_startup_over())
 
     def _changed(self, wanted: Values) -> set[str]:
         names = {*wanted, *self.wanted}

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 
 _NONCE = 16
 _AT_ONCE = 256  # records or members of one answer
-_HEARTBEAT = 5.0  # seconds without an event after which the node of a watch is asked
+_HEARTBEAT = 3.0  # seconds without an event after which the node of a watch is asked
+_ALIVE = 2.0  # seconds for its answer
 _PAUSE = 0.1  # seconds between two watches, if they end at once
 
 
@@ -294,10 +295,11 @@ class EtcdStore:
             if time.monotonic() >= end:
                 return False
             body = {"key": self._key("head")}
-            limit = min(_HEARTBEAT, self._client.timeout)
+            limit = min(_ALIVE, self._client.timeout)
             try:
                 answer = self._client.call("kv/range", body, node=watch.node, timeout=limit).body
             except UnreachableError:
+                self._client.leave(watch.node)
                 raise WatchEndedError from None
             if _number(_values(answer)) > max(after, watch.number) and not watch.follow(after, 0):
                 raise WatchEndedError  # it is behind its own node

@@ -28,6 +28,7 @@ _T = TypeVar("_T")
 
 PORT = 2379
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25  # seconds, after all nodes were asked
+_PATIENCE = 2.0  # seconds for a node in the first round
 _OK, _SERVER_ERROR = 200, 500  # statuses of HTTP
 
 # Codes of gRPC, as the gateway passes them on.
@@ -64,6 +65,7 @@ class Client:
         self.url = url.text
         self.timeout = timeout
         self.pool = Pool(url.text, tls)
+        self._is_encrypted = tls is not None
         self._user, self._password = url.user, password
         self._token = ""
         self._login = threading.Lock()
@@ -103,6 +105,11 @@ class Client:
 
         return self._attempts(ask, None, self.timeout)[0]
 
+    def leave(self, node: Node) -> None:
+        """Begin later requests at another node than one that hangs."""
+        if self._nodes[self._at] == node:
+            self._at = (self._at + 1) % len(self._nodes)
+
     def close(self) -> None:
         """End all connections, and what waits for them."""
         self.pool.close()
@@ -121,8 +128,11 @@ class Client:
         while True:
             node, turn = nodes[attempt % len(nodes)], attempt % len(nodes)
             now = time.monotonic()
+            share = (end - now) / (len(nodes) - turn)
+            if len(nodes) > 1:  # one that hangs is not waited for while others may answer
+                share = min(share, _PATIENCE * 2 ** (attempt // len(nodes)))
             try:
-                answer = ask(node, now + (end - now) / (len(nodes) - turn))
+                answer = ask(node, now + share)
             except NotNowError as error:
                 self.check()  # close may have ended the connection
                 reasons[node] = str(error)
@@ -143,7 +153,16 @@ class Client:
 
     def _unreachable(self, reasons: dict[Node, str], timeout: float) -> UnreachableError:
         told = "; ".join(f"{host}:{port}: {why}" for (host, port), why in reasons.items())
-        return UnreachableError(f"{self.url}: no answer from etcd within {timeout:g} s: {told}")
+        advice = ""
+        if "TLS: " in told and "alert" in told and "certificate" in told:
+            advice = "; expected the options cert and key, if the node wants a certificate"
+        elif not self._has_worked and self._is_encrypted and "TLS: " in told:
+            advice = "; expected etcd:// if the node has no TLS"
+        elif not self._has_worked and not self._is_encrypted and "closed" in told:
+            advice = "; expected etcds:// if the node has TLS"
+        return UnreachableError(
+            f"{self.url}: no answer from etcd within {timeout:g} s: {told}{advice}"
+        )
 
     # -- One node --
 
@@ -189,13 +208,15 @@ class Client:
         except ValueError:
             body = None
         if not isinstance(body, dict):
-            text = content[:100].decode("utf-8", "replace").strip()
+            text = content[:200].decode("utf-8", "replace").strip()
             if status >= _SERVER_ERROR:
                 raise NotNowError(f"HTTP status {status}: {text}", is_doubtful=True)
-            raise FleetError(
-                f"{self.url}: {node[0]}:{node[1]} answers {status} {text!r}: expected the client "
-                "port of etcd 3.4 or later"
-            )
+            expected = "the client port of etcd 3.4 or later"
+            if "CommonName" in text:
+                expected = "a client certificate without a common name, as etcd has users"
+            place = f"{node[0]}:{node[1]}"
+            message = f"{self.url}: {place} answers {status} {text!r}: expected {expected}"
+            raise FleetError(message)
         if "error" in body:
             fault = body["error"]  # of a stream: a document
             raise self.fault(fault if isinstance(fault, dict) else body)
@@ -208,6 +229,8 @@ class Client:
         if code in _LATER or "too many requests" in text:
             return NotNowError(text, is_doubtful=True)
         advice = [told for part, told in _ADVICE.items() if part in text]
+        if code == DENIED and not self._user:
+            advice = [_ADVICE["user name is empty"]]
         told = ": ".join([self.url, text, *advice]).format(user=self._user)
         error = EtcdError(told)
         error.code = code

@@ -38,8 +38,10 @@ def trouble(*, is_doubtful: bool) -> Iterator[None]:
     except ssl.SSLCertVerificationError as error:
         raise NotNowError(f"certificate: {error.verify_message}", is_doubtful=False) from error
     except ssl.SSLError as error:
-        reason = f"TLS: {error.reason or error}"
-        raise NotNowError(reason, is_doubtful=is_doubtful) from error
+        reason = error.reason or str(error)
+        is_refusal = "ALERT" in reason  # of the client, before any request
+        told = f"TLS: {reason.replace('_', ' ').lower()}"
+        raise NotNowError(told, is_doubtful=is_doubtful and not is_refusal) from error
     except (OSError, h11.ProtocolError) as error:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         raise NotNowError(reason, is_doubtful=is_doubtful) from error

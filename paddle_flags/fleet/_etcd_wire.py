@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Node = tuple[str, int]  # host and port
 
 _CHUNK = 1 << 16
+_CLOSED = "it closed the connection before an answer"
 
 
 class Connection:
@@ -80,8 +81,7 @@ class Connection:
         """Return the status of an answer."""
         event = self._event(end)
         if not isinstance(event, h11.Response):
-            message = "the connection was closed before an answer"
-            raise ConnectionResetError(message)
+            raise ConnectionResetError(_CLOSED)
         return event.status_code
 
     def data(self, end: float) -> bytes:
@@ -94,14 +94,21 @@ class Connection:
         return b"".join(iter(lambda: self.data(end), b""))
 
     def _event(self, end: float) -> Any:
+        is_over = False
         while True:
-            event = self._http.next_event()
+            try:
+                event = self._http.next_event()
+            except h11.RemoteProtocolError as error:
+                if not is_over:
+                    raise
+                raise ConnectionResetError(_CLOSED) from error
             if isinstance(event, h11.ConnectionClosed):
-                message = "the connection was closed"
-                raise ConnectionResetError(message)
+                raise ConnectionResetError(_CLOSED)
             if event is not h11.NEED_DATA:
                 return event
-            self._http.receive_data(self._receive(end))
+            data = self._receive(end)
+            self._http.receive_data(data)
+            is_over = not data
 
     def _receive(self, end: float) -> bytes:
         while True:

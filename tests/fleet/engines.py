@@ -100,10 +100,12 @@ class DirEngine(Engine):
 class EtcdEngine(Engine):
     """One node of etcd, with users."""
 
+    extended = True
     ttl = 2.0
+    nodes = 1
 
     def start(self) -> None:
-        self._cluster = Cluster(1)
+        self._cluster = Cluster(self.nodes)
         self._cluster.__enter__()
         self._cluster.add_users()
 
@@ -125,6 +127,12 @@ class EtcdEngine(Engine):
         store = _open.open_store(url.replace("operator", "reader"))
         yield store
         store.close()
+
+
+class Etcd3Engine(EtcdEngine):
+    """Three nodes of etcd."""
+
+    nodes = 3
 
 
 class _Paused(Engine):
@@ -199,6 +207,7 @@ ENGINES: dict[str, type[Engine]] = {
     "dask": DaskEngine,
     "dir": DirEngine,
     "etcd": EtcdEngine,
+    "etcd3": Etcd3Engine,
     "ray": RayEngine,
     "tcpstore": TcpStoreEngine,
 }

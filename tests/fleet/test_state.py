@@ -49,6 +49,7 @@ RECORDS = st.builds(
     reason=st.text(max_size=4),
     duration=st.none() | st.floats(1, 100),
     at_step=st.none() | st.integers(0, 100),
+    patience=st.floats(0, 100),
 )
 VERDICTS = st.sampled_from(["commit", "abort: why"])
 LOGS = st.lists(st.tuples(RECORDS, VERDICTS), max_size=12)
