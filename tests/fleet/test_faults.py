@@ -30,8 +30,8 @@ def place():
 def cluster():
     """Three nodes of etcd. Each test heals what it breaks, or begins with that."""
     support.tool("etcd", "etcd-server")
-    with tempfile.TemporaryDirectory(prefix="etcd-") as name:
-        with Cluster(schedules.Path(name)) as cluster:  # noqa: SIM117 - Python 3.9
+    with tempfile.TemporaryDirectory(prefix="etcd-") as name:  # noqa: SIM117 - of 3.9
+        with Cluster(schedules.Path(name)) as cluster:
             yield cluster
 
 
