@@ -129,6 +129,7 @@ def url(request, place):
         faults_members.slow_member,
         faults_members.members_killed,
         faults_members.two_phases,
+        faults_members.at_one_step,
     ],
 )
 def test_members_that_die_hang_or_are_slow_lose_nothing(url, fault):
