@@ -86,6 +86,13 @@ def test_etcd_is_linearizable_while_nodes_die_hang_and_are_cut_off(healed, place
     judged(schedules.run(Etcd(healed), str(seed), 3 * SECONDS, place))
 
 
+@pytest.mark.extended
+@pytest.mark.parametrize("name", ["tcpstore", "dask", "ray"])
+def test_other_engines_are_linearizable_while_they_hang_and_clients_die(place, name):
+    with schedules.engine(name, place) as new:
+        judged(schedules.run(new(), "1", 3 * SECONDS, place))
+
+
 # -- members while etcd is in trouble ---------------------------------------------------------
 
 
