@@ -51,7 +51,7 @@ def facts_of(key: bytes | None) -> tuple[dict[str, Fact], list[str]]:
             place = flag.history[0].place if source != "default" else None
             if is_sensitive:
                 text, place = _keyed(key or b"", f"{flag.name}={text}"), None
-            found[flag.name] = Fact(_short(text), source, place or "")
+            found[flag.name] = Fact(short(text), source, short(place or ""))
         except errors.UndefinedFlagError:  # its plugin may leave, on another thread
             continue
     return found, secret
@@ -63,17 +63,25 @@ def _keyed(key: bytes, text: str) -> str:
     )
 
 
-def _short(text: str) -> str:
-    if len(text) <= _LONGEST:
-        return text
-    digest = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
-    return f"{text[:_LONGEST]}... ({len(text)} characters, sha256 {digest})"
+def short(text: str) -> str:
+    """Return text as JSON can have it; of long text its beginning and a digest."""
+    data = text.encode("utf-8", "surrogateescape")
+    shown = data.decode("utf-8", "backslashreplace")
+    if len(shown) <= _LONGEST:
+        return shown
+    digest = hashlib.sha256(data).hexdigest()[:16]
+    return f"{shown[:_LONGEST]}... ({len(data)} bytes, sha256 {digest})"
 
 
 def digest_of(facts: Mapping[str, Fact], selected: Collection[str]) -> str:
     """Return a digest of the flags that all members should have alike."""
-    pairs = [[name, fact.text] for name, fact in sorted(facts.items()) if name not in selected]
-    return hashlib.sha256(json.dumps(pairs).encode()).hexdigest()[:16]
+    return digest({name: fact.text for name, fact in facts.items() if name not in selected})
+
+
+def digest(texts: Mapping[str, str]) -> str:
+    """Return a digest of names and texts: of both with a NUL behind each, sorted by name."""
+    data = "".join(f"{name}\0{texts[name]}\0" for name in sorted(texts))
+    return hashlib.sha256(data.encode()).hexdigest()[:16]
 
 
 def changed_of(facts: Mapping[str, Fact]) -> dict[str, list[str]]:
@@ -85,7 +93,7 @@ def variables_of(patterns: Iterable[str]) -> dict[str, str]:
     """Return the environment variables that patterns such as NCCL_* match."""
     wanted = list(patterns)
     return {
-        name: _short(value)
+        short(name): short(value)
         for name, value in sorted(os.environ.items())
         if any(fnmatchcase(name, each) for each in wanted)
     }

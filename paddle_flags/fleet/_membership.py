@@ -137,6 +137,16 @@ class Membership:
         """What keeps the member from following the fleet, or `""`."""
         return self._problem + self._note if self._problem else self._file_problem
 
+    @property
+    def store(self) -> Store:
+        """The connection to the engine; `leave` closes it."""
+        return self._store
+
+    @property
+    def left(self) -> bool:
+        """Whether this process is no member any longer."""
+        return self._stopped
+
     # ---- Joining ----
 
     def start(self) -> None:
