@@ -11,9 +11,10 @@ import threading
 import time
 
 import pytest
+from documents import blocks
 from members import SOON, Failed, eventually
 from native import Native, checked_host, host, module
-from support import build_program, preload, run, write
+from support import ROOT, build_plugin, build_program, preload, run, write
 
 from paddle_flags.fleet import AbortedError, Change, Fleet, FleetError
 
@@ -246,9 +247,7 @@ def test_a_program_that_ends_or_leaves_is_no_member_any_longer(fleet, native):
 def test_a_forked_child_has_the_values_and_is_no_member(fleet, native, url):
     fleet.set({"level": 7})
     one = native(CHILD=url).begin(name="one")
-    assert one.do("fork") == (
-        "7 this process is no member: its parent is; it may join, ok child"
-    )
+    assert one.do("fork") == ("7 this process is no member: its parent is; it may join, ok child")
     eventually(lambda: list(fleet.members()), ["one"])  # the child has left
     assert fleet.set({"level": 8}, wait=SOON).ok
 
@@ -470,6 +469,33 @@ def test_programs_without_a_registry_and_python_are_left_alone(tmp_path, url, fl
     assert fleet.members() == {}
 
 
+# ---- The page about it ----
+
+PAGE = ROOT / "docs" / "how-to" / "join-a-fleet-from-c.md"
+
+
+@pytest.fixture
+def page(tmp_path):
+    """Write the programs of the page."""
+    files = {b.file: b.text for b in blocks(PAGE.read_text("utf-8")) if b.file}
+    return {name: write(tmp_path / name, text) for name, text in files.items()}
+
+
+def test_the_trainer_of_the_page_is_a_member(tmp_path, page, fleet, url):
+    place = module().parent
+    flags = (f"-L{place}", f"-Wl,-rpath,{place}", "-lpd_flags_fleet")
+    program = build_program(tmp_path / "trainer", page["trainer.c"], flags=flags)
+    fleet.set({"check_nan_inf": True}, role="trainer")
+    told = {**os.environ, "FLEET": url, "RANK": "0"}
+    assert run(program, env=told).stdout == "step 0 checks\n"
+
+
+def test_the_plugin_of_the_page_has_the_values_of_the_fleet(tmp_path, page, fleet, url):
+    plugin = build_plugin(tmp_path / "kernels.so", page["kernels.c"])
+    fleet.set({"threads": 7}, role="kernels")
+    assert run(sys.executable, page["embed.py"], url, plugin).stdout == "7\n"
+
+
 # ---- Sanitizers, and what others leave in the folder ----
 
 
@@ -496,7 +522,14 @@ def test_the_module_is_clean_under_sanitizers(fleet, native, folder):
 
 @pytest.mark.parametrize(
     "litter",
-    [b"", b"{", b"\xff\xfe", b"null", b'{"kind":"change","changes":[["level","9"]]', b"[" * 100_000],
+    [
+        b"",
+        b"{",
+        b"\xff\xfe",
+        b"null",
+        b'{"kind":"change","changes":[["level","9"]]',
+        b"[" * 100_000,
+    ],
 )
 def test_what_is_no_record_is_a_batch_of_nothing(fleet, native, folder, litter):
     fleet.set({"level": 2})

@@ -50,6 +50,9 @@ RECORDS = st.builds(
     duration=st.none() | st.floats(1, 100),
     at_step=st.none() | st.integers(0, 100),
     patience=st.floats(0, 100),
+    dry_run=st.booleans(),
+    reset=st.none() | st.integers(0, 100),
+    members=st.just(()),
 )
 VERDICTS = st.sampled_from(["commit", "abort: why"])
 LOGS = st.lists(st.tuples(RECORDS, VERDICTS), max_size=12)
