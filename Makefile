@@ -42,6 +42,13 @@ live: $(VENV)/dev ## Serve the flags of an example, show its page, and make pict
 	  env PD_SCREENSHOTS=$(CURDIR)/build/live $(BIN)/python -m pytest tests/live_page/test_page_pictures.py
 	@examples/live/show.sh $(BIN) $(ARGS)
 
+fluid: $(VENV)/fluid ## Train a model with servers and trainers that get their flags from a fleet; ARGS=--steps=660
+	@tools/step.sh "Build the smallest registry, the profile no-input" env PD_PROFILE=no-input \
+	  $(BIN)/python setup.py -q build_library --build-lib build/no-input --build-temp build/temp/no-input
+	@tools/step.sh "Compile kernels, a runtime for them, and a program of kernels alone" \
+	  $(MAKE) -C examples/fluid all lite BUILD=$(CURDIR)/build/fluid SMALL=$(CURDIR)/build/no-input/lib
+	@$(BIN)/python examples/fluid/run.py $(ARGS)
+
 test: $(VENV)/test ## Run the tests that need only what this Makefile needs
 	$(PYTEST) -m "not extended" $(ARGS)
 
@@ -151,7 +158,7 @@ $(VENV)/built: $(VENV)/settings $(SOURCES) | check
 	@touch $@
 
 # The package itself is installed already, so pip installs only what the extra lists.
-$(VENV)/test $(VENV)/dev $(VENV)/docs $(VENV)/release: $(VENV)/built | check
+$(VENV)/test $(VENV)/dev $(VENV)/docs $(VENV)/release $(VENV)/fluid: $(VENV)/built | check
 	@tools/step.sh "Install the packages for $(@F) into $(VENV)" $(PIP) 'paddle_flags[$(@F)]'
 	@touch $@
 
@@ -164,4 +171,4 @@ check:
 	@tools/check.sh $(MAKECMDGOALS)
 
 .DELETE_ON_ERROR:
-.PHONY: help real live demo test test-all lint format matrix matrix-peers bench bench-instructions layers lists abi asan tsan fuzz library live-module fleet-module wheel sdist release docs clean check
+.PHONY: help real live demo fluid test test-all lint format matrix matrix-peers bench bench-instructions layers lists abi asan tsan fuzz library live-module fleet-module wheel sdist release docs clean check

@@ -41,6 +41,8 @@ POLL = 0.05  # seconds between two looks at the log
 _READ_AT_ONCE = 8 << 20  # bytes, about
 _TEMPORARY = 3600.0  # seconds after which a temporary file has no owner
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
+# Withdrawn; or what another member made, which must stop nobody: a link, or a file of its own.
+_NO_MEMBER = (errno.ENOENT, errno.ELOOP, errno.EACCES)
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -236,7 +238,9 @@ class DirectoryStore:
             status = path.stat()
             head, _, document = _files.read(path).partition(b"\n")
             ttl = float(head)
-        except (FileNotFoundError, ValueError):  # withdrawn, or empty after a power failure
+        except (OSError, ValueError) as error:  # ValueError: empty after a power failure
+            if isinstance(error, OSError) and error.errno not in _NO_MEMBER:
+                raise
             self._leases.forget(name)
             return None
         if self._leases.runs(name, status, ttl, look):

@@ -41,15 +41,17 @@ def facts_of(key: bytes | None) -> tuple[dict[str, Fact], list[str]]:
     secret: list[str] = []
     for flag in all_flags():
         try:
-            if flag.sensitive:
+            is_sensitive = flag.sensitive
+            if is_sensitive:
                 secret.append(flag.name)
-            if flag.per_process or (flag.sensitive and key is None):
+            if flag.per_process or (is_sensitive and key is None):
                 continue
             text = flag.text
-            place = flag.history[0].place if flag.source != "default" else None
-            if flag.sensitive:
+            source = flag.source
+            place = flag.history[0].place if source != "default" else None
+            if is_sensitive:
                 text, place = _keyed(key or b"", f"{flag.name}={text}"), None
-            found[flag.name] = Fact(short(text), flag.source, short(place or ""))
+            found[flag.name] = Fact(short(text), source, short(place or ""))
         except errors.UndefinedFlagError:  # its plugin may leave, on another thread
             continue
     return found, secret
@@ -104,7 +106,7 @@ def latest(answers: Mapping[int, Any]) -> dict[str, Any]:
 
 def encode(document: Document) -> bytes:
     """Return a document as JSON that every engine can store; what is too long is left out."""
-    for dropped in ("details", "values", "selected", "environment", "sensitive"):
+    for dropped in ("check", "values", "wanted", "answers", "selected", "sensitive"):
         data = json.dumps(document, separators=(",", ":")).encode()
         if len(data) <= _BIGGEST:
             return data

@@ -55,8 +55,8 @@ def write(folder: Path, data: bytes, *, durable: bool) -> Path:
     path = folder / f".{secrets.token_hex(8)}"
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _OPEN, 0o600)
     try:
-        # Whoever may read the folder may read the file, whatever the umask.
-        os.fchmod(handle, folder.stat().st_mode & 0o666)
+        # Whoever may read the folder may read the file, whatever the umask; nobody else writes it.
+        os.fchmod(handle, folder.stat().st_mode & 0o444 | 0o600)
         left = memoryview(data)
         while left:
             left = left[os.write(handle, left) :]
@@ -74,10 +74,13 @@ def read(path: Path) -> bytes:
     """Return the content of a file. Raises FileNotFoundError if somebody removes it meanwhile."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | _OPEN)
-        with open(handle, "rb") as file:
-            is_file = stat.S_ISREG(os.fstat(handle).st_mode)
-            # A pipe that a member left there would be waited for.
-            return file.read(MAX_RECORD + 4096) if is_file else b""
+        try:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                return b""  # a folder, or a pipe that would be waited for
+            with open(handle, "rb", closefd=False) as file:
+                return file.read(MAX_RECORD + 4096)
+        finally:
+            os.close(handle)
     except OSError as error:
         if error.errno == errno.ESTALE:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from error

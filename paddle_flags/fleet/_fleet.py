@@ -7,6 +7,7 @@ import math
 import os
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Union
 
 from paddle_flags._core.frames import public_class
@@ -23,6 +24,7 @@ from paddle_flags.fleet._record import Change, Record, check_batch, selector
 from paddle_flags.fleet._role import host_name
 from paddle_flags.fleet._state import Entry, Selected, lasting, values_of
 from paddle_flags.fleet._status import Status, status_of
+from paddle_flags.fleet._store import FleetError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -213,7 +215,8 @@ class Fleet:
                 outcome = _operate.decide(self._follower, pending, patience)
             if wait is not None and not record.dry_run:
                 outcome = _operate.wait(self._follower, pending, wait)
-            self._follower.compact()
+            with suppress(FleetError):  # the next one does it
+                self._follower.compact()
             return outcome
 
     # ---- Looking ----

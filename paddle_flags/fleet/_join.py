@@ -17,12 +17,15 @@ from paddle_flags.fleet._later import open_now_or_later
 from paddle_flags.fleet._membership import Membership, Options
 from paddle_flags.fleet._open import open_store
 from paddle_flags.fleet._store import FleetError, check_name
+from paddle_flags.fleet._view import View
+from paddle_flags.live import _fleet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from paddle_flags.fleet._membership import OnLate, OnLost
     from paddle_flags.fleet._store import Store
+    from paddle_flags.live._fleet import Asked, Reply
 
 Where = Union[str, "Store"]
 
@@ -30,6 +33,7 @@ KEY = "PADDLE_FLAGS_FLEET_KEY"
 
 _joining = threading.Lock()
 _member: Membership | None = None
+_view: View | None = None
 
 
 @public
@@ -73,7 +77,7 @@ def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a defa
     Raises FleetError if this process is a member already, and UnreachableError if the engine
     does not answer and there is no snapshot.
     """
-    global _member  # noqa: PLW0603 - one process, one membership
+    global _member, _view  # noqa: PLW0603 - one process, one membership
     place = _role.place_of()
     role = place.role if role is None else role
     rank = place.rank if rank is None else rank
@@ -105,15 +109,30 @@ def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a defa
             store.close()
             raise
         _member = made
+        _view = view = View(made)
+        _fleet.let_answer(lambda asked: _answer(view, asked))
     return made
+
+
+def _answer(view: View, asked: Asked) -> Reply:
+    """Answer a request of the live API."""
+    from paddle_flags.fleet import _live  # noqa: PLC0415 - only where flags are served
+
+    return _live.answer(view, asked)
+
+
+def view() -> View | None:
+    """Return what this process sees of its fleet; None if it isn't a member."""
+    return _view
 
 
 @public
 def leave() -> None:
     """End the membership of this process, if there is one; its values stay as they are."""
-    global _member
+    global _member, _view
     with _joining:
-        left, _member = _member, None
+        left, _member, _view = _member, None, None
+        _fleet.let_answer(None)
     if left is not None:
         left.leave()
 
@@ -205,11 +224,12 @@ def _key_of(key: str | bytes | None) -> bytes | None:
 
 def _forget() -> None:
     """Let a forked child be no member: the thread isn't in it, and the lock may be held."""
-    global _member, _joining  # noqa: PLW0603 - one process, one membership
+    global _member, _view, _joining  # noqa: PLW0603 - one process, one membership
     _joining = threading.Lock()
     if _member is not None:
         _member.abandon()
-    _member = None
+    _member = _view = None
+    _fleet.let_answer(None)
 
 
 atexit.register(leave)

@@ -33,9 +33,7 @@ def see(_flag: object) -> None:
 OPTIONS = json.loads(sys.argv[1])
 pair_a = pf.define("pair_a", 0, "Changes with pair_b", runtime=True, max=1_000_000)
 pair_b = pf.define("pair_b", 0, "Changes with pair_a", runtime=True, max=1_000_000)
-pf.define("passing", 0, "Set for a while", runtime=True).watch(
-    lambda flag: say(passing=flag.value)
-)
+pf.define("passing", 0, "Set for a while", runtime=True).watch(lambda flag: say(passing=flag.value))
 for index in range(OPTIONS.get("flags", 0)):
     pf.define(f"flag_{index}", index, "One of many", runtime=True)
 pair_b.watch(see)
@@ -64,7 +62,7 @@ def main() -> None:
                 stale=member.stale,
                 problem=member.problem,
                 answers={r: list(answer) for r, answer in member.answers.items()},
-                cpu=time.process_time(),
+                clock=time.time(),
             )
 
 

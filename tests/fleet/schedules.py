@@ -24,8 +24,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
-
 import histories
 from clients import Recorder, history
 from etcds import Cluster
@@ -87,8 +85,11 @@ def execute(steps: list[Step], faults: dict[str, Fault]) -> None:
 class Clients:
     """Processes that use the store; those that are killed get successors."""
 
-    def __init__(self, urls: list[str], seed: str, seconds: float, place: Path) -> None:
+    def __init__(
+        self, urls: list[str], seed: str, seconds: float, place: Path, planted: str = ""
+    ) -> None:
         self._urls, self._seed, self._place = urls, seed, place
+        self._planted = [planted] if planted else []
         self._end = time.monotonic() + seconds
         self._started = 0
         self._all: list[subprocess.Popen[str]] = []
@@ -109,9 +110,9 @@ class Clients:
         url = self._urls[self._started % len(self._urls)]
         self._started += 1
         file = self._place / f"{name}.history"
-        command = [sys.executable, HERE / "clients.py", url, name, self._seed, str(left), file]
+        command = [HERE / "clients.py", url, name, self._seed, str(left), file, *self._planted]
         process = subprocess.Popen(
-            command,
+            [sys.executable, *command],
             stdout=subprocess.PIPE,
             text=True,
             env={**os.environ, "PYTHONPATH": str(HERE.parents[1])},
@@ -247,9 +248,11 @@ class Outcome:
         return "\n".join([*lines, f"histories: {self.place}"])
 
 
-def run(engine: Folder | Etcd, seed: str, seconds: float, place: Path) -> Outcome:
+def run(
+    engine: Folder | Etcd, seed: str, seconds: float, place: Path, planted: str = ""
+) -> Outcome:
     """Let clients use an engine while faults happen, and judge what they saw."""
-    clients = Clients(engine.urls(), seed, seconds, place)
+    clients = Clients(engine.urls(), seed, seconds, place, planted)
     try:
         faults = {**clients.faults(), **engine.faults()}
         steps = plan(seed, seconds, faults, engine.most)
@@ -267,8 +270,7 @@ def run(engine: Folder | Etcd, seed: str, seconds: float, place: Path) -> Outcom
 
 def read_all(url: str, file: Path) -> None:
     """Read everything that is there at the end, so that what was lost is missed."""
-    store = open_store(url, timeout=10)
-    recorder = Recorder(store, file)
+    recorder = Recorder(open_store(url, timeout=10), file)
     last, (base, _) = recorder.call("last"), recorder.call("base")
     number = base + 1
     while number <= last:
@@ -279,7 +281,7 @@ def read_all(url: str, file: Path) -> None:
         number += len(records)
     for key in range(40):
         recorder.call("decision", f"r{key}")
-    store.close()
+    recorder.close()
 
 
 @contextlib.contextmanager

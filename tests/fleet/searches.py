@@ -23,9 +23,7 @@ def possible(history: list[Operation]) -> bool:
     return _search(history, frozenset(range(len(history))), State(), set())
 
 
-def _search(
-    history: list[Operation], left: frozenset[int], state: State, failed: set[Any]
-) -> bool:
+def _search(history: list[Operation], left: frozenset[int], state: State, failed: set[Any]) -> bool:
     """Extend an order by each operation that may be the next."""
     ends = [history[index].end for index in left if history[index].known]
     if not ends:
@@ -70,5 +68,3 @@ def _meaning(state: State, operation: Operation) -> tuple[State, list[Any]]:
         return state, [decisions.get(key)]
     decisions.setdefault(key, operation.arguments[1])
     return state._replace(decisions=tuple(sorted(decisions.items()))), [decisions[key]]
-
-

@@ -670,3 +670,23 @@ def test_changes_of_a_batch_may_be_for_different_members(fleet, members):
     batch = [Change("level", str(rank + 5), f"member:trainer-{rank}") for rank in range(2)]
     fleet.change(batch, wait=SOON)
     assert [each.ask("level.value") for each in two] == [5, 6]
+
+
+# ---- A ConfigMap ----
+
+
+def test_a_configmap_gives_values_and_has_no_members(process, tmp_path):
+    for version, value in (("..1", "0.5"), ("..2", "0.75")):
+        (tmp_path / version).mkdir()
+        (tmp_path / version / "lr").write_text(value)
+    (tmp_path / "..data").symlink_to("..1")
+    (tmp_path / "lr").symlink_to("..data/lr")
+    one = process()
+    one.url = f"configmap://{tmp_path}"
+    one.begin(name="one")
+    assert one.ask("lr.value") == 0.5
+    with pytest.raises(Failed, match="ReadOnlyError"):
+        one.do("pf.fleet.check(timeout=1)")
+    (tmp_path / "next").symlink_to("..2")
+    (tmp_path / "next").rename(tmp_path / "..data")
+    one.wait_for("lr.value", 0.75)

@@ -30,7 +30,7 @@ class Writer:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run)
 
-    def __enter__(self) -> Writer:
+    def __enter__(self) -> Writer:  # noqa: PYI034 - no Self in 3.9
         self._thread.start()
         return self
 
