@@ -60,6 +60,7 @@
 #pragma pop_macro("tag")
 #pragma pop_macro("to")
 #pragma pop_macro("top")
+#pragma pop_macro("ttl")
 #pragma pop_macro("u64")
 #pragma pop_macro("uid")
 #pragma pop_macro("who")

@@ -124,6 +124,8 @@
 #undef to
 #pragma push_macro("top")
 #undef top
+#pragma push_macro("ttl")
+#undef ttl
 #pragma push_macro("u64")
 #undef u64
 #pragma push_macro("uid")
