@@ -140,7 +140,10 @@ class Member:
         return not self._is_over(entry)
 
     def _is_over(self, entry: Entry) -> bool:
-        return entry.duration is not None and time.monotonic() >= self._end_of(entry)
+        if entry.duration is None:
+            return False
+        end = self._end_of(entry)  # first: it may be now
+        return time.monotonic() >= end
 
     def _end_of(self, entry: Entry) -> float:
         """Return when a temporary value ends, by a clock that nobody changes.
