@@ -27,7 +27,7 @@ const char *pd__answer_why(const json_t *answer) {
 /* ---- Flags ---- */
 
 static bool find(const char *name, pd_flag_info *info, pd_error *err) {
-  pd_flag *flag;
+  pd_flag *flag = NULL;
   *info = (pd_flag_info){.size = sizeof *info};
   return pd_flag_find(name, &flag, err) == PD_OK && pd_flag_get_info(flag, info, err) == PD_OK;
 }

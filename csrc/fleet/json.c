@@ -11,7 +11,7 @@ enum { DEEPEST = 32 };
 /* ---- Reading ---- */
 
 /* jansson itself refuses what isn't UTF-8, lone surrogates, integers of over 64 bits, numbers that
- * aren't finite, and, without JSON_ALLOW_NUL, NUL. */
+ * aren't finite, and NUL in names. */
 static bool is_shallow(const json_t *value, int levels) {
   if (!json_is_object(value) && !json_is_array(value)) return true;
   if (levels == 0) return false;
@@ -28,7 +28,7 @@ static bool is_shallow(const json_t *value, int levels) {
 }
 
 json_t *pd__json_read(const char *data, size_t length) {
-  json_t *value = json_loadb(data, length, 0, NULL);
+  json_t *value = json_loadb(data, length, JSON_ALLOW_NUL, NULL);
   if (value && is_shallow(value, DEEPEST)) return value;
   json_decref(value);
   return NULL;

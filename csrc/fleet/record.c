@@ -55,6 +55,10 @@ bool pd__selector_is_valid(const char *on) {
   return false;
 }
 
+static bool has_nul(const json_t *text) {
+  return json_is_string(text) && strlen(json_string_value(text)) != json_string_length(text);
+}
+
 /* Add [name, value, selector] to `out`, or return false. */
 static bool take_change(const json_t *change, json_t *out) {
   char name[PD_NAME_MAX + 1];
@@ -66,6 +70,7 @@ static bool take_change(const json_t *change, json_t *out) {
   if (!json_is_array(change) || size < 2 || size > 3 || !given || !selector) return false;
   if (!take_name(given, name) || !pd__selector_is_valid(selector)) return false;
   if (!json_is_string(value) && !json_is_null(value)) return false;
+  if (has_nul(json_array_get(change, 0)) || has_nul(value) || has_nul(on)) return false;
   return json_array_append_new(out, json_pack("[s,O,s]", name, value, selector)) == 0;
 }
 

@@ -168,7 +168,8 @@ static bool is_entry(const json_t *entry, int depth) {
   const json_t *duration = json_array_get(entry, PD__DURATION);
   const json_t *step = json_array_get(entry, PD__AT_STEP);
   const json_t *below = json_array_get(entry, PD__BELOW);
-  return (json_is_string(value) || json_is_null(value)) &&
+  const char *text = json_string_value(value);
+  return (json_is_null(value) || (text && strlen(text) == json_string_length(value))) &&
          json_is_integer(json_array_get(entry, PD__REVISION)) &&
          json_is_number(json_array_get(entry, PD__TIME)) &&
          json_is_string(json_array_get(entry, PD__BY)) &&

@@ -1,8 +1,8 @@
 """JSON of a fleet, read alike by every implementation.
 
 What two readers could take differently is refused. There is only text in UTF-8 without lone
-surrogates and NUL, integers of 64 bits, and finite numbers, at most 32 levels deep. Of two members
-of an object with one name, the later holds.
+surrogates, and without NUL in the names of objects' members; integers of 64 bits, and finite
+numbers; at most 32 levels. Of two members of an object with one name, the later holds.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _check(value: Any, levels: int) -> None:
     if isinstance(value, str):
         value.encode()
     fits = (
-        (isinstance(value, str) and "\0" not in value)
+        isinstance(value, str)
         or (isinstance(value, float) and math.isfinite(value))
         or (isinstance(value, int) and -_MOST <= value < _MOST)
         or (isinstance(value, (list, dict)) and levels > 0)
@@ -48,6 +48,8 @@ def _check(value: Any, levels: int) -> None:
     if not fits:
         raise ValueError
     if isinstance(value, dict):
+        if any("\0" in name for name in value):
+            raise ValueError
         value = [*value, *value.values()]
     for each in value if isinstance(value, list) else ():
         _check(each, levels - 1)

@@ -82,7 +82,16 @@ def encode(record: Record) -> bytes:
     }
     kept["changes"] = [list(each) for each in record.changes]
     kept["members"] = list(record.members[:_MOST_LISTED])
-    return json.dumps(kept, separators=(",", ":")).encode()
+    for key in ("by", "reason"):  # from a command line, they may be no text
+        if key in kept:
+            kept[key] = kept[key].encode("utf-8", "replace").decode()
+    data = json.dumps(kept, separators=(",", ":")).encode()
+    try:
+        decode(data, 0)  # what readers would take for nothing is an error of the writer
+    except FleetError:
+        message = "a change has a number that no fleet stores: expected 64 bits, and finite ones"
+        raise FlagArgumentError(message) from None
+    return data
 
 
 def decode(data: bytes, revision: int) -> Record:
@@ -157,8 +166,8 @@ def check_text(name: str, text: str) -> str:
 def check_selector(on: str) -> str:
     """Return a selector, or raise FlagArgumentError."""
     kind, colon, which = on.partition(":") if isinstance(on, str) else ("", "", "")
-    fits = (kind == ALL and not colon) or (kind in SELECTORS[1:] and which and _is_storable(which))
-    if not fits:
+    fits = (kind == ALL and not colon) or (kind in SELECTORS[1:] and which)
+    if not fits or not _is_storable(on):
         message = f"{shown(on)}: expected all, role:ROLE, host:HOST or member:NAME"
         raise FlagArgumentError(message)
     return on

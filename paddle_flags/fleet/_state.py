@@ -259,5 +259,7 @@ def _entry_of(fields: Any, depth: int) -> Entry:
     if not all(is_a(field, *types) for field, types in zip(fields, _TYPES)):
         raise TypeError
     entry = Entry(*fields)
+    if entry.value is not None and "\0" in entry.value:
+        raise ValueError
     below = None if entry.below is None else _entry_of(entry.below, depth - 1)
     return entry._replace(below=below)

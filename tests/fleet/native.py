@@ -59,7 +59,17 @@ def fold() -> Path:
     sources = [HERE / "fold.c", *(SOURCES / f"{each}.c" for each in ("json", "record", "state"))]
     checks = CHECKED or ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     flags = ["-std=gnu11", "-D_GNU_SOURCE", "-DPD_HEADER_ONLY", "-g", "-O1", *checks]
-    run(*CC, *flags, f"-I{ROOT}/csrc/include", f"-I{SOURCES}", *sources, "-ljansson", "-ldl", "-o", out)
+    run(
+        *CC,
+        *flags,
+        f"-I{ROOT}/csrc/include",
+        f"-I{SOURCES}",
+        *sources,
+        "-ljansson",
+        "-ldl",
+        "-o",
+        out,
+    )
     return out
 
 
@@ -73,7 +83,19 @@ def checked_host() -> Path:
     own = [f"-I{SOURCES}", f"-I{ROOT}/csrc/live", "-DPD_HEADER_ONLY"]
     files = [*sorted(SOURCES.glob("*.c")), ROOT / "csrc" / "live" / "say.c"]
     files = [each for each in files if each.name != "start.c"]
-    run(*CC, *flags, *own, "-fPIC", "-shared", *files, "-ljansson", "-lm", "-ldl", "-o", out / "m.so")
+    run(
+        *CC,
+        *flags,
+        *own,
+        "-fPIC",
+        "-shared",
+        *files,
+        "-ljansson",
+        "-lm",
+        "-ldl",
+        "-o",
+        out / "m.so",
+    )
     linked = [out / "m.so", f"-Wl,-rpath,{out}", f"{LIBDIR}/libpd_flags.a", "-ldl"]
     run(*CC, *flags, HERE / "host.c", *linked, "-o", out / "host")
     return out / "host"

@@ -51,6 +51,7 @@ RECORDS = st.builds(
     duration=st.none() | st.floats(1, 100),
     at_step=st.none() | st.integers(0, 100),
     patience=st.floats(0, 100),
+    dry_run=st.booleans(),
     reset=st.none() | st.integers(0, 1 << 62),
     members=st.lists(TEXT, max_size=3).map(tuple),
 )
