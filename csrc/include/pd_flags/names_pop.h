@@ -63,6 +63,7 @@
 #pragma pop_macro("ttl")
 #pragma pop_macro("u64")
 #pragma pop_macro("uid")
+#pragma pop_macro("url")
 #pragma pop_macro("who")
 #pragma pop_macro("why")
 #pragma pop_macro("x")

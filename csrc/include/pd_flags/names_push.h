@@ -130,6 +130,8 @@
 #undef u64
 #pragma push_macro("uid")
 #undef uid
+#pragma push_macro("url")
+#undef url
 #pragma push_macro("who")
 #undef who
 #pragma push_macro("why")
