@@ -129,7 +129,9 @@ class Clients:
         while len(self._times(what, revision)) < self.count:
             if time.monotonic() > end:
                 missing = self.count - len(self._times(what, revision))
-                raise SystemExit(f"{missing} clients have not {what} {revision}: {self.errors[-3:]}")
+                raise SystemExit(
+                    f"{missing} clients have not {what} {revision}: {self.errors[-3:]}"
+                )
             self._take()
         return list(self._times(what, revision).values())
 
@@ -193,32 +195,48 @@ def measure(running: Running, count: int, changes: int, tell: Callable[[str], No
     )
 
 
-def text(counts: Counts) -> str:
-    """Return the figures, and what they say of 10,000 members."""
-    ratio = MANY / counts.clients
+def text(all_counts: list[Counts]) -> str:
+    """Return the figures; with two counts of clients, also what they say of 10,000."""
+    heads = "".join(f" {counts.clients} clients |" for counts in all_counts)
 
-    def row(name: str, values: list[float]) -> str:
-        return f"| {name} | {statistics.median(values):,.0f} | {max(values):,.0f} |"
+    def row(name: str, *cells: str) -> str:
+        return f"| {name} |" + "".join(f" {cell} |" for cell in cells)
 
-    renewals = 3 / TTL
-    return "\n".join(
-        [
-            f"| {counts.clients} clients, {len(counts.read)} changes, ms | median | most |",
-            "|---|---|---|",
-            row("from the acknowledged record until all have read it", counts.read),
-            row("until all have answered", counts.answered),
-            row("reading the documents of all", counts.listed),
-            "",
-            f"Clients joined within {counts.joined:.1f} s. While nothing changes, the engine takes"
-            f" {counts.idle_cpu:.1f}% of a core; one change with all answers takes"
-            f" {counts.change_cpu:.2f} s of a core. The load of the machine was"
-            f" {counts.load:.1f} before.",
-            "",
-            f"Projected to {MANY:,} members: {MANY * renewals:,.0f} renewals of leases a second,"
-            f" {counts.idle_cpu * ratio / 100:.1f} cores of the engine while nothing changes;"
-            f" {counts.change_cpu * ratio:.0f} s of a core and"
-            f" {MANY * DOCUMENT / 1e6:,.0f} MB of documents for a change that all answer.",
-        ]
+    def times(name: str, kind: str) -> str:
+        found = [getattr(counts, kind) for counts in all_counts]
+        return row(name, *(f"{statistics.median(v):,.0f} ms, at most {max(v):,.0f}" for v in found))
+
+    lines = [
+        f"| {len(all_counts[0].read)} changes |{heads}",
+        "|---|" + "---|" * len(all_counts),
+        row("all have joined after", *(f"{counts.joined:.1f} s" for counts in all_counts)),
+        times("from the acknowledged record until all have read it", "read"),
+        times("until all have answered", "answered"),
+        times("reading the documents of all", "listed"),
+        row("engine, while nothing changes", *(f"{c.idle_cpu:.0f}% of a core" for c in all_counts)),
+        row("engine, for a change", *(f"{c.change_cpu:.2f} s of a core" for c in all_counts)),
+        row("load of the machine before", *(f"{counts.load:.0f}" for counts in all_counts)),
+    ]
+    if len(all_counts) > 1:
+        lines += ["", projection(all_counts[0], all_counts[-1])]
+    return "\n".join(lines)
+
+
+def projection(few: Counts, many: Counts) -> str:
+    """Return what two measurements say of 10,000 members, on a straight line."""
+
+    def at(first: float, second: float) -> float:
+        slope = (second - first) / (many.clients - few.clients)
+        return second + slope * (MANY - many.clients)
+
+    listed = at(statistics.median(few.listed), statistics.median(many.listed)) / 1000
+    idle = at(few.idle_cpu, many.idle_cpu) / 100
+    change = at(few.change_cpu, many.change_cpu)
+    return (
+        f"Projected to {MANY:,} members, the engine alone: {MANY * 3 / TTL:,.0f} leases to renew"
+        f" in a second, and {idle:.1f} cores while nothing changes; {change:.0f} s of a core for a"
+        f" change that all answer, with {MANY * DOCUMENT / 1e6:,.0f} MB of documents;"
+        f" {listed:.1f} s to read the documents of all."
     )
 
 

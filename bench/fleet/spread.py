@@ -14,7 +14,7 @@ from bench.fleet.engines import Running, cpu_seconds, resident
 from paddle_flags.fleet import open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from paddle_flags.fleet import Store
 
@@ -29,7 +29,8 @@ class Timed:
         self.asked = 0
         self.created = 0
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - all methods
+        """Return a method of the store."""
         return getattr(self._store, name)
 
     def append(self, number: int, record: bytes) -> bool:
@@ -59,12 +60,20 @@ class Figures(NamedTuple):
     agreed: list[float]  # ms of `set(…, all_or_none=True, wait=30)`
     idle_member: float  # % of one core, each
     idle_engine: float  # % of one core, all nodes
+    change_member: float  # ms of a core that a change takes in a member, with its answer
+    change_engine: float  # ms of a core, all nodes
+    document: int  # bytes that a member publishes
     memory: float  # MB of a member
     load: float  # of the machine before the measurement
 
 
-def measure(
-    running: Running, members: int, changes: int, pause: float, flags: int, tell: Callable[[str], None]
+def measure(  # noqa: PLR0913, PLR0917 - the options of the command
+    running: Running,
+    members: int,
+    changes: int,
+    pause: float,
+    flags: int,
+    tell: Callable[[str], None],
 ) -> Figures:
     """Let members join, change flags, and see when the members have taken that."""
     load = os.getloadavg()[0]
@@ -78,10 +87,14 @@ def measure(
         before = cpu_seconds(pids), cpu_seconds(running.processes)
         time.sleep(IDLE)
         after = cpu_seconds(pids), cpu_seconds(running.processes)
+        used = cpu_seconds(pids), cpu_seconds(running.processes)
         done = [_change(crew, fleet, store, names, value) for value in _paced(changes, pause)]
+        used = cpu_seconds(pids) - used[0], cpu_seconds(running.processes) - used[1]
         tell(f"{changes} changes")
+        document = len(store.members()[names[0]])
         waited = [
-            _timed(fleet, value, wait=30) for value in range(changes + 1, changes + 1 + changes // 3)
+            _timed(fleet, value, wait=30)
+            for value in range(changes + 1, changes + 1 + changes // 3)
         ]
         value = changes + 1 + changes // 3
         agreed = [
@@ -100,19 +113,24 @@ def measure(
             agreed,
             (after[0] - before[0]) / IDLE * 100 / members,
             (after[1] - before[1]) / IDLE * 100,
+            used[0] / changes / members * 1000,
+            used[1] / changes * 1000,
+            document,
             resident(pids),
             load,
         )
 
 
-def _paced(count: int, pause: float) -> Any:
+def _paced(count: int, pause: float) -> Iterator[int]:
     """Yield 1 .. count with pauses that don't beat with the members' polls."""
     for value in range(1, count + 1):
         time.sleep(pause * (1 + value % 7 / 10))
         yield value
 
 
-def _change(crew: Crew, fleet: pf.fleet.Fleet, store: Timed, names: list[str], value: int) -> Change:
+def _change(
+    crew: Crew, fleet: pf.fleet.Fleet, store: Timed, names: list[str], value: int
+) -> Change:
     fleet.set({"pair_a": value, "pair_b": value})
     taken = crew.wait_applied(value, names)
     times = sorted((at - store.created) / 1e6 for at in taken.values())
@@ -121,7 +139,7 @@ def _change(crew: Crew, fleet: pf.fleet.Fleet, store: Timed, names: list[str], v
     )
 
 
-def _timed(fleet: pf.fleet.Fleet, value: int, **options: Any) -> float:
+def _timed(fleet: pf.fleet.Fleet, value: int, **options: Any) -> float:  # noqa: ANN401 - of set()
     start = time.monotonic()
     outcome = fleet.set({"pair_a": value, "pair_b": value}, **options)
     taken = (time.monotonic() - start) * 1000
@@ -150,9 +168,18 @@ def text(figures: Figures) -> str:
             row("`set(…, wait=30)` returns the answers of all", figures.waited),
             row("`set(…, all_or_none=True, wait=30)` does", figures.agreed),
             "",
-            f"Members joined within {figures.joined:.1f} s. While nothing changes, a member takes"
-            f" {figures.idle_member:.2f}% of a core, and the engine {figures.idle_engine:.1f}%."
-            f" A member has {figures.memory:.0f} MB that it shares with no other process."
-            f" The load of the machine was {figures.load:.1f} before.",
+            costs(figures),
         ]
+    )
+
+
+def costs(figures: Figures) -> str:
+    """Return what members cost, as sentences."""
+    return (
+        f"Members joined within {figures.joined:.1f} s. While nothing changes, a member takes"
+        f" {figures.idle_member:.2f}% of a core, and the engine {figures.idle_engine:.1f}%."
+        f" A change takes {figures.change_member:.1f} ms of a core in each member, with its"
+        f" answer of {figures.document:,} bytes, and {figures.change_engine:.0f} ms in the"
+        f" engine. A member has {figures.memory:.0f} MB that it shares with no other process."
+        f" The load of the machine was {figures.load:.1f} before."
     )

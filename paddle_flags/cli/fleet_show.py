@@ -138,7 +138,7 @@ def _difference_json(difference: Difference) -> dict[str, Any]:
 
 
 def _difference_rows(difference: Difference) -> list[tuple[str, ...]]:
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for index, each in enumerate(difference.holders):
         name = line_of(difference.name) if index == 0 else ""
         rows.append((name, _held(each), line_of(each.source), line_of(members_text(each.members))))

@@ -90,16 +90,25 @@ def _complete(generator: Generator, tokens: list[str], token: str) -> Answer:
         return completion.complete_command(main_parser, token)
     if tokens[0] == "gen":
         return completion.complete_plain(generator.new_parser(PROGRAM), tokens, token)
-    if tokens[0] == "live":
-        from paddle_flags.cli.live_complete import complete  # noqa: PLC0415 - seldom used
-
-        return complete(live.new_parser(PROGRAM), tokens[1:], token)
+    if tokens[0] in ("live", "fleet"):
+        return _complete_own(tokens, token)
     parser = main_parser.commands.get(tokens[0])
     if parser is None:
         return NOTHING
     if tokens[0] in _COMMANDS:
         return completion.complete_with_flags(parser, tokens, token)
     return completion.complete_plain(parser, tokens, token)
+
+
+def _complete_own(tokens: list[str], token: str) -> Answer:
+    """Complete a token of a command that has commands of its own."""
+    if tokens[0] == "live":
+        from paddle_flags.cli import live_complete  # noqa: PLC0415 - seldom used
+
+        return live_complete.complete(live.new_parser(PROGRAM), tokens[1:], token)
+    from paddle_flags.cli import fleet_complete  # noqa: PLC0415 - seldom used
+
+    return fleet_complete.complete(fleet.new_parser(PROGRAM), tokens[1:], token)
 
 
 def _act_plain(main_parser: Parser, tokens: Sequence[str]) -> None:

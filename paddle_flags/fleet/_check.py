@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from typing import TYPE_CHECKING, Any
@@ -65,7 +64,7 @@ class Barrier:
         self._facts = self._member.facts()
         said: dict[str, Any] = {
             "stage": stage,
-            "environment": _digest(self._variables),
+            "environment": _document.digest(self._variables),
             "patterns": self._patterns,
             "expect": self._expect,
         }
@@ -151,10 +150,6 @@ class Barrier:
 def _stage(document: dict[str, Any]) -> int:
     check = document.get("check")
     return int(check.get("stage", 0)) if isinstance(check, dict) else 0
-
-
-def _digest(variables: dict[str, str]) -> str:
-    return hashlib.sha256(json.dumps(variables).encode()).hexdigest()[:16]
 
 
 def _one_revision(documents: Documents) -> bool:

@@ -41,15 +41,17 @@ def facts_of(key: bytes | None) -> tuple[dict[str, Fact], list[str]]:
     secret: list[str] = []
     for flag in all_flags():
         try:
-            if flag.sensitive:
+            is_sensitive = flag.sensitive
+            if is_sensitive:
                 secret.append(flag.name)
-            if flag.per_process or (flag.sensitive and key is None):
+            if flag.per_process or (is_sensitive and key is None):
                 continue
             text = flag.text
-            place = flag.history[0].place if flag.source != "default" else None
-            if flag.sensitive:
+            source = flag.source
+            place = flag.history[0].place if source != "default" else None
+            if is_sensitive:
                 text, place = _keyed(key or b"", f"{flag.name}={text}"), None
-            found[flag.name] = Fact(_short(text), flag.source, place or "")
+            found[flag.name] = Fact(short(text), source, short(place or ""))
         except errors.UndefinedFlagError:  # its plugin may leave, on another thread
             continue
     return found, secret
@@ -61,17 +63,25 @@ def _keyed(key: bytes, text: str) -> str:
     )
 
 
-def _short(text: str) -> str:
-    if len(text) <= _LONGEST:
-        return text
-    digest = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
-    return f"{text[:_LONGEST]}... ({len(text)} characters, sha256 {digest})"
+def short(text: str) -> str:
+    """Return text as JSON can have it; of long text its beginning and a digest."""
+    data = text.encode("utf-8", "surrogateescape")
+    shown = data.decode("utf-8", "backslashreplace")
+    if len(shown) <= _LONGEST:
+        return shown
+    digest = hashlib.sha256(data).hexdigest()[:16]
+    return f"{shown[:_LONGEST]}... ({len(data)} bytes, sha256 {digest})"
 
 
 def digest_of(facts: Mapping[str, Fact], selected: Collection[str]) -> str:
     """Return a digest of the flags that all members should have alike."""
-    pairs = [[name, fact.text] for name, fact in sorted(facts.items()) if name not in selected]
-    return hashlib.sha256(json.dumps(pairs).encode()).hexdigest()[:16]
+    return digest({name: fact.text for name, fact in facts.items() if name not in selected})
+
+
+def digest(texts: Mapping[str, str]) -> str:
+    """Return a digest of names and texts: of both with a NUL behind each, sorted by name."""
+    data = "".join(f"{name}\0{texts[name]}\0" for name in sorted(texts))
+    return hashlib.sha256(data.encode()).hexdigest()[:16]
 
 
 def changed_of(facts: Mapping[str, Fact]) -> dict[str, list[str]]:
@@ -83,7 +93,7 @@ def variables_of(patterns: Iterable[str]) -> dict[str, str]:
     """Return the environment variables that patterns such as NCCL_* match."""
     wanted = list(patterns)
     return {
-        name: _short(value)
+        short(name): short(value)
         for name, value in sorted(os.environ.items())
         if any(fnmatchcase(name, each) for each in wanted)
     }
@@ -96,7 +106,7 @@ def latest(answers: Mapping[int, Any]) -> dict[str, Any]:
 
 def encode(document: Document) -> bytes:
     """Return a document as JSON that every engine can store; what is too long is left out."""
-    for dropped in ("details", "values", "selected", "environment", "sensitive"):
+    for dropped in ("check", "values", "wanted", "answers", "selected", "sensitive"):
         data = json.dumps(document, separators=(",", ":")).encode()
         if len(data) <= _BIGGEST:
             return data

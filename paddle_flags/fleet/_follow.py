@@ -35,11 +35,14 @@ class Follower:
         self.base = 0
         """The revision of the base, from which the log that is left begins."""
 
-    def catch_up(self, each: Callable[[Step], object] | None = None) -> list[Step]:
+    def catch_up(
+        self, each: Callable[[Step], object] | None = None, *, last: int | None = None
+    ) -> list[Step]:
         """Read all that is new; return the records, and proposals that were decided since.
 
         `each` is called with every one of them, while the state is the one just behind it.
         After a compaction that was missed, the records before it are in the state alone.
+        `last` is what the store has just said: what it shows not to be there isn't asked for.
         Raises StateLostError, and keeps the state, if the log isn't the one that it was.
         """
         news: list[Step] = []
@@ -49,8 +52,9 @@ class Follower:
             if each is not None:
                 each(step)
 
+        before = self.state.revision
         self._decisions(found)
-        while True:
+        while last is None or last > self.state.revision:
             try:
                 records = self.store.read(self.state.revision + 1)
             except CompactedError:
@@ -60,8 +64,10 @@ class Follower:
                 break
             for data in records:
                 found(self._take(data))
-        if self.store.last() < self.state.revision:
-            raise self._lost(f"ends with revision {self.store.last()}")
+        if last is None or last < before:  # or another thread has read on meanwhile
+            last = self.store.last()
+            if last < before:
+                raise self._lost(f"ends with revision {last}")
         return news
 
     def verify(self) -> None:
@@ -167,12 +173,16 @@ class Follower:
 
     def compact(self) -> bool:
         """Replace old records by a base if there are many; the last 200 stay."""
-        if self.state.revision - self.store.base()[0] <= _MOST:
+        if self.state.revision - self.base <= _MOST:
             return False
         number = self.state.revision - _KEPT
         if self.state.tail:
             number = min(number, self.state.tail[0].revision - 1)
+        self.base = self.store.base()[0]
+        if number <= self.base:  # somebody else has renewed it
+            return False
         state = self.at(number)
+        self.base = number
         return self.store.compact(number, to_json(state.tables, number, state.fleet))
 
     def at(self, revision: int) -> State:

@@ -15,6 +15,7 @@ from paddle_flags.fleet._state import (
     Selected,
     State,
     Step,
+    chain_of,
     concerned,
     values_of,
 )
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from paddle_flags.fleet._store import Store
 
 ACCEPT = "accept"
+
+_PAUSE_OF_ONE = 0.004  # seconds: 250 looks of all members in a second
+_LONGEST_PAUSE = 1.0
 
 
 class Member:
@@ -57,14 +61,16 @@ class Member:
         self._is_live = True
         self._vote()
 
-    def follow(self, *, live: bool = True) -> bool:
+    def follow(self, *, live: bool = True, last: int | None = None) -> bool:
         """Read what is new and act on it; return whether the member has something to say.
+
+        `last` is what the store has just said.
 
         Without `live`, what is new may be old: temporary values have begun when they were written.
         """
         self._is_live = live
         before = (self.revision, dict(self.answers), dict(self.votes))
-        self.follower.catch_up(self._take)
+        self.follower.catch_up(self._take, last=last)
         self._renew()
         self._vote()
         return before != (self.revision, self.answers, self.votes)
@@ -163,6 +169,11 @@ class Member:
 
     # ---- Proposals ----
 
+    def pause(self, least: float) -> float:
+        """Return the seconds between two looks for a decision: all members look for it at once."""
+        counts = [len(step.record.members) for step in self.follower.state.open_proposals()]
+        return max(least, min(_LONGEST_PAUSE, _PAUSE_OF_ONE * max(counts, default=0)))
+
     def _vote(self) -> None:
         """Vote on what is open, and abort what nobody has decided in time."""
         open_ = {step.revision: step for step in self.follower.state.open_proposals()}
@@ -204,7 +215,8 @@ class Member:
         waiting = [
             entry.at_step
             for on in self.selected.selectors()
-            for entry in self.follower.state.tables.get(on, {}).values()
+            for top in self.follower.state.tables.get(on, {}).values()
+            for entry in chain_of(top)
             if entry.at_step is not None and not self.steps.is_reached(entry.at_step)
         ]
         self.steps.gate = min([*waiting, *self._accepted().values()], default=NEVER)

@@ -183,7 +183,10 @@ class Membership:
 
     def _refuse_double(self) -> None:
         """Raise FleetError if a process of this machine that runs has the name."""
-        other = _document.decode(self._store.members().get(self.name, b""))
+        try:
+            other = _document.decode(self._store.members().get(self.name, b""))
+        except ReadOnlyError:
+            return  # a source that has no members
         pid = other.get("pid")
         if other.get("host") != self._host or pid == os.getpid() or not isinstance(pid, int):
             return
@@ -241,12 +244,13 @@ class Membership:
 
     def _turn(self) -> None:
         """Wait for news, act on them, and say so."""
+        last = None
         if self._lost_since is None and not self._problem:
             with self._lock:
                 timeout = min(self._options.ttl / 3, self._member.left())
                 if self._member.votes:
-                    timeout = min(timeout, _VOTING)
-            self._store.wait(self._member.revision, timeout)
+                    timeout = min(timeout, self._member.pause(_VOTING))
+            last = self._store.wait(self._member.revision, timeout)
         if self._stopped:
             return
         with self._lock:
@@ -254,7 +258,7 @@ class Membership:
             due = time.monotonic() - self._beat >= self._options.ttl / 3
             if due or not live:
                 self._member.follower.verify()
-            news = self._member.follow(live=live)
+            news = self._member.follow(live=live, last=last)
             self._find()
             if news:
                 self._keep()
@@ -313,6 +317,9 @@ class Membership:
                 self._store.keep_alive(self.name)
                 self._beat = time.monotonic()
                 return
+        except ReadOnlyError:
+            self._beat = time.monotonic()
+            return
         except LeaseError:
             pass  # it ended while the process was stopped or the engine away
         self._announce(document)
@@ -379,13 +386,18 @@ class Membership:
 
     def tick(self, step: int) -> None:
         """Begin a step; see `paddle_flags.fleet.tick`."""
-        if self._member.steps.reach(check_step(step)):
+        if step.__class__ is not int or step < 0:
+            check_step(step)
+        member = self._member
+        if member.steps.last is None:
+            member.applier.started = True
+        if member.steps.reach(step):
             self._pass_gate(step)
-        self._member.applier.started = True
 
     def _pass_gate(self, step: int) -> None:
         """Wait until it is decided what happens at this step, and do that."""
         deadline = time.monotonic() + self._options.tick_timeout
+        waiting: list[int] = []
         while not self._stopped:
             with self._lock:
                 try:
@@ -395,7 +407,8 @@ class Membership:
                 waiting = self._member.undecided(step)
                 if not waiting or time.monotonic() >= deadline:
                     break
-            time.sleep(_POLL)
+                pause = self._member.pause(_POLL)
+            time.sleep(pause)
         if self._stopped:
             return
         with self._lock:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import uuid
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError
+from paddle_flags.fleet import _json
+from paddle_flags.fleet._json import is_a
 from paddle_flags.fleet._store import FleetError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _MOST_LISTED = 256  # members that a record lists
 
 
 class Change(NamedTuple):
-    """One flag in a batch."""
+    """One flag in a batch. In JSON, it is a list of two or three."""
 
     name: str
     value: str | None
@@ -81,17 +82,22 @@ def encode(record: Record) -> bytes:
     }
     kept["changes"] = [list(each) for each in record.changes]
     kept["members"] = list(record.members[:_MOST_LISTED])
-    return json.dumps(kept, separators=(",", ":")).encode()
+    for key in ("by", "reason"):  # from a command line, they may be no text
+        if key in kept:
+            kept[key] = kept[key].encode("utf-8", "replace").decode()
+    data = json.dumps(kept, separators=(",", ":")).encode()
+    try:
+        decode(data, 0)  # what readers would take for nothing is an error of the writer
+    except FleetError:
+        message = "a change has a number that no fleet stores: expected 64 bits, and finite ones"
+        raise FlagArgumentError(message) from None
+    return data
 
 
 def decode(data: bytes, revision: int) -> Record:
     """Return the record of JSON; raise FleetError if somebody else wrote something else."""
     try:
-        fields = json.loads(data)
-    except (ValueError, RecursionError):
-        fields = None
-    try:
-        return _record_of(fields)
+        return _record_of(_json.read(data))
     except (TypeError, ValueError, KeyError, AttributeError):
         message = f"revision {revision}: {shown(data[:80])}: expected a record of paddle_flags"
         raise FleetError(message) from None
@@ -108,17 +114,19 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 def _record_of(fields: Any) -> Record:
-    changes = tuple(check_change(Change(*each)) for each in fields["changes"])
+    listed, members = fields["changes"], fields.get("members", [])
     if fields["kind"] not in (CHANGE, PROPOSE):
         raise ValueError
+    if not (is_a(listed, list) and is_a(members, list)):
+        raise TypeError
+    if not (all(is_a(each, list) for each in listed) and all(is_a(each, str) for each in members)):
+        raise TypeError
+    changes = tuple(check_change(Change(*each)) for each in listed)
     known = {key: fields[key] for key in _TYPES if key in fields}  # later versions may add some
     for key, value in known.items():
-        if not isinstance(value, _TYPES[key]) or isinstance(value, bool) != (key == "dry_run"):
+        if not is_a(value, *_TYPES[key]):
             raise TypeError
-        if isinstance(value, float) and not math.isfinite(value):
-            raise ValueError
-    members = tuple(str(each) for each in fields.get("members", ()))
-    return Record(fields["kind"], changes, **known, members=members)
+    return Record(fields["kind"], changes, **known, members=tuple(members))
 
 
 def check_change(change: Change) -> Change:
@@ -147,11 +155,19 @@ def _is_storable(value: object) -> bool:
     return True
 
 
+def check_text(name: str, text: str) -> str:
+    """Return a text that a record can have, the parameter `name` of a function."""
+    if _is_storable(text):
+        return text
+    message = f"{name} is {shown(text)}: expected text without NUL and lone surrogates"
+    raise FlagArgumentError(message)
+
+
 def check_selector(on: str) -> str:
     """Return a selector, or raise FlagArgumentError."""
     kind, colon, which = on.partition(":") if isinstance(on, str) else ("", "", "")
     fits = (kind == ALL and not colon) or (kind in SELECTORS[1:] and which)
-    if not fits:
+    if not fits or not _is_storable(on):
         message = f"{shown(on)}: expected all, role:ROLE, host:HOST or member:NAME"
         raise FlagArgumentError(message)
     return on

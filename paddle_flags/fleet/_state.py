@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from paddle_flags.fleet import _json
+from paddle_flags.fleet._json import is_a
 from paddle_flags.fleet._record import PROPOSE, Record, check_selector
 from paddle_flags.fleet._store import FleetError
 
@@ -172,6 +174,14 @@ def resolve(entry: Entry | None, holds: Callable[[Entry], bool]) -> Entry | None
     return None if entry is None or entry.value is None else entry
 
 
+def chain_of(entry: Entry) -> list[Entry]:
+    """Return an entry, and all that lie below it."""
+    found = [entry]
+    while found[-1].below is not None:
+        found.append(found[-1].below)
+    return found
+
+
 def values_of(tables: Tables, member: Selected, holds: Callable[[Entry], bool]) -> dict[str, Entry]:
     """Return the values of a member, each of the most specific selector that has one."""
     found: dict[str, Entry] = {}
@@ -213,19 +223,43 @@ def to_json(tables: Tables, revision: int, fleet: str) -> bytes:
 def from_json(data: bytes, what: str) -> State:
     """Return the state of JSON; raise FleetError if it isn't one."""
     try:
-        fields: Mapping[str, Any] = json.loads(data)
-        tables = {
-            check_selector(on): {str(name): _entry_of(each) for name, each in table.items()}
-            for on, table in fields["tables"].items()
-        }
-        return State(int(fields["revision"]), str(fields["fleet"]), tables, (), tables)
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return _state_of(_json.read(data))
+    except (ValueError, TypeError, KeyError, AttributeError):
         message = f"{what}: expected the values of a fleet, as paddle_flags writes them"
         raise FleetError(message) from None
 
 
-def _entry_of(fields: Any) -> Entry:
-    entry = Entry(*fields)
-    if not isinstance(entry.value, (str, type(None))):
+def _state_of(fields: Mapping[str, Any]) -> State:
+    revision, fleet = fields["revision"], fields["fleet"]
+    if not (is_a(revision, int) and is_a(fleet, str)):
         raise TypeError
-    return entry._replace(below=None if entry.below is None else _entry_of(entry.below))
+    tables = {
+        check_selector(on): {name: _entry_of(each, _DEEPEST) for name, each in table.items()}
+        for on, table in fields["tables"].items()
+    }
+    return State(revision, fleet, tables, (), tables)
+
+
+_TYPES: tuple[tuple[type, ...], ...] = (
+    (str, type(None)),
+    (int,),
+    (int, float),
+    (str,),
+    (str,),
+    (int, float, type(None)),
+    (int, type(None)),
+    (list, type(None)),
+)
+"""Of the fields of an Entry."""
+
+
+def _entry_of(fields: Any, depth: int) -> Entry:
+    if not (is_a(fields, list) and len(fields) == len(_TYPES) and depth):
+        raise TypeError
+    if not all(is_a(field, *types) for field, types in zip(fields, _TYPES)):
+        raise TypeError
+    entry = Entry(*fields)
+    if entry.value is not None and "\0" in entry.value:
+        raise ValueError
+    below = None if entry.below is None else _entry_of(entry.below, depth - 1)
+    return entry._replace(below=below)

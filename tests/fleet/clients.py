@@ -1,4 +1,7 @@
-"""A process that uses a store at random and writes what it did: clients.py URL NAME SEED SECONDS FILE.
+"""A process that uses a store at random and writes what it did.
+
+    clients.py URL NAME SEED SECONDS FILE [FAULT]
+
 
 The file has a line for each invocation, written before it, and one for each response. So it tells
 the truth whenever the process is killed: an operation without a response may have happened.
@@ -61,6 +64,10 @@ class Recorder:
         end = None if result == UNKNOWN else time.monotonic_ns()
         self._write(index, [_text(result), end])
         return result
+
+    def close(self) -> None:
+        self._file.close()
+        self._store.close()
 
     def _write(self, index: int, words: list[Any]) -> None:
         self._file.write(json.dumps([index, *words]) + "\n")
@@ -173,9 +180,44 @@ class Client:
             yield self._random.choice((0, 0, 0.002, 0.01, 0.03))
 
 
+def plant(store: Any, fault: str) -> None:
+    """Break a store, to see that the judge finds it."""
+    last, append, read, decide = store.last, store.append, store.read, store.decide
+    calls = itertools.count()
+    seen = [0]
+
+    def stale() -> int:
+        if next(calls) % 5 == 0:
+            seen[0] = last()
+        return seen[0]
+
+    def careless(number: int, record: bytes) -> bool:
+        done: bool = append(number, record)
+        return done or next(calls) % 5 == 0
+
+    def late(first: int) -> list[bytes]:
+        found: list[bytes] = read(first)
+        return found if next(calls) % 5 else []
+
+    def obstinate(key: str, value: bytes) -> bytes:
+        decide(key, value)
+        return value
+
+    faults = {
+        "last is stale": ("last", stale),
+        "append has two winners": ("append", careless),
+        "read loses records": ("read", late),
+        "decisions change": ("decide", obstinate),
+    }
+    name, function = faults[fault]
+    setattr(store, name, function)
+
+
 def main() -> None:
-    url, name, seed, seconds, file = sys.argv[1:]
+    url, name, seed, seconds, file, *fault = sys.argv[1:]
     store = open_store(url, timeout=TIMEOUT)
+    if fault:
+        plant(store, fault[0])
     client = Client(Recorder(store, Path(file)), name, seed)
     end = time.monotonic() + float(seconds)
     print("ready", flush=True)

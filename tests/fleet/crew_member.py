@@ -33,9 +33,7 @@ def see(_flag: object) -> None:
 OPTIONS = json.loads(sys.argv[1])
 pair_a = pf.define("pair_a", 0, "Changes with pair_b", runtime=True, max=1_000_000)
 pair_b = pf.define("pair_b", 0, "Changes with pair_a", runtime=True, max=1_000_000)
-pf.define("passing", 0, "Set for a while", runtime=True).watch(
-    lambda flag: say(passing=flag.value)
-)
+pf.define("passing", 0, "Set for a while", runtime=True).watch(lambda flag: say(passing=flag.value))
 for index in range(OPTIONS.get("flags", 0)):
     pf.define(f"flag_{index}", index, "One of many", runtime=True)
 pair_b.watch(see)
@@ -47,14 +45,15 @@ def main() -> None:
     say(joined=member.revision, a=pair_a.value, b=pair_b.value, pid=os.getpid())
     ticks = OPTIONS.get("ticks", 0)
     if ticks:
-        step, before = 0, 0
-        while True:
+        step, before, parent = 0, 0, os.getppid()
+        while os.getppid() == parent:
             pf.fleet.tick(step)
             if step % 10 == 0 or pair_b.value != before:
                 before = pair_b.value
                 say(step=step, a=pair_a.value, b=before)
             step += 1
             time.sleep(ticks)
+        return
     for line in sys.stdin:  # until its parent ends
         if line.strip() == "look":
             say(
@@ -64,7 +63,7 @@ def main() -> None:
                 stale=member.stale,
                 problem=member.problem,
                 answers={r: list(answer) for r, answer in member.answers.items()},
-                cpu=time.process_time(),
+                clock=time.time(),
             )
 
 

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 PROGRAM = Path(__file__).parent / "crew_member.py"
 ROOT = Path(__file__).parents[2]
@@ -30,7 +30,7 @@ class Crew:
         self.events: list[Event] = []
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
 
-    def __enter__(self) -> Crew:
+    def __enter__(self) -> Crew:  # noqa: PYI034 - no Self in 3.9
         return self
 
     def __exit__(self, *_error: object) -> None:
@@ -134,7 +134,7 @@ class Crew:
         process.stdin.flush()
         found: list[Event] = []
 
-        def answered() -> Optional[Event]:
+        def answered() -> Event | None:
             found[:] = [e for e in self.events[start:] if e["m"] == name and "look" in e]
             return found[0] if found else None
 

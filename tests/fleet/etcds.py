@@ -12,6 +12,7 @@ import subprocess
 import time
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 from proxies import Network
 
@@ -44,7 +45,7 @@ class Node:
     def start(self, cluster: str, options: tuple[str, ...]) -> None:
         """Start, or start again with the data that it had."""
         local = "http://127.0.0.1"
-        command = (
+        command: list[Any] = [
             *("etcd", "--name", self.name, "--data-dir", self.directory / "data"),
             *("--listen-client-urls", f"{local}:{self.client}"),
             *("--advertise-client-urls", f"{local}:{self.client_proxy}"),
@@ -52,7 +53,7 @@ class Node:
             *("--initial-advertise-peer-urls", f"{local}:{self.peer_proxy}"),
             *("--initial-cluster", cluster, "--initial-cluster-token", "faults"),
             *("--logger", "zap", "--log-outputs", self.directory / "log", *options),
-        )
+        ]
         self.directory.mkdir(parents=True, exist_ok=True)
         self.process = subprocess.Popen(
             command,
@@ -73,7 +74,7 @@ class Node:
             self.process.wait()
             self.process = None
 
-    def ask(self, path: str, body: object = None, timeout: float = 2) -> dict:
+    def ask(self, path: str, body: object = None, timeout: float = 2) -> Any:
         """Send a request to the node itself, not through its proxy."""
         data = None if body is None else json.dumps(body).encode()
         url = f"http://127.0.0.1:{self.client}{path}"
@@ -83,7 +84,7 @@ class Node:
     def is_healthy(self) -> bool:
         """Return whether the node is one of a quorum."""
         with contextlib.suppress(OSError, ValueError):
-            return self.ask("/health")["health"] == "true"
+            return bool(self.ask("/health")["health"] == "true")
         return False
 
 
@@ -102,7 +103,7 @@ class Cluster:
             f"{node.name}=http://127.0.0.1:{node.peer_proxy}" for node in self.nodes.values()
         )
 
-    def __enter__(self) -> Cluster:
+    def __enter__(self) -> Cluster:  # noqa: PYI034 - no Self in 3.9
         try:
             for node in self.nodes.values():
                 self.network.place(node.name, node.peer, node.peer_proxy)

@@ -20,6 +20,7 @@ from writers import Writer, check_changes
 
 import paddle_flags as pf
 from paddle_flags.fleet import _operate
+from paddle_flags.fleet._follow import Follower
 from paddle_flags.fleet._record import PROPOSE, Change, Record
 from paddle_flags.fleet._state import COMMIT
 
@@ -109,7 +110,9 @@ def slow_member(url: str) -> Figures:
         assert not [e for e in crew.events if e.get("b") == 3], "nobody took what was aborted"
         assert not crew.halves()
         return {
-            "others had it, after the operator's wait": max(0.0, max(taken.values()) / 1e9 - changed),
+            "others had it, after the operator's wait": max(
+                0.0, max(taken.values()) / 1e9 - changed
+            ),
             "until status calls it slow": named,
             "resumed until it has all": late[slow] / 1e9 - resumed,
         }
@@ -150,11 +153,11 @@ def joined(crew: Crew) -> list[str]:
     return [event["m"] for event in crew.events if "joined" in event]
 
 
-def propose(fleet: pf.fleet.Fleet, value: int, patience: float) -> _operate.Pending:
-    """Write a proposal, as an operator that dies before it decides."""
+def propose(operator: Follower, value: int, patience: float, step: int | None = None) -> int:
+    """Write a proposal, as an operator that dies before it decides; return its revision."""
     changes = tuple(Change(name, str(value), "all") for name in pair(value))
-    record = Record(PROPOSE, changes, by="test", patience=patience)
-    return _operate.write(fleet._follower, record, None)
+    record = Record(PROPOSE, changes, by="test", patience=patience, at_step=step)
+    return _operate.write(operator, record, None).revision
 
 
 def votes(fleet: pf.fleet.Fleet, revision: int) -> set[str]:
@@ -166,6 +169,7 @@ def votes(fleet: pf.fleet.Fleet, revision: int) -> set[str]:
 def two_phases(url: str) -> Figures:
     """Members and operators die at each point of a change that all or none are to take."""
     with Crew() as crew, pf.fleet.Fleet(url) as fleet:
+        operator = Follower(pf.fleet.open_store(url))
         names = crew.start_many(MEMBERS, [url], join={"ttl": TTL})
         fleet.set(pair(1), wait=30)
         crew.wait_applied(1, names)
@@ -192,39 +196,100 @@ def two_phases(url: str) -> Figures:
         # A member dies after it has accepted; the change is made, and its successor has it.
         crew.start(names[0], url, join={"ttl": TTL})
         until_joined(crew, names[0], 2)
-        pending = propose(fleet, 3, patience=60)
-        until(lambda: votes(fleet, pending.revision) >= set(names))
+        revision = propose(operator, 3, patience=60)
+        until(lambda: votes(fleet, revision) >= set(names))
         crew.kill(names[1])
-        assert fleet._follower.decide(pending.revision, COMMIT) == COMMIT
+        assert operator.decide(revision, COMMIT) == COMMIT
         crew.wait_applied(3, [n for n in names if n != names[1]])
         crew.start(names[1], url, join={"ttl": TTL})
         until_joined(crew, names[1], 2)
         assert crew.look(names[1])["b"] == 3
 
         # The operator dies before it decides: members abort when its time is over.
-        pending = propose(fleet, 4, patience=1)
-        until(lambda: votes(fleet, pending.revision) >= set(names))
-        abandoned = until(lambda: decided(fleet, pending.revision))
-        verdict = decided(fleet, pending.revision)
+        revision = propose(operator, 4, patience=1)
+        until(lambda: votes(fleet, revision) >= set(names))
+        abandoned = until(lambda: decided(operator, revision))
+        verdict = decided(operator, revision)
         assert str(verdict).startswith("abort")
-        assert fleet._follower.decide(pending.revision, COMMIT) == verdict, "made once"
+        assert operator.decide(revision, COMMIT) == verdict, "made once"
 
         fleet.set(pair(5), all_or_none=True, wait=30)
         crew.wait_applied(5, names)
         assert not [e for e in crew.events if e.get("b") in (2, 4)], "nobody took what was aborted"
         assert not crew.halves()
+        operator.store.close()
         return {
             "member killed before its vote until the change was aborted": unvoted,
             "operator gone (1 s to decide) until members aborted": abandoned,
         }
 
 
+def at_one_step(url: str) -> Figures:
+    """Members take a change at one step, although one of them dies and an operator does."""
+    options = {"ticks": 0.01, "join": {"ttl": TTL, "tick_timeout": 60}}
+    with Crew() as crew, pf.fleet.Fleet(url) as fleet:
+        operator = Follower(pf.fleet.open_store(url))
+        names = crew.start_many(MEMBERS, [url], **options)
+
+        # One dies after it has accepted; its successor begins again, and takes it at that step.
+        step = last_step(crew) + 300
+        fleet.set(pair(1), at_step=step, wait=30)
+        assert not crew.applied(1, names), "it is too early"
+        crew.kill(names[0])
+        crew.start(names[0], url, **options)
+        until_joined(crew, names[0], 2)
+        crew.wait_applied(1, names)
+        crew.until(lambda: len(steps_of(crew, 1)) == MEMBERS)
+        assert set(steps_of(crew, 1).values()) == {step}
+
+        # The operator dies before it decides: at its step, members wait, abort, and go on.
+        step = last_step(crew) + 100
+        revision = propose(operator, 2, patience=3, step=step)
+        until(lambda: votes(fleet, revision) >= set(names[1:]))
+        crew.until(lambda: all(ticks(crew, name) > step for name in names[1:]))
+        assert str(decided(operator, revision)).startswith("abort")
+        assert not crew.applied(2, names)
+        pauses = [longest_tick(crew, name, step) for name in names[1:]]
+        assert not crew.halves()
+        operator.store.close()
+        return {"operator gone (3 s to decide): a step took": max(pauses)}
+
+
+def ticks(crew: Crew, name: str) -> int:
+    """Return the last step that a member has told, since it was started."""
+    return max(e["step"] for e in crew.events[-3000:] if e["m"] == name and "step" in e)
+
+
+def last_step(crew: Crew) -> int:
+    crew.until(lambda: any("step" in event for event in crew.events[-100:]))
+    return max(event["step"] for event in crew.events[-100:] if "step" in event)
+
+
+def steps_of(crew: Crew, value: int) -> dict[str, int]:
+    """Return the step that each member was in when it first had a value."""
+    found: dict[str, int] = {}
+    for event in crew.events:
+        if "step" in event and event["b"] == value:
+            found.setdefault(event["m"], event["step"])
+    return found
+
+
+def longest_tick(crew: Crew, name: str, step: int) -> float:
+    """Return the longest pause between two told steps about a step, in seconds."""
+    times = [
+        event["t"]
+        for event in crew.events
+        if event["m"] == name and abs(event.get("step", -100) - step) <= 30
+    ]
+    return max(after - before for before, after in zip(times, times[1:])) / 1e9
+
+
 def until_joined(crew: Crew, name: str, times: int) -> None:
     crew.until(lambda: joined(crew).count(name) == times)
 
 
-def decided(fleet: pf.fleet.Fleet, revision: int) -> str | None:
-    verdict = fleet._store.decision(f"r{revision}")
+def decided(operator: Follower, revision: int) -> str | None:
+    verdict = operator.store.decision(f"r{revision}")
     return None if verdict is None else verdict.decode()
 
 
@@ -241,21 +306,24 @@ def clock_jumps(url: str, library: str, place: Path) -> Figures:
         "FAKETIME_NO_CACHE": "1",
         "FAKETIME_DONT_FAKE_MONOTONIC": "1",
         "NO_FAKE_STAT": "1",  # times of files are those of the file system, as on a server
+        "FAKE_UTIME": "1",  # which means: not
     }
     with Crew() as crew, pf.fleet.Fleet(url) as fleet:
         crew.start("still", url, join={"ttl": TTL})
         crew.start("jumping", url, join={"ttl": TTL}, environment=jumping)
         crew.wait_joined(["still", "jumping"])
         names, found = ["still", "jumping"], {}
-        for index, jump in enumerate((DAY, -DAY)):
-            fleet.set({"passing": index + 1}, duration=2.0)
-            crew.until(lambda: len(passing(crew, index + 1)) == 2)
+        for value, jump in ((1, DAY), (2, -DAY)):
+            fleet.set({"passing": value}, duration=2.0)
+            until_two(crew, passing, value)
             times.write_text(f"{jump:+d}")
-            fleet.set(pair(index + 1))
-            crew.wait_applied(index + 1, names)
-            crew.until(lambda: len(ends(crew, index + 1)) == 2)
+            fleet.set(pair(value))
+            crew.wait_applied(value, names)
+            clock = crew.look("jumping")["clock"] - time.time()
+            assert abs(clock - jump) < DAY / 2, "it has jumped"
+            until_two(crew, ends, value)
             for name in names:
-                lasted = ends(crew, index + 1)[name] - passing(crew, index + 1)[name]
+                lasted = ends(crew, value)[name] - passing(crew, value)[name]
                 assert lasted >= 1.9e9, "a jump ends no value"
                 found[f"{name}, {jump / DAY:+.0f} day: a value for 2 s lasted"] = lasted / 1e9
             assert set(names) <= set(fleet.members())
@@ -264,7 +332,28 @@ def clock_jumps(url: str, library: str, place: Path) -> Figures:
             assert set(names) <= set(fleet.members()), "a jump ends no lease"
             time.sleep(0.2)
         assert not crew.halves()
-        return found
+        return {**found, **joins_with_wrong_clock(crew, fleet, jumping, times)}
+
+
+def until_two(crew: Crew, times: Callable[[Crew, int], dict[str, int]], value: int) -> None:
+    crew.until(lambda: len(times(crew, value)) == 2)
+
+
+def joins_with_wrong_clock(
+    crew: Crew, fleet: pf.fleet.Fleet, jumping: dict[str, str], times: Path
+) -> Figures:
+    """Who joins while a temporary value holds counts by its clock: never longer than for others."""
+    fleet.set({"passing": 9}, duration=4.0)
+    found = {}
+    for name, jump in (("ahead", DAY), ("behind", -DAY)):
+        times.write_text(f"{jump:+d}")
+        crew.start(name, fleet.url, join={"ttl": TTL}, environment=jumping)
+        crew.wait_joined([name])
+    crew.until(lambda: {"still", "jumping", "behind"} <= ends(crew, 9).keys())
+    for name in ("ahead", "behind"):
+        lasted = ends(crew, 9)[name] - passing(crew, 9)[name] if name in ends(crew, 9) else 0
+        found[f"joined with a clock a day {name}: a value for 4 s lasted"] = lasted / 1e9
+    return found
 
 
 def passing(crew: Crew, value: int) -> dict[str, int]:

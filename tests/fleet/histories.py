@@ -40,7 +40,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import Any, Optional, Union
+from typing import Any, Union
 
 NEVER = float("inf")
 UNKNOWN = "unknown"  # no answer: it may have happened, after its invocation or never
@@ -82,9 +82,9 @@ class Moment:
     """What is known of the moment at which something was created."""
 
     after: Time = -NEVER
-    after_why: Optional[Operation] = None
+    after_why: Operation | None = None
     before: Time = NEVER
-    before_why: Optional[Operation] = None
+    before_why: Operation | None = None
 
     def not_before(self, time: Time, why: Operation) -> None:
         if time > self.after:
@@ -288,9 +288,7 @@ def check_bases(bases: list[Operation], log: list[Operation]) -> list[str]:
             ):
                 faults.append(f"nobody had made this base:\n  {operation}")
             later = [
-                o
-                for o in bases
-                if o.known and o.end < operation.start and _least_base(o) > number
+                o for o in bases if o.known and o.end < operation.start and _least_base(o) > number
             ]
             faults += [f"a base was replaced by an older one:\n  {o}\n  {operation}" for o in later]
     for operation in log:

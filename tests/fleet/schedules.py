@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import collections
 import contextlib
+import importlib
 import os
 import random
 import signal
@@ -22,9 +23,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
-
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
+from typing import Any, NamedTuple, Union
 
 import histories
 from clients import Recorder, history
@@ -87,14 +86,21 @@ def execute(steps: list[Step], faults: dict[str, Fault]) -> None:
 class Clients:
     """Processes that use the store; those that are killed get successors."""
 
-    def __init__(self, urls: list[str], seed: str, seconds: float, place: Path) -> None:
+    def __init__(
+        self, urls: list[str], seed: str, seconds: float, place: Path, planted: str = ""
+    ) -> None:
         self._urls, self._seed, self._place = urls, seed, place
+        self._planted = [planted] if planted else []
         self._end = time.monotonic() + seconds
         self._started = 0
         self._all: list[subprocess.Popen[str]] = []
         self._now: dict[str, subprocess.Popen[str]] = {}
-        for index in range(CLIENTS):
-            self.start(f"client{index}")
+        for target in self.targets:
+            self.start(target)
+        for process in self._all:  # some engines take seconds to import
+            assert process.stdout is not None
+            process.stdout.readline()
+        self._end = time.monotonic() + seconds
 
     @property
     def targets(self) -> list[str]:
@@ -109,9 +115,9 @@ class Clients:
         url = self._urls[self._started % len(self._urls)]
         self._started += 1
         file = self._place / f"{name}.history"
-        command = [sys.executable, HERE / "clients.py", url, name, self._seed, str(left), file]
+        command = [HERE / "clients.py", url, name, self._seed, str(left), file, *self._planted]
         process = subprocess.Popen(
-            command,
+            [sys.executable, *command],
             stdout=subprocess.PIPE,
             text=True,
             env={**os.environ, "PYTHONPATH": str(HERE.parents[1])},
@@ -164,6 +170,37 @@ class Folder:
 
     def heal(self) -> None:
         """Nothing was broken: there is no server."""
+
+
+class Server:
+    """An engine of the conformance suite, whose process is stopped at times."""
+
+    most = 2.0
+
+    def __init__(self, engine: Any) -> None:
+        self._engine = engine
+        self._url = engine.new()
+
+    def urls(self) -> list[str]:
+        return [self._url]
+
+    def faults(self) -> dict[str, Fault]:
+        stops = [0]  # of which some may overlap
+
+        def stop(_target: str) -> None:
+            stops[0] += 1
+            if stops[0] == 1:
+                self._engine.stop()
+
+        def resume(_target: str) -> None:
+            stops[0] -= 1
+            if stops[0] == 0:
+                self._engine.restart()
+
+        return {"stop engine": Fault(stop, resume, ["engine"], 2)}
+
+    def heal(self) -> None:
+        """It was resumed by the schedule."""
 
 
 class Etcd:
@@ -220,6 +257,9 @@ class Etcd:
         self._cluster.heal()
 
 
+Subject = Union[Folder, Server, Etcd]
+
+
 @dataclass
 class Outcome:
     """What a run showed."""
@@ -247,9 +287,9 @@ class Outcome:
         return "\n".join([*lines, f"histories: {self.place}"])
 
 
-def run(engine: Folder | Etcd, seed: str, seconds: float, place: Path) -> Outcome:
+def run(engine: Subject, seed: str, seconds: float, place: Path, planted: str = "") -> Outcome:
     """Let clients use an engine while faults happen, and judge what they saw."""
-    clients = Clients(engine.urls(), seed, seconds, place)
+    clients = Clients(engine.urls(), seed, seconds, place, planted)
     try:
         faults = {**clients.faults(), **engine.faults()}
         steps = plan(seed, seconds, faults, engine.most)
@@ -267,8 +307,7 @@ def run(engine: Folder | Etcd, seed: str, seconds: float, place: Path) -> Outcom
 
 def read_all(url: str, file: Path) -> None:
     """Read everything that is there at the end, so that what was lost is missed."""
-    store = open_store(url, timeout=10)
-    recorder = Recorder(store, file)
+    recorder = Recorder(open_store(url, timeout=10), file)
     last, (base, _) = recorder.call("last"), recorder.call("base")
     number = base + 1
     while number <= last:
@@ -279,22 +318,30 @@ def read_all(url: str, file: Path) -> None:
         number += len(records)
     for key in range(40):
         recorder.call("decision", f"r{key}")
-    store.close()
+    recorder.close()
 
 
 @contextlib.contextmanager
-def engine(name: str, place: Path) -> Iterator[Callable[[], Folder | Etcd]]:
+def engine(name: str, place: Path) -> Iterator[Callable[[], Subject]]:
     """Start an engine, and return how to make an empty fleet in it."""
     if name == "dir":
         yield lambda: Folder(Path(tempfile.mkdtemp(dir=place)))
         return
-    with Cluster(place / "etcd", 3) as cluster:
-        yield lambda: Etcd(cluster)
+    if name == "etcd":
+        with Cluster(place / "etcd", 3) as cluster:
+            yield lambda: Etcd(cluster)
+        return
+    made = importlib.import_module("engines").ENGINES[name]()
+    made.start()
+    try:
+        yield lambda: Server(made)
+    finally:
+        made.end()
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("engine", choices=("dir", "etcd"))
+    parser.add_argument("engine", choices=("dask", "dir", "etcd", "ray", "tcpstore"))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=20, help="of one round")
     parser.add_argument("--rounds", type=int, default=1, help="with the seeds that follow")

@@ -16,6 +16,8 @@ from pathlib import Path
 
 from support import installed
 
+HERE = Path(__file__).parent  # has the tasks that workers run
+
 TCPSTORE = """
 import sys
 from torch.distributed import TCPStore
@@ -73,6 +75,8 @@ class DaskScheduler:
             ],
             stderr=subprocess.PIPE,
             text=True,
+            start_new_session=True,
+            env={**os.environ, "PYTHONPATH": f"{HERE}:{os.environ.get('PYTHONPATH', '')}"},
         )
         self._processes.append(process)
         assert process.stderr
@@ -80,16 +84,14 @@ class DaskScheduler:
         for line in process.stderr:
             seen += line
             if found := re.search(pattern, line):
-                threading.Thread(target=process.stderr.read, daemon=True).start()  # what follows
+                threading.Thread(target=_drain, args=(process,), daemon=True).start()
                 return found
         raise AssertionError(seen)
 
     def end(self) -> None:
-        for process in reversed(self._processes):  # a nanny ends its worker
-            process.send_signal(signal.SIGCONT)
-            process.terminate()
         for process in self._processes:
-            process.wait(60)
+            os.killpg(process.pid, signal.SIGKILL)  # a nanny and its worker
+            process.wait()
 
 
 class RayCluster:
@@ -106,6 +108,13 @@ class RayCluster:
     def end(self) -> None:
         self._process.communicate(timeout=120)
         shutil.rmtree(self._place)
+
+
+def _drain(process: subprocess.Popen[str]) -> None:
+    """Read what a process still writes, until it ends."""
+    assert process.stderr
+    with process.stderr:
+        process.stderr.read()
 
 
 def pause(pid: int) -> None:

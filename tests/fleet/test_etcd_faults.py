@@ -12,6 +12,7 @@ import pytest
 from etcd_cluster import Cluster
 from swallowing import Swallowing
 
+from paddle_flags.fleet._etcd_watch import Watch, WatchEndedError
 from paddle_flags.fleet._open import open_store
 from paddle_flags.fleet._store import FleetError, UnreachableError
 
@@ -123,6 +124,21 @@ def test_etcd_forgets_its_history_and_waiters_miss_nothing(cluster, url):
     assert len(store.read(1)) == store.last()
     for each in (store, writer):
         each.close()
+
+
+def test_a_watch_from_a_revision_that_etcd_has_forgotten_ends(cluster, url):
+    store = open_store(url)
+    append(store, b"1")
+    then = int(revision(cluster))
+    for _ in range(3):
+        append(store, b"x")
+    cluster.ctl("compact", revision(cluster), "--physical")
+    key = store._key("head")  # noqa: SLF001 - to come between two requests
+    watch = Watch(store._client, key, 1, then - 1)  # noqa: SLF001
+    with pytest.raises(WatchEndedError):
+        watch.follow(100, time.monotonic() + SOON)
+    watch.close()
+    store.close()
 
 
 def revision(cluster):

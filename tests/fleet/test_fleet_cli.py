@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -210,3 +211,26 @@ def test_a_conflict_ends_with_1_and_names_the_changes(fleet_command):
     assert "is at revision 1, expected 0" in ended.stderr
     assert ": level=1" in ended.stderr
     assert fleet_command("set", "level=2", "--expect", "1").returncode == 0
+
+
+def complete(line: str) -> list[str]:
+    """Return what a shell would offer at the end of a line."""
+    env = {**os.environ, "_PD_FLAGS_COMPLETE": f"fish 1 0 {line}"}
+    command = f"exec 8>&1; {sys.executable} -m paddle_flags"
+    ended = subprocess.run(
+        ["sh", "-c", command], env=env, capture_output=True, text=True, timeout=SOON, check=True
+    )
+    return [each.partition("\t")[0] for each in ended.stdout.splitlines()[1:]]
+
+
+def test_a_shell_completes_commands_options_flags_and_members(fleet, members, url):
+    one, _ = members()
+    fleet.set({"lr": 0.5})
+    one.do("level.value = 5; pf.fleet.member().publish({})")
+    start = f"paddle-flags fleet {url} "
+    assert {"status", "set", "reset"} <= {*complete(start)}
+    assert complete(start + "set --all") == ["--all-or-none"]
+    assert complete(start + "set l") == ["level=", "lr="]
+    assert complete(start + "get lr") == ["lr"]
+    assert complete(start + "set --member ") == ["trainer-0", "trainer-1"]
+    assert complete(start + "set --role=") == ["--role=trainer"]

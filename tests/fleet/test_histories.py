@@ -1,4 +1,4 @@
-"""The judge of histories, judged: it agrees with a search of all orders, and finds planted faults."""
+"""The judge of histories: it agrees with a search of all orders, and finds planted faults."""
 
 from __future__ import annotations
 
@@ -63,9 +63,7 @@ def test_a_last_that_is_older_than_an_acknowledged_record_is_a_fault():
 
 def test_a_last_during_the_append_may_be_the_old_or_the_new_one():
     for result in (0, 1):
-        assert not faults(
-            ("a", "append", (1, b"x"), True, 1, 4), ("b", "last", (), result, 2, 3)
-        )
+        assert not faults(("a", "append", (1, b"x"), True, 1, 4), ("b", "last", (), result, 2, 3))
 
 
 def test_a_last_that_goes_back_is_a_fault_although_the_append_still_runs():
@@ -118,9 +116,7 @@ def test_any_append_without_answer_may_have_created_a_record():
 
 
 def test_a_gap_that_was_none_is_a_fault():
-    assert faults(
-        ("a", "append", (1, b"x"), True, 1, 2), ("a", "append", (2, b"y"), GAP, 3, 4)
-    )
+    assert faults(("a", "append", (1, b"x"), True, 1, 2), ("a", "append", (2, b"y"), GAP, 3, 4))
 
 
 def test_a_record_before_an_acknowledged_one_must_have_been_created():
@@ -128,9 +124,7 @@ def test_a_record_before_an_acknowledged_one_must_have_been_created():
 
 
 def test_records_are_created_in_the_order_of_their_numbers():
-    assert faults(
-        ("a", "append", (2, b"y"), True, 1, 2), ("b", "append", (1, b"x"), True, 3, 4)
-    )
+    assert faults(("a", "append", (2, b"y"), True, 1, 2), ("b", "append", (1, b"x"), True, 3, 4))
 
 
 def test_a_decision_that_changes_is_a_fault():
@@ -140,7 +134,9 @@ def test_a_decision_that_changes_is_a_fault():
 
 
 def test_a_decision_that_is_lost_is_a_fault():
-    assert faults(("a", "decide", ("k", b"yes"), b"yes", 1, 2), ("b", "decision", ("k",), None, 3, 4))
+    assert faults(
+        ("a", "decide", ("k", b"yes"), b"yes", 1, 2), ("b", "decision", ("k",), None, 3, 4)
+    )
 
 
 def test_a_decision_that_nobody_proposed_is_a_fault():
@@ -227,7 +223,7 @@ def calls(draw: st.DrawFn) -> Call:
 
 
 def run(plan: list[Call]) -> list[Operation]:
-    """Do the calls one after the other, at times 10 apart, and stretch them around these moments."""
+    """Do the calls one after the other, 10 apart in time, and stretch them around that."""
     state, history = State(), []
     for index, call in enumerate(plan):
         moment = 10 * index + 50

@@ -551,7 +551,7 @@ def test_fleets_of_one_engine_see_nothing_of_each_other(engine, store):
 # -- Forks --
 
 
-def in_child(function):
+def in_child(function, meanwhile=None):
     """Run a function in a forked child; its traceback is shown if it fails."""
     pid = os.fork()
     if pid == 0:
@@ -563,7 +563,27 @@ def in_child(function):
             traceback.print_exc()
         finally:
             os._exit(status)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    try:
+        if meanwhile is not None:
+            meanwhile()
+    finally:
+        ended = os.waitpid(pid, 0)[1]
+    assert os.waitstatus_to_exitcode(ended) == 0
+
+
+def test_parent_and_child_use_a_store_at_once(engine, store):
+    if not engine.forks:
+        pytest.skip("this engine does not support a fork")
+    fill(store, 1)
+
+    def use(name):
+        for index in range(100):
+            value = b"%s %d" % (name.encode(), index)
+            assert store.decide(f"{name}{index}", value) == value
+            assert store.decision(f"{name}{index}") == value
+
+    in_child(lambda: use("child"), lambda: use("parent"))
+    use("after")
 
 
 def test_a_store_is_usable_after_a_fork_in_parent_and_child(engine, store):
