@@ -5,6 +5,8 @@ worker, in a client and in a process that is neither, and tasks that keep an eve
 matter. If the scheduler has no server for fleets yet, the store asks it to load one.
 """
 
+# pyright: reportMissingImports=false, reportMissingModuleSource=false
+
 from __future__ import annotations
 
 import asyncio
@@ -34,7 +36,7 @@ _inherited: list[_Line] = []
 security: distributed.Security | None = None
 
 
-class FleetPlugin(SchedulerPlugin):  # type: ignore[misc] - distributed has no types
+class FleetPlugin(SchedulerPlugin):  # type: ignore[misc]  # of an optional package
     """Lets a scheduler hold the state of fleets."""
 
     name = HANDLER
@@ -51,7 +53,8 @@ def open_url(url: Url, timeout: float) -> DaskStore:
     job = url.path.strip("/")
     url.option({})
     if len(url.hosts) != 1 or not job:
-        raise url.refuse("expected dask://scheduler:8786/job")
+        message = "expected dask://scheduler:8786/job"
+        raise url.refuse(message)
     host, port = url.hosts[0]
     protocol = "tls" if url.scheme == "dasks" else "tcp"
     place = f"[{host}]" if ":" in host else host
@@ -81,7 +84,9 @@ class DaskStore(RemoteStore):
             if self._closed:
                 raise self._is_closed() from error
             what = str(error) or f"no answer in {timeout:g} seconds"
-            raise UnreachableError(f"{self.url}: the scheduler cannot be reached: {what}") from error
+            raise UnreachableError(
+                f"{self.url}: the scheduler cannot be reached: {what}"
+            ) from error
         return kind, result
 
     def _current(self) -> _Line:
@@ -143,7 +148,7 @@ class _Line:
         if self._scheduler is not None:
             await self._scheduler.close_rpc()
 
-    async def _call(self, call: dict[str, Any]) -> Any:  # noqa: ANN401
+    async def _call(self, call: dict[str, Any]) -> Any:
         if self._scheduler is None:
             self._scheduler = distributed.rpc(
                 self._address, timeout=self._timeout, connection_args=_connection_args()

@@ -20,7 +20,7 @@ from paddle_flags.fleet._difference import differences_of
 from paddle_flags.fleet._follow import Follower
 from paddle_flags.fleet._open import TIMEOUT, open_store
 from paddle_flags.fleet._outcome import Outcome
-from paddle_flags.fleet._record import Change, Record, check_batch, selector
+from paddle_flags.fleet._record import Change, Record, check_batch, check_text, selector
 from paddle_flags.fleet._role import host_name
 from paddle_flags.fleet._state import Entry, Selected, lasting, values_of
 from paddle_flags.fleet._status import Status, status_of
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 Value = Union[bool, int, float, str, Sequence[Union[bool, int, float, str]]]
 
 _PATIENCE = 10.0  # seconds for votes, if nobody says how long to wait
+_NO_STEP = 1 << 62
 _LONGER = 5.0  # seconds after which members abort what its operator has not decided
 
 
@@ -56,7 +57,7 @@ class Fleet:
         self, url: str | Store, *, by: str | None = None, timeout: float = TIMEOUT
     ) -> None:
         self._store = open_store(url, timeout=timeout) if isinstance(url, str) else url
-        self._by = _who() if by is None else by
+        self._by = _who() if by is None else check_text("by", by)
         self._lock = threading.RLock()
         self._follower = Follower(self._store)
 
@@ -208,6 +209,7 @@ class Fleet:
     def _run(
         self, record: Record, expect: int | None, wait: float | None, patience: float
     ) -> Outcome:
+        check_text("reason", record.reason)
         with self._lock:
             pending = _operate.write(self._follower, record, expect)
             outcome = Outcome(pending.revision, "committed", {}, {})
@@ -294,9 +296,9 @@ def _check_seconds(name: str, value: float | None) -> None:
 
 
 def _check_step(step: int | None) -> None:
-    if step is None or (isinstance(step, int) and step >= 0):
+    if step is None or (isinstance(step, int) and 0 <= step < _NO_STEP):
         return
-    message = f"at_step is {shown(step)}: expected an integer, 0 or more"
+    message = f"at_step is {shown(step)}: expected an integer from 0 to {_NO_STEP - 1}"
     raise FlagArgumentError(message)
 
 

@@ -15,6 +15,7 @@ from paddle_flags.fleet._state import (
     Selected,
     State,
     Step,
+    chain_of,
     concerned,
     values_of,
 )
@@ -214,7 +215,8 @@ class Member:
         waiting = [
             entry.at_step
             for on in self.selected.selectors()
-            for entry in self.follower.state.tables.get(on, {}).values()
+            for top in self.follower.state.tables.get(on, {}).values()
+            for entry in chain_of(top)
             if entry.at_step is not None and not self.steps.is_reached(entry.at_step)
         ]
         self.steps.gate = min([*waiting, *self._accepted().values()], default=NEVER)

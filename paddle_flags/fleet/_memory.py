@@ -7,6 +7,7 @@ event loop, with tuples that every transport can carry. `_remote.py` has the oth
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 import time
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 METHODS = frozenset({
-    *("last", "append", "read", "base", "compact"),
+    *("last", "append", "read", "wait", "base", "compact"),
     *("announce", "keep_alive", "withdraw", "members", "decide", "decision"),
 })  # fmt: skip
 _READ_AT_ONCE = 8 << 20  # bytes, about
@@ -180,11 +181,11 @@ class Server:
     async def call(self, job: str, method: str, args: Sequence[Any]) -> tuple[str, Any]:
         """Return "" and the result, or the name of an error's class and its text."""
         store = self._stores.setdefault(job, MemoryStore(_URL))
+        if method not in METHODS:
+            return "FleetError", f"{_URL}: the engine has another version: it knows no {method!r}"
         try:
             if method == "wait":
                 return "", await self._wait(job, *args)
-            if method not in METHODS:
-                raise FleetError(f"{_URL}: the engine has another version: it knows no {method!r}")
             result = getattr(store, method)(*args)
         except FleetError as error:
             return type(error).__name__, str(error)
@@ -196,14 +197,12 @@ class Server:
         store = self._stores[job]
         if store.last() <= after:
             grown = self._grown.setdefault(job, asyncio.Event())
-            try:
+            with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(grown.wait(), timeout)
-            except asyncio.TimeoutError:
-                pass
         return store.last()
 
 
-def result_of(reply: tuple[str, Any], url: str) -> Any:  # noqa: ANN401 - what the method gives
+def result_of(reply: tuple[str, Any], url: str) -> Any:
     """Return the result that a reply of `Server.call` has, or raise its error."""
     kind, result = reply
     if kind:

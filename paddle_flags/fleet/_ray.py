@@ -6,6 +6,9 @@ the key-value store of Ray's head. Drivers make the actor if there is none, and 
 Ray restarts an actor that died, without its state.
 """
 
+# pyright: reportMissingImports=false, reportMissingModuleSource=false
+# pyright: reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 import os
@@ -20,7 +23,7 @@ import ray
 from ray.experimental import internal_kv
 
 from paddle_flags.fleet import _socket
-from paddle_flags.fleet._store import FleetError, UnreachableError
+from paddle_flags.fleet._store import UnreachableError
 
 if TYPE_CHECKING:
     import socket
@@ -74,14 +77,17 @@ def open_url(url: Url, timeout: float) -> RayStore:
     job = url.path.strip("/")
     url.option({})
     if len(url.hosts) > 1 or not job:
-        raise url.refuse("expected ray:///job for the Ray of this process, or ray://head:6379/job")
+        message = "expected ray:///job for the Ray of this process, or ray://head:6379/job"
+        raise url.refuse(message)
     if os.environ.get(ENGINE):
-        raise url.refuse("the process that has the state of the fleet is no member of it")
+        message = "the process that has the state of the fleet is no member of it"
+        raise url.refuse(message)
     address = "auto"
     if url.hosts and url.hosts[0] != ("auto", None):
         host, port = url.hosts[0]
         if port is None:
-            raise url.refuse("expected a port, as in ray://head:6379/job")
+            message = "expected a port, as in ray://head:6379/job"
+            raise url.refuse(message)
         address = f"{host}:{port}"
     with _connecting:
         if not ray.is_initialized():
@@ -118,7 +124,7 @@ class RayStore(_socket.SocketStore):
         """Return where the actor answers, which is not where one of them has ended."""
         if os.getpid() != self._ray_process:
             raise UnreachableError(f"{self.url}: a forked child finds no new actor of Ray")
-        place = self._ask(find_place, end)
+        place: Place | None = self._ask(find_place, end)
         if place in (None, ended) and not _is_worker():
             self._ask(_make, end)
         while place in (None, ended):
@@ -130,8 +136,8 @@ class RayStore(_socket.SocketStore):
         self._known = place
         return place
 
-    def _ask(self, function: Callable[[], Any], end: float) -> Any:  # noqa: ANN401
-        """Call a function of Ray in a thread: some of them wait for ever for a head that is gone."""
+    def _ask(self, function: Callable[[], Any], end: float) -> Any:
+        """Call a function of Ray in a thread: some wait for ever for a head that is gone."""
         answer: queue.SimpleQueue[tuple[Any, Exception | None]] = queue.SimpleQueue()
 
         def call() -> None:
@@ -166,4 +172,4 @@ def _make() -> None:
 def _is_worker() -> bool:
     """Return whether this process runs tasks or actors. Only drivers may create an actor safely."""
     worker = getattr(ray.get_runtime_context(), "worker", None)
-    return getattr(worker, "mode", None) == ray.WORKER_MODE
+    return bool(getattr(worker, "mode", None) == ray.WORKER_MODE)

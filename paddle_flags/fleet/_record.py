@@ -155,6 +155,14 @@ def _is_storable(value: object) -> bool:
     return True
 
 
+def check_text(name: str, text: str) -> str:
+    """Return a text that a record can have, the parameter `name` of a function."""
+    if _is_storable(text):
+        return text
+    message = f"{name} is {shown(text)}: expected text without NUL and lone surrogates"
+    raise FlagArgumentError(message)
+
+
 def check_selector(on: str) -> str:
     """Return a selector, or raise FlagArgumentError."""
     kind, colon, which = on.partition(":") if isinstance(on, str) else ("", "", "")

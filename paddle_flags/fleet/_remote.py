@@ -24,7 +24,7 @@ class RemoteStore:
         """Call `Server.call` and return what it returned, or raise UnreachableError."""
         raise NotImplementedError
 
-    def _call(self, method: str, *args: Any, extra: float = 0.0) -> Any:  # noqa: ANN401
+    def _call(self, method: str, *args: Any, extra: float = 0.0) -> Any:
         if self._closed:
             raise self._is_closed()
         return result_of(self._reply(method, args, self._timeout + extra), self.url)

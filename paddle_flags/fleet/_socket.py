@@ -4,6 +4,8 @@ A message is its length in 8 bytes and a MessagePack of a list. The first messag
 the token, each other one a call, and the reply to it. A connection does one call at a time.
 """
 
+# pyright: reportMissingImports=false, reportMissingModuleSource=false
+
 from __future__ import annotations
 
 import asyncio
@@ -35,15 +37,19 @@ def serve(host: str, token: bytes) -> int:
     started: list[int] = []
     ready = threading.Event()
 
+    def tell(port: int) -> None:
+        started.append(port)
+        ready.set()
+
     def run() -> None:
-        asyncio.run(_serve(host, token, lambda port: (started.append(port), ready.set())))
+        asyncio.run(_serve(host, token, tell))
 
     threading.Thread(target=run, name="paddle_flags fleet", daemon=True).start()
     ready.wait()
     return started[0]
 
 
-async def _serve(host: str, token: bytes, tell: Callable[[int], object]) -> None:
+async def _serve(host: str, token: bytes, tell: Callable[[int], None]) -> None:
     fleets = Server()
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -60,7 +66,7 @@ async def _serve(host: str, token: bytes, tell: Callable[[int], object]) -> None
         await server.serve_forever()
 
 
-async def _receive(reader: asyncio.StreamReader) -> Any:  # noqa: ANN401 - what was sent
+async def _receive(reader: asyncio.StreamReader) -> Any:
     (length,) = _LENGTH.unpack(await reader.readexactly(_LENGTH.size))
     if length > _LONGEST:
         raise ValueError(length)
@@ -161,11 +167,12 @@ class SocketStore(RemoteStore):
 def _left(end: float) -> float:
     left = end - time.monotonic()
     if left <= 0:
-        raise socket.timeout("timed out")
+        message = "timed out"
+        raise socket.timeout(message)
     return left
 
 
-def _read(connection: socket.socket, end: float) -> Any:  # noqa: ANN401 - what was sent
+def _read(connection: socket.socket, end: float) -> Any:
     (length,) = _LENGTH.unpack(_read_bytes(connection, _LENGTH.size, end))
     return msgpack.unpackb(_read_bytes(connection, length, end))
 
@@ -176,6 +183,7 @@ def _read_bytes(connection: socket.socket, count: int, end: float) -> bytearray:
         connection.settimeout(_left(end))
         more = connection.recv(min(count - len(found), 1 << 20))
         if not more:
-            raise ConnectionResetError("the engine closed the connection")
+            message = "the engine closed the connection"
+            raise ConnectionResetError(message)
         found += more
     return found

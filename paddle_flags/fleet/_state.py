@@ -174,6 +174,14 @@ def resolve(entry: Entry | None, holds: Callable[[Entry], bool]) -> Entry | None
     return None if entry is None or entry.value is None else entry
 
 
+def chain_of(entry: Entry) -> list[Entry]:
+    """Return an entry, and all that lie below it."""
+    found = [entry]
+    while found[-1].below is not None:
+        found.append(found[-1].below)
+    return found
+
+
 def values_of(tables: Tables, member: Selected, holds: Callable[[Entry], bool]) -> dict[str, Entry]:
     """Return the values of a member, each of the most specific selector that has one."""
     found: dict[str, Entry] = {}

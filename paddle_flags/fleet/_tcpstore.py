@@ -36,12 +36,14 @@ def open_url(url: Url, timeout: float) -> TcpStore:
     job = url.path.strip("/")
     url.option({"poll": ""})
     if len(url.hosts) != 1 or not job:
-        raise url.refuse("expected tcpstore://host:port/job, or tcpstore://env/job")
+        message = "expected tcpstore://host:port/job, or tcpstore://env/job"
+        raise url.refuse(message)
     host, port = url.hosts[0]
     if (host, port) == ("env", None):
         host, port = _from_environment(url)
     if port is None:
-        raise url.refuse("expected a port, as in tcpstore://host:29500/job")
+        message = "expected a port, as in tcpstore://host:29500/job"
+        raise url.refuse(message)
     return TcpStore(url.text, host, port, job, timeout, poll=url.number("poll", POLL))
 
 
@@ -49,7 +51,8 @@ def _from_environment(url: Url) -> tuple[str, int]:
     """Return where torchrun has the store of this job."""
     host, port = os.environ.get("MASTER_ADDR"), os.environ.get("MASTER_PORT", "")
     if not host or not port.isdecimal():
-        raise url.refuse("expected MASTER_ADDR and MASTER_PORT in the environment, as torchrun sets")
+        message = "expected MASTER_ADDR and MASTER_PORT in the environment, as torchrun sets"
+        raise url.refuse(message)
     return host, int(port)
 
 
@@ -63,6 +66,7 @@ class TcpStore:
         self.url = url
         self._prefix = f"paddle_flags/{job}/"
         self._client = Client(url, host, port, timeout)
+        self._client.open()
         self._lock = threading.RLock()  # guards what the members' table remembers
         self._members = Members(url, self._client, self._prefix)
         self._known = 0  # the last record that this store has seen
@@ -103,7 +107,9 @@ class TcpStore:
     def read(self, first: int) -> list[bytes]:
         """See Store."""
         end = min(self.last(), first + _READ_AT_ONCE - 1)
-        values = self._client.get([self._record(number) for number in range(max(first, 1), end + 1)])
+        values = self._client.get(
+            [self._record(number) for number in range(max(first, 1), end + 1)]
+        )
         if _GONE in values or first <= self._base()[0]:
             raise CompactedError(f"{self.url}: record {first} was replaced by a base")
         return [value[_NUMBER:] for value in values]

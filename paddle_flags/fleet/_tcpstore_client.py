@@ -4,6 +4,8 @@ The calls of torch that need an answer have no time limit: if the process with t
 a network drops all packets, they wait. So each runs in a thread that is given up when it is late.
 """
 
+# pyright: reportMissingImports=false, reportMissingModuleSource=false
+
 from __future__ import annotations
 
 import os
@@ -83,6 +85,10 @@ class Client:
         self.closed = False
         self.breaks = 0  # connections that were lost; another store may have answered since
 
+    def open(self) -> None:
+        """Connect, with more patience than a call has."""
+        self._call_within(max(self._timeout, _CONNECT), TCPStore.check, [])
+
     def get(self, keys: Sequence[str]) -> list[bytes]:
         """Return the values of keys that exist: torch waits for others."""
         return list(self._call(TCPStore.multi_get, keys)) if keys else []
@@ -113,19 +119,24 @@ class Client:
             self.closed = True
             self._hang_up(self._line)
 
-    def _call(self, function: Callable[..., Any], *args: Any) -> Any:  # noqa: ANN401
+    def _call(self, function: Callable[..., Any], *args: Any) -> Any:
+        return self._call_within(self._timeout, function, *args)
+
+    def _call_within(self, timeout: float, function: Callable[..., Any], *args: Any) -> Any:
         line = self._current()
         future = line.call(function, *args)
         try:
-            return future.result(self._timeout)
+            return future.result(timeout)
         except (FutureTimeoutError, RuntimeError, OSError) as error:
             future.cancel()
             if line.connected:
                 with self._lock:
                     self.breaks += line is self._line
                     self._hang_up(line)
-            what = str(error).partition("\n")[0] or f"no answer in {self._timeout:g} seconds"
-            raise UnreachableError(f"{self._url}: the TCPStore cannot be reached: {what}") from error
+            what = str(error).partition("\n")[0] or f"no answer in {timeout:g} seconds"
+            raise UnreachableError(
+                f"{self._url}: the TCPStore cannot be reached: {what}"
+            ) from error
 
     def _current(self) -> _Line:
         if self._pid != os.getpid():  # a forked child, in which another thread had the lock

@@ -2,14 +2,15 @@
 
     members/count   how many names there are
     members/name/1  a name; never changed
-    members/of/NAME an announcement: its number, the lease in seconds, a newline, the document; or GONE
-    members/by/NAME the number of the announcement, and a text that each renewal changes
+    members/of/NAME an announcement: its number, the lease in seconds, a newline, the document;
+                    or GONE
+    members/by/NAME the number of the announcement, and what each renewal changes
 
 A reader counts, on its own monotonic clock, how long it has seen an announcement without a renewal.
 When that is longer than the lease, the reader replaces the announcement by GONE, if it is still the
-same one: so a lease that has ended for one has ended for all, and its owner learns it. A reader that
-sees an announcement for the first time can only compare the time of the last renewal with its own
-wall clock. If clocks differ, it sees the member at the next renewal, or misses its end by one lease.
+same one: so a lease that has ended for one has ended for all, and its owner learns it. Who sees an
+announcement for the first time can only compare the time of the last renewal with its own wall
+clock. If clocks differ, it sees the member at the next renewal, or misses its end by one lease.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """Flags in the workers of Dask: from a client, or by `--preload paddle_flags.fleet.dask`."""
 
+# pyright: reportMissingImports=false, reportMissingModuleSource=false
+
 from __future__ import annotations
 
 import asyncio
@@ -11,6 +13,7 @@ from distributed import Scheduler, Worker
 from distributed.diagnostics.plugin import WorkerPlugin
 
 from paddle_flags.fleet import _dask, _join
+from paddle_flags.fleet._store import FleetError
 
 if TYPE_CHECKING:
     from distributed import Client, Security
@@ -25,8 +28,10 @@ def address(scheduler: str, job: str = JOB) -> str:
     """Return the address of a fleet in a scheduler, such as `dask://10.0.0.5:8786/flags`."""
     protocol, _, place = scheduler.partition("://")
     if protocol not in ("tcp", "tls"):
-        message = f"{scheduler}: expected a scheduler with an address that begins with tcp:// or tls://"
-        raise _dask.FleetError(message)
+        message = (
+            f"{scheduler}: expected a scheduler with an address that begins with tcp:// or tls://"
+        )
+        raise FleetError(message)
     return f"{'dasks' if protocol == 'tls' else 'dask'}://{place}/{job}"
 
 
@@ -42,7 +47,7 @@ def install(client: Client, job: str = JOB, *, role: str = ROLE, **options: Any)
     return address(client.scheduler.address, job)
 
 
-class JoinPlugin(WorkerPlugin):  # type: ignore[misc] - distributed has no types
+class JoinPlugin(WorkerPlugin):  # type: ignore[misc]  # of an optional package
     """Makes a worker a member of the fleet in its scheduler."""
 
     def __init__(self, job: str = JOB, *, role: str = ROLE, **options: Any) -> None:

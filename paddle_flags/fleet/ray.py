@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.fleet import _join, _ray
+from paddle_flags.fleet._store import FleetError
 
 if TYPE_CHECKING:
     from paddle_flags.fleet._membership import Membership
@@ -35,7 +36,7 @@ def runtime_env(
     made = dict(base or {})
     if made.setdefault(HOOK, f"{__name__}.{setup.__name__}") != f"{__name__}.{setup.__name__}":
         message = f"{HOOK}: there is one already; call paddle_flags.fleet.ray.setup() in it instead"
-        raise _ray.FleetError(message)
+        raise FleetError(message)
     call = json.dumps({"url": address(job), "role": role, **options})
     made["env_vars"] = {**made.get("env_vars", {}), OPTIONS: call}
     return made

@@ -45,14 +45,15 @@ def main() -> None:
     say(joined=member.revision, a=pair_a.value, b=pair_b.value, pid=os.getpid())
     ticks = OPTIONS.get("ticks", 0)
     if ticks:
-        step, before = 0, 0
-        while True:
+        step, before, parent = 0, 0, os.getppid()
+        while os.getppid() == parent:
             pf.fleet.tick(step)
             if step % 10 == 0 or pair_b.value != before:
                 before = pair_b.value
                 say(step=step, a=pair_a.value, b=before)
             step += 1
             time.sleep(ticks)
+        return
     for line in sys.stdin:  # until its parent ends
         if line.strip() == "look":
             say(

@@ -153,10 +153,10 @@ def joined(crew: Crew) -> list[str]:
     return [event["m"] for event in crew.events if "joined" in event]
 
 
-def propose(operator: Follower, value: int, patience: float) -> int:
+def propose(operator: Follower, value: int, patience: float, step: int | None = None) -> int:
     """Write a proposal, as an operator that dies before it decides; return its revision."""
     changes = tuple(Change(name, str(value), "all") for name in pair(value))
-    record = Record(PROPOSE, changes, by="test", patience=patience)
+    record = Record(PROPOSE, changes, by="test", patience=patience, at_step=step)
     return _operate.write(operator, record, None).revision
 
 
@@ -222,6 +222,66 @@ def two_phases(url: str) -> Figures:
             "member killed before its vote until the change was aborted": unvoted,
             "operator gone (1 s to decide) until members aborted": abandoned,
         }
+
+
+def at_one_step(url: str) -> Figures:
+    """Members take a change at one step, although one of them dies and an operator does."""
+    options = {"ticks": 0.01, "join": {"ttl": TTL, "tick_timeout": 60}}
+    with Crew() as crew, pf.fleet.Fleet(url) as fleet:
+        operator = Follower(pf.fleet.open_store(url))
+        names = crew.start_many(MEMBERS, [url], **options)
+
+        # One dies after it has accepted; its successor begins again, and takes it at that step.
+        step = last_step(crew) + 300
+        fleet.set(pair(1), at_step=step, wait=30)
+        assert not crew.applied(1, names), "it is too early"
+        crew.kill(names[0])
+        crew.start(names[0], url, **options)
+        until_joined(crew, names[0], 2)
+        crew.wait_applied(1, names)
+        crew.until(lambda: len(steps_of(crew, 1)) == MEMBERS)
+        assert set(steps_of(crew, 1).values()) == {step}
+
+        # The operator dies before it decides: at its step, members wait, abort, and go on.
+        step = last_step(crew) + 100
+        revision = propose(operator, 2, patience=3, step=step)
+        until(lambda: votes(fleet, revision) >= set(names[1:]))
+        crew.until(lambda: all(ticks(crew, name) > step for name in names[1:]))
+        assert str(decided(operator, revision)).startswith("abort")
+        assert not crew.applied(2, names)
+        pauses = [longest_tick(crew, name, step) for name in names[1:]]
+        assert not crew.halves()
+        operator.store.close()
+        return {"operator gone (3 s to decide): a step took": max(pauses)}
+
+
+def ticks(crew: Crew, name: str) -> int:
+    """Return the last step that a member has told, since it was started."""
+    return max(e["step"] for e in crew.events[-3000:] if e["m"] == name and "step" in e)
+
+
+def last_step(crew: Crew) -> int:
+    crew.until(lambda: any("step" in event for event in crew.events[-100:]))
+    return max(event["step"] for event in crew.events[-100:] if "step" in event)
+
+
+def steps_of(crew: Crew, value: int) -> dict[str, int]:
+    """Return the step that each member was in when it first had a value."""
+    found: dict[str, int] = {}
+    for event in crew.events:
+        if "step" in event and event["b"] == value:
+            found.setdefault(event["m"], event["step"])
+    return found
+
+
+def longest_tick(crew: Crew, name: str, step: int) -> float:
+    """Return the longest pause between two told steps about a step, in seconds."""
+    times = [
+        event["t"]
+        for event in crew.events
+        if event["m"] == name and abs(event.get("step", -100) - step) <= 30
+    ]
+    return max(after - before for before, after in zip(times, times[1:])) / 1e9
 
 
 def until_joined(crew: Crew, name: str, times: int) -> None:

@@ -113,8 +113,8 @@ class Network:
 
     async def _passable(self, source: str, target: str) -> None:
         """Wait until what goes from one place to another isn't held."""
-        while self._holds(source, target):
-            await asyncio.sleep(_LOOK)  # noqa: ASYNC110 - another thread mends
+        while self._holds(source, target):  # noqa: ASYNC110 - another thread mends
+            await asyncio.sleep(_LOOK)
 
     def _holds(self, source: str, target: str) -> bool:
         if not self._cut:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import collections
 import contextlib
+import importlib
 import os
 import random
 import signal
@@ -22,7 +23,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, Union
 
 import histories
 from clients import Recorder, history
@@ -94,8 +95,12 @@ class Clients:
         self._started = 0
         self._all: list[subprocess.Popen[str]] = []
         self._now: dict[str, subprocess.Popen[str]] = {}
-        for index in range(CLIENTS):
-            self.start(f"client{index}")
+        for target in self.targets:
+            self.start(target)
+        for process in self._all:  # some engines take seconds to import
+            assert process.stdout is not None
+            process.stdout.readline()
+        self._end = time.monotonic() + seconds
 
     @property
     def targets(self) -> list[str]:
@@ -167,6 +172,37 @@ class Folder:
         """Nothing was broken: there is no server."""
 
 
+class Server:
+    """An engine of the conformance suite, whose process is stopped at times."""
+
+    most = 2.0
+
+    def __init__(self, engine: Any) -> None:
+        self._engine = engine
+        self._url = engine.new()
+
+    def urls(self) -> list[str]:
+        return [self._url]
+
+    def faults(self) -> dict[str, Fault]:
+        stops = [0]  # of which some may overlap
+
+        def stop(_target: str) -> None:
+            stops[0] += 1
+            if stops[0] == 1:
+                self._engine.stop()
+
+        def resume(_target: str) -> None:
+            stops[0] -= 1
+            if stops[0] == 0:
+                self._engine.restart()
+
+        return {"stop engine": Fault(stop, resume, ["engine"], 2)}
+
+    def heal(self) -> None:
+        """It was resumed by the schedule."""
+
+
 class Etcd:
     """Three nodes of etcd."""
 
@@ -221,6 +257,9 @@ class Etcd:
         self._cluster.heal()
 
 
+Subject = Union[Folder, Server, Etcd]
+
+
 @dataclass
 class Outcome:
     """What a run showed."""
@@ -248,9 +287,7 @@ class Outcome:
         return "\n".join([*lines, f"histories: {self.place}"])
 
 
-def run(
-    engine: Folder | Etcd, seed: str, seconds: float, place: Path, planted: str = ""
-) -> Outcome:
+def run(engine: Subject, seed: str, seconds: float, place: Path, planted: str = "") -> Outcome:
     """Let clients use an engine while faults happen, and judge what they saw."""
     clients = Clients(engine.urls(), seed, seconds, place, planted)
     try:
@@ -285,18 +322,26 @@ def read_all(url: str, file: Path) -> None:
 
 
 @contextlib.contextmanager
-def engine(name: str, place: Path) -> Iterator[Callable[[], Folder | Etcd]]:
+def engine(name: str, place: Path) -> Iterator[Callable[[], Subject]]:
     """Start an engine, and return how to make an empty fleet in it."""
     if name == "dir":
         yield lambda: Folder(Path(tempfile.mkdtemp(dir=place)))
         return
-    with Cluster(place / "etcd", 3) as cluster:
-        yield lambda: Etcd(cluster)
+    if name == "etcd":
+        with Cluster(place / "etcd", 3) as cluster:
+            yield lambda: Etcd(cluster)
+        return
+    made = importlib.import_module("engines").ENGINES[name]()
+    made.start()
+    try:
+        yield lambda: Server(made)
+    finally:
+        made.end()
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("engine", choices=("dir", "etcd"))
+    parser.add_argument("engine", choices=("dask", "dir", "etcd", "ray", "tcpstore"))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=20, help="of one round")
     parser.add_argument("--rounds", type=int, default=1, help="with the seeds that follow")

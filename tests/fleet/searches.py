@@ -48,23 +48,29 @@ def _do(state: State, operation: Operation) -> State | None:
 
 def _meaning(state: State, operation: Operation) -> tuple[State, list[Any]]:
     """Return the state after an operation, and what it may return."""
-    last, decisions = len(state.records), dict(state.decisions)
+    if operation.name == "append":
+        return _append(state, *operation.arguments)
+    if operation.name in ("decide", "decision"):
+        return _decide(state, *operation.arguments)
+    last = len(state.records)
     if operation.name == "last":
         return state, [last]
+    (number, *_) = operation.arguments
     if operation.name == "wait":
-        return state, list(range(operation.arguments[0] + 1, last + 1)) or [last]
-    if operation.name == "append":
-        number, record = operation.arguments
-        if number > last + 1:
-            return state, [GAP]
-        if number <= last:
-            return state, [False]
+        return state, list(range(number + 1, last + 1)) or [last]
+    there = state.records[number - 1 :]
+    return state, [there[: i + 1] for i in range(len(there))] or [()]
+
+
+def _append(state: State, number: int, record: bytes) -> tuple[State, list[Any]]:
+    last = len(state.records)
+    if number == last + 1:
         return state._replace(records=(*state.records, record)), [True]
-    if operation.name == "read":
-        there = state.records[operation.arguments[0] - 1 :]
-        return state, [there[: i + 1] for i in range(len(there))] if there else [()]
-    key = operation.arguments[0]
-    if operation.name == "decision":
-        return state, [decisions.get(key)]
-    decisions.setdefault(key, operation.arguments[1])
-    return state._replace(decisions=tuple(sorted(decisions.items()))), [decisions[key]]
+    return state, [GAP if number > last else False]
+
+
+def _decide(state: State, key: str, value: bytes | None = None) -> tuple[State, list[Any]]:
+    decisions = dict(state.decisions)
+    if value is not None:
+        decisions.setdefault(key, value)
+    return state._replace(decisions=tuple(sorted(decisions.items()))), [decisions.get(key)]

@@ -30,8 +30,8 @@ def place():
 def cluster():
     """Three nodes of etcd. Each test heals what it breaks, or begins with that."""
     support.tool("etcd", "etcd-server")
-    with tempfile.TemporaryDirectory(prefix="etcd-") as name:
-        with Cluster(schedules.Path(name)) as cluster:  # noqa: SIM117 - Python 3.9
+    with tempfile.TemporaryDirectory(prefix="etcd-") as name:  # noqa: SIM117 - of 3.9
+        with Cluster(schedules.Path(name)) as cluster:
             yield cluster
 
 
@@ -86,6 +86,13 @@ def test_etcd_is_linearizable_while_nodes_die_hang_and_are_cut_off(healed, place
     judged(schedules.run(Etcd(healed), str(seed), 3 * SECONDS, place))
 
 
+@pytest.mark.extended
+@pytest.mark.parametrize("name", ["tcpstore", "dask", "ray"])
+def test_other_engines_are_linearizable_while_they_hang_and_clients_die(place, name):
+    with schedules.engine(name, place) as new:
+        judged(schedules.run(new(), "1", 3 * SECONDS, place))
+
+
 # -- members while etcd is in trouble ---------------------------------------------------------
 
 
@@ -129,6 +136,7 @@ def url(request, place):
         faults_members.slow_member,
         faults_members.members_killed,
         faults_members.two_phases,
+        faults_members.at_one_step,
     ],
 )
 def test_members_that_die_hang_or_are_slow_lose_nothing(url, fault):

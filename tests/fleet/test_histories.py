@@ -1,4 +1,4 @@
-"""The judge of histories, judged: it agrees with a search of all orders, and finds planted faults."""
+"""The judge of histories: it agrees with a search of all orders, and finds planted faults."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def calls(draw: st.DrawFn) -> Call:
 
 
 def run(plan: list[Call]) -> list[Operation]:
-    """Do the calls one after the other, at times 10 apart, and stretch them around these moments."""
+    """Do the calls one after the other, 10 apart in time, and stretch them around that."""
     state, history = State(), []
     for index, call in enumerate(plan):
         moment = 10 * index + 50

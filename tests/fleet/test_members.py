@@ -280,6 +280,15 @@ def test_a_change_at_a_step_happens_at_it_in_all(fleet, members):
         assert each.ask("seen") == [1] * 49 + [12] * 50
 
 
+def test_two_changes_of_a_flag_happen_each_at_its_step(fleet, members):
+    [one] = members(1)
+    one.do("pf.fleet.tick(0); seen = []")
+    fleet.set({"level": 12}, at_step=5, wait=SOON)
+    fleet.set({"level": 13}, at_step=8, wait=SOON)
+    one.do("for i in range(1, 10): pf.fleet.tick(i); seen.append(level.value)")
+    assert one.ask("seen") == [1] * 4 + [12] * 3 + [13] * 2
+
+
 def test_a_loop_that_runs_gets_a_change_at_its_step_or_not_at_all(fleet, members):
     two = members()
     run = "import time\nfor i in range(1000):\n pf.fleet.tick(i); seen.append(level.value)\n"
@@ -477,6 +486,7 @@ def test_an_engine_that_lost_its_state_changes_nothing_and_status_says_so(
         one.wait_for("'has lost its state' in pf.fleet.member().problem", True)
         for _ in range(5):
             other.set({"level": 60})
+        one.wait_for("'it is fleet' in pf.fleet.member().problem", True)
         assert one.ask("level.value") == 9
         eventually(lambda: [each.state for each in other.status().members], ["lost"])
 

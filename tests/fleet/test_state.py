@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paddle_flags.errors import FlagArgumentError
-from paddle_flags.fleet import FleetError
+from paddle_flags.fleet import Fleet, FleetError
 from paddle_flags.fleet._record import (
     CHANGE,
     PROPOSE,
@@ -38,21 +38,22 @@ CHANGES = st.lists(
     max_size=4,
     unique_by=lambda each: (each.name, each.on),
 ).map(tuple)
+TEXT = st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=4)
 RECORDS = st.builds(
     Record,
     st.sampled_from([CHANGE, CHANGE, PROPOSE]),
     CHANGES,
     id=st.text("0123456789abcdef", max_size=4),
     fleet=st.just("f"),
-    by=st.text(max_size=4),
+    by=TEXT,
     time=st.floats(0, 1e9),
-    reason=st.text(max_size=4),
+    reason=TEXT,
     duration=st.none() | st.floats(1, 100),
     at_step=st.none() | st.integers(0, 100),
     patience=st.floats(0, 100),
     dry_run=st.booleans(),
-    reset=st.none() | st.integers(0, 100),
-    members=st.just(()),
+    reset=st.none() | st.integers(0, 1 << 62),
+    members=st.lists(TEXT, max_size=3).map(tuple),
 )
 VERDICTS = st.sampled_from(["commit", "abort: why"])
 LOGS = st.lists(st.tuples(RECORDS, VERDICTS), max_size=12)
@@ -213,7 +214,7 @@ def test_what_no_engine_stores_is_refused(value):
         check_batch([Change("a", value)])
 
 
-@pytest.mark.parametrize("on", ["", "rank:1", "role:", "all:x", "role"])
+@pytest.mark.parametrize("on", ["", "rank:1", "role:", "all:x", "role", "role:\0"])
 def test_what_is_no_selector_is_refused(on):
     with pytest.raises(FlagArgumentError, match="expected all, role:ROLE"):
         check_batch([Change("a", "1", on)])
@@ -222,6 +223,18 @@ def test_what_is_no_selector_is_refused(on):
 def test_a_flag_twice_in_a_batch_is_refused_however_it_is_written():
     with pytest.raises(FlagArgumentError, match="a_b: is given twice for all"):
         check_batch([Change("a-b", "1"), Change("a_b", "2")])
+
+
+def test_what_no_record_can_have_is_refused_before_it_is_written(tmp_path):
+    url = f"dir://{tmp_path}/job"
+    with pytest.raises(FlagArgumentError, match=r"by is .*: expected text without NUL"):
+        Fleet(url, by="a\0b")
+    with Fleet(url) as fleet:
+        with pytest.raises(FlagArgumentError, match=r"reason is .*: expected text without NUL"):
+            fleet.set({"a": 1}, reason="\0")
+        with pytest.raises(FlagArgumentError, match=r"at_step is .*: expected an integer"):
+            fleet.set({"a": 1}, at_step=1 << 63)
+        assert fleet.revision == 0
 
 
 def test_one_selector_is_given_at_a_time():

@@ -92,5 +92,5 @@ def check_changes(fleet: pf.fleet.Fleet, writer: Writer, crew: Crew, names: list
         seen = [e["b"] for e in crew.events if e["m"] == name and "b" in e and "look" not in e]
         assert seen == sorted(seen), f"{name} went back: {seen}"
         assert crew.look(name)["b"] == written[-1]
-    last = [change for change in writer.changes if change.value == written[-1]][0]
+    last = next(change for change in writer.changes if change.value == written[-1])
     return max(0.0, max(taken.values()) / 1e9 - last.ended)
