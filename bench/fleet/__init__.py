@@ -5,4 +5,4 @@ import sys
 from bench.places import ROOT
 
 # The members, the cluster and the faults are those of the tests.
-sys.path.insert(0, str(ROOT / "tests" / "fleet"))
+sys.path[:0] = [str(ROOT / "tests" / "fleet"), str(ROOT / "tests")]

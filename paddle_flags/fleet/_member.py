@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 ACCEPT = "accept"
 
 _PAUSE_OF_ONE = 0.004  # seconds: 250 looks of all members in a second
+_TURN = 0.002  # the same: 500 answers in a second
 _LONGEST_PAUSE = 1.0
 
 
@@ -45,6 +47,7 @@ class Member:
         self._ends: dict[int, float] = {}  # of temporary values, by the monotonic clock
         self._deadlines: dict[int, float] = {}  # of proposals
         self._is_live = False
+        self._peers = 0  # members, when the last record was written
 
     @property
     def revision(self) -> int:
@@ -88,6 +91,7 @@ class Member:
 
     def _take(self, step: Step) -> None:
         """Act on one record, or on a proposal that was decided."""
+        self._peers = len(step.record.members)
         if not step.holds:
             return
         names, answer = self.applier.change(self._wanted(self.follower.state))
@@ -140,7 +144,10 @@ class Member:
         return not self._is_over(entry)
 
     def _is_over(self, entry: Entry) -> bool:
-        return entry.duration is not None and time.monotonic() >= self._end_of(entry)
+        if entry.duration is None:
+            return False
+        end = self._end_of(entry)  # first: it may be now
+        return time.monotonic() >= end
 
     def _end_of(self, entry: Entry) -> float:
         """Return when a temporary value ends, by a clock that nobody changes.
@@ -166,6 +173,10 @@ class Member:
         ]
         due = [each - now for each in [*ends, *self._deadlines.values()]]
         return max(0.0, min(due, default=NEVER))
+
+    def turn(self) -> float:
+        """Return after how many seconds to answer: others have yet to apply, and answer too."""
+        return random.uniform(0, min(_LONGEST_PAUSE, _TURN * self._peers))  # noqa: S311
 
     # ---- Proposals ----
 

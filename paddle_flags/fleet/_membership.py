@@ -262,8 +262,12 @@ class Membership:
             self._find()
             if news:
                 self._keep()
-            if news or due or not live:
-                self._say()
+        if news:
+            time.sleep(self._member.turn())
+        if news or due or not live:
+            with self._lock:
+                if not self._stopped:
+                    self._say()
 
     def _keep(self) -> None:
         """Write the snapshot file; that it can't be written is no reason to stop following."""

@@ -218,7 +218,8 @@ def main() -> None:
     store = open_store(url, timeout=TIMEOUT)
     if fault:
         plant(store, fault[0])
-    client = Client(Recorder(store, Path(file)), name, seed)
+    recorder = Recorder(store, Path(file))
+    client = Client(recorder, name, seed)
     end = time.monotonic() + float(seconds)
     print("ready", flush=True)
     for index, pause in enumerate(client.pauses()):
@@ -226,6 +227,7 @@ def main() -> None:
             break
         client.step(index)
         time.sleep(pause)
+    recorder.close()
 
 
 if __name__ == "__main__":

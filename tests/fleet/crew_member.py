@@ -11,9 +11,15 @@ import os
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
-import paddle_flags as pf
+OPTIONS = json.loads(sys.argv[1])
+_real = time.time
+if "clock" in OPTIONS:  # a file that says by how many seconds the clock is wrong
+    time.time = lambda: _real() + float(Path(OPTIONS["clock"]).read_text("ascii"))
+
+import paddle_flags as pf  # noqa: E402 - behind the clock
 
 _lock = threading.Lock()
 
@@ -30,7 +36,6 @@ def see(_flag: object) -> None:
     say(a=pair_a.value, b=pair_b.value)
 
 
-OPTIONS = json.loads(sys.argv[1])
 pair_a = pf.define("pair_a", 0, "Changes with pair_b", runtime=True, max=1_000_000)
 pair_b = pf.define("pair_b", 0, "Changes with pair_a", runtime=True, max=1_000_000)
 pf.define("passing", 0, "Set for a while", runtime=True).watch(lambda flag: say(passing=flag.value))

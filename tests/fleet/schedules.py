@@ -13,7 +13,6 @@ import argparse
 import collections
 import contextlib
 import importlib
-import os
 import random
 import signal
 import subprocess
@@ -120,7 +119,6 @@ class Clients:
             [sys.executable, *command],
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, "PYTHONPATH": str(HERE.parents[1])},
         )
         self._now[target] = process
         self._all.append(process)
@@ -180,6 +178,7 @@ class Server:
     def __init__(self, engine: Any) -> None:
         self._engine = engine
         self._url = engine.new()
+        open_store(self._url).last()  # Ray finds the process to stop only then
 
     def urls(self) -> list[str]:
         return [self._url]
@@ -331,6 +330,7 @@ def engine(name: str, place: Path) -> Iterator[Callable[[], Subject]]:
         with Cluster(place / "etcd", 3) as cluster:
             yield lambda: Etcd(cluster)
         return
+    sys.path.append(str(HERE.parent))  # for what all tests share
     made = importlib.import_module("engines").ENGINES[name]()
     made.start()
     try:
