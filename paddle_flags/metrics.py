@@ -223,7 +223,7 @@ def _fleet(*, described: bool) -> Iterator[Metric]:
     )
     if seen is None and not described:
         return
-    yield _gauge("fleet_members", "Members of the fleet.", seen and seen.count)
+    yield _gauge("fleet_members", "Members of the fleet.", seen and seen.present)
     yield _gauge(
         "fleet_members_with_problems",
         "Members of the fleet that are slow or gone, or did not take a change.",

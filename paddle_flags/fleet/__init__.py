@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from paddle_flags.fleet._operate import AbortedError, ConflictError
     from paddle_flags.fleet._outcome import Outcome
     from paddle_flags.fleet._record import Change
+    from paddle_flags.fleet._relay import relay
     from paddle_flags.fleet._status import MemberStatus, Status
     from paddle_flags.fleet._steps import TickTimeoutError
     from paddle_flags.fleet._store import (
@@ -49,6 +50,8 @@ def __getattr__(name: str) -> object:  # noqa: C901, PLR0912 - a branch for each
         from paddle_flags.fleet import _apply as module
     elif name == "Change":
         from paddle_flags.fleet import _record as module
+    elif name == "relay":
+        from paddle_flags.fleet import _relay as module
     elif name == "CheckError":
         from paddle_flags.fleet import _check as module
     elif name in ("Difference", "Holder"):
@@ -102,5 +105,6 @@ __all__ = [
     "leave",
     "member",
     "open_store",
+    "relay",
     "tick",
 ]

@@ -168,6 +168,11 @@ class DirectoryStore:
             self._tidy()
         return True  # readers may have seen it, even if a later one is there by now
 
+    def adopt(self, number: int, base: bytes) -> None:
+        """Begin with the base of another engine, whose records this folder doesn't have."""
+        with self._errors("compact"):
+            _files.create(self._base, _text(number), base)
+
     def _last_base(self) -> int:
         return max(_numbers(self._base), default=0)
 

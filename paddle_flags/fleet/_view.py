@@ -44,7 +44,7 @@ class Seen(NamedTuple):
     """When, by the monotonic clock."""
 
     @property
-    def count(self) -> int:
+    def present(self) -> int:
         """How many members are here."""
         return sum(each.state not in (GONE, MISSING) for each in self.status.members)
 

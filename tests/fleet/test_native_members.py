@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -9,6 +10,7 @@ import signal
 import sys
 import threading
 import time
+from random import Random
 
 import pytest
 from documents import blocks
@@ -395,6 +397,94 @@ name = pf.define("name", "none", "Needs a restart")
 port = pf.define("port", 80, "Port", per_process=True, runtime=True, type="int32")
 token = pf.define("token", "none", "Secret", sensitive=True, runtime=True)
 """
+
+
+def change_at_random(fleet, random, both):
+    """Let an operator do something, or the programs."""
+    values = {
+        "level": ["3", "50", "101", "x"],
+        "odd": ["1", "2", "3"],
+        "lr": ["0.5", "nan", "?"],
+        "name": ["a", "b"],
+        "later": ["1"],
+        "port": ["1", "2"],
+    }
+    names = random.sample(sorted(values), random.randint(1, 3))
+    on = [random.choice(["all", "all", "role:trainer", "role:other"]) for _ in names]
+    batch = [
+        Change(name, random.choice([None, *values[name]]), each) for name, each in zip(names, on)
+    ]
+    what = random.randint(0, 9)
+    if what == 0 and fleet.revision > 1:
+        fleet.reset(random.randint(1, fleet.revision))
+    elif what == 1:
+        fleet.change(batch, duration=random.choice([0.05, 1000]))
+    elif what == 2:
+        step = both.step + random.randint(0, 3)
+        with contextlib.suppress(AbortedError):
+            fleet.change(batch, at_step=step, wait=SOON)
+    elif what == 3:
+        with contextlib.suppress(AbortedError):
+            fleet.change(batch, all_or_none=True, dry_run=random.random() < 0.3, wait=SOON)
+    elif what == 4:
+        both.tick()
+    elif what == 5:
+        both.set_level(random.randint(1, 9))
+    else:
+        fleet.change(batch)
+
+
+class Both:
+    """A C program and a Python program with the same flags, which do the same."""
+
+    def __init__(self, native, python) -> None:
+        self.native, self.python = native, python
+        self.step = 0
+        self.tick()
+
+    def tick(self) -> None:
+        self.step += 1
+        assert self.native.do(f"tick {self.step}") == "ok"
+        self.python.do(f"pf.fleet.tick({self.step})")
+
+    def set_level(self, level: int) -> None:
+        assert self.native.do(f"set level {level}") == "ok"
+        self.python.do(f"level.value = {level}")
+
+
+SAME = (
+    "answers",
+    "votes",
+    "wanted",
+    "digest",
+    "selected",
+    "sensitive",
+    "revision",
+    "fleet",
+    "step",
+)
+
+
+def said_alike(fleet):
+    """Return what a C and a Python member say differently, once both have read everything."""
+    found = [fleet.members()[name] for name in ("one", "two")]
+    if any(each["revision"] != fleet.revision for each in found):
+        return "not yet"
+    return {k: [each[k] for each in found] for k in SAME if found[0][k] != found[1][k]}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_of_random_changes_c_and_python_make_the_same(fleet, native, process, seed):
+    random = Random(seed)
+    one, two = native(checked_host()), process()
+    two.do(PYTHON_FLAGS)
+    one.begin(name="one", role="trainer", rank=0)
+    two.join(name="two", role="trainer", rank=1)
+    both = Both(one, two)
+    for _ in range(25):
+        change_at_random(fleet, random, both)
+        eventually(lambda: said_alike(fleet), {})
+    assert one.end() == ""
 
 
 def test_diff_names_what_a_c_program_has_differently(fleet, native, process):
