@@ -12,6 +12,7 @@ import os
 import queue
 import socket
 import threading
+import time
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from datetime import timedelta
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 # Connecting may take longer than a call: torch looks up the name of the address, and a name server
 # that does not answer costs 5 seconds or more. Later calls find the connection.
 _CONNECT = 60.0  # seconds
+_LEAVE = 1.0  # seconds that a store waits for its threads when it is closed
 
 # Connections of the parent, which a forked child must not shut down.
 _inherited: list[_Line] = []
@@ -41,7 +43,8 @@ class _Line:
         self._connect = connect
         self._store: TCPStore | None = None
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
-        threading.Thread(target=self._run, name="paddle_flags tcpstore", daemon=True).start()
+        self.thread = threading.Thread(target=self._run, name="paddle_flags tcpstore", daemon=True)
+        self.thread.start()
 
     @property
     def connected(self) -> bool:
@@ -81,6 +84,7 @@ class Client:
         self._timeout = timeout
         self._lock = threading.Lock()
         self._line: _Line | None = None
+        self._ending: list[_Line] = []
         self._pid = os.getpid()
         self.closed = False
         self.breaks = 0  # connections that were lost; another store may have answered since
@@ -118,6 +122,11 @@ class Client:
         with self._lock:
             self.closed = True
             self._hang_up(self._line)
+            ending = self._ending
+        # A thread that comes back from torch while Python ends would abort the process.
+        end = time.monotonic() + _LEAVE
+        for line in ending:
+            line.thread.join(max(0.0, end - time.monotonic()))
 
     def _call(self, function: Callable[..., Any], *args: Any) -> Any:
         return self._call_within(self._timeout, function, *args)
@@ -144,6 +153,7 @@ class Client:
             self._pid = os.getpid()
             if self._line:
                 _inherited.append(self._line)
+                self._ending = []
                 self._line = None
         with self._lock:
             if self.closed:
@@ -154,6 +164,8 @@ class Client:
     def _hang_up(self, line: _Line | None) -> None:
         if line:
             line.end()
+            alive = [each for each in self._ending if each.thread.is_alive()]
+            self._ending = [*alive, line]
         if line is self._line:
             self._line = None
 
