@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from crews import Crew
@@ -226,7 +227,7 @@ def two_phases(url: str) -> Figures:
 
 def at_one_step(url: str) -> Figures:
     """Members take a change at one step, although one of them dies and an operator does."""
-    options = {"ticks": 0.01, "join": {"ttl": TTL, "tick_timeout": 60}}
+    options: dict[str, Any] = {"ticks": 0.01, "join": {"ttl": TTL, "tick_timeout": 60}}
     with Crew() as crew, pf.fleet.Fleet(url) as fleet:
         operator = Follower(pf.fleet.open_store(url))
         names = crew.start_many(MEMBERS, [url], **options)
@@ -257,12 +258,12 @@ def at_one_step(url: str) -> Figures:
 
 def ticks(crew: Crew, name: str) -> int:
     """Return the last step that a member has told, since it was started."""
-    return max(e["step"] for e in crew.events[-3000:] if e["m"] == name and "step" in e)
+    return max(int(e["step"]) for e in crew.events[-3000:] if e["m"] == name and "step" in e)
 
 
 def last_step(crew: Crew) -> int:
     crew.until(lambda: any("step" in event for event in crew.events[-100:]))
-    return max(event["step"] for event in crew.events[-100:] if "step" in event)
+    return max(int(event["step"]) for event in crew.events[-100:] if "step" in event)
 
 
 def steps_of(crew: Crew, value: int) -> dict[str, int]:
@@ -277,7 +278,7 @@ def steps_of(crew: Crew, value: int) -> dict[str, int]:
 def longest_tick(crew: Crew, name: str, step: int) -> float:
     """Return the longest pause between two told steps about a step, in seconds."""
     times = [
-        event["t"]
+        int(event["t"])
         for event in crew.events
         if event["m"] == name and abs(event.get("step", -100) - step) <= 30
     ]
