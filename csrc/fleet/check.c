@@ -21,6 +21,7 @@ typedef struct barrier {
   const char *patterns; /* or NULL */
   int64_t expect;       /* 0: those that are here */
   double timeout, deadline;
+  int64_t round; /* of this member's calls: the first, the second */
 } barrier;
 
 /* ---- Saying ---- */
@@ -40,13 +41,11 @@ static pd_status publish(const barrier *at, enum stage stage, pd_error *err) {
   char digest[17];
   json_t *variables = pd__variables(at->patterns);
   pd__digest(variables, NULL, digest);
-  json_t *said = json_pack("{s:i,s:s,s:o,s:o}", "stage", (int)stage, "environment", digest,
-                           "patterns", list_of(at->patterns), "expect",
-                           at->expect ? json_integer(at->expect) : json_null());
-  if (stage == DETAILS) {
-    json_object_set_new(said, "values", pd__facts(fleet->key, NULL));
-    json_object_set(said, "variables", variables);
-  }
+  json_t *said = json_pack("{s:I,s:i,s:s,s:o,s:o}", "round", (json_int_t)at->round, "stage",
+                           (int)stage, "environment", digest, "patterns", list_of(at->patterns),
+                           "expect", at->expect ? json_integer(at->expect) : json_null());
+  if (stage == DETAILS) json_object_set_new(said, "values", pd__facts(fleet->key, NULL));
+  if (stage >= DETAILS) json_object_set(said, "variables", variables);
   json_decref(variables);
   pd__fleet_lock(fleet);
   json_decref(fleet->check);
@@ -56,18 +55,14 @@ static pd_status publish(const barrier *at, enum stage stage, pd_error *err) {
   return status;
 }
 
-static void withdraw(const barrier *at) {
-  pd__fleet_lock(at->fleet);
-  json_decref(at->fleet->check);
-  at->fleet->check = NULL;
-  (void)pd__fleet_announce(at->fleet, NULL);
-  pd__fleet_unlock(at->fleet);
-}
-
 /* ---- Looking ---- */
 
-static int64_t stage_of(const json_t *document) {
-  return pd__json_integer(json_object_get(document, "check"), "stage", NOT_HERE);
+/* How far a member is in this call. One that was started again passes where others have passed. */
+static int64_t stage_of(const barrier *at, const json_t *document) {
+  const json_t *check = json_object_get(document, "check");
+  int64_t round = pd__json_integer(check, "round", 0);
+  if (round < at->round) return NOT_HERE;
+  return round > at->round ? PASSED : pd__json_integer(check, "stage", NOT_HERE);
 }
 
 /* The documents of the members that are here; `every` receives those of all. You own both. */
@@ -81,7 +76,7 @@ static pd_status look(const barrier *at, json_t **here, json_t **every, pd_error
     return status;
   }
   json_object_foreach(*every, name, document) {
-    if (stage_of(document) >= HERE) json_object_set(*here, name, document);
+    if (stage_of(at, document) >= HERE) json_object_set(*here, name, document);
   }
   return PD_OK;
 }
@@ -159,6 +154,15 @@ static bool are_alike(json_t *documents) {
   return alike;
 }
 
+/* What members say all the time: some have passed, and don't list their defaults. */
+static void drop_details(json_t *documents) {
+  json_t *document;
+  const char *name;
+  json_object_foreach(documents, name, document) {
+    (void)json_object_del(json_object_get(document, "check"), "values");
+  }
+}
+
 /* Say what this member has, and wait a moment until the others in `documents` have said it; they
  * are replaced. */
 static void ask_details(const barrier *at, json_t *documents) {
@@ -170,13 +174,15 @@ static void ask_details(const barrier *at, json_t *documents) {
     size_t told = 0;
     (void)look(at, &here, &every, NULL);
     json_object_foreach(here, name, document) {
-      if (!pd__names_have(documents, name) || stage_of(document) != DETAILS) continue;
+      if (!pd__names_have(documents, name) || stage_of(at, document) != DETAILS) continue;
       json_object_set(documents, name, document);
       told++;
     }
     json_decref(here);
     json_decref(every);
-    if (told >= json_object_size(documents) || pd__monotonic() >= end) break;
+    bool all = told >= json_object_size(documents), over = pd__monotonic() >= end;
+    if (!all && over) drop_details(documents);
+    if (all || over) break;
     pd__fleet_pause(at->fleet, poll);
   }
   pd__fleet_pause(at->fleet, 3 * poll); /* others have yet to see what this member said last */
@@ -220,7 +226,7 @@ static void linger(const barrier *at, const json_t *documents) {
     const char *name;
     bool all = look(at, &here, &every, NULL) == PD_OK;
     json_object_foreach(here, name, document) {
-      if (pd__names_have(documents, name) && stage_of(document) == HERE) all = false;
+      if (pd__names_have(documents, name) && stage_of(at, document) == HERE) all = false;
     }
     json_decref(here);
     json_decref(every);
@@ -266,9 +272,11 @@ PD_FLEET_API pd_status pd_fleet_check(pd_fleet *fleet, const pd_fleet_check_opti
                    all.timeout);
   }
   int64_t world = fleet->place.world > 0 ? fleet->place.world : 0;
-  barrier at = {fleet, all.environment, all.expect ? all.expect : world, all.timeout,
-                pd__monotonic() + all.timeout};
-  pd_status status = wait_and_compare(&at, errors, err);
-  if (status == PD_OK) withdraw(&at);
-  return status;
+  barrier at = {fleet,
+                all.environment,
+                all.expect ? all.expect : world,
+                all.timeout,
+                pd__monotonic() + all.timeout,
+                ++fleet->checks};
+  return wait_and_compare(&at, errors, err);
 }

@@ -28,6 +28,7 @@ struct pd_fleet {
   double lost_since; /* 0: the engine answers */
   bool dropped;
   json_t *published, *check; /* documents; what check() says, or NULL */
+  int64_t checks;            /* calls of check() */
   double beat;               /* when the lease was renewed */
 
   pthread_mutex_t waiting; /* of `changed` and what follows */

@@ -74,11 +74,10 @@ PD_FLEET_API pd_status pd_fleet_tick(pd_fleet *fleet, int64_t step, pd_error *er
     return pd__say(err, PD_ERR_ARGUMENT, "step is %lld: expected 0 or more", (long long)step);
   pd__member *member = &fleet->member;
   pd_status status = PD_OK;
-  if (step > __atomic_load_n(&member->last, __ATOMIC_RELAXED)) {
-    __atomic_store_n(&member->last, step, __ATOMIC_SEQ_CST);
-  }
+  int64_t last = __atomic_load_n(&member->last, __ATOMIC_RELAXED);
+  if (last < 0) __atomic_store_n(&member->applier.started, true, __ATOMIC_RELAXED);
+  if (step > last) __atomic_store_n(&member->last, step, __ATOMIC_SEQ_CST);
   if (step >= __atomic_load_n(&member->gate, __ATOMIC_SEQ_CST))
     status = pass_gate(fleet, step, err);
-  __atomic_store_n(&member->applier.started, true, __ATOMIC_RELAXED);
   return status;
 }

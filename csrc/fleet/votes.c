@@ -40,6 +40,17 @@ static bool is_accepted(const pd__member *member, const pd__step *step) {
   return strcmp(pd__json_string(member->votes, key, ""), "accept") == 0 && is_mine(member, step);
 }
 
+/* The next step that an entry, or one below it, waits for. */
+static int64_t next_step(const pd__member *member, const json_t *entry) {
+  int64_t next = PD__NEVER;
+  for (; json_is_array(entry); entry = json_array_get(entry, PD__BELOW)) {
+    const json_t *step = json_array_get(entry, PD__AT_STEP);
+    if (!json_is_integer(step) || pd__is_reached(member, json_integer_value(step))) continue;
+    if (json_integer_value(step) < next) next = json_integer_value(step);
+  }
+  return next;
+}
+
 void pd__member_set_gate(pd__member *member) {
   int64_t gate = PD__NEVER;
   const char *name;
@@ -47,9 +58,8 @@ void pd__member_set_gate(pd__member *member) {
   for (size_t at = 0; at < member->selected.count; at++) {
     json_t *table = json_object_get(member->state.tables, member->selected.selectors[at]);
     json_object_foreach(table, name, entry) {
-      const json_t *step = json_array_get(entry, PD__AT_STEP);
-      if (!json_is_integer(step) || pd__is_reached(member, json_integer_value(step))) continue;
-      if (json_integer_value(step) < gate) gate = json_integer_value(step);
+      int64_t next = next_step(member, entry);
+      if (next < gate) gate = next;
     }
   }
   for (size_t at = 0; at < member->state.tail_count; at++) {

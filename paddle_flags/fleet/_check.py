@@ -33,7 +33,11 @@ class CheckError(FleetError):
 
 
 class Barrier:
-    """One call of `check`."""
+    """One call of `check`.
+
+    Members count their calls. One that was started again passes where the others have passed:
+    their documents still say so, and what they have now.
+    """
 
     def __init__(
         self, member: Membership, environment: list[str], expect: int | None, timeout: float
@@ -45,6 +49,7 @@ class Barrier:
         self._timeout = timeout
         self._facts = member.facts()
         self._variables = _document.variables_of(environment)
+        self._round = member.next_check()
 
     def wait(self) -> None:
         """Wait for the others and compare; raise CheckError."""
@@ -58,11 +63,11 @@ class Barrier:
             self._publish(HERE)
         self._publish(PASSED)
         self._linger(set(documents))
-        self._member.publish({})
 
     def _publish(self, stage: int) -> None:
         self._facts = self._member.facts()
         said: dict[str, Any] = {
+            "round": self._round,
             "stage": stage,
             "environment": _document.digest(self._variables),
             "patterns": self._patterns,
@@ -70,12 +75,20 @@ class Barrier:
         }
         if stage == DETAILS:
             said["values"] = {name: list(fact) for name, fact in self._facts.items()}
+        if stage >= DETAILS:
             said["variables"] = self._variables
         self._member.publish({"check": said})
 
     def _look(self) -> Documents:
         time.sleep(_POLL)
-        return {n: d for n, d in self._member.documents().items() if _stage(d) >= HERE}
+        return {n: d for n, d in self._member.documents().items() if self._stage(d) >= HERE}
+
+    def _stage(self, document: dict[str, Any]) -> int:
+        """Return how far a member is in this call, the first one or the second."""
+        check = document.get("check")
+        if not isinstance(check, dict) or check.get("round", 0) < self._round:
+            return 0
+        return PASSED if check["round"] > self._round else int(check.get("stage", 0))
 
     def _late(self) -> bool:
         return time.monotonic() >= self._deadline
@@ -84,7 +97,7 @@ class Barrier:
         """Wait until as many members as expected are here; raise CheckError in the end."""
         while True:
             every = self._member.documents()
-            here = {name: each for name, each in every.items() if _stage(each) >= stage}
+            here = {name: each for name, each in every.items() if self._stage(each) >= stage}
             wanted = len(every) if self._expect is None else self._expect
             if len(here) >= wanted and here:
                 return here
@@ -120,11 +133,11 @@ class Barrier:
         names = documents.keys()
         while True:
             now = self._look()
-            told = {name: each for name, each in now.items() if _stage(each) == DETAILS}
+            told = {name: each for name, each in now.items() if self._stage(each) == DETAILS}
             documents = {**documents, **told}
             if names <= told.keys() or time.monotonic() >= end:
                 time.sleep(3 * _POLL)  # others have yet to see what this member said last
-                return documents
+                return documents if names <= told.keys() else _without_details(documents)
 
     def _raise(self, documents: Documents) -> None:
         found = differences_of(documents)
@@ -141,15 +154,19 @@ class Barrier:
         end = time.monotonic() + _GRACE
         while time.monotonic() < end:
             now = self._member.documents()
-            left = [n for n in names & now.keys() if _stage(now[n]) == HERE]
+            left = [n for n in names & now.keys() if self._stage(now[n]) == HERE]
             if not left:
                 return
             time.sleep(_POLL)
 
 
-def _stage(document: dict[str, Any]) -> int:
-    check = document.get("check")
-    return int(check.get("stage", 0)) if isinstance(check, dict) else 0
+def _without_details(documents: Documents) -> Documents:
+    """Return what members say all the time: some have passed, and don't list their defaults."""
+    found = {}
+    for name, each in documents.items():
+        check = {key: value for key, value in each["check"].items() if key != "values"}
+        found[name] = {**each, "check": check}
+    return found
 
 
 def _one_revision(documents: Documents) -> bool:

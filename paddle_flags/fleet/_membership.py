@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import time
@@ -67,6 +68,7 @@ class Membership:
         self._published: dict[str, Any] = {}
         self._beat = 0.0  # when the lease was renewed
         self._extra: dict[str, Any] = {}  # of the document: what check() says
+        self._checks = itertools.count(1)
         self._started = time.time()
         self._host = _role.host_name()
         self._snapshot = Snapshot(options.snapshot)
@@ -371,6 +373,10 @@ class Membership:
         tables = self._member.follower.state.tables
         named = {name for on, table in tables.items() if on != "all" for name in table}
         return sorted(named & facts.keys())
+
+    def next_check(self) -> int:
+        """Count a call of `check`; return its number, from 1."""
+        return next(self._checks)
 
     def publish(self, extra: dict[str, Any]) -> None:
         """Publish more than usual, and what holds now; used by `check`."""

@@ -258,12 +258,14 @@ def at_one_step(url: str) -> Figures:
 
 def ticks(crew: Crew, name: str) -> int:
     """Return the last step that a member has told, since it was started."""
-    return max(int(e["step"]) for e in crew.events[-3000:] if e["m"] == name and "step" in e)
+    steps: list[int] = [e["step"] for e in crew.events[-3000:] if e["m"] == name and "step" in e]
+    return max(steps)
 
 
 def last_step(crew: Crew) -> int:
     crew.until(lambda: any("step" in event for event in crew.events[-100:]))
-    return max(int(event["step"]) for event in crew.events[-100:] if "step" in event)
+    steps: list[int] = [event["step"] for event in crew.events[-100:] if "step" in event]
+    return max(steps)
 
 
 def steps_of(crew: Crew, value: int) -> dict[str, int]:
@@ -277,8 +279,8 @@ def steps_of(crew: Crew, value: int) -> dict[str, int]:
 
 def longest_tick(crew: Crew, name: str, step: int) -> float:
     """Return the longest pause between two told steps about a step, in seconds."""
-    times = [
-        int(event["t"])
+    times: list[int] = [
+        event["t"]
         for event in crew.events
         if event["m"] == name and abs(event.get("step", -100) - step) <= 30
     ]

@@ -633,6 +633,31 @@ def test_check_lets_roles_differ_as_the_fleet_says(fleet, process):
         assert "pserver-0" not in text
 
 
+def test_a_rank_that_is_started_again_passes_where_the_others_have_passed(process):
+    two = [process(WORLD_SIZE="2", RANK=str(rank), NCCL_ALGO="Ring").begin() for rank in range(2)]
+    start_check(two, environment=["NCCL_*"])
+    assert outcomes(two) == ["", ""]
+    two[1].kill()
+    two[1] = process(WORLD_SIZE="2", RANK="1", NCCL_ALGO="Ring").begin()
+    start_check(two[1:], environment=["NCCL_*"])
+    assert outcomes(two[1:]) == [""]
+    start_check(two, environment=["NCCL_*"])  # again: both wait for each other
+    assert outcomes(two) == ["", ""]
+
+
+def test_a_rank_that_is_started_again_with_something_else_is_told_what(process):
+    two = [process(WORLD_SIZE="2", RANK=str(rank), NCCL_ALGO="Ring").begin() for rank in range(2)]
+    start_check(two, environment=["NCCL_*"])
+    assert outcomes(two) == ["", ""]
+    two[1].kill()
+    two[1] = process(WORLD_SIZE="2", RANK="1", NCCL_ALGO="Tree").begin()
+    two[1].do("level.value = 3")
+    start_check(two[1:], environment=["NCCL_*"])
+    [text] = outcomes(two[1:])
+    assert "level: 'the default' in rank-0; '3' from run time" in text.replace(" from default", "")
+    assert "$NCCL_ALGO: 'Ring' in rank-0; 'Tree' in rank-1" in text
+
+
 def test_check_that_times_out_names_who_is_missing_and_who_is_slow(process):
     three = [process(WORLD_SIZE="4", RANK=str(rank)).begin() for rank in range(3)]
     start_check(three[:2], timeout=1.0)

@@ -190,7 +190,19 @@ def test_a_change_at_a_step_happens_at_it_in_all(fleet, native, process):
     assert (one.value("level"), two.ask("level.value")) == ("9", 9)
     eventually(lambda: answer(fleet, "one", 1), ("applied", ""))
     with pytest.raises(AbortedError, match="one reject: has begun step 5"):
-        fleet.set({"level": 3}, at_step=5, wait=SOON)
+        fleet.set({"level": 3}, at_step=5, member="one", wait=SOON)
+
+
+def test_each_of_two_changes_at_steps_happens_at_its_own(fleet, native):
+    one = native().begin(name="one")
+    one.do("tick 1")
+    assert fleet.set({"level": 4}, at_step=4, wait=SOON).ok
+    assert fleet.set({"level": 6}, at_step=6, wait=SOON).ok
+    found = []
+    for step in range(2, 8):
+        one.do(f"tick {step}")
+        found.append(one.value("level"))
+    assert found == ["1", "1", "4", "4", "6", "6"]
 
 
 def test_a_loop_that_runs_gets_a_change_at_its_step_or_not_at_all(fleet, native):
