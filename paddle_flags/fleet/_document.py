@@ -11,13 +11,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags import errors
 from paddle_flags._core.registry import all_flags
-from paddle_flags.fleet._store import MAX_RECORD
+from paddle_flags.fleet._json import is_a
+from paddle_flags.fleet._record import is_storable
+from paddle_flags.fleet._store import MAX_RECORD, is_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
+
+    from paddle_flags.fleet._store import Store
 
 _LONGEST = 200  # characters of a value; of a longer one, the digest is compared
 _MOST_ANSWERS = 32
+_MOST = 1 << 63
 _BIGGEST = MAX_RECORD * 3 // 4
 
 Document = dict[str, Any]
@@ -114,10 +119,85 @@ def encode(document: Document) -> bytes:
     return json.dumps(document, separators=(",", ":")).encode()
 
 
-def decode(data: bytes) -> Document:
-    """Return a member's document; what isn't one is empty."""
+def read(data: bytes) -> Document:
+    """Return a document as its member wrote it; what isn't one is empty."""
     try:
         document = json.loads(data)
     except (ValueError, RecursionError):
         return {}
     return document if isinstance(document, dict) else {}
+
+
+def decode(data: bytes) -> Document:
+    """Return what is known of a member; what it should not have written is left out."""
+    document = _known(read(data), _FIELDS)
+    if "check" in document:
+        document["check"] = _known(document["check"], _CHECK_FIELDS)
+    return document
+
+
+def documents_of(store: Store) -> dict[str, Document]:
+    """Return the documents of all members."""
+    return {name: decode(data) for name, data in store.members().items() if is_name(name)}
+
+
+# ---- What a document may have ----
+
+
+def _known(fields: Mapping[str, Any], types: Mapping[str, Callable[[Any], bool]]) -> Document:
+    return {
+        name: fields[name] for name, fits in types.items() if name in fields and fits(fields[name])
+    }
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str) and is_storable(value)
+
+
+def _whole(value: Any) -> bool:
+    return is_a(value, int) and -_MOST <= value < _MOST
+
+
+def _texts(value: Any) -> bool:
+    return is_a(value, list) and all(map(_text, value))
+
+
+def _by_name(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: (
+        is_a(value, dict) and all(_text(name) and fits(each) for name, each in value.items())
+    )
+
+
+def _answers(value: Any) -> bool:
+    return _by_name(lambda each: _texts(each) and len(each) == 2)(value) and all(  # noqa: PLR2004
+        name.isascii() and name.isdigit() and len(name) < 20 for name in value
+    )
+
+
+def _or_none(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or fits(value)
+
+
+_facts = _by_name(lambda each: _texts(each) and len(each) == len(Fact._fields))
+
+_FIELDS: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(("name", "host", "fleet", "digest", "problem"), _text),
+    "role": _or_none(_text),
+    **dict.fromkeys(("version", "pid", "revision"), _whole),
+    **dict.fromkeys(("rank", "world", "step"), _or_none(_whole)),
+    **dict.fromkeys(("started", "ttl", "time"), lambda value: is_a(value, int, float)),
+    **dict.fromkeys(("selected", "sensitive", "cut"), _texts),
+    **dict.fromkeys(("votes", "wanted"), _by_name(_text)),
+    "answers": _answers,
+    "values": _facts,
+    "check": lambda value: is_a(value, dict),
+}
+
+_CHECK_FIELDS: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(("round", "stage"), _whole),
+    "expect": _or_none(_whole),
+    "environment": _text,
+    "patterns": _texts,
+    "values": _facts,
+    "variables": _by_name(_text),
+}

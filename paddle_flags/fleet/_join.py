@@ -15,7 +15,7 @@ from paddle_flags.fleet import _role
 from paddle_flags.fleet._check import Barrier
 from paddle_flags.fleet._later import open_now_or_later
 from paddle_flags.fleet._membership import Membership, Options
-from paddle_flags.fleet._open import open_store
+from paddle_flags.fleet._open import is_address, open_store
 from paddle_flags.fleet._store import FleetError, check_name
 from paddle_flags.fleet._view import View
 from paddle_flags.live import _fleet
@@ -193,7 +193,7 @@ def check(
 
 
 def _open(url: Where, *, later: bool) -> Store:
-    if not isinstance(url, str):
+    if not is_address(url):
         return url
     return open_now_or_later(url) if later else open_store(url)
 

@@ -390,7 +390,7 @@ class Membership:
 
     def documents(self) -> dict[str, dict[str, Any]]:
         """Return the documents of all members."""
-        return {name: _document.decode(data) for name, data in self._store.members().items()}
+        return _document.documents_of(self._store)
 
     # ---- Steps ----
 

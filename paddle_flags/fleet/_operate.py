@@ -48,7 +48,7 @@ class Pending(NamedTuple):
 
 def documents_of(store: Store) -> Documents:
     """Return the documents of the members."""
-    return {name: _document.decode(data) for name, data in store.members().items()}
+    return _document.documents_of(store)
 
 
 def write(follower: Follower, record: Record, expect: int | None) -> Pending:
