@@ -6,11 +6,13 @@ import hashlib
 import hmac
 import json
 import os
+import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags import errors
 from paddle_flags._core.registry import all_flags
+from paddle_flags.fleet._apply import Answer
 from paddle_flags.fleet._json import is_a
 from paddle_flags.fleet._record import is_storable
 from paddle_flags.fleet._store import MAX_RECORD, is_name
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 _LONGEST = 200  # characters of a value; of a longer one, the digest is compared
 _MOST_ANSWERS = 32
 _MOST = 1 << 63
+_REVISION = re.compile(r"[0-9]{1,18}")
+_SECRET = ("PADDLE_FLAGS_FLEET_KEY", "PADDLE_FLAGS_ETCD_PASSWORD", "PADDLE_FLAGS_LIVE_TOKEN")
 _BIGGEST = MAX_RECORD * 3 // 4
 
 Document = dict[str, Any]
@@ -37,7 +41,7 @@ class Fact(NamedTuple):
 
 
 def facts_of(key: bytes | None) -> tuple[dict[str, Fact], list[str]]:
-    """Return the flags to compare, and the names of those that are sensitive.
+    """Return the flags to compare, and all names of those that are sensitive.
 
     A sensitive flag has a digest that only who has the key can compute; without a key it is
     left out.
@@ -48,7 +52,7 @@ def facts_of(key: bytes | None) -> tuple[dict[str, Fact], list[str]]:
         try:
             is_sensitive = flag.sensitive
             if is_sensitive:
-                secret.append(flag.name)
+                secret += [flag.name, *flag.aliases, *flag.old_names]
             if flag.per_process or (is_sensitive and key is None):
                 continue
             text = flag.text
@@ -94,13 +98,18 @@ def changed_of(facts: Mapping[str, Fact]) -> dict[str, list[str]]:
     return {name: list(fact) for name, fact in facts.items() if fact.source != "default"}
 
 
-def variables_of(patterns: Iterable[str]) -> dict[str, str]:
-    """Return the environment variables that patterns such as NCCL_* match."""
-    wanted = list(patterns)
+def variables_of(patterns: Iterable[str], secret: Collection[str] = ()) -> dict[str, str]:
+    """Return the environment variables that patterns such as NCCL_* match.
+
+    What is secret is left out: our own keys, and values of the flags `secret`.
+    """
+    wanted, ends = list(patterns), tuple(secret)
     return {
         short(name): short(value)
         for name, value in sorted(os.environ.items())
         if any(fnmatchcase(name, each) for each in wanted)
+        and name not in _SECRET
+        and not name.endswith(ends)
     }
 
 
@@ -169,8 +178,8 @@ def _by_name(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 def _answers(value: Any) -> bool:
-    return _by_name(lambda each: _texts(each) and len(each) == 2)(value) and all(  # noqa: PLR2004
-        name.isascii() and name.isdigit() and len(name) < 20 for name in value
+    return _by_name(lambda each: _texts(each) and len(each) == len(Answer._fields))(value) and all(
+        map(_REVISION.fullmatch, value)
     )
 
 

@@ -155,13 +155,13 @@ class Membership:
         """Take the values that the fleet has now, announce the member, and follow."""
         with self._lock:
             try:
+                self._refuse_double()
                 self._member.start()
             except UnreachableError as error:
                 self._start_cold(error)
             else:
                 if not self.revision:
                     self._start_from_file(f"{self.url}: the engine has lost its state")
-                self._refuse_double()
                 self._keep()
                 self._announce()
         start_thread(self._run, f"paddle_flags fleet {self.name}")
@@ -387,6 +387,10 @@ class Membership:
     def facts(self) -> dict[str, Any]:
         """Return the flags that `check` compares."""
         return _document.facts_of(self._options.key)[0]
+
+    def secrets(self) -> list[str]:
+        """Return all names of the flags that are sensitive."""
+        return _document.facts_of(None)[1]
 
     def documents(self) -> dict[str, dict[str, Any]]:
         """Return the documents of all members."""
