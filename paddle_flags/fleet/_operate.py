@@ -31,6 +31,10 @@ class ConflictError(FleetError):
     records: tuple[Step, ...] = ()
 
 
+class SensitiveError(FleetError):
+    """A value was refused unwritten, since its flag is sensitive in some member."""
+
+
 class AbortedError(FleetError):
     """A change that all members were to accept was not made. `outcome` has their votes."""
 
@@ -87,7 +91,7 @@ def _refuse_sensitive(record: Record, documents: Documents) -> None:
         if owners and change.value is not None:
             where = _document_names(owners)
             message = f"{change.name}: is sensitive in {where}, and a fleet publishes all values"
-            raise FleetError(message)
+            raise SensitiveError(message)
 
 
 def _conflict(follower: Follower, expect: int, news: list[Step]) -> ConflictError:
