@@ -301,7 +301,8 @@ class DirectoryStore:
             raise self._error(error, doing) from error
 
     def _error(self, error: OSError, doing: str) -> FleetError:
-        what = f"{self.url}: cannot {doing} it: {error.strerror}: {error.filename}"
+        where = f": {error.filename}" if error.filename else ""
+        what = f"{self.url}: cannot {doing} it: {error.strerror}{where}"
         if error.errno in _FORBIDDEN:
             return FleetError(what) if doing == "read" else ReadOnlyError(what)
         if error.errno in _FULL:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 from members import FLAGS, SOON, Failed, eventually, files_of
@@ -96,6 +99,30 @@ def test_a_forked_child_that_joins_keeps_what_needs_a_restart(fleet, process):
     )
     assert one.ask("os.read(read, 100).decode()") == "x applied"
     one.do("os.wait()")
+
+
+def test_one_that_was_killed_and_not_waited_for_has_a_successor(members, process, fleet):
+    [one] = members(1, ttl=SOON)
+    os.kill(one.pid, signal.SIGKILL)
+    os.waitid(os.P_PID, one.pid, os.WEXITED | os.WNOWAIT)
+    process().begin(role="trainer", rank=0)
+    assert len(fleet.members()) == 1
+    one.wait()
+
+
+def test_a_member_stays_while_the_engine_has_no_room(members, fleet):
+    [one] = members(1)
+    one.do(
+        "from paddle_flags.fleet import _files\n"
+        "def write(*_, **__): raise OSError(28, 'No space left on device')\n"
+        "_files.write = write\n"
+        "level.value = 3"
+    )
+    one.wait_for("'No space left' in pf.fleet.member().problem", True)
+    assert not one.ask("'None' in pf.fleet.member().problem")
+    for _ in range(30):
+        time.sleep(0.1)
+        assert fleet.members()
 
 
 def test_a_join_that_fails_leaves_no_values(fleet, members, process):

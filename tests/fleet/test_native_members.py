@@ -149,6 +149,14 @@ def test_check_publishes_no_secret_of_the_environment(fleet, native, folder):
     assert secret.encode() not in files_of(folder)
 
 
+def test_one_that_was_killed_and_not_waited_for_has_a_successor(native, fleet):
+    one = native().begin(name="one", ttl=SOON)
+    one.signal(signal.SIGKILL)
+    os.waitid(os.P_PID, one.pid, os.WEXITED | os.WNOWAIT)
+    native().begin(name="one")
+    assert len(fleet.members()) == 1
+
+
 def test_nobody_else_may_write_what_a_program_writes(native, folder):
     native().begin(name="one")
     (folder / "members").chmod(0o770)
