@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from paddle_flags import errors
 from paddle_flags._core.registry import all_flags
 from paddle_flags.fleet._apply import Answer
-from paddle_flags.fleet._json import is_a
+from paddle_flags.fleet._json import is_a, read_integer
 from paddle_flags.fleet._record import is_storable
 from paddle_flags.fleet._store import MAX_RECORD, is_name
 
@@ -131,7 +131,7 @@ def encode(document: Document) -> bytes:
 def read(data: bytes) -> Document:
     """Return a document as its member wrote it; what isn't one is empty."""
     try:
-        document = json.loads(data)
+        document = json.loads(data, parse_int=read_integer)
     except (ValueError, RecursionError):
         return {}
     return document if isinstance(document, dict) else {}
