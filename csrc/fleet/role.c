@@ -78,7 +78,7 @@ static void lower(const char *text, char *out, size_t size) {
 
 pd_status pd__place_find(pd__place *out, pd_error *err) {
   char own[300], host[256] = "";
-  int64_t place, trainers, rank, world;
+  int64_t place = -1, trainers = -1, rank = -1, world = -1;
   lower(variable("TRAINING_ROLE"), out->role, sizeof out->role);
   gethostname(host, sizeof host - 1);
   storable(*host ? host : "localhost", out->host);

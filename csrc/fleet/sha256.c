@@ -93,6 +93,7 @@ void pd__hmac_hex(const char *key, const char *name, const char *text, char *out
   if (length > sizeof block) {
     pd__sha256_end(&sha, block);
   } else {
+    /* Bytes, no text. NOLINTNEXTLINE(bugprone-not-null-terminated-result) */
     memcpy(block, key, length);
   }
   for (size_t at = 0; at < sizeof block; at++) block[at] ^= 0x36;
