@@ -9,7 +9,7 @@ from paddle_flags._input import files
 from paddle_flags._input.reading import Reading
 from paddle_flags._report.facts import one_line
 from paddle_flags._report.table import table
-from paddle_flags.cli.fleet_common import line_of, open_fleet
+from paddle_flags.cli.fleet_common import line_of, open_fleet, reason_of
 from paddle_flags.cli.live_common import pair, print_json
 from paddle_flags.cli.options import PROGRAM
 from paddle_flags.cli.output import print_error, print_text
@@ -122,8 +122,8 @@ def _json(outcome: Outcome) -> dict[str, Any]:
 
 
 def _print_text(outcome: Outcome) -> None:
-    rows = [(line_of(n), a.state, line_of(a.why)) for n, a in sorted(outcome.answers.items())]
-    rows += [(line_of(n), "no answer", line_of(why)) for n, why in sorted(outcome.silent.items())]
+    rows = [(line_of(n), a.state, reason_of(a.why)) for n, a in sorted(outcome.answers.items())]
+    rows += [(line_of(n), "no answer", reason_of(why)) for n, why in sorted(outcome.silent.items())]
     if rows:
         print_text(table(("member", "answer", ""), rows))
     text = f"revision {outcome.revision}: {one_line(outcome.verdict)}"

@@ -149,7 +149,9 @@ def _votes(follower: Follower, pending: Pending, patience: float) -> tuple[dict[
             if vote is not None:
                 votes[name] = vote
         missing = sorted(wanted.keys() - votes.keys())
-        rejecting = [f"{n} {vote}" for n, vote in sorted(votes.items()) if vote != ACCEPT]
+        rejecting = [
+            f"{n} rejects it: {_why(vote)}" for n, vote in sorted(votes.items()) if vote != ACCEPT
+        ]
         gone = [name for name in missing if name not in documents]
         if rejecting and not pending.record.dry_run:
             return votes, "; ".join(rejecting[:_MOST_NAMED])
@@ -165,7 +167,12 @@ def _votes(follower: Follower, pending: Pending, patience: float) -> tuple[dict[
 def _answer_of(vote: str) -> Answer:
     if vote == ACCEPT:
         return Answer(_apply.APPLIED, "")
-    return Answer(_apply.REJECTED, vote.partition(": ")[2] or vote)
+    return Answer(_apply.REJECTED, _why(vote))
+
+
+def _why(vote: str) -> str:
+    """Return the reason of `reject: reason`."""
+    return vote.partition(": ")[2] or vote
 
 
 # ---- Answers ----

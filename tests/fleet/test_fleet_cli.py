@@ -127,7 +127,7 @@ def test_a_change_that_is_aborted_ends_with_1_and_says_why(fleet_command, member
     one.do("level.validate(lambda value: value != 13, 'unlucky')")
     ended = fleet_command("set", "level=13", "--all-or-none", "--wait", "60")
     assert ended.returncode == 1
-    assert "error: revision 1: aborted: trainer-0 reject: " in ended.stderr
+    assert "error: revision 1: aborted: trainer-0 rejects it: " in ended.stderr
     assert "unlucky" in ended.stderr
     ended = fleet_command("set", "level=13", "--dry-run", "--json")
     assert ended.returncode == 1
@@ -157,6 +157,19 @@ def test_status_names_what_is_wrong(fleet_command, members):
     assert ended.returncode in (1, 4)
     document = json.loads(fleet_command("status", "--json").stdout)
     assert document["revision"] == 1
+
+
+def test_a_problem_ends_in_status_with_the_change_that_replaces_its_values(fleet_command, members):
+    one, _ = members()
+    one.do("level.validate(lambda value: value != 13, 'unlucky')")
+    assert fleet_command("set", "level=13", "lr=0.5", "--wait", "60").returncode == 1
+    assert fleet_command("set", "level=12", "--wait", "60").returncode == 0
+    ended = fleet_command("status")  # trainer-0 has no lr of the fleet
+    assert (ended.returncode, "revision 1: rejected" in ended.stdout) == (1, True)
+    assert "unlucky" in ended.stdout
+    assert fleet_command("unset", "lr", "--wait", "60").returncode == 0
+    ended = fleet_command("status")
+    assert (ended.returncode, "rejected" in ended.stdout) == (0, False)
 
 
 def test_diff_lists_values_sources_and_members(fleet_command, members):
