@@ -26,6 +26,8 @@ PASSED = 3  # this member has seen that all have the same
 class CheckError(FleetError):
     """Members of a fleet differ, or are missing. `differences` has all that was found."""
 
+    __module__ = "paddle_flags.fleet"
+
     differences: tuple[Difference, ...] = ()
     """One for each flag or environment variable."""
     missing: tuple[str, ...] = ()

@@ -28,11 +28,15 @@ _MOST_NAMED = 5
 class ConflictError(FleetError):
     """Somebody else has changed the fleet. `records` has what was written since."""
 
+    __module__ = "paddle_flags.fleet"
+
     records: tuple[Step, ...] = ()
 
 
 class AbortedError(FleetError):
     """A change that all members were to accept was not made. `outcome` has their votes."""
+
+    __module__ = "paddle_flags.fleet"
 
     outcome: Outcome
 
