@@ -13,18 +13,18 @@ from members import SOON
 HELP = """\
 usage: python -m paddle_flags fleet URL [COMMAND] [ARGUMENT]...
 
-See and change the flags of the processes that have joined a fleet. Without a command, show the
-members.
+See and change the flags of the processes that have joined a fleet, its members. Without a command,
+list the members.
 
 positional arguments:
   COMMAND
-    status    list the members, and how they are
+    status    list the members and their states
     get       list the values that the fleet gives
-    set       change flags: all of them, or none
-    unset     drop values that were set
-    diff      list flags that members have differently
+    set       change flags; each member takes all values, or none
+    unset     take back values that were set
+    diff      list flags that differ between members
     log       list the changes, the latest first
-    reset     bring back the values of a revision
+    reset     bring back the values of a revision, as a new one
 
 options:
   -h, --help  show this help message and exit
@@ -32,8 +32,9 @@ options:
 URL says where the fleet is: dir:///mnt/job42, etcd://HOST:2379/job42, tcpstore://HOST:PORT/job42,
 dask://HOST:8786/job42 or ray:///job42.
 
-exit status: 0 if all is well, 1 if a member refuses or differs, or the change was not made,
-2 if the command line is wrong, 3 if the engine can't be reached, 4 if a member has not answered
+exit status: 0 if all is well, 1 if a member has not taken a change, members differ, or the change
+was not made, 2 if the command line is wrong, 3 if the engine can't be reached, 4 if a member has
+not answered, is slow, gone or missing
 """
 
 
