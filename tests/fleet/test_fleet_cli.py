@@ -160,6 +160,15 @@ def test_status_names_what_is_wrong(fleet_command, members):
     assert document["revision"] == 1
 
 
+def test_a_change_that_concerns_nobody_says_so_if_it_waits(fleet_command, members):
+    members(1)
+    for waiting in (["--wait", "60"], ["--dry-run"], ["--all-or-none"], ["--at-step", "5"]):
+        ended = fleet_command("set", "level=3", "--role", "trainr", *waiting)
+        assert ended.returncode == 0
+        assert lines(ended)[0] == "no member that is here is concerned"
+    assert len(lines(fleet_command("set", "level=3", "--role", "trainr"))) == 1
+
+
 def test_a_problem_ends_in_status_with_the_change_that_replaces_its_values(fleet_command, members):
     one, _ = members()
     one.do("level.validate(lambda value: value != 13, 'unlucky')")
