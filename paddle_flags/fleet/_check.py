@@ -180,7 +180,7 @@ def _selected(documents: Documents) -> set[str]:
 
 
 def _absent_ranks(every: Documents, expect: int | None) -> list[str]:
-    """Return the members that ranks tell are missing."""
+    """Return the ranks that nobody has."""
     ranks: dict[str, set[int]] = {}
     for each in every.values():
         if isinstance(each.get("rank"), int):
