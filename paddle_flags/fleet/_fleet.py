@@ -230,7 +230,8 @@ class Fleet:
         """Return the values for all, for a role, for a host, or for one member, by flag.
 
         For a member that is here, these are all values that hold for it, also those for its role,
-        its host and all.
+        its host and all. Each has `value`, `revision`, `time`, `by`, `reason`, `duration` and
+        `at_step`.
         """
         with self._lock:
             self._follower.catch_up()
@@ -242,7 +243,10 @@ class Fleet:
             return dict(tables.get(selector(role, host, member), {}))
 
     def tables(self) -> dict[str, dict[str, Entry]]:
-        """Return all values, by `"all"`, `"role:R"`, `"host:H"` or `"member:M"`, and by flag."""
+        """Return all values, by `"all"`, `"role:R"`, `"host:H"` or `"member:M"`, and by flag.
+
+        Each has what those of `values` have.
+        """
         with self._lock:
             self._follower.catch_up()
             return {on: dict(table) for on, table in self._follower.state.tables.items()}
@@ -265,7 +269,12 @@ class Fleet:
             return differences_of(self._documents())
 
     def log(self) -> list[Step]:
-        """Return the changes, the oldest first; the last 200 at least are kept."""
+        """Return the changes, the oldest first; at least the last 200 are kept.
+
+        Each has its `revision`, its `record` with `changes`, `by`, `time`, `reason`, `duration`,
+        `at_step`, `dry_run` and `reset`, and its `verdict`: None for a change that needs no
+        decision or has none yet, `"commit"`, or `"abort"` with the reason.
+        """
         with self._lock:
             self._follower.catch_up()
             return self._follower.log()

@@ -26,7 +26,7 @@ _MOST_NAMED = 5
 
 
 class ConflictError(FleetError):
-    """Somebody else has changed the fleet. `records` has what was written since."""
+    """The fleet isn't at the expected revision. `records` has the changes since, as `Fleet.log`."""
 
     __module__ = "paddle_flags.fleet"
 
@@ -34,7 +34,7 @@ class ConflictError(FleetError):
 
 
 class AbortedError(FleetError):
-    """A change that all members were to accept was not made. `outcome` has their votes."""
+    """A change was not made, since not all members have accepted it. `outcome` says why."""
 
     __module__ = "paddle_flags.fleet"
 

@@ -25,13 +25,13 @@ class FleetError(FlagError):
 
 
 class UnreachableError(FleetError):
-    """The engine does not answer, or not with a quorum. What was asked for may have happened."""
+    """The engine does not answer, or has no quorum. The change may have been made."""
 
     __module__ = "paddle_flags.fleet"
 
 
 class CompactedError(FleetError):
-    """The records that were asked for have been replaced by a base: read that."""
+    """The revision is so old that a base has replaced it."""
 
     __module__ = "paddle_flags.fleet"
 
