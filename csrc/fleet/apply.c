@@ -76,6 +76,17 @@ static bool runs(const pd__applier *applier) {
   return __atomic_load_n(&applier->started, __ATOMIC_RELAXED) || pd_startup_over();
 }
 
+/* Those of the names whose flags are sensitive. */
+static json_t *secrets_of(const json_t *names) {
+  json_t *secret = json_object(), *each;
+  const char *name;
+  json_object_foreach((json_t *)(uintptr_t)names, name, each) {
+    pd_flag_info info;
+    if (find(name, &info, NULL) && info.sensitive) pd__names_add(secret, name);
+  }
+  return secret;
+}
+
 /* Why the flags of a batch can't change here, whatever their values; NULL: they can. */
 static json_t *limits(const pd__applier *applier, const json_t *names, const json_t *attempt) {
   json_t *secret = json_object(), *closed = json_object(), *answer = NULL, *each;
@@ -199,9 +210,30 @@ static json_t *attempt_of(const pd__applier *applier, const json_t *names, const
   return attempt;
 }
 
+/* What the registry has of a fleet, also when its membership has ended, and in a forked child. */
+static json_t *given;
+
+json_t *pd__applier_given(void) {
+  json_t *now = __atomic_exchange_n(&given, NULL, __ATOMIC_SEQ_CST), *copy = pd__json_copy(now);
+  json_decref(__atomic_exchange_n(&given, now, __ATOMIC_SEQ_CST));
+  return copy;
+}
+
 static void hold(pd__applier *applier, json_t *values) {
   json_decref(applier->held);
   applier->held = values;
+  json_decref(__atomic_exchange_n(&given, json_incref(values), __ATOMIC_SEQ_CST));
+}
+
+/* Give exactly these values, which are owned. */
+static bool apply_and_hold(pd__applier *applier, json_t *values, char *why) {
+  bool done = apply(applier, values, why);
+  if (done) {
+    hold(applier, values);
+  } else {
+    json_decref(values);
+  }
+  return done;
 }
 
 static void want(pd__applier *applier, json_t *wanted) {
@@ -254,15 +286,36 @@ static json_t *names_of(const pair *pairs, size_t count) {
   return names;
 }
 
+/* Take values back, but not those of `names`, nor of flags that can't change now. */
+static void drop_others(pd__applier *applier, const json_t *names) {
+  char why[WHY];
+  json_t *kept = json_object(), *entry;
+  const char *name;
+  json_object_foreach(applier->held, name, entry) {
+    pd_flag_info info;
+    bool closed = runs(applier) && find(name, &info, NULL) && !info.runtime;
+    if (closed || pd__names_have(names, name)) json_object_set(kept, name, entry);
+  }
+  if (json_object_size(kept) == json_object_size(applier->held)) {
+    json_decref(kept);
+  } else {
+    (void)apply_and_hold(applier, kept, why);
+  }
+}
+
+void pd__applier_drop(pd__applier *applier) { drop_others(applier, NULL); }
+
 void pd__applier_start(pd__applier *applier, json_t *wanted, pd__answered tell, void *context) {
   char why[WHY];
   size_t count, end;
   pair *pairs = pairs_of(wanted, &count);
-  json_t *limit = limits(applier, wanted, wanted);
-  bool whole = !limit && apply(applier, wanted, why);
+  drop_others(applier, wanted);
+  json_t *limit = limits(applier, wanted, wanted), *together = pd__json_copy(applier->held);
+  json_object_update(together, wanted);
+  bool whole = !limit && apply_and_hold(applier, json_incref(together), why);
+  json_decref(together);
   json_decref(limit);
   want(applier, wanted);
-  if (whole) hold(applier, pd__json_copy(wanted));
   for (size_t begin = 0; begin < count; begin = end) {
     for (end = begin; end < count && pairs[end].revision == pairs[begin].revision;) end++;
     json_t *names = names_of(pairs + begin, end - begin);
@@ -272,18 +325,58 @@ void pd__applier_start(pd__applier *applier, json_t *wanted, pd__answered tell, 
   free(pairs);
 }
 
-void pd__applier_drop(pd__applier *applier) {
-  char why[WHY];
+/* ---- Values that flags, defined later, did not take ---- */
+
+/* A flag that has the value and can't change now. */
+static json_t *staying(const pd__applier *applier) {
   json_t *kept = json_object(), *entry;
   const char *name;
   json_object_foreach(applier->held, name, entry) {
     pd_flag_info info;
-    bool closed = runs(applier) && find(name, &info, NULL) && !info.runtime;
-    if (closed) json_object_set(kept, name, entry);
+    bool stays = runs(applier) && find(name, &info, NULL) && !info.runtime;
+    if (stays && info.source == PD_SOURCE_FLEET) json_object_set(kept, name, entry);
   }
-  if (apply(applier, kept, why)) {
-    hold(applier, kept);
-  } else {
-    json_decref(kept);
+  return kept;
+}
+
+/* What is wrong with values; NULL: nothing. */
+static json_t *refusal(const pd__applier *applier, const json_t *names, const json_t *attempt) {
+  char why[WHY];
+  json_t *secret = secrets_of(names), *answer = NULL;
+  if (json_object_size(secret)) {
+    answer = listed(PD__REJECTED, secret, "is sensitive, and a fleet publishes values");
+  } else if (!check(applier, attempt, why)) {
+    answer = pd__answer(PD__REJECTED, why);
   }
+  json_decref(secret);
+  return answer;
+}
+
+void pd__applier_sift(pd__applier *applier, pd__answered tell, void *context) {
+  char why[WHY];
+  size_t count, end;
+  json_t *wrong = refusal(applier, applier->held, applier->held);
+  if (!wrong) return;
+  json_decref(wrong);
+  json_t *before = json_incref(applier->held), *kept = staying(applier);
+  pair *pairs = pairs_of(before, &count);
+  for (size_t begin = 0; begin < count; begin = end) {
+    json_t *attempt = pd__json_copy(kept);
+    for (end = begin; end < count && pairs[end].revision == pairs[begin].revision; end++) {
+      json_object_set(attempt, pairs[end].name, json_object_get(before, pairs[end].name));
+    }
+    json_t *names = names_of(pairs + begin, end - begin);
+    json_t *answer = refusal(applier, names, attempt);
+    if (answer) {
+      json_decref(attempt);
+      tell(pairs[begin].revision, names, answer, context);
+    } else {
+      json_decref(names);
+      json_decref(kept);
+      kept = attempt;
+    }
+  }
+  (void)apply_and_hold(applier, kept, why);
+  free(pairs);
+  json_decref(before);
 }

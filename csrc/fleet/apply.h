@@ -35,6 +35,11 @@ json_t *pd__applier_change(pd__applier *applier, json_t *wanted, json_t **answer
 json_t *pd__applier_check(const pd__applier *applier, json_t *wanted);
 /* The answer for names that were applied before: what held them may have gone. */
 json_t *pd__applier_review(const pd__applier *applier, const json_t *names);
+/* Give up the batches with values that flags, defined since, did not take, and say why: they would
+ * stop all that come later. */
+void pd__applier_sift(pd__applier *applier, pd__answered tell, void *context);
+/* What the registry has of a fleet, to begin with. You own it. */
+json_t *pd__applier_given(void);
 /* Take all values back of flags that can change now. */
 void pd__applier_drop(pd__applier *applier);
 

@@ -111,13 +111,25 @@ static void add_fact(const pd_flag *flag, const pd_flag_info *info, const char *
   free(text);
 }
 
+static void add_names(json_t *list, const char *names) {
+  while (names && *names) {
+    size_t length = strcspn(names, "|");
+    json_array_append_new(list, json_stringn(names, length));
+    names += length + (names[length] == '|');
+  }
+}
+
 json_t *pd__facts(const char *key, json_t **secret) {
   json_t *facts = json_object();
   if (secret) *secret = json_array();
   for (pd_flag *flag = NULL; (flag = pd_flag_next(flag));) {
     pd_flag_info info = {.size = sizeof info};
     if (pd_flag_get_info(flag, &info, NULL) != PD_OK) continue; /* its module has left */
-    if (info.sensitive && secret) json_array_append_new(*secret, json_string(info.name));
+    if (info.sensitive && secret) {
+      add_names(*secret, info.name);
+      add_names(*secret, info.aliases);
+      add_names(*secret, info.old_names);
+    }
     if (info.per_process || (info.sensitive && !key)) continue;
     add_fact(flag, &info, key, facts);
   }
@@ -147,18 +159,40 @@ static bool matches(const char *name, const char *patterns) {
   return false;
 }
 
+static bool ends_with(const char *text, const char *end) {
+  size_t length = strlen(text), size = strlen(end);
+  return length >= size && strcmp(text + length - size, end) == 0;
+}
+
+/* Whether it is a key of ours, or has the value of a flag in `secret`. */
+static bool is_secret(const char *name, const json_t *secret) {
+  static const char *const keys[] = {"PADDLE_FLAGS_FLEET_KEY", "PADDLE_FLAGS_ETCD_PASSWORD",
+                                     "PADDLE_FLAGS_LIVE_TOKEN"};
+  const json_t *each;
+  size_t index;
+  for (size_t at = 0; at < sizeof keys / sizeof keys[0]; at++) {
+    if (strcmp(name, keys[at]) == 0) return true;
+  }
+  json_array_foreach(secret, index, each) {
+    if (ends_with(name, json_string_value(each))) return true;
+  }
+  return false;
+}
+
 json_t *pd__variables(const char *patterns) {
-  json_t *found = json_object();
+  json_t *found = json_object(), *secret;
+  json_decref(pd__facts(NULL, &secret));
   for (char **each = environ; patterns && each && *each; each++) {
     const char *value = strchr(*each, '=');
     char *name = value ? strndup(*each, (size_t)(value - *each)) : NULL;
-    if (name && matches(name, patterns)) {
+    if (name && matches(name, patterns) && !is_secret(name, secret)) {
       json_t *key = pd__short_text(name);
       json_object_set_new(found, json_string_value(key), pd__short_text(value + 1));
       json_decref(key);
     }
     free(name);
   }
+  json_decref(secret);
   return found;
 }
 

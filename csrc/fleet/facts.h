@@ -9,13 +9,13 @@
 
 /* The flags to compare: [text, source, place] by name, without those that are each process's own. A
  * sensitive flag has a digest that only who has the key can compute; with `key` NULL it is left
- * out. `secret` (NULL allowed) receives the names of those that are sensitive. You own it all. */
+ * out. `secret` (NULL allowed) receives all names of those that are sensitive. You own it all. */
 json_t *pd__facts(const char *key, json_t **secret);
 /* Those that don't have their defaults. */
 json_t *pd__facts_changed(json_t *facts);
 /* Text as others may see it: of long text its beginning and a digest. */
 json_t *pd__short_text(const char *text);
-/* The environment variables that patterns with commas between match. */
+/* The environment variables that patterns with commas between match, without secrets. */
 json_t *pd__variables(const char *patterns);
 
 /* A digest of names and texts, 16 hexadecimal digits and a NUL: of both with a NUL behind each,

@@ -78,7 +78,7 @@ static bool write_all(int fd, const char *data, size_t length) {
 }
 
 /* Write a temporary file, whose name begins with a dot, and its path to `path`. Whoever may read
- * the folder may read the file, whatever the umask. */
+ * the folder may read the file, whatever the umask; nobody else writes it. */
 static pd_status write_temporary(const char *folder, const char *data, size_t length, bool durable,
                                  char *path, pd_error *err) {
   uint64_t number = 0;
@@ -87,7 +87,7 @@ static pd_status write_temporary(const char *folder, const char *data, size_t le
   snprintf(path, PATH_MAX, "%s/.%016llx", folder, (unsigned long long)number);
   int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return fail(err, "can't be written", path);
-  bool done = stat(folder, &status) == 0 && fchmod(fd, status.st_mode & 0666) == 0 &&
+  bool done = stat(folder, &status) == 0 && fchmod(fd, (status.st_mode & 0444) | 0600) == 0 &&
               write_all(fd, data, length) && (!durable || fsync(fd) == 0);
   pd_status found = done ? PD_OK : fail(err, "can't be written", path);
   close(fd);

@@ -88,7 +88,7 @@ static pd_status read_base(pd__member *member, pd_error *err) {
   pd__state_init(&state);
   if (number <= member->state.revision) {
     status = lost(member, "begins behind revision", number, err);
-  } else if (!pd__state_read(&state, data.text, data.length)) {
+  } else if (!pd__state_read(&state, data.text, data.length) || state.revision != number) {
     status = pd__say(err, PD_ERR_VALUE, "%.300s: base %lld: expected the values of a fleet",
                      member->store->url, (long long)number);
   } else {

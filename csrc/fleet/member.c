@@ -153,16 +153,20 @@ static void take(pd__member *member, const pd__step *step) {
 }
 
 static void review(pd__member *member) {
+  bool defined = false;
   for (size_t at = 0; at < member->note_count; at++) {
     pd__note *each = &member->notes[at];
     if (!pd__answer_is(each->answer, PD__HELD) && !pd__answer_is(each->answer, PD__PENDING)) {
       continue;
     }
     json_t *answer = pd__applier_review(&member->applier, each->names);
-    member->news |= !json_equal(answer, each->answer);
+    bool differs = !json_equal(answer, each->answer);
+    defined |= differs && pd__answer_is(each->answer, PD__PENDING);
+    member->news |= differs;
     json_decref(each->answer);
     each->answer = answer;
   }
+  if (defined) pd__applier_sift(&member->applier, note, member);
 }
 
 /* Note what has become of one value that has ended or begun. */
@@ -217,6 +221,7 @@ pd_status pd__member_start(pd__member *member, pd_error *err) {
 pd_status pd__member_follow(pd__member *member, bool live, pd_error *err) {
   int64_t before = member->state.revision;
   member->live = live;
+  review(member); /* what flags did not take that were defined since must stop nothing */
   pd_status status = pd__follow(member, take, err);
   member->news |= before != member->state.revision;
   if (status != PD_OK) return status;
@@ -247,7 +252,7 @@ bool pd__member_init(pd__member *member, pd__store *store, const char *name, con
   *member = (pd__member){.store = store, .last = -1, .gate = PD__NEVER, .votes = json_object()};
   pd__state_init(&member->state);
   member->applier =
-      (pd__applier){.place = store->url, .wanted = json_object(), .held = json_object()};
+      (pd__applier){.place = store->url, .wanted = json_object(), .held = pd__applier_given()};
   return pd__selected_init(&member->selected, name, role, host);
 }
 

@@ -2,6 +2,7 @@
 #include "membership.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -157,6 +158,19 @@ static pd_status take_options(pd_fleet *fleet, const pd_fleet_options *given, pd
 
 /* ---- Joining ---- */
 
+/* One that has ended, and was not waited for, doesn't run. */
+static bool is_running(int64_t pid) {
+  char path[64], text[512];
+  snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return access("/proc/self", F_OK) != 0 && kill((pid_t)pid, 0) == 0;
+  ssize_t length = read(fd, text, sizeof text - 1);
+  close(fd);
+  text[length > 0 ? length : 0] = '\0';
+  const char *state = strrchr(text, ')');
+  return !state || !strchr("ZX", state[1] ? state[2] : 'Z');
+}
+
 /* A process of this machine that runs may have the name. One that was killed has a successor. */
 static pd_status refuse_double(pd_fleet *fleet, pd_error *err) {
   json_t *members;
@@ -165,7 +179,7 @@ static pd_status refuse_double(pd_fleet *fleet, pd_error *err) {
   const json_t *other = json_object_get(members, fleet->name);
   int64_t pid = pd__json_integer(other, "pid", 0);
   bool here = strcmp(pd__json_string(other, "host", ""), fleet->place.host) == 0;
-  if (here && pid > 0 && pid != getpid() && kill((pid_t)pid, 0) == 0) {
+  if (here && pid > 0 && pid != getpid() && is_running(pid)) {
     status = pd__say(err, PD_ERR_CONFLICT,
                      "%.300s: %s is a member already, process %lld of this machine; give another "
                      "name or rank",

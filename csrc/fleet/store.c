@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "facts.h"
 #include "say.h"
 
 static const char *const parts[] = {"log", "base", "members", "decisions"};
@@ -37,11 +38,10 @@ static pd_status largest(const pd__store *store, const char *part, int64_t *out,
   if (!folder) return pd__say_errno(err, "can't be read", path);
   *out = 0;
   for (struct dirent *each; (each = readdir(folder));) { /* NOLINT(concurrency-mt-unsafe) */
-    char *end;
     errno = 0;
-    long long number = strtoll(each->d_name, &end, 10);
-    bool is_number = *each->d_name >= '0' && *each->d_name <= '9' && *end == '\0' && errno == 0;
-    if (is_number && number > *out) *out = number;
+    bool is_number = strspn(each->d_name, "0123456789") == 20 && !each->d_name[20];
+    long long number = is_number ? strtoll(each->d_name, NULL, 10) : 0;
+    if (errno == 0 && number > *out) *out = number;
   }
   closedir(folder);
   return PD_OK;
@@ -167,7 +167,7 @@ pd_status pd__store_members(const pd__store *store, json_t **out, pd_error *err)
   double now = pd__file_clock(path);
   *out = json_object();
   for (struct dirent *each; (each = readdir(folder));) { /* NOLINT(concurrency-mt-unsafe) */
-    if (*each->d_name == '.') continue;
+    if (!pd__name_is_valid(each->d_name)) continue;
     add_member(path_of(store, "members", each->d_name, path), each->d_name, now, *out);
   }
   closedir(folder);
@@ -230,6 +230,10 @@ pd_status pd__store_open(const char *url, pd__store *out, pd_error *err) {
   if (strncasecmp(url, "dir:", 4) != 0) {
     return pd__say(err, PD_ERR_UNSUPPORTED,
                    "%.500s: C programs are members of fleets in a folder, dir:///path", url);
+  }
+  if (strchr(url, '#') || strstr(url, "%00")) {
+    return pd__say(err, PD_ERR_ARGUMENT,
+                   "%.500s: expected no '#', which is written %%23, and no NUL", url);
   }
   if (path[3] != '/' || !path[4]) {
     return pd__say(err, PD_ERR_ARGUMENT,

@@ -36,6 +36,7 @@ was not made, 2 if the command line is wrong, 3 if the engine can't be reached, 
 not answered, is slow, gone or missing
 """
 
+_LONGEST = 366 * 86400.0  # seconds that a value holds
 _UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 
 
@@ -93,12 +94,13 @@ def _number_of(text: str) -> float:
 
 def _duration(text: str) -> float:
     """Return the seconds of 90, 90s, 10m or 1h30m."""
-    if _number_of(text) > 0:
-        return _positive(text)
+    seconds = _number_of(text)
     if re.fullmatch(r"(\d{1,9}(\.\d{1,3})?(d|h|ms|m|s))+", text, re.ASCII):
         parts = re.findall(r"([\d.]+)(d|h|ms|m|s)", text)
-        return _positive(str(sum(float(number) * _UNITS[unit] for number, unit in parts)))
-    message = f"'{text}': expected a time such as 90s, 10m or 1h30m"
+        seconds = sum(float(number) * _UNITS[unit] for number, unit in parts)
+    if 0 < seconds <= _LONGEST:
+        return seconds
+    message = f"'{text}': expected a time such as 90s, 10m or 1h30m, at most 366d"
     raise argparse.ArgumentTypeError(message)
 
 

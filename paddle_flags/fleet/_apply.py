@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags import errors
@@ -11,7 +12,7 @@ from paddle_flags._input.config import new_config
 from paddle_flags._native import ffi, lib
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from paddle_flags._core.flag import Flag
     from paddle_flags.fleet._state import Entry
@@ -41,6 +42,10 @@ class Answer(NamedTuple):
     why: str = ""
 
 
+_given: Values = {}
+"""What the registry has of a fleet, also when its membership has ended, and in a forked child."""
+
+
 class Applier:
     """The values that the fleet gives this process. Used by one thread at a time."""
 
@@ -48,7 +53,7 @@ class Applier:
         self._place = ffi.new("char[]", to_bytes(place))
         self.wanted: Values = {}
         """What the log says."""
-        self.held: Values = {}
+        self.held: Values = _given
         """What the registry has: former values stay where a record was refused."""
         self.started = False
         """Whether the program runs, so that only flags with `runtime` change."""
@@ -56,8 +61,9 @@ class Applier:
     def start(self, wanted: Values) -> dict[int, Answer]:
         """Give all values at once; if some are refused, record by record."""
         self.wanted = wanted
-        if not self._limits(wanted, wanted) and self._give(wanted, lib.pd_config_apply) is None:
-            self.held = wanted
+        self._drop_others(wanted)
+        together = {**self.held, **wanted}
+        if not self._limits(wanted, wanted) and self._hold(together) is None:
             return {
                 revision: self._answer(names, wanted)
                 for revision, names in _by_revision(wanted).items()
@@ -89,12 +95,54 @@ class Applier:
         """Return the answer for a batch that was applied before: what held it may have gone."""
         return self._answer(names, self.held)
 
+    def sift(self) -> dict[int, Answer]:
+        """Give up the batches with values that flags, defined since, did not take.
+
+        Return what is wrong with them, by revision; they would stop all that come later.
+        """
+        secret = [name for name in self.held if _has(name, _is_sensitive)]
+        if not secret and self._give(self.held, lib.pd_config_check) is None:
+            return {}
+        bad: dict[int, Answer] = {}
+        kept = {name: entry for name, entry in self.held.items() if self._must_stay(name)}
+        for revision, names in sorted(_by_revision(self.held).items()):
+            attempt = {**kept, **{name: self.held[name] for name in names}}
+            secret = [name for name in names if _has(name, _is_sensitive)]
+            problem = None if secret else self._give(attempt, lib.pd_config_check)
+            if secret:
+                bad[revision] = _secret(secret)
+            elif problem is not None:
+                bad[revision] = Answer(REJECTED, problem)
+            else:
+                kept = attempt
+        self._hold(kept)
+        return bad
+
+    def _must_stay(self, name: str) -> bool:
+        flag = _find(name)
+        return self._runs() and flag is not None and _is_closed(flag) and flag.source == "fleet"
+
     def drop(self) -> None:
         """Take all values back of flags that can change now."""
-        kept = self.held if self._runs() else {}
-        kept = {name: entry for name, entry in kept.items() if _has(name, _is_closed)}
-        if self._give(kept, lib.pd_config_apply) is None:
-            self.held = kept
+        self._drop_others(())
+
+    def _drop_others(self, names: Collection[str]) -> None:
+        closed = self._runs()
+        kept = {
+            name: entry
+            for name, entry in self.held.items()
+            if name in names or (closed and _has(name, _is_closed))
+        }
+        if kept != self.held:
+            self._hold(kept)
+
+    def _hold(self, values: Values) -> str | None:
+        """Give exactly these values; return what is wrong, or None."""
+        global _given  # noqa: PLW0603 - one process, one registry
+        problem = self._give(values, lib.pd_config_apply)
+        if problem is None:
+            self.held = _given = values
+        return problem
 
     def _runs(self) -> bool:
         return self.started or bool(lib.pd_startup_over())
@@ -113,19 +161,16 @@ class Applier:
         limit = self._limits(names, attempt)
         if limit:
             return limit
-        problem = self._give(attempt, lib.pd_config_apply)
+        problem = self._hold(attempt)
         if problem is not None:
             return Answer(REJECTED, problem)
-        self.held = attempt
         return self._answer(names, attempt)
 
     def _limits(self, names: Iterable[str], attempt: Values) -> Answer | None:
         """Return why the flags of a batch can't change here, whatever their values."""
         secret = [name for name in names if name in attempt and _has(name, _is_sensitive)]
         if secret:
-            return Answer(
-                REJECTED, f"{_listed(secret)}: is sensitive, and a fleet publishes values"
-            )
+            return _secret(secret)
         if not self._runs():
             return None
         differ = [name for name in names if _text(attempt, name) != _text(self.held, name)]
@@ -164,11 +209,19 @@ class Applier:
         found = ErrorList()
         done = function(config, True, found.pointer, err) == lib.PD_OK  # noqa: FBT003 - of C
         failure = take_failure()
-        if failure is not None and not isinstance(failure, Exception):
-            raise failure
+        if failure is not None and not isinstance(failure, Exception) and _is_main():
+            raise failure  # Ctrl+C, while the program joins or ticks
         if done:
             return None
         return "; ".join(str(each) for each in found.gather(err, errors.FlagParseError).errors)
+
+
+def _is_main() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+def _secret(names: Iterable[str]) -> Answer:
+    return Answer(REJECTED, f"{_listed(names)}: is sensitive, and a fleet publishes values")
 
 
 def _key(entry: Entry | None) -> tuple[int, str | None] | None:

@@ -50,7 +50,7 @@ class Barrier:
         self._deadline = time.monotonic() + timeout
         self._timeout = timeout
         self._facts = member.facts()
-        self._variables = _document.variables_of(environment)
+        self._variables = _document.variables_of(environment, member.secrets())
         self._round = member.next_check()
 
     def wait(self) -> None:

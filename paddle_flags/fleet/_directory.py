@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import threading
 import time
 from pathlib import Path
@@ -43,6 +44,7 @@ _TEMPORARY = 3600.0  # seconds after which a temporary file has no owner
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 # Withdrawn; or what another member made, which must stop nobody: a link, or a file of its own.
 _NO_MEMBER = (errno.ENOENT, errno.ELOOP, errno.EACCES)
+_NUMBER = re.compile(r"[0-9]{20}")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -299,7 +301,8 @@ class DirectoryStore:
             raise self._error(error, doing) from error
 
     def _error(self, error: OSError, doing: str) -> FleetError:
-        what = f"{self.url}: cannot {doing} it: {error.strerror}: {error.filename}"
+        where = f": {error.filename}" if error.filename else ""
+        what = f"{self.url}: cannot {doing} it: {error.strerror}{where}"
         if error.errno in _FORBIDDEN:
             return FleetError(what) if doing == "read" else ReadOnlyError(what)
         if error.errno in _FULL:
@@ -314,4 +317,4 @@ def _text(number: int) -> str:
 
 
 def _numbers(folder: Path) -> list[int]:
-    return [int(name) for name in os.listdir(folder) if name.isdigit()]
+    return [int(name) for name in os.listdir(folder) if _NUMBER.fullmatch(name)]

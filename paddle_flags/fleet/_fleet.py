@@ -18,7 +18,7 @@ from paddle_flags.errors import FlagArgumentError, FlagTypeError
 from paddle_flags.fleet import _operate, _record
 from paddle_flags.fleet._difference import differences_of
 from paddle_flags.fleet._follow import Follower
-from paddle_flags.fleet._open import TIMEOUT, open_store
+from paddle_flags.fleet._open import TIMEOUT, is_address, open_store
 from paddle_flags.fleet._outcome import Outcome
 from paddle_flags.fleet._record import Change, Record, check_batch, check_text, selector
 from paddle_flags.fleet._role import host_name
@@ -57,7 +57,7 @@ class Fleet:
     def __init__(
         self, url: str | Store, *, by: str | None = None, timeout: float = TIMEOUT
     ) -> None:
-        self._store = open_store(url, timeout=timeout) if isinstance(url, str) else url
+        self._store = open_store(url, timeout=timeout) if is_address(url) else url
         self._by = _who() if by is None else check_text("by", by)
         self._lock = threading.RLock()
         self._follower = Follower(self._store)

@@ -78,7 +78,7 @@ class Follower:
             return
         number, base = self.store.base()
         if number and number >= self.state.revision:
-            self._check_fleet(from_json(base, f"base {number}").fleet)
+            self._check_fleet(_base(base, number).fleet)
             return
         try:
             records = self.store.read(self.state.revision)
@@ -100,7 +100,7 @@ class Follower:
         number, data = self.store.base()
         if number <= self.state.revision:
             raise self._lost(f"begins with revision {number + 1}")
-        state = from_json(data, f"base {number}")
+        state = _base(data, number)
         self._check_fleet(state.fleet)
         self.state, self.base = state, number
 
@@ -193,18 +193,24 @@ class Follower:
         if revision < number or revision > self.state.revision:
             message = f"revision {revision}: expected one from {number} to {self.state.revision}"
             raise CompactedError(message)
-        earlier = Follower(self.store, from_json(data, f"base {number}") if number else None)
-        for record in self.store.read(number + 1):
-            if earlier.state.revision == revision:
-                break
-            earlier._take(record)
+        earlier = Follower(self.store, _base(data, number) if number else None)
+        while earlier.state.revision < revision:  # a store reads some at once
+            records = self.store.read(earlier.state.revision + 1)
+            if not records:
+                raise self._lost(f"ends with revision {earlier.state.revision}")
+            for record in records[: revision - earlier.state.revision]:
+                earlier._take(record)
         return earlier.state
 
     def log(self) -> list[Step]:
         """Return the records that are left, the oldest first."""
         number, data = self.store.base()
-        again = Follower(self.store, from_json(data, f"base {number}") if number else None)
+        again = Follower(self.store, _base(data, number) if number else None)
         return again.catch_up()
+
+
+def _base(data: bytes, number: int) -> State:
+    return from_json(data, f"base {number}", number)
 
 
 def _decode(data: bytes, revision: int) -> Record:

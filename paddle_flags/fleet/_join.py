@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Union
 
 from paddle_flags._core.frames import public
 from paddle_flags._core.status import shown
-from paddle_flags.errors import FlagArgumentError
+from paddle_flags.errors import FlagArgumentError, FlagTypeError
 from paddle_flags.fleet import _role
 from paddle_flags.fleet._check import Barrier
 from paddle_flags.fleet._later import open_now_or_later
 from paddle_flags.fleet._membership import Membership, Options
-from paddle_flags.fleet._open import open_store
+from paddle_flags.fleet._open import is_address, open_store
+from paddle_flags.fleet._record import check_text
 from paddle_flags.fleet._store import FleetError, check_name
 from paddle_flags.fleet._view import View
 from paddle_flags.live import _fleet
@@ -29,9 +30,11 @@ if TYPE_CHECKING:
 
 Where = Union[str, "Store"]
 
+_MOST_RANKS = 1 << 31
 KEY = "PADDLE_FLAGS_FLEET_KEY"
 
-_joining = threading.Lock()
+_joining = threading.RLock()  # validators and watchers run while the values of a fleet arrive
+_is_joining = False
 _member: Membership | None = None
 _view: View | None = None
 
@@ -79,7 +82,8 @@ def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a defa
     Raises FleetError if this process is a member already, and UnreachableError if the engine
     does not answer and there is no snapshot.
     """
-    global _member, _view  # noqa: PLW0603 - one process, one membership
+    global _member, _view, _is_joining  # noqa: PLW0603 - one process, one membership
+    _check_place(role, rank, name)
     place = _role.place_of()
     role = place.role if role is None else role
     rank = place.rank if rank is None else rank
@@ -100,16 +104,20 @@ def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a defa
         _key_of(key),
     )
     with _joining:
+        _refuse_while_joining()
         if _member is not None:
             message = f"this process is a member of {_member.url} already, as {_member.name}"
             raise FleetError(message)
         store = _open(url, later=snapshot is not None)
         made = Membership(store, options)
+        _is_joining = True
         try:
             made.start()
         except BaseException:
             store.close()
             raise
+        finally:
+            _is_joining = False
         _member = made
         _view = view = View(made)
         _fleet.let_answer(lambda asked: _answer(view, asked))
@@ -133,6 +141,7 @@ def leave() -> None:
     """End the membership of this process, if there is one; its flags keep their values."""
     global _member, _view
     with _joining:
+        _refuse_while_joining()
         left, _member, _view = _member, None, None
         _fleet.let_answer(None)
     if left is not None:
@@ -195,7 +204,7 @@ def check(
 
 
 def _open(url: Where, *, later: bool) -> Store:
-    if not isinstance(url, str):
+    if not is_address(url):
         return url
     return open_now_or_later(url) if later else open_store(url)
 
@@ -203,6 +212,23 @@ def _open(url: Where, *, later: bool) -> Store:
 def _no_member(called: Callable[..., None]) -> FleetError:
     name = called.__name__
     return FleetError(f"fleet.{name}: this process is no member of a fleet: call fleet.join first")
+
+
+def _refuse_while_joining() -> None:
+    if _is_joining:  # this thread has the lock: a validator or watcher runs in `join`
+        message = "this process is joining a fleet: a validator or watcher can't join or leave one"
+        raise FleetError(message)
+
+
+def _check_place(role: str | None, rank: int | None, name: str | None) -> None:
+    for parameter, text in (("role", role), ("name", name)):
+        if text is not None:
+            check_text(parameter, text)
+    whole = isinstance(rank, int) and not isinstance(rank, bool)
+    if rank is None or (whole and 0 <= rank < _MOST_RANKS):
+        return
+    message = f"rank is {shown(rank)}: expected an integer, 0 or more"
+    raise FlagArgumentError(message)
 
 
 def _check_number(name: str, value: float) -> None:
@@ -220,14 +246,18 @@ def _check_choice(name: str, value: str, choices: Sequence[str]) -> None:
 
 def _key_of(key: str | bytes | None) -> bytes | None:
     given = os.environ.get(KEY) if key is None else key
-    data = given.encode() if isinstance(given, str) else given
+    if not isinstance(given, (str, bytes, type(None))):
+        message = f"key: expected text or bytes, not {type(given).__name__}"
+        raise FlagTypeError(message)
+    data = given.encode("utf-8", "surrogateescape") if isinstance(given, str) else given
     return data or None
 
 
 def _forget() -> None:
     """Let a forked child be no member: the thread isn't in it, and the lock may be held."""
-    global _member, _view, _joining  # noqa: PLW0603 - one process, one membership
-    _joining = threading.Lock()
+    global _member, _view, _joining, _is_joining  # noqa: PLW0603 - one process, one membership
+    _joining = threading.RLock()
+    _is_joining = False
     if _member is not None:
         _member.abandon()
     _member = _view = None

@@ -9,7 +9,7 @@ from paddle_flags._native import lib
 from paddle_flags.errors import FlagArgumentError, FlagError, FlagTypeError
 from paddle_flags.fleet._fleet import Fleet
 from paddle_flags.fleet._live_document import document_of
-from paddle_flags.fleet._operate import ConflictError
+from paddle_flags.fleet._operate import ConflictError, SensitiveError
 from paddle_flags.fleet._record import Change, selector
 from paddle_flags.fleet._store import ReadOnlyError, UnreachableError
 from paddle_flags.live._fleet import Reply
@@ -149,7 +149,10 @@ def _refused(status: int, error: Exception, order: _Order | None) -> Reply:
             "status": status,
             "detail": str(error),
             "reason": order.reason,
-            "flags": [{"name": name, "new": value} for name, value in order.set.items()],
+            "flags": [
+                {"name": name, "new": None if isinstance(error, SensitiveError) else value}
+                for name, value in order.set.items()
+            ],
         }
     return Reply(status, detail=str(error), event=event)
 

@@ -73,6 +73,7 @@ class Member:
         """
         self._is_live = live
         before = (self.revision, dict(self.answers), dict(self.votes))
+        self._review()  # what flags did not take that were defined since must stop nothing
         self.follower.catch_up(self._take, last=last)
         self._renew()
         self._vote()
@@ -123,9 +124,18 @@ class Member:
                 self._note(old.revision, {name}, ended)
             if entry is not None and entry.at_step is not None:
                 self._note(entry.revision, {name}, self._at(answer, entry.at_step))
+        self._review()
+
+    def _review(self) -> None:
+        """Renew the answers that may change by themselves: flags were defined, or set back."""
+        defined = False
         for revision, found in list(self.answers.items()):
             if found.state in (_apply.HELD, _apply.PENDING):
-                self.answers[revision] = self.applier.review(self._names[revision])
+                answer = self.applier.review(self._names[revision])
+                defined |= found.state == _apply.PENDING and answer != found
+                self.answers[revision] = answer
+        for revision, answer in self.applier.sift().items() if defined else ():
+            self._note(revision, self._names.get(revision, set()), answer)
 
     def _at(self, answer: Answer, step: int) -> Answer:
         last = self.steps.last

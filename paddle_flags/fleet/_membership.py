@@ -155,13 +155,13 @@ class Membership:
         """Take the values that the fleet has now, announce the member, and follow."""
         with self._lock:
             try:
+                self._refuse_double()
                 self._member.start()
             except UnreachableError as error:
                 self._start_cold(error)
             else:
                 if not self.revision:
                     self._start_from_file(f"{self.url}: the engine has lost its state")
-                self._refuse_double()
                 self._keep()
                 self._announce()
         start_thread(self._run, f"paddle_flags fleet {self.name}")
@@ -192,12 +192,8 @@ class Membership:
         pid = other.get("pid")
         if other.get("host") != self._host or pid == os.getpid() or not isinstance(pid, int):
             return
-        if os.path.exists("/proc/self") and not os.path.exists(f"/proc/{pid}"):
+        if not _role.is_running(pid):
             return  # it was killed, and this is its successor
-        try:
-            os.kill(pid, 0)
-        except OSError:
-            return
         message = f"{self.url}: {self.name} is a member already, process {pid} of this machine"
         raise FleetError(message + "; give another name or rank")
 
@@ -238,11 +234,11 @@ class Membership:
             except FleetError as error:
                 self._problem = str(error)
                 self._say_quietly()
-                time.sleep(_BACKOFF[-1])
+                time.sleep(min(_BACKOFF[-1], self._options.ttl / 3))
             except Exception as error:  # noqa: BLE001 - a thread that ends would say nothing
                 self._problem = f"{type(error).__name__}: {error}"
                 self._say_quietly()
-                time.sleep(_BACKOFF[-1])
+                time.sleep(min(_BACKOFF[-1], self._options.ttl / 3))
 
     def _turn(self) -> None:
         """Wait for news, act on them, and say so."""
@@ -328,7 +324,14 @@ class Membership:
             return
         except LeaseError:
             pass  # it ended while the process was stopped or the engine away
-        self._announce(document)
+        try:
+            self._announce(document)
+        except UnreachableError:
+            raise
+        except FleetError:  # such as that of a full disk, which says nothing about the member
+            self._store.keep_alive(self.name)
+            self._beat = time.monotonic()
+            raise
 
     def _announce(self, document: dict[str, Any] | None = None) -> None:
         document = document or self._document()
@@ -388,9 +391,13 @@ class Membership:
         """Return the flags that `check` compares."""
         return _document.facts_of(self._options.key)[0]
 
+    def secrets(self) -> list[str]:
+        """Return all names of the flags that are sensitive."""
+        return _document.facts_of(None)[1]
+
     def documents(self) -> dict[str, dict[str, Any]]:
         """Return the documents of all members."""
-        return {name: _document.decode(data) for name, data in self._store.members().items()}
+        return _document.documents_of(self._store)
 
     # ---- Steps ----
 

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import importlib
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
+from paddle_flags._core.status import shown
+from paddle_flags.errors import FlagTypeError
 from paddle_flags.fleet._store import FleetError, Store
 from paddle_flags.fleet._url import nearest, split
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 TIMEOUT = 5.0  # seconds for an engine to answer
 
@@ -31,12 +36,20 @@ ENGINES = {
 }
 
 
+def is_address(url: str | Store) -> TypeIs[str]:
+    """Return whether something is to be opened, or is a store already."""
+    return not hasattr(url, "keep_alive")
+
+
 def open_store(url: str, *, timeout: float = TIMEOUT) -> Store:
     """Connect to the fleet that `url` names, such as `dir:///mnt/job42`.
 
     Calls of the store raise `UnreachableError` if the engine has not answered after `timeout`
     seconds.
     """
+    if not isinstance(url, str):
+        message = f"url: {shown(url)}: expected the address of a fleet, such as dir:///mnt/job42"
+        raise FlagTypeError(message)
     place = split(url)
     engine = ENGINES.get(place.scheme)
     if engine is None:

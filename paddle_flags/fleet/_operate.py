@@ -33,6 +33,10 @@ class ConflictError(FleetError):
     records: tuple[Step, ...] = ()
 
 
+class SensitiveError(FleetError):
+    """A value was refused unwritten, since its flag is sensitive in some member."""
+
+
 class AbortedError(FleetError):
     """A change was not made, since not all members have accepted it. `outcome` says why."""
 
@@ -52,7 +56,7 @@ class Pending(NamedTuple):
 
 def documents_of(store: Store) -> Documents:
     """Return the documents of the members."""
-    return {name: _document.decode(data) for name, data in store.members().items()}
+    return _document.documents_of(store)
 
 
 def write(follower: Follower, record: Record, expect: int | None) -> Pending:
@@ -91,7 +95,7 @@ def _refuse_sensitive(record: Record, documents: Documents) -> None:
         if owners and change.value is not None:
             where = _document_names(owners)
             message = f"{change.name}: is sensitive in {where}, and a fleet publishes all values"
-            raise FleetError(message)
+            raise SensitiveError(message)
 
 
 def _conflict(follower: Follower, expect: int, news: list[Step]) -> ConflictError:

@@ -138,14 +138,15 @@ def check_change(change: Change) -> Change:
     if len(name) > _LONGEST_NAME:
         message = f"{shown(name)}: expected a name of at most {_LONGEST_NAME} characters"
         raise FlagArgumentError(message)
-    if value is not None and not _is_storable(value):
+    if value is not None and not is_storable(value):
         message = f"{name}: {shown(value)}: expected text without NUL and lone surrogates"
         raise FlagArgumentError(message)
     check_selector(on)
     return Change(name.replace("-", "_"), value, on)
 
 
-def _is_storable(value: object) -> bool:
+def is_storable(value: object) -> bool:
+    """Return whether a value is text that every engine and every language can have."""
     if not isinstance(value, str) or "\0" in value:
         return False
     try:
@@ -157,7 +158,7 @@ def _is_storable(value: object) -> bool:
 
 def check_text(name: str, text: str) -> str:
     """Return a text that a record can have, the parameter `name` of a function."""
-    if _is_storable(text):
+    if is_storable(text):
         return text
     message = f"{name} is {shown(text)}: expected text without NUL and lone surrogates"
     raise FlagArgumentError(message)
@@ -167,7 +168,7 @@ def check_selector(on: str) -> str:
     """Return a selector, or raise FlagArgumentError."""
     kind, colon, which = on.partition(":") if isinstance(on, str) else ("", "", "")
     fits = (kind == ALL and not colon) or (kind in SELECTORS[1:] and which)
-    if not fits or not _is_storable(on):
+    if not fits or not is_storable(on):
         message = f"{shown(on)}: expected all, role:ROLE, host:HOST or member:NAME"
         raise FlagArgumentError(message)
     return on

@@ -149,14 +149,14 @@ class Relay:
     # ---- Members ----
 
     def _copy_members(self) -> None:
-        here = {n: d for n, d in self._folder.members().items() if _MARK not in _document.decode(d)}
+        here = {n: d for n, d in self._folder.members().items() if _MARK not in _document.read(d)}
         there = self._source.members()
         self._up.renew(here)
         self._down.renew({n: _marked(d) for n, d in there.items() if n not in here})
 
 
 def _marked(data: bytes) -> bytes:
-    return json.dumps({**_document.decode(data), _MARK: True}, separators=(",", ":")).encode()
+    return json.dumps({**_document.read(data), _MARK: True}, separators=(",", ":")).encode()
 
 
 class _Copies:

@@ -58,6 +58,21 @@ def host_name() -> str:
     return storable(socket.gethostname() or "localhost")
 
 
+def is_running(pid: int) -> bool:
+    """Return whether a process runs; one that has ended, and was not waited for, doesn't."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[:1] not in ([b"Z"], [b"X"])
+    except OSError:
+        if os.path.exists("/proc/self"):
+            return False
+    try:
+        os.kill(pid, 0)
+    except (OSError, OverflowError):
+        return False
+    return True
+
+
 def storable(text: str) -> str:
     """Return text as a name that every engine can store."""
     return re.sub(r"[^A-Za-z0-9._@-]", "-", text).lstrip("._@-")[:100] or "x"

@@ -220,13 +220,16 @@ def to_json(tables: Tables, revision: int, fleet: str) -> bytes:
     return json.dumps(document, separators=(",", ":")).encode()
 
 
-def from_json(data: bytes, what: str) -> State:
-    """Return the state of JSON; raise FleetError if it isn't one."""
+def from_json(data: bytes, what: str, revision: int | None = None) -> State:
+    """Return the state of JSON; raise FleetError if it isn't one, or of another revision."""
     try:
-        return _state_of(_json.read(data))
+        state = _state_of(_json.read(data))
     except (ValueError, TypeError, KeyError, AttributeError):
-        message = f"{what}: expected the values of a fleet, as paddle_flags writes them"
-        raise FleetError(message) from None
+        state = None
+    if state is not None and revision in (None, state.revision):
+        return state
+    message = f"{what}: expected the values of a fleet, as paddle_flags writes them"
+    raise FleetError(message)
 
 
 def _state_of(fields: Mapping[str, Any]) -> State:

@@ -131,9 +131,14 @@ class Store(Protocol):
         ...
 
 
+def is_name(name: str) -> bool:
+    """Return whether a text can be the name of a member or decision."""
+    return len(name) <= MAX_NAME and _NAME.fullmatch(name) is not None
+
+
 def check_name(name: str) -> str:
     """Return a name of a member or decision, if every engine can store it."""
-    if len(name) > MAX_NAME or not _NAME.fullmatch(name):
+    if not is_name(name):
         raise FleetError(
             f"{name!r}: expected at most {MAX_NAME} letters, digits and . _ @ -, "
             "with a letter or digit first"

@@ -57,6 +57,12 @@ def split(text: str) -> Url:
     if not mark:
         message = f"{shown}: expected scheme://..., such as dir:///mnt/job42"
         raise FleetError(message)
+    if "\0" in unquote(rest):
+        message = f"{head}://: expected an address without NUL"
+        raise FleetError(message)
+    if "#" in rest:
+        message = f"{head}://: the address has '#': write %23"
+        raise FleetError(message)
     parts = urlsplit(f"{head}://host{rest[len(authority) :]}")
     return Url(
         text=shown,

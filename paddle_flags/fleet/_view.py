@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from paddle_flags.fleet._difference import Difference, differences_of
-from paddle_flags.fleet._document import decode
+from paddle_flags.fleet._document import documents_of
 from paddle_flags.fleet._follow import Follower
 from paddle_flags.fleet._status import (
     BEHIND,
@@ -120,9 +120,7 @@ class View:
         self._log.update({step.revision: step for step in news})
         self._log = {each: self._log[each] for each in sorted(self._log)[-_MOST_STEPS:]}
         log = list(self._log.values())
-        documents: dict[str, dict[str, Any]] = {
-            name: decode(data) for name, data in store.members().items()
-        }
+        documents = documents_of(store)
         return Seen(
             status_of(store.url, follower.state, documents, log),
             differences_of(documents),

@@ -95,3 +95,12 @@ def test_a_membership_has_what_the_answers_need():
     for name in ("url", "name", "role", "rank", "host", "revision", "stale", "problem", "left"):
         assert hasattr(Membership, name)
     assert hasattr(Membership, "store")
+
+
+def test_the_event_of_a_refused_secret_does_not_have_it(fleet, url):
+    fleet.set({"level": 1})
+    store = open_store(url)
+    store.announce("other", json.dumps({"sensitive": ["token"]}).encode(), 60)
+    reply = ask(view_of(store), {"set": {"token": "swordfish"}})
+    assert reply.status == 422
+    assert "swordfish" not in json.dumps([reply.event, reply.detail])

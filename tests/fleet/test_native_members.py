@@ -14,7 +14,7 @@ from random import Random
 
 import pytest
 from documents import blocks
-from members import SOON, Failed, eventually
+from members import SOON, Failed, eventually, files_of
 from native import Native, checked_host, host, module
 from support import ROOT, build_plugin, build_program, preload, run, write
 
@@ -118,6 +118,61 @@ def test_an_undefined_flag_is_pending_until_it_is_defined(fleet, native):
     assert one.value("later") == "4"
     fleet.set({"level": 2}, wait=SOON)
     eventually(lambda: answer(fleet, "one", 1), ("applied", ""))
+
+
+def test_a_program_that_joins_again_keeps_what_needs_a_restart(fleet, native, url):
+    fleet.set({"name": "x", "level": 2})
+    one = native(CHILD=url).begin(name="one")
+    assert one.do("parse") == "ok"
+    assert one.do("leave") == "ok"
+    fleet.unset("level")
+    one.begin(name="one")
+    assert (one.value("name"), one.value("level")) == ("x", "1")
+    assert answer(fleet, "one", 1) == ("applied", "")
+
+
+def test_a_value_that_a_later_flag_refuses_stops_no_other_change(fleet, native):
+    fleet.set({"later": "x", "lr": 0.5})
+    one = native().begin(name="one")
+    assert "later=x" in one.do("define")
+    assert states(fleet.set({"level": 9}, wait=SOON)) == {"one": "applied"}
+    assert answer(fleet, "one", 1)[0] == "rejected"
+    assert states(fleet.set({"later": 7}, wait=SOON)) == {"one": "applied"}
+
+
+def test_check_publishes_no_secret_of_the_environment(fleet, native, folder):
+    secret = "swordfish"  # noqa: S105
+    one = native(PADDLE_FLAGS_FLEET_KEY=secret, FLAGS_token=secret, FLAGS_level="3")
+    one.begin(name="one")
+    assert one.do("check 1 20 PADDLE_*,FLAGS_*") == "ok"
+    assert fleet.members()["one"]["check"]["variables"]["FLAGS_level"] == "3"
+    assert secret.encode() not in files_of(folder)
+
+
+def test_one_that_was_killed_and_not_waited_for_has_a_successor(native, fleet):
+    one = native().begin(name="one", ttl=SOON)
+    one.signal(signal.SIGKILL)
+    os.waitid(os.P_PID, one.pid, os.WEXITED | os.WNOWAIT)
+    native().begin(name="one")
+    assert len(fleet.members()) == 1
+
+
+def test_nobody_else_may_write_what_a_program_writes(native, folder):
+    native().begin(name="one")
+    (folder / "members").chmod(0o770)
+    two = native().begin(name="two")
+    assert (folder / "members" / "two").stat().st_mode & 0o777 == 0o640
+    assert two.value("level") == "1"
+
+
+def test_a_base_that_says_another_revision_is_an_error(fleet, native, folder, url):
+    fleet.set({"level": 2})
+    for name in ("5", "²"):
+        (folder / "base" / name).write_text("{}")
+    native().begin(name="one")
+    base = {"version": 1, "fleet": "x", "revision": 1, "tables": {}}
+    (folder / "base" / f"{5:020}").write_text(json.dumps(base))
+    assert "base 5: expected the values of a fleet" in native().do(f"join {url} name=two")
 
 
 def test_a_temporary_value_ends_by_itself_even_if_the_engine_is_away(fleet, native, folder):
