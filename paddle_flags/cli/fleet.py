@@ -23,16 +23,17 @@ UNREACHABLE = 3
 """The exit status if the engine can't be reached."""
 
 _ABOUT = """\
-See and change the flags of the processes that have joined a fleet. Without a command, show the
-members.
+See and change the flags of the processes that have joined a fleet, its members. Without a command,
+list the members.
 """
 
 _URL = """\
 URL says where the fleet is: dir:///mnt/job42, etcd://HOST:2379/job42, tcpstore://HOST:PORT/job42,
 dask://HOST:8786/job42 or ray:///job42.
 
-exit status: 0 if all is well, 1 if a member refuses or differs, or the change was not made,
-2 if the command line is wrong, 3 if the engine can't be reached, 4 if a member has not answered
+exit status: 0 if all is well, 1 if a member has not taken a change, members differ, or the change
+was not made, 2 if the command line is wrong, 3 if the engine can't be reached, 4 if a member has
+not answered, is slow, gone or missing
 """
 
 _LONGEST = 366 * 86400.0  # seconds that a value holds
@@ -127,7 +128,7 @@ def _add_waiting(command: Parser) -> None:
         "--wait",
         metavar="SECONDS",
         type=_positive,
-        help="wait for the answers of the members, and print them",
+        help="wait at most so long for the answers of the members, and print them",
     )
     command.add_argument("--reason", metavar="TEXT", default="", help="why; the log shows it")
 
@@ -139,22 +140,24 @@ def _add_changing(command: Parser) -> None:
     command.add_argument(
         "--all-or-none",
         action="store_true",
-        help="ask all members first; change nothing if one of them rejects a value",
+        help="ask all members first; change nothing if one of them rejects it or doesn't answer",
     )
     command.add_argument(
         "--at-step",
         metavar="N",
         type=_whole,
-        help="let it happen when a member begins step N, in all of them or in none",
+        help="let all members take it when they begin step N; change nothing if one can't",
     )
     command.add_argument(
         "--for",
         dest="duration",
         metavar="TIME",
         type=_duration,
-        help="how long, such as 90s, 10m or 1h30m: then the values end by themselves",
+        help="let the values end after a time, such as 90s, 10m or 1h30m",
     )
-    command.add_argument("--dry-run", action="store_true", help="ask all members, change nothing")
+    command.add_argument(
+        "--dry-run", action="store_true", help="ask all members, and change nothing"
+    )
     command.add_argument(
         "--expect",
         metavar="REVISION",
@@ -172,7 +175,7 @@ def _status(parser: Parser) -> None:
 
         return fleet_show.run_status(options)
 
-    _new(parser, "status", "list the members, and how they are", "", act)
+    _new(parser, "status", "list the members and their states", "", act)
 
 
 def _get(parser: Parser) -> None:
@@ -193,7 +196,7 @@ def _set(parser: Parser) -> None:
         return fleet_change.run_set(options)
 
     use = "[NAME=VALUE]... [OPTION]..."
-    added = _new(parser, "set", "change flags: all of them, or none", use, act)
+    added = _new(parser, "set", "change flags; each member takes all values, or none", use, act)
     added.add_argument(
         "pairs",
         nargs="*",
@@ -213,7 +216,7 @@ def _unset(parser: Parser) -> None:
 
         return fleet_change.run_unset(options)
 
-    added = _new(parser, "unset", "drop values that were set", "NAME... [OPTION]...", act)
+    added = _new(parser, "unset", "take back values that were set", "NAME... [OPTION]...", act)
     added.add_argument("names", nargs="+", metavar="NAME", help="a flag")
     _add_changing(added)
 
@@ -224,7 +227,7 @@ def _diff(parser: Parser) -> None:
 
         return fleet_show.run_diff(options)
 
-    added = _new(parser, "diff", "list flags that members have differently", "[PATTERN]...", act)
+    added = _new(parser, "diff", "list flags that differ between members", "[PATTERN]...", act)
     _add_patterns(added)
 
 
@@ -245,7 +248,7 @@ def _reset(parser: Parser) -> None:
         return fleet_change.run_reset(options)
 
     use = "REVISION [OPTION]..."
-    added = _new(parser, "reset", "bring back the values of a revision", use, act)
+    added = _new(parser, "reset", "bring back the values of a revision, as a new one", use, act)
     added.add_argument(
         "revision", metavar="REVISION", type=_whole, help="as 'log' lists them; 0: no values"
     )

@@ -9,7 +9,7 @@ from paddle_flags._input import files
 from paddle_flags._input.reading import Reading
 from paddle_flags._report.facts import one_line
 from paddle_flags._report.table import table
-from paddle_flags.cli.fleet_common import line_of, open_fleet
+from paddle_flags.cli.fleet_common import line_of, open_fleet, reason_of
 from paddle_flags.cli.live_common import pair, print_json
 from paddle_flags.cli.options import PROGRAM
 from paddle_flags.cli.output import print_error, print_text
@@ -109,7 +109,7 @@ def _print(outcome: Outcome, options: argparse.Namespace) -> int:
     if options.json:
         print_json(_json(outcome))
     else:
-        _print_text(outcome)
+        _print_text(outcome, asked=_asks(options))
     aborted = outcome.verdict.startswith("aborted")
     if outcome.silent and not aborted:
         return _SILENT
@@ -121,11 +121,20 @@ def _json(outcome: Outcome) -> dict[str, Any]:
     return {**outcome._asdict(), "answers": answers, "ok": outcome.ok}
 
 
-def _print_text(outcome: Outcome) -> None:
-    rows = [(line_of(n), a.state, line_of(a.why)) for n, a in sorted(outcome.answers.items())]
-    rows += [(line_of(n), "no answer", line_of(why)) for n, why in sorted(outcome.silent.items())]
+def _asks(options: argparse.Namespace) -> bool:
+    """Return whether members are waited for."""
+    changing = vars(options)
+    proposes = changing.get("at_step") is not None or changing.get("all_or_none")
+    return bool(options.wait is not None or proposes or changing.get("dry_run"))
+
+
+def _print_text(outcome: Outcome, *, asked: bool) -> None:
+    rows = [(line_of(n), a.state, reason_of(a.why)) for n, a in sorted(outcome.answers.items())]
+    rows += [(line_of(n), "no answer", reason_of(why)) for n, why in sorted(outcome.silent.items())]
     if rows:
         print_text(table(("member", "answer", ""), rows))
+    elif asked:
+        print_text("no member that is here is concerned")
     text = f"revision {outcome.revision}: {one_line(outcome.verdict)}"
     if outcome.verdict.startswith("aborted"):
         print_error(f"{PROGRAM}: error: {text}")

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from paddle_flags.fleet._state import Entry
 
 
+_LONGEST = 300
+
+
 def open_fleet(options: argparse.Namespace) -> Fleet:
     """Return the fleet on the command line."""
     return Fleet(options.url, timeout=options.timeout)
@@ -36,6 +39,12 @@ def seconds_text(seconds: float) -> str:
 def line_of(text: str) -> str:
     """Return a text for a cell of a table."""
     return cut(one_line(text))
+
+
+def reason_of(text: str) -> str:
+    """Return why a member has refused something, for the end of a line: more than a cell has."""
+    line = one_line(text)
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 3] + "..."
 
 
 def limits_text(entry: Entry) -> str:

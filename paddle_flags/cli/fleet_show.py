@@ -11,6 +11,7 @@ from paddle_flags.cli.fleet_common import (
     line_of,
     moment_text,
     open_fleet,
+    reason_of,
     seconds_text,
 )
 from paddle_flags.cli.live_common import matches, print_json
@@ -24,6 +25,7 @@ from paddle_flags.fleet._status import GONE, MISSING, SLOW
 if TYPE_CHECKING:
     import argparse
 
+    from paddle_flags.fleet._apply import Answer
     from paddle_flags.fleet._difference import Difference, Holder
     from paddle_flags.fleet._state import Entry, Step
     from paddle_flags.fleet._status import MemberStatus, Status
@@ -45,10 +47,14 @@ def run_status(options: argparse.Namespace) -> int:
 
 def _status_json(status: Status) -> dict[str, Any]:
     members = [
-        {**each._asdict(), "answers": {r: a._asdict() for r, a in each.answers.items()}}
+        {**each._asdict(), "answers": _answers(each.answers), "problems": _answers(each.problems)}
         for each in status.members
     ]
     return {**status._asdict(), "members": members, "ok": status.ok}
+
+
+def _answers(answers: dict[int, Answer]) -> dict[int, dict[str, str]]:
+    return {revision: each._asdict() for revision, each in answers.items()}
 
 
 def _print_status(status: Status) -> None:
@@ -60,9 +66,9 @@ def _print_status(status: Status) -> None:
     lines = []
     for each in status.members:
         if each.why:
-            lines.append(f"{each.name} is {each.state}: {line_of(each.why)}")
+            lines.append(f"{each.name} is {each.state}: {reason_of(each.why)}")
         for revision, answer in sorted(each.problems.items()):
-            why = f": {line_of(answer.why)}" if answer.why else ""
+            why = f": {reason_of(answer.why)}" if answer.why else ""
             lines.append(f"{each.name}: revision {revision}: {answer.state}{why}")
     lines += [f"revision {each} is not decided yet" for each in status.undecided]
     lines.append(f"revision {status.revision}, {_count(status)}")

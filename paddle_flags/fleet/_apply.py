@@ -34,11 +34,11 @@ GOOD = (APPLIED, ENDED, PENDING)
 
 
 class Answer(NamedTuple):
-    """What a member says to one record."""
+    """What a member answers to one change."""
 
     state: str
     """`"applied"`, `"rejected"`, `"needs a restart"`, `"held"` by a value of higher rank,
-    `"pending"` until the flag is defined, or `"ended"`."""
+    `"pending"` until the flag is defined, `"waits for its step"`, or `"ended"`."""
     why: str = ""
 
 

@@ -26,6 +26,8 @@ PASSED = 3  # this member has seen that all have the same
 class CheckError(FleetError):
     """Members of a fleet differ, or are missing. `differences` has all that was found."""
 
+    __module__ = "paddle_flags.fleet"
+
     differences: tuple[Difference, ...] = ()
     """One for each flag or environment variable."""
     missing: tuple[str, ...] = ()
@@ -178,7 +180,7 @@ def _selected(documents: Documents) -> set[str]:
 
 
 def _absent_ranks(every: Documents, expect: int | None) -> list[str]:
-    """Return the members that ranks tell are missing."""
+    """Return the ranks that nobody has."""
     ranks: dict[str, set[int]] = {}
     for each in every.values():
         if isinstance(each.get("rank"), int):

@@ -38,7 +38,7 @@ def differences_of(
 ) -> list[Difference]:
     """Return the flags that differ between members for which the fleet wants the same.
 
-    A flag that all have at its default can be told only from what `check` makes members publish.
+    Defaults are known only from what `check` makes members publish.
     """
     flags = {name: _flags_of(document) for name, document in documents.items()}
     names = {flag for each in flags.values() for flag in each}

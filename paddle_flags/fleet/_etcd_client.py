@@ -2,7 +2,7 @@
 
 A request goes to the node that answered last. If that does not answer, the next nodes are asked,
 until the timeout of the store. So a request may happen twice, or after a call has ended: callers
-send only requests that tell by themselves whether they have happened.
+send only requests that show by themselves whether they have happened.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ class Client:
             attempt += 1
             if turn == len(nodes) - 1:
                 is_last = time.monotonic() + pause >= end
-                # A mistyped address is told at once; a cluster that restarts is waited for.
+                # A mistyped address fails at once; a cluster that restarts is waited for.
                 if is_last or not (self._has_worked or is_doubtful):
                     raise self._unreachable(reasons, timeout)
                 self.pool.closed.wait(pause)
@@ -202,7 +202,7 @@ class Client:
         return Stream(connection)
 
     def _judge(self, node: Node, status: int, content: bytes) -> dict[str, Any]:
-        """Return the document that a node answered; raise the error that it tells."""
+        """Return the document that a node answered; raise its error."""
         try:
             body = json.loads(content)
         except ValueError:

@@ -44,13 +44,14 @@ _LONGER = 5.0  # seconds after which members abort what its operator has not dec
 
 @public_class
 class Fleet:
-    """A fleet, for operators: its values, its members, and changes.
+    """A fleet as operators use it: its values, its members, and changes.
 
         fleet = pf.fleet.Fleet("dir:///mnt/job42")
         fleet.set({"check_nan_inf": True}, role="trainer", wait=30, reason="loss is NaN")
 
-    Who may read and write is up to the rights in the engine. Any thread may use a Fleet; calls
-    run one after the other.
+    The engine decides who may read and write. `by` is whom the log names as the author of changes;
+    the default is user and host. `timeout` is for how many seconds to wait for the engine. Any
+    thread may use a Fleet; calls run one after the other.
     """
 
     def __init__(
@@ -131,9 +132,9 @@ class Fleet:
         member: str | None = None,
         **options: Any,
     ) -> Outcome:
-        """Drop the values that `set` gave with the same role, host or member.
+        """Take back the values that `set` gave with the same role, host or member.
 
-        What is left holds: a value of a less specific choice, or what the process itself has.
+        Then a value of a less specific choice holds, or the one that the process itself has.
         The options are those of `change`.
         """
         on = selector(role, host, member)
@@ -157,15 +158,15 @@ class Fleet:
         stored when the call returns, and members take it as soon as they see it.
 
         `all_or_none=True` asks all members first, and changes nothing if one of them rejects
-        a value. `at_step=N` lets the change happen when a member begins step N, which it tells by
-        `paddle_flags.fleet.tick`: all accept before they have begun it, or nothing changes.
-        Both raise AbortedError if nothing changes. `dry_run=True` only asks. These wait
-        for the votes for `wait` seconds, by default 10.
+        a value or doesn't answer. `at_step=N` does the same, and members take the change when they
+        begin step N by `paddle_flags.fleet.tick`; one that has begun it already rejects. Both raise
+        AbortedError if nothing changes. `dry_run=True` only asks. These wait for the votes for
+        `wait` seconds, by default 10.
 
         `duration` is after how many seconds each member ends the values by itself.
 
-        `expect` is the revision at which the change was thought of. Raises ConflictError, which
-        says who has changed what, if it isn't the last one any longer.
+        `expect` is the last revision that the caller has seen. If it isn't the last one any more,
+        nothing changes, and ConflictError says who has changed what.
         """
         batch = check_batch(changes)
         if not batch:
@@ -226,9 +227,11 @@ class Fleet:
     def values(
         self, *, role: str | None = None, host: str | None = None, member: str | None = None
     ) -> dict[str, Entry]:
-        """Return what the fleet says to all, to a role, to a host, or to one member, by flag.
+        """Return the values for all, for a role, for a host, or for one member, by flag.
 
-        For a member that is here, that is all that holds for it, of every choice that fits.
+        For a member that is here, these are all values that hold for it, also those for its role,
+        its host and all. Each has `value`, `revision`, `time`, `by`, `reason`, `duration` and
+        `at_step`.
         """
         with self._lock:
             self._follower.catch_up()
@@ -240,18 +243,21 @@ class Fleet:
             return dict(tables.get(selector(role, host, member), {}))
 
     def tables(self) -> dict[str, dict[str, Entry]]:
-        """Return all values, by `"all"`, `"role:R"`, `"host:H"` or `"member:M"`, and by flag."""
+        """Return all values, by `"all"`, `"role:R"`, `"host:H"` or `"member:M"`, and by flag.
+
+        Each has what those of `values` have.
+        """
         with self._lock:
             self._follower.catch_up()
             return {on: dict(table) for on, table in self._follower.state.tables.items()}
 
     def members(self) -> dict[str, dict[str, Any]]:
-        """Return what the members say of themselves, by name."""
+        """Return the documents of the members, by name: what they publish about themselves."""
         with self._lock:
             return self._documents()
 
     def status(self) -> Status:
-        """Return who is in the fleet, and how each member is."""
+        """Return the members and their states."""
         with self._lock:
             self._follower.catch_up()
             documents = self._documents()
@@ -263,7 +269,12 @@ class Fleet:
             return differences_of(self._documents())
 
     def log(self) -> list[Step]:
-        """Return the changes, the oldest first; the last 200 at least are kept."""
+        """Return the changes, the oldest first; at least the last 200 are kept.
+
+        Each has its `revision`, its `record` with `changes`, `by`, `time`, `reason`, `duration`,
+        `at_step`, `dry_run` and `reset`, and its `verdict`: None for a change that needs no
+        decision or has none yet, `"commit"`, or `"abort"` with the reason.
+        """
         with self._lock:
             self._follower.catch_up()
             return self._follower.log()

@@ -25,6 +25,8 @@ _TRIES = 5
 class StateLostError(FleetError):
     """The engine has lost its state, or begun another: it isn't the log that was read before."""
 
+    __module__ = "paddle_flags.fleet"
+
 
 class Follower:
     """Reads a log as it grows. Used by one thread at a time."""

@@ -55,27 +55,29 @@ def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a defa
 ) -> Membership:
     """Make this process a member of a fleet, such as `join("dir:///mnt/job42", role="trainer")`.
 
-    Call it before `parse` and before plugins are loaded: the fleet's values are there then, also
-    for flags that are defined later. They take precedence over the command line, and values that
-    the program sets take precedence over them. A thread follows the fleet. Once `parse` has read
+    Call it before `parse` and before plugins are loaded. When it returns, the flags have the
+    fleet's values; a flag that is defined later gets its value then. They take precedence over the
+    command line, and values that the program sets at run time take precedence over them. A thread
+    follows the fleet. Once `parse` has read
     a command line, or `tick` was called, only flags with the attribute `runtime` still change;
     for others, the member answers that it needs a restart.
 
-    `role` and `rank` are what operators choose members by. By default, they are what the
-    launcher's variables say: TRAINING_ROLE and PADDLE_TRAINER_ID, or RANK. `name` must be the
-    member's own; the default is made of role and rank, or of host and process.
+    Operators choose members by `role` and `name`. By default, role and rank are what the
+    launcher's variables say: TRAINING_ROLE and PADDLE_TRAINER_ID, or RANK. No two members may have
+    one name; the default is made of role and rank, such as `trainer-3`, or of host and process.
 
-    `ttl` is how many seconds a member that died counts as alive, up to twice that. `on_lost` says
-    what happens when the engine has been away for so long: "keep" the values, go back to the
-    "default" of what the fleet gave, or "exit" by SIGTERM. `snapshot` is a file for the latest
-    values: with it, the program also starts while the engine is away.
+    `ttl` is for how many seconds a member that has died counts as alive, up to twice that.
+    `on_lost` says what happens when the engine has not answered for `ttl` seconds: "keep" the
+    values, take back those of the fleet from flags that can change ("default"), or "exit" by
+    SIGTERM. `snapshot` is a file for the latest values: with it, the program also starts while the
+    engine does not answer.
 
-    `key` lets `check` and `diff` compare sensitive flags, by a digest that only who has the key
-    can compute; the default is the environment variable PADDLE_FLAGS_FLEET_KEY. Without a key,
+    `key` lets `check` and `diff` compare sensitive flags, by a digest that only those who have the
+    key can compute; the default is the environment variable PADDLE_FLAGS_FLEET_KEY. Without a key,
     sensitive flags are not compared. A fleet never has their values.
 
-    `tick_timeout` is how many seconds a step waits for the decision on a change that is to
-    happen at it. Then `tick` raises TickTimeoutError, or goes on with `on_late="keep"`.
+    `tick_timeout` is for how many seconds a step waits for the decision on a change that is to
+    happen at it. After that, `tick` raises TickTimeoutError, or goes on with `on_late="keep"`.
 
     Raises FleetError if this process is a member already, and UnreachableError if the engine
     does not answer and there is no snapshot.
@@ -136,7 +138,7 @@ def view() -> View | None:
 
 @public
 def leave() -> None:
-    """End the membership of this process, if there is one; its values stay as they are."""
+    """End the membership of this process, if there is one; its flags keep their values."""
     global _member, _view
     with _joining:
         _refuse_while_joining()
@@ -175,7 +177,7 @@ def check(
     expect: int | None = None,
     timeout: float = 60.0,
 ) -> None:
-    """Wait until all members are here, and check that their flags have the same values.
+    """Wait until all members have called this, and check that their flags have the same values.
 
     Call it once in each member when its flags are set and its plugins loaded, before the work
     begins. Flags with the attribute `per_process` aren't compared. A flag that the fleet gives
@@ -183,8 +185,8 @@ def check(
     `environment` has patterns of variables to compare too, such as `["NCCL_*"]`.
 
     `expect` is how many members there must be. The default is what the launcher's variables say:
-    WORLD_SIZE, or PADDLE_TRAINERS_NUM and the number of parameter servers. If nothing says it,
-    those are compared that are here.
+    WORLD_SIZE, or PADDLE_TRAINERS_NUM and the number of parameter servers. If they say nothing,
+    only the members that have joined by then are compared.
 
     Raises CheckError, which names each difference with the values, their sources and members;
     and which members are missing or slow, if `timeout` seconds were not enough.

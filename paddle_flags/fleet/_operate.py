@@ -26,7 +26,9 @@ _MOST_NAMED = 5
 
 
 class ConflictError(FleetError):
-    """Somebody else has changed the fleet. `records` has what was written since."""
+    """The fleet isn't at the expected revision. `records` has the changes since, as `Fleet.log`."""
+
+    __module__ = "paddle_flags.fleet"
 
     records: tuple[Step, ...] = ()
 
@@ -36,7 +38,9 @@ class SensitiveError(FleetError):
 
 
 class AbortedError(FleetError):
-    """A change that all members were to accept was not made. `outcome` has their votes."""
+    """A change was not made, since not all members have accepted it. `outcome` says why."""
+
+    __module__ = "paddle_flags.fleet"
 
     outcome: Outcome
 
@@ -153,7 +157,9 @@ def _votes(follower: Follower, pending: Pending, patience: float) -> tuple[dict[
             if vote is not None:
                 votes[name] = vote
         missing = sorted(wanted.keys() - votes.keys())
-        rejecting = [f"{n} {vote}" for n, vote in sorted(votes.items()) if vote != ACCEPT]
+        rejecting = [
+            f"{n} rejects it: {_why(vote)}" for n, vote in sorted(votes.items()) if vote != ACCEPT
+        ]
         gone = [name for name in missing if name not in documents]
         if rejecting and not pending.record.dry_run:
             return votes, "; ".join(rejecting[:_MOST_NAMED])
@@ -169,7 +175,12 @@ def _votes(follower: Follower, pending: Pending, patience: float) -> tuple[dict[
 def _answer_of(vote: str) -> Answer:
     if vote == ACCEPT:
         return Answer(_apply.APPLIED, "")
-    return Answer(_apply.REJECTED, vote.partition(": ")[2] or vote)
+    return Answer(_apply.REJECTED, _why(vote))
+
+
+def _why(vote: str) -> str:
+    """Return the reason of `reject: reason`."""
+    return vote.partition(": ")[2] or vote
 
 
 # ---- Answers ----

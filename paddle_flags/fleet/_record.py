@@ -29,7 +29,7 @@ _MOST_LISTED = 256  # members that a record lists
 
 
 class Change(NamedTuple):
-    """One flag in a batch. In JSON, it is a list of two or three."""
+    """One flag in a batch: its name, its new value, and for whom."""
 
     name: str
     value: str | None

@@ -22,6 +22,7 @@ GONE = "gone"
 MISSING = "missing"
 LOST = "lost"
 
+_GOOD = (*_apply.GOOD, _apply.WAITS)
 _SOON = 2.0  # seconds in which a member that is well has read a revision
 
 
@@ -42,12 +43,8 @@ class MemberStatus(NamedTuple):
     why: str
     answers: dict[int, Answer]
     """Its latest answers, by revision."""
-
-    @property
-    def problems(self) -> dict[int, Answer]:
-        """The answers to changes that did not take effect."""
-        good = (*_apply.GOOD, _apply.WAITS)
-        return {r: answer for r, answer in self.answers.items() if answer.state not in good}
+    problems: dict[int, Answer]
+    """Those to changes that did not take effect and that later ones have not replaced."""
 
 
 class Status(NamedTuple):
@@ -72,7 +69,8 @@ def status_of(url: str, state: State, documents: Documents, log: list[Step]) -> 
     """Return the status that the documents of the members show."""
     last = log[-1] if log else None
     age = time.time() - last.record.time if last else 0.0
-    members = [_member(name, document, state, age) for name, document in documents.items()]
+    standing = _standing(log)
+    members = [_member(name, each, state, age, standing) for name, each in documents.items()]
     members += _gone(documents, log)
     members += _missing(documents)
     members.sort(
@@ -82,8 +80,30 @@ def status_of(url: str, state: State, documents: Documents, log: list[Step]) -> 
     return Status(url, state.fleet, state.revision, members, undecided)
 
 
-def _member(name: str, document: Mapping[str, Any], state: State, age: float) -> MemberStatus:
+def _standing(log: list[Step]) -> set[int]:
+    """Return the revisions of which later ones have not replaced everything."""
+    found: set[int] = set()
+    replaced: set[tuple[str, str]] = set()
+    for step in reversed(log):
+        record = step.record
+        changed = {(each.on, each.name) for each in record.changes}
+        if not step.holds:
+            continue
+        if record.reset is not None:
+            found.add(step.revision)
+            break
+        if not changed <= replaced:
+            found.add(step.revision)
+        if record.duration is None and record.at_step is None:
+            replaced |= changed
+    return found
+
+
+def _member(
+    name: str, document: Mapping[str, Any], state: State, age: float, standing: set[int]
+) -> MemberStatus:
     revision = int(document.get("revision", 0))
+    answers = answers_of(document)
     fate, why = CURRENT, ""
     if document.get("fleet") and state.fleet and document["fleet"] != state.fleet:
         fate, why = LOST, f"it keeps revision {revision} of fleet {document['fleet']}"
@@ -104,7 +124,8 @@ def _member(name: str, document: Mapping[str, Any], state: State, age: float) ->
         revision,
         document.get("step"),
         why,
-        answers_of(document),
+        answers,
+        {r: answer for r, answer in answers.items() if r in standing and answer.state not in _GOOD},
     )
 
 
@@ -120,7 +141,7 @@ def _gone(documents: Documents, log: list[Step]) -> list[MemberStatus]:
     step = log[-1]
     names = [name for name in step.record.members if name not in documents]
     why = f"was here at revision {step.revision}; its lease has ended, or it left"
-    return [MemberStatus(name, GONE, None, None, "", 0, 0, None, why, {}) for name in names]
+    return [MemberStatus(name, GONE, None, None, "", 0, 0, None, why, {}, {}) for name in names]
 
 
 def _missing(documents: Documents) -> list[MemberStatus]:
@@ -137,7 +158,7 @@ def _missing(documents: Documents) -> list[MemberStatus]:
     [(role, present)] = ranks.items()
     why = f"the job has {worlds[role]} processes"
     return [
-        MemberStatus(f"{role or 'rank'}-{rank}", MISSING, role, rank, "", 0, 0, None, why, {})
+        MemberStatus(f"{role or 'rank'}-{rank}", MISSING, role, rank, "", 0, 0, None, why, {}, {})
         for rank in range(min(worlds[role], 100_000))
         if rank not in present
     ]

@@ -10,6 +10,8 @@ NEVER = float("inf")
 class TickTimeoutError(FleetError):
     """A change was to happen at this step, and nobody decided in time whether it does."""
 
+    __module__ = "paddle_flags.fleet"
+
 
 class Steps:
     """The step that a program has reached, and the next one at which something is to happen.

@@ -21,21 +21,31 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]*")
 class FleetError(FlagError):
     """The fleet or its engine refused something, or can't be reached."""
 
+    __module__ = "paddle_flags.fleet"
+
 
 class UnreachableError(FleetError):
-    """The engine does not answer, or not with a quorum. What was asked for may have happened."""
+    """The engine does not answer, or has no quorum. The change may have been made."""
+
+    __module__ = "paddle_flags.fleet"
 
 
 class CompactedError(FleetError):
-    """The records that were asked for have been replaced by a base: read that."""
+    """The revision is so old that a base has replaced it."""
+
+    __module__ = "paddle_flags.fleet"
 
 
 class ReadOnlyError(FleetError):
     """The engine, or the user's rights in it, allow no writing."""
 
+    __module__ = "paddle_flags.fleet"
+
 
 class LeaseError(FleetError):
     """The lease of a member has ended: the member must announce itself again."""
+
+    __module__ = "paddle_flags.fleet"
 
 
 class Store(Protocol):

@@ -13,7 +13,6 @@ from paddle_flags.fleet._status import (
     CURRENT,
     GONE,
     MISSING,
-    MemberStatus,
     Status,
     status_of,
 )
@@ -51,12 +50,9 @@ class Seen(NamedTuple):
     @property
     def problems(self) -> int:
         """How many members are not well, or have not taken a value that the fleet has now."""
-        return sum(self._has_problem(each) for each in self.status.members)
-
-    def _has_problem(self, member: MemberStatus) -> bool:
-        holding = {entry.revision for table in self.tables.values() for entry in table.values()}
-        well = member.state in (CURRENT, BEHIND)
-        return not well or not holding.isdisjoint(member.problems)
+        fine = (CURRENT, BEHIND)
+        members = self.status.members
+        return sum(each.state not in fine or bool(each.problems) for each in members)
 
 
 class View:

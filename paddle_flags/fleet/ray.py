@@ -35,7 +35,10 @@ def runtime_env(
     """
     made = dict(base or {})
     if made.setdefault(HOOK, f"{__name__}.{setup.__name__}") != f"{__name__}.{setup.__name__}":
-        message = f"{HOOK}: there is one already; call paddle_flags.fleet.ray.setup() in it instead"
+        message = (
+            f"{HOOK}: base has one; put it into what runtime_env returns instead, and call "
+            "paddle_flags.fleet.ray.setup() in it"
+        )
         raise FleetError(message)
     call = json.dumps({"url": address(job), "role": role, **options})
     made["env_vars"] = {**made.get("env_vars", {}), OPTIONS: call}

@@ -44,18 +44,28 @@ for index in range(OPTIONS.get("flags", 0)):
 pair_b.watch(see)
 
 
+def both() -> dict[str, int]:
+    """Return both values as another thread sees them, which may look in the middle of a change."""
+    for _ in range(100):
+        if pair_a.value == (value := pair_b.value):
+            return {"a": value, "b": value}
+        time.sleep(0.001)
+    return {"a": pair_a.value, "b": pair_b.value}
+
+
 def main() -> None:
     member = pf.fleet.join(OPTIONS["url"], name=OPTIONS["name"], **OPTIONS.get("join", {}))
     pf.parse([sys.argv[0]])
-    say(joined=member.revision, a=pair_a.value, b=pair_b.value, pid=os.getpid())
+    say(joined=member.revision, **both(), pid=os.getpid())
     ticks = OPTIONS.get("ticks", 0)
     if ticks:
         step, before, parent = 0, 0, os.getppid()
         while os.getppid() == parent:
             pf.fleet.tick(step)
             if step % 10 == 0 or pair_b.value != before:
-                before = pair_b.value
-                say(step=step, a=pair_a.value, b=before)
+                now = both()
+                before = now["b"]
+                say(step=step, **now)
             step += 1
             time.sleep(ticks)
         return
@@ -63,8 +73,7 @@ def main() -> None:
         if line.strip() == "look":
             say(
                 look=member.revision,
-                a=pair_a.value,
-                b=pair_b.value,
+                **both(),
                 stale=member.stale,
                 problem=member.problem,
                 answers={r: list(answer) for r, answer in member.answers.items()},

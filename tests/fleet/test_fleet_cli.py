@@ -13,18 +13,18 @@ from members import SOON
 HELP = """\
 usage: python -m paddle_flags fleet URL [COMMAND] [ARGUMENT]...
 
-See and change the flags of the processes that have joined a fleet. Without a command, show the
-members.
+See and change the flags of the processes that have joined a fleet, its members. Without a command,
+list the members.
 
 positional arguments:
   COMMAND
-    status    list the members, and how they are
+    status    list the members and their states
     get       list the values that the fleet gives
-    set       change flags: all of them, or none
-    unset     drop values that were set
-    diff      list flags that members have differently
+    set       change flags; each member takes all values, or none
+    unset     take back values that were set
+    diff      list flags that differ between members
     log       list the changes, the latest first
-    reset     bring back the values of a revision
+    reset     bring back the values of a revision, as a new one
 
 options:
   -h, --help  show this help message and exit
@@ -32,8 +32,9 @@ options:
 URL says where the fleet is: dir:///mnt/job42, etcd://HOST:2379/job42, tcpstore://HOST:PORT/job42,
 dask://HOST:8786/job42 or ray:///job42.
 
-exit status: 0 if all is well, 1 if a member refuses or differs, or the change was not made,
-2 if the command line is wrong, 3 if the engine can't be reached, 4 if a member has not answered
+exit status: 0 if all is well, 1 if a member has not taken a change, members differ, or the change
+was not made, 2 if the command line is wrong, 3 if the engine can't be reached, 4 if a member has
+not answered, is slow, gone or missing
 """
 
 
@@ -127,7 +128,7 @@ def test_a_change_that_is_aborted_ends_with_1_and_says_why(fleet_command, member
     one.do("level.validate(lambda value: value != 13, 'unlucky')")
     ended = fleet_command("set", "level=13", "--all-or-none", "--wait", "60")
     assert ended.returncode == 1
-    assert "error: revision 1: aborted: trainer-0 reject: " in ended.stderr
+    assert "error: revision 1: aborted: trainer-0 rejects it: " in ended.stderr
     assert "unlucky" in ended.stderr
     ended = fleet_command("set", "level=13", "--dry-run", "--json")
     assert ended.returncode == 1
@@ -157,6 +158,28 @@ def test_status_names_what_is_wrong(fleet_command, members):
     assert ended.returncode in (1, 4)
     document = json.loads(fleet_command("status", "--json").stdout)
     assert document["revision"] == 1
+
+
+def test_a_change_that_concerns_nobody_says_so_if_it_waits(fleet_command, members):
+    members(1)
+    for waiting in (["--wait", "60"], ["--dry-run"], ["--all-or-none"], ["--at-step", "5"]):
+        ended = fleet_command("set", "level=3", "--role", "trainr", *waiting)
+        assert ended.returncode == 0
+        assert lines(ended)[0] == "no member that is here is concerned"
+    assert len(lines(fleet_command("set", "level=3", "--role", "trainr"))) == 1
+
+
+def test_a_problem_ends_in_status_with_the_change_that_replaces_its_values(fleet_command, members):
+    one, _ = members()
+    one.do("level.validate(lambda value: value != 13, 'unlucky')")
+    assert fleet_command("set", "level=13", "lr=0.5", "--wait", "60").returncode == 1
+    assert fleet_command("set", "level=12", "--wait", "60").returncode == 0
+    ended = fleet_command("status")  # trainer-0 has no lr of the fleet
+    assert (ended.returncode, "revision 1: rejected" in ended.stdout) == (1, True)
+    assert "unlucky" in ended.stdout
+    assert fleet_command("unset", "lr", "--wait", "60").returncode == 0
+    ended = fleet_command("status")
+    assert (ended.returncode, "rejected" in ended.stdout) == (0, False)
 
 
 def test_diff_lists_values_sources_and_members(fleet_command, members):

@@ -183,7 +183,7 @@ def test_a_temporary_value_that_is_over_is_not_there_for_those_who_join(fleet, p
 def test_one_that_rejects_keeps_all_from_changing(fleet, members):
     one, two = members()
     one.do("level.validate(lambda value: value != 13, 'unlucky')")
-    with pytest.raises(AbortedError, match=r"trainer-0 reject: .*unlucky") as raised:
+    with pytest.raises(AbortedError, match=r"trainer-0 rejects it: .*unlucky") as raised:
         fleet.set({"level": 13}, all_or_none=True, wait=SOON)
     assert states(raised.value.outcome)["trainer-0"] == "rejected"
     assert [each.ask("level.value") for each in (one, two)] == [1, 1]
@@ -308,7 +308,7 @@ def test_a_member_that_has_passed_the_step_rejects_and_nothing_changes(fleet, me
     one, two = members()
     one.do("pf.fleet.tick(5)")
     two.do("pf.fleet.tick(4)")
-    with pytest.raises(AbortedError, match="trainer-0 reject: has begun step 5"):
+    with pytest.raises(AbortedError, match="trainer-0 rejects it: has begun step 5"):
         fleet.set({"level": 12}, at_step=5, wait=SOON)
     two.do("pf.fleet.tick(5)")
     assert two.ask("level.value") == 1

@@ -205,7 +205,7 @@ def test_reset_brings_a_revision_back_and_a_base_is_read(fleet, native, monkeypa
 def test_one_that_rejects_keeps_all_from_changing(fleet, native, process):
     one = native().begin(name="one")
     two = process().begin(name="two")
-    with pytest.raises(AbortedError, match=r"one reject: .*\[0, 100\]") as raised:
+    with pytest.raises(AbortedError, match=r"one rejects it: .*\[0, 100\]") as raised:
         fleet.set({"level": 101}, all_or_none=True, wait=SOON)
     assert raised.value.outcome.answers["one"].state == "rejected"
     assert fleet.set({"level": 9}, all_or_none=True, wait=SOON).ok
@@ -244,7 +244,7 @@ def test_a_change_at_a_step_happens_at_it_in_all(fleet, native, process):
     two.do("pf.fleet.tick(5)")
     assert (one.value("level"), two.ask("level.value")) == ("9", 9)
     eventually(lambda: answer(fleet, "one", 1), ("applied", ""))
-    with pytest.raises(AbortedError, match="one reject: has begun step 5"):
+    with pytest.raises(AbortedError, match="one rejects it: has begun step 5"):
         fleet.set({"level": 3}, at_step=5, member="one", wait=SOON)
 
 
@@ -274,7 +274,7 @@ def test_a_loop_that_runs_gets_a_change_at_its_step_or_not_at_all(fleet, native)
 
 def test_a_c_program_that_counts_no_steps_rejects(fleet, native):
     native().begin(name="one")
-    with pytest.raises(AbortedError, match=r"one reject: counts no steps"):
+    with pytest.raises(AbortedError, match=r"one rejects it: counts no steps"):
         fleet.set({"level": 3}, at_step=5, wait=SOON)
 
 

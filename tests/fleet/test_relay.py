@@ -147,7 +147,7 @@ def test_a_c_program_is_a_member_of_the_engine(fleet, relayed, place, url):
         assert fleet.set({"level": 9}, wait=SOON).ok
         assert one.value("level") == "9"
         one.do("tick 1")
-        with pytest.raises(AbortedError, match="one reject: has begun step 1"):
+        with pytest.raises(AbortedError, match="one rejects it: has begun step 1"):
             fleet.set({"level": 8}, at_step=1, wait=SOON)
         assert one.do("leave") == "ok"
     finally:
