@@ -178,7 +178,9 @@ class Server:
     def __init__(self, engine: Any) -> None:
         self._engine = engine
         self._url = engine.new()
-        open_store(self._url).last()  # Ray finds the process to stop only then
+        store = open_store(self._url)
+        store.last()  # Ray finds the process to stop only then
+        store.close()
 
     def urls(self) -> list[str]:
         return [self._url]
