@@ -18,7 +18,7 @@ export CC CXX PYTHON
 BIN      := $(VENV)/bin
 PIP      := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile \
               $(if $(PACKAGES),--no-build-isolation)
-SOURCES  := setup.py build_ffi.py pyproject.toml $(shell find csrc -type f -not -path 'csrc/live/*')
+SOURCES  := setup.py build_ffi.py pyproject.toml $(shell find csrc -type f -not -path 'csrc/live/*' -not -path 'csrc/fleet/*')
 # pytest-xdist would wait forever for a worker that it starts again after a crash.
 PYTEST   := $(BIN)/python -m pytest -n auto --dist loadfile --max-worker-restart 0
 C_FILES   = $(shell find csrc examples tests -name '*.[ch]' -o -name '*.cc')
@@ -28,7 +28,7 @@ help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
 	  while IFS='|' read -r name text; do printf 'make %-18s %s\n' "$$name" "$$text"; done
 
-real: $(REAL)/made ## Install the real Paddle and PyTorch for tests beside them, 1.6 GB, into build/real
+real: $(REAL)/made ## Install the real Paddle, PyTorch, Ray and Dask for tests beside them, 2 GB, into build/real
 
 demo: $(VENV)/built ## Build the library and the example plugins, and run them from Python
 	@tools/step.sh "Compile three plugins, which do not link the library, and a host in C" \
@@ -42,13 +42,22 @@ live: $(VENV)/dev ## Serve the flags of an example, show its page, and make pict
 	  env PD_SCREENSHOTS=$(CURDIR)/build/live $(BIN)/python -m pytest tests/live_page/test_page_pictures.py
 	@examples/live/show.sh $(BIN) $(ARGS)
 
+fluid: $(VENV)/fluid ## Train a model with servers and trainers that get their flags from a fleet; ARGS=--steps=660
+	@tools/step.sh "Build the smallest registry, the profile no-input" env PD_PROFILE=no-input \
+	  $(BIN)/python setup.py -q build_library --build-lib build/no-input --build-temp build/temp/no-input
+	@tools/step.sh "Compile kernels, a runtime for them, and a program of kernels alone" \
+	  $(MAKE) -C examples/fluid all lite BUILD=$(CURDIR)/build/fluid SMALL=$(CURDIR)/build/no-input/lib
+	@$(BIN)/python examples/fluid/run.py $(ARGS)
+
 test: $(VENV)/test ## Run the tests that need only what this Makefile needs
 	$(PYTEST) -m "not extended" $(ARGS)
 
 test-all: $(VENV)/test $(if $(REAL),$(REAL)/tried) ## Run all tests; tests that lack a tool or the network are skipped and name it
-	$(PYTEST) --ignore tests/live_page $(ARGS)
-	@# Playwright brings greenlets, beside which scoped values are refused.
+	$(PYTEST) $(or $(ARGS),--ignore tests/live_page --ignore tests/fleet)
+	@# By themselves: Playwright brings greenlets, beside which scoped values are refused, and
+	@# engines of fleets bring all that their packages import.
 	$(if $(ARGS),,$(BIN)/python -m pytest -n 1 tests/live_page)
+	$(if $(ARGS),,PYTHONPATH="$$(echo $(CURDIR)/$(REAL)/lib/python3*/site-packages)" $(PYTEST) tests/fleet)
 
 lint: $(VENV)/dev ## Check style and types of Python and C
 	$(BIN)/ruff check .
@@ -59,10 +68,10 @@ lint: $(VENV)/dev ## Check style and types of Python and C
 	@# One file at a time: with several, clang-tidy 14 reports uninitialized va_lists. A third of the
 	@# default number of nodes finds the same errors when they are added to our longest functions.
 	@# PD_HEADER_ONLY expands the lists of pd_flags.h into switches, some of whose branches are equal.
-	printf '%s\n' $(filter csrc/live/%.c,$(C_FILES)) | \
+	printf '%s\n' $(filter csrc/live/%.c csrc/fleet/%.c,$(C_FILES)) | \
 	  xargs -P 2 -I{} clang-tidy --quiet --checks=-bugprone-branch-clone {} -- -std=gnu11 \
-	  -Icsrc/include -D_GNU_SOURCE -DPD_HEADER_ONLY
-	printf '%s\n' $(filter-out csrc/live/% tests/% examples/gen/%,$(filter %.c,$(C_FILES))) | \
+	  -Icsrc/include -Icsrc/live -D_GNU_SOURCE -DPD_HEADER_ONLY
+	printf '%s\n' $(filter-out csrc/live/% csrc/fleet/% tests/% examples/gen/%,$(filter %.c,$(C_FILES))) | \
 	  xargs -P 2 -I{} clang-tidy --quiet {} -- -std=gnu11 -Icsrc/include \
 	  -isystem "$$($(BIN)/python -c 'import sysconfig as s; print(s.get_path("include"))')" -DPy_LIMITED_API=0x03090000 \
 	  -Xclang -analyzer-config -Xclang max-nodes=75000
@@ -115,6 +124,9 @@ library: $(VENV)/dev ## Build only the library into build/full; PROFILE=no-repor
 live-module: ## Build libpd_flags_live.so, which serves the flags of C and C++ programs, into build/live
 	@$(MAKE) --silent --no-print-directory -C csrc/live OUT=$(CURDIR)/build/live
 
+fleet-module: ## Build libpd_flags_fleet.so, by which C and C++ programs join a fleet, into build/fleet
+	@$(MAKE) --silent --no-print-directory -C csrc/fleet OUT=$(CURDIR)/build/fleet
+
 sdist: $(VENV)/dev ## Build the source distribution into dist/
 	$(BIN)/python -m build --sdist
 
@@ -146,17 +158,17 @@ $(VENV)/built: $(VENV)/settings $(SOURCES) | check
 	@touch $@
 
 # The package itself is installed already, so pip installs only what the extra lists.
-$(VENV)/test $(VENV)/dev $(VENV)/docs $(VENV)/release: $(VENV)/built | check
+$(VENV)/test $(VENV)/dev $(VENV)/docs $(VENV)/release $(VENV)/fluid: $(VENV)/built | check
 	@tools/step.sh "Install the packages for $(@F) into $(VENV)" $(PIP) 'paddle_flags[$(@F)]'
 	@touch $@
 
 # Without these packages, on another system for example, the tests beside them say so.
 $(REAL)/made $(REAL)/tried: tests/real/requirements.txt | check
-	@tools/step.sh "Install the real Paddle and PyTorch into $(REAL)" \
+	@tools/step.sh "Install the real Paddle, PyTorch, Ray and Dask into $(REAL)" \
 	  tests/real/install.sh $(PYTHON) $(REAL) $(@F)
 
 check:
 	@tools/check.sh $(MAKECMDGOALS)
 
 .DELETE_ON_ERROR:
-.PHONY: help real live demo test test-all lint format matrix matrix-peers bench bench-instructions layers lists abi asan tsan fuzz library live-module wheel sdist release docs clean check
+.PHONY: help real live demo fluid test test-all lint format matrix matrix-peers bench bench-instructions layers lists abi asan tsan fuzz library live-module fleet-module wheel sdist release docs clean check

@@ -52,6 +52,7 @@ from paddle_flags.errors import (
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
+    from paddle_flags import fleet as fleet
     from paddle_flags import live as live
     from paddle_flags import testing as testing
     from paddle_flags._core.checks import check_modules, check_pending, check_values
@@ -208,6 +209,10 @@ def __getattr__(name: str) -> object:
         import paddle_flags.live as found_live
 
         return found_live
+    if name == "fleet":
+        import paddle_flags.fleet as found_fleet
+
+        return found_fleet
     module = _module_of(name)
     if module is None:
         message = f"module {__name__!r} has no attribute {name!r}"
@@ -285,6 +290,7 @@ __all__ = [
     "describe",
     "dump",
     "explain",
+    "fleet",
     "get",
     "get_compat_include",
     "get_include",

@@ -13,6 +13,7 @@ import fnmatch
 import hashlib
 import hmac
 import re
+import sys
 import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -75,6 +76,14 @@ class Collector(_Collector):
     | `paddle_flags_revision` | gauge | grows with each change since flags were first served |
     | `paddle_flags_temporary_changes` | gauge | those of clients of a server that are on |
     | `paddle_flags_value{name}` | gauge | the value of a number, or of a bool as 0 or 1 |
+    | `paddle_flags_fleet_revision` | gauge | the last change of the fleet that was read here |
+    | `paddle_flags_fleet_stale_seconds` | gauge | since when its engine is out of reach, or 0 |
+    | `paddle_flags_fleet_members` | gauge | how many members the fleet has |
+    | `paddle_flags_fleet_members_with_problems` | gauge | those that are not well, or behind |
+    | `paddle_flags_fleet_differing_flags` | gauge | how many flags differ between members |
+
+    Those of the fleet are there in its members. A scrape never waits for the engine: members
+    and flags that differ are what was seen after the scrape before.
 
     `values` lists names and patterns with `*` and `?`: only flags that match one are exported by
     `paddle_flags_value`, at most MOST_VALUES, and never a sensitive one.
@@ -116,6 +125,7 @@ class Collector(_Collector):
     def _metrics(self, now: _Now | None) -> Iterator[Metric]:
         yield _info(now)
         yield from _live(now)
+        yield from _fleet(described=now is None)
         yield _gauge("defined", "Flags that are defined.", now and now.defined)
         yield _gauge("changed", "Flags whose value is not by default.", now and now.changed)
         yield _gauge("digest", "Number made of the names and values of flags.", now and now.digest)
@@ -195,6 +205,35 @@ def _temporary() -> int:
     from paddle_flags.live._look import look  # noqa: PLC0415 - for Linux
 
     return int(look(b"/v1/process")["temporary"])
+
+
+def _fleet(*, described: bool) -> Iterator[Metric]:
+    """Yield what is known if this process is a member of a fleet."""
+    joined = sys.modules.get("paddle_flags.fleet._join")  # nobody has joined without it
+    view = joined.view() if joined is not None else None
+    if view is None and not described:
+        return
+    seen = view and view.look()
+    member = view and view.member
+    yield _gauge("fleet_revision", "Last change of the fleet.", member and member.revision)
+    yield _gauge(
+        "fleet_stale_seconds",
+        "Seconds for which the engine of the fleet is out of reach.",
+        member and (member.stale or 0.0),
+    )
+    if seen is None and not described:
+        return
+    yield _gauge("fleet_members", "Members of the fleet.", seen and seen.present)
+    yield _gauge(
+        "fleet_members_with_problems",
+        "Members of the fleet that are slow or gone, or did not take a change.",
+        seen and seen.problems,
+    )
+    yield _gauge(
+        "fleet_differing_flags",
+        "Flags that differ between members of the fleet.",
+        seen and len(seen.differences),
+    )
 
 
 def _gauge(name: str, about: str, value: float | None) -> GaugeMetricFamily:

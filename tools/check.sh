@@ -61,7 +61,7 @@ check_c
 check_python
 for target in "$@"; do
   case $target in
-    test | test-all | asan | tsan | matrix-peers) check_cxx ;;
+    test | test-all | asan | tsan | matrix-peers | fluid) check_cxx ;;
     fuzz)
       command -v clang++ >/dev/null || lacks "clang, for its fuzzer" clang
       ls "$(clang++ -print-runtime-dir 2>/dev/null)"/libclang_rt.fuzzer* >/dev/null 2>&1 ||

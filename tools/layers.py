@@ -37,7 +37,7 @@ C_LAYERS += ["module", "input", "report"]
 C_LAYERS += ["live", "api"]
 PYTHON_LAYERS: list[str] = []
 PYTHON_LAYERS += ["errors", "_core", "_ops", "_input", "_report", "_doctor", "_completion", "_new"]
-PYTHON_LAYERS += ["live", "cli", "testing", "_integrations", "metrics", "openfeature"]
+PYTHON_LAYERS += ["live", "fleet", "cli", "testing", "_integrations", "metrics", "openfeature"]
 PYTHON_LAYERS += ["__init__", "paddle", "gen", "__main__"]
 
 COMPILE = ["-std=gnu11", "-O0", "-fPIC", "-fvisibility=hidden", "-w", "-c"]

@@ -200,6 +200,7 @@ typedef union pd_value {
   X(FILE, 1, 100, "file")                                                      \
   X(ENVIRONMENT, 2, 200, "environment")                                        \
   X(ARGV, 3, 300, "argv")                                                      \
+  X(FLEET, 8, 400, "fleet")                                                    \
   X(RUNTIME, 4, 500, "run time")                                               \
   X(LIVE, 7, 500, "live")                                                      \
   X(OVERRIDE, 5, 600, "override")                                              \
@@ -313,7 +314,8 @@ typedef enum pd_kind {
   X(multi, "multi", "a list to which each use on a command line adds")         \
   X(scoped, "scoped", "may have a value of its own in a thread or task")       \
   X(runtime, "runtime", "may be changed in the running process from outside")  \
-  X(unsafe, "unsafe", "a change from outside needs a confirmation")
+  X(unsafe, "unsafe", "a change from outside needs a confirmation")            \
+  X(per_process, "per process", "each process has its own value, never compared")
 #define PD_MARK_MAP(X) PD_FIRST_MARKS(X) PD_LATER_MARKS(X)
 
 /* X(name, label, TEXT or NAMES, what it means): text, or NULL. NAMES are separated by |. */
@@ -837,13 +839,14 @@ PD_API pd_flag *pd_snapshot_next_definition(const pd_snapshot *snapshot,
                                             const pd_flag *previous);
 
 /* ------------------------------------------------------------------------
- * Configuration: the values of files, collected first and applied together
+ * Configuration: the values of files or of the fleet, collected first and applied together
  */
 
-/* Owned by the caller, and used by one thread at a time. pd_config_new returns NULL when memory
- * is out. */
+/* All values that one source gives: PD_SOURCE_FILE, those of files; PD_SOURCE_FLEET, those that all
+ * processes of a job share. Another source is PD_ERR_ARGUMENT. Owned by the caller, and used by one
+ * thread at a time; pd_config_free accepts NULL. */
 typedef struct pd_config pd_config;
-PD_API pd_config *pd_config_new(void);
+PD_API pd_status pd_config_new(pd_source source, pd_config **out, pd_error *err);
 PD_API void pd_config_free(pd_config *config);
 
 /* Add a value; all text is copied. `literal` says how the file wrote it:
@@ -856,7 +859,8 @@ PD_API void pd_config_free(pd_config *config);
  *     PD_TYPE_string      a list, which only a list flag takes; plus 16 times the type of a number
  *                         or bool in it, which a list of strings refuses
  *
- * `origin` says the place; its source is always file. */
+ * `origin` says the place; its source is always that of the configuration. Of the fleet, the place
+ * is its address, and the line the revision. */
 #define PD_LITERAL_DATE 8
 PD_API pd_status pd_config_add(pd_config *config, const char *name,
                                  const char *text, uint32_t literal,
@@ -873,12 +877,18 @@ PD_API pd_status pd_config_add_flagfile(pd_config *config, const char *path,
                                           const char *program, pd_error_list *errors,
                                           pd_error *err);
 
-/* Make the values of PD_SOURCE_FILE exactly these, all or nothing: a flag that had such a value
+/* Make the values of the source exactly these, all or nothing: a flag that had such a value
  * and is not in the configuration loses it. Values of higher rank stand. Values for names that
  * are not defined stay pending if `allow_pending`, and are errors otherwise; values for flags
  * whose module has left stay pending anyway. A frozen flag may keep its value; another value for
- * it is an error. */
+ * it is an error, and so it is for a startup-only flag once startup is over. */
 PD_API pd_status pd_config_apply(const pd_config *config, bool allow_pending,
+                                   pd_error_list *errors, pd_error *err);
+
+/* Check all that pd_config_apply would check now, and change nothing: names, types, ranges, frozen
+ * flags, and validators, which are called. A value that stays pending is only checked when its flag
+ * is defined. What passes can fail a moment later, when other values or flags have changed. */
+PD_API pd_status pd_config_check(const pd_config *config, bool allow_pending,
                                    pd_error_list *errors, pd_error *err);
 
 /* ------------------------------------------------------------------------
@@ -945,8 +955,8 @@ typedef struct pd_parse_options {
                             --name=value, --name and --noname can */
   const char *env_prefix; /* as pd_environment_enable, before argv; NULL: none */
   pd_error_list *errors; /* receives every error; NULL allowed */
-  const pd_config *config; /* values of files, below environment and argv, as
-                              pd_config_apply; NULL: none */
+  const pd_config *config; /* values of files, below environment and argv, or of the
+                              fleet, above them, as pd_config_apply; NULL: none */
   pd_help *help;         /* with PD_HELP, receives what was asked for; or NULL */
   int *first;            /* receives the index of the first argument, unless the
                             line is left; or NULL */
@@ -996,6 +1006,10 @@ typedef struct pd_parse_options {
  * flags and help need no care. Undefined flags are taken to have no value in the next token. */
 PD_API pd_status pd_parse_argv(int *argc, char **argv,
                                const pd_parse_options *options, pd_error *err);
+
+/* Whether a command line was parsed without `keep_startup`: startup-only flags are closed then, and
+ * from outside only flags with the attribute `runtime` should change. False if the host is older. */
+PD_API bool pd_startup_over(void);
 
 /* What the program is, for all modules of the process. */
 typedef struct pd_program {

@@ -59,6 +59,7 @@ const char *pd__do_version(void) { return PD__VERSION; }
 #define PD__WITHOUT_config_add_flagfile ,
 #define PD__WITHOUT_config_fail ,
 #define PD__WITHOUT_config_apply ,
+#define PD__WITHOUT_config_check ,
 #define PD__WITHOUT_program_set ,
 #define PD__WITHOUT_program_get ,
 #endif

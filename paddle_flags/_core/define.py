@@ -81,6 +81,7 @@ def _define_with(
     scoped: bool = False,
     runtime: bool = False,
     unsafe: bool = False,
+    per_process: bool = False,
     category: str | None = None,
     aliases: Iterable[str] = (),
     deprecated: str | None = None,
@@ -94,7 +95,7 @@ def _define_with(
     # attributes: made by tools/lists.py
     marks: tuple[bool, ...] = (
         hidden, read_only, startup_only, sensitive, experimental, required, optional, multi, scoped,
-        runtime, unsafe,
+        runtime, unsafe, per_process,
     )  # fmt: skip
     texts: tuple[Any, ...] = (
         choices, category, aliases, unit, deprecated, retired, old_names, metavar,

@@ -402,6 +402,11 @@ class Flag(FlagBase[T]):
         """A change from outside needs a confirmation."""
         return bool(self._info().unsafe)
 
+    @property
+    def per_process(self) -> bool:
+        """Each process has its own value, never compared."""
+        return bool(self._info().per_process)
+
     # end of marks
 
     @property

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         scoped: bool
         runtime: bool
         unsafe: bool
+        per_process: bool
         category: str | None
         aliases: Iterable[str]
         deprecated: str | None
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 # Attributes that are true or false, in the order of the C struct.
 FIRST_MARKS = ("hidden", "read_only", "startup_only", "sensitive", "experimental")
-LATER_MARKS = ("required", "optional", "multi", "scoped", "runtime", "unsafe")
+LATER_MARKS = ("required", "optional", "multi", "scoped", "runtime", "unsafe", "per_process")
 
 # Their names in reports, and their meanings.
 MARKS = {
@@ -50,6 +51,7 @@ MARKS = {
     "scoped": "scoped",
     "runtime": "runtime",
     "unsafe": "unsafe",
+    "per_process": "per process",
 }
 ABOUT_MARKS = {
     "hidden": "left out of listings and help",
@@ -63,6 +65,7 @@ ABOUT_MARKS = {
     "scoped": "may have a value of its own in a thread or task",
     "runtime": "may be changed in the running process from outside",
     "unsafe": "a change from outside needs a confirmation",
+    "per_process": "each process has its own value, never compared",
 }
 
 # Attributes that are text, and whether that is a list of names separated by |.

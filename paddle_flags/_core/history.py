@@ -24,10 +24,11 @@ class FlagEntry(NamedTuple):
     value: Any
     """The value; `<redacted>` if the flag is sensitive."""
     source: str
-    """`"default"`, `"file"`, `"environment"`, `"argv"`, `"run time"`, `"live"`, `"override"` or
-    `"scope"`."""
+    """`"default"`, `"file"`, `"environment"`, `"argv"`, `"fleet"`, `"run time"`, `"live"`,
+    `"override"` or `"scope"`."""
     place: str | None
-    """`"main.py:12"`, `"argv[2]"`, the name of an environment variable, or None if unknown."""
+    """`"main.py:12"`, `"argv[2]"`, the name of an environment variable, the address of a fleet
+    with its revision as in `"dir:///mnt/job42 revision 17"`, or None if unknown."""
     replaced: bool = False
     """Whether a later value from the same source has replaced it."""
 
@@ -40,6 +41,9 @@ def place_of(origin: Any) -> str | None:
     """Return the place of a pd_origin, as in `FlagEntry.place`."""
     if not origin.place or origin.place[0] == b"\0":
         return f"argv[{origin.line}]" if origin.source == lib.PD_SOURCE_ARGV else None
+    if origin.source == lib.PD_SOURCE_FLEET:
+        revision = f" revision {origin.line}" if origin.line else ""
+        return to_text(origin.place) + revision
     parts = [to_text(origin.place), origin.line, origin.column]
     return ":".join(str(part) for part in parts if part)
 

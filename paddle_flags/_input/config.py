@@ -146,9 +146,11 @@ def remember(files: ConfigFiles | None) -> None:
     _last = files
 
 
-def new_config() -> Any:
-    """Return a `pd_config *` without values."""
-    return ffi.gc(lib.pd_config_new(), lib.pd_config_free)
+def new_config(source: int = lib.PD_SOURCE_FILE) -> Any:
+    """Return a `pd_config *` without values, of files or of the fleet."""
+    made = ffi.new("pd_config **")
+    _call(lib.pd_config_new, source, made)
+    return ffi.gc(made[0], lib.pd_config_free)
 
 
 def fail(config: Any, problem: str, status: int = lib.PD_ERR_FILE) -> None:

@@ -34,6 +34,8 @@ class _Given(NamedTuple):
     values: Values
     defaults: list[str]
     """Flags that have their default, or no value: a child resets them."""
+    fleet: Values
+    """Values of the fleet, which the fleet may change in a child that is a member, too."""
 
 
 @public
@@ -47,9 +49,10 @@ def propagate() -> dict[str, str]:
     `PADDLE_FLAGS_PARENT`. Call `propagate` again after a change.
 
     In a child of multiprocessing by spawn or forkserver, a value has the source
-    "run time", and a flag that has its default here is reset, whatever the child's
-    command line says. In another program, a value has the source "environment", so that
-    its command line takes precedence. A default of `set_default` is passed on as a value.
+    "run time", one of the fleet the source "fleet", and a flag that has its default here
+    is reset, whatever the child's command line says. In another program, a value has the
+    source "environment", so that its command line takes precedence. A default of
+    `set_default` is passed on as a value.
 
     Values for flags that the child has not defined wait for them. If such a value does
     not suit its flag, the definition raises FlagValueError. If the flag is defined
@@ -60,7 +63,7 @@ def propagate() -> dict[str, str]:
     import multiprocessing  # noqa: PLC0415 - seldom used
 
     given, left_out = _given(sensitive=False)
-    os.environ[VARIABLE] = _fitting(given.values, left_out)
+    os.environ[VARIABLE] = _fitting({**given.values, **given.fleet}, left_out)
     # Each new Process copies this dictionary, and is pickled with it unless it is forked.
     config = multiprocessing.current_process()._config  # type: ignore[attr-defined]  # noqa: SLF001
     config[_KEY] = _Carrier()
@@ -75,9 +78,10 @@ class _Carrier:
         return _receive, tuple(given)
 
 
-def _receive(values: Values, defaults: list[str]) -> _Carrier:
+def _receive(values: Values, defaults: list[str], fleet: Values) -> _Carrier:
     """Set the values in a child of multiprocessing, whose own children get them, too."""
-    _take_back(defaults)
+    _take_back([*defaults, *fleet])  # also what the environment gave, so that the fleet can end it
+    _apply(fleet, lib.PD_SOURCE_FLEET, _PARENT)
     _apply(values, lib.PD_SOURCE_RUNTIME, _PARENT)
     return _Carrier()
 
@@ -104,7 +108,7 @@ def _is_value(text: object) -> bool:
 
 def _given(*, sensitive: bool) -> tuple[_Given, dict[str, str]]:
     """Return what a child gets, and why other flags are left out."""
-    given = _Given({}, [])
+    given = _Given({}, [], {})
     left_out: dict[str, str] = {}
 
     def look(flag: Any) -> None:
@@ -115,14 +119,16 @@ def _given(*, sensitive: bool) -> tuple[_Given, dict[str, str]]:
         elif flag.sensitive and not sensitive:
             left_out[flag.name] = "is sensitive"
         else:
-            given.values[flag.name] = flag.text
+            kept = given.fleet if flag.source == "fleet" else given.values
+            kept[flag.name] = flag.text
 
     each(all_flags(), look)
     for name, value in _waiting().items():
         if value.sensitive and not sensitive:
             left_out[name] = "is sensitive"
         else:
-            given.values[name] = value.text
+            kept = given.fleet if value.source == lib.PD_SOURCE_FLEET else given.values
+            kept[name] = value.text
     return given, left_out
 
 
@@ -149,7 +155,7 @@ class _Waiting(NamedTuple):
 
     text: str | None
     sensitive: bool
-    rank: int
+    source: int
 
 
 def _waiting() -> dict[str, _Waiting]:
@@ -158,9 +164,10 @@ def _waiting() -> dict[str, _Waiting]:
     for info in waiting():
         name, text = to_text(info.name), to_text(info.text) if info.text else None
         sensitive = bool(info.sensitive) or (name in values and values[name].sensitive)
-        rank = lib.pd_source_rank(info.origin.source)
-        if name not in values or rank >= values[name].rank:
-            values[name] = _Waiting(text, sensitive, rank)
+        source = info.origin.source
+        rank = lib.pd_source_rank(source)
+        if name not in values or rank >= lib.pd_source_rank(values[name].source):
+            values[name] = _Waiting(text, sensitive, source)
     return values
 
 

@@ -23,6 +23,7 @@ def _fate(entry: FlagEntry, holding: FlagEntry) -> str:
     if entry.replaced:
         return "replaced by a later one"
     names = {"override": "an override", "file": "a file", "live": "a live value"}
+    names["fleet"] = "the fleet"
     above = names.get(holding.source, holding.source)
     return "hidden by an override above" if entry.source == "override" else f"hidden by {above}"
 

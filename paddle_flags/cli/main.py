@@ -10,7 +10,18 @@ from paddle_flags._completion.answer import NOTHING
 from paddle_flags._completion.request import read_request
 from paddle_flags._core.status import to_text
 from paddle_flags._native import lib
-from paddle_flags.cli import completion, config, doctor, explain, impls, live, new, run, stubs
+from paddle_flags.cli import (
+    completion,
+    config,
+    doctor,
+    explain,
+    fleet,
+    impls,
+    live,
+    new,
+    run,
+    stubs,
+)
 from paddle_flags.cli import list as list_
 from paddle_flags.cli.line import split
 from paddle_flags.cli.options import PROGRAM, load
@@ -51,7 +62,7 @@ def _build_parser(generator: Generator) -> Parser:
     version = f"paddle_flags {to_text(lib.PD_VERSION)}"
     main_parser.add_argument("--version", action=ShowVersion, const=version)
     main_parser.add_commands("COMMAND")
-    for command in (run, list_, explain, impls, stubs, doctor, live, config, completion):
+    for command in (run, list_, explain, impls, stubs, doctor, live, fleet, config, completion):
         command.add(main_parser)
     main_parser.add_command("gen", generator.summary, add_help=False)  # it reads its own tokens
     new.add(main_parser)
@@ -79,16 +90,25 @@ def _complete(generator: Generator, tokens: list[str], token: str) -> Answer:
         return completion.complete_command(main_parser, token)
     if tokens[0] == "gen":
         return completion.complete_plain(generator.new_parser(PROGRAM), tokens, token)
-    if tokens[0] == "live":
-        from paddle_flags.cli.live_complete import complete  # noqa: PLC0415 - seldom used
-
-        return complete(live.new_parser(PROGRAM), tokens[1:], token)
+    if tokens[0] in ("live", "fleet"):
+        return _complete_own(tokens, token)
     parser = main_parser.commands.get(tokens[0])
     if parser is None:
         return NOTHING
     if tokens[0] in _COMMANDS:
         return completion.complete_with_flags(parser, tokens, token)
     return completion.complete_plain(parser, tokens, token)
+
+
+def _complete_own(tokens: list[str], token: str) -> Answer:
+    """Complete a token of a command that has commands of its own."""
+    if tokens[0] == "live":
+        from paddle_flags.cli import live_complete  # noqa: PLC0415 - seldom used
+
+        return live_complete.complete(live.new_parser(PROGRAM), tokens[1:], token)
+    from paddle_flags.cli import fleet_complete  # noqa: PLC0415 - seldom used
+
+    return fleet_complete.complete(fleet.new_parser(PROGRAM), tokens[1:], token)
 
 
 def _act_plain(main_parser: Parser, tokens: Sequence[str]) -> None:
@@ -115,7 +135,9 @@ def main(tokens: Sequence[str], generator: Generator) -> int:
     request = read_request()
     if request:
         request.reply(_complete(generator, request.tokens, request.token))
-    own = {"gen": generator.run, "live": live.run}.get(tokens[0] if tokens else "")
+    own = {"gen": generator.run, "live": live.run, "fleet": fleet.run}.get(
+        tokens[0] if tokens else ""
+    )
     if own:  # they read their own tokens
         return own(tokens[1:], PROGRAM)
     main_parser = _build_parser(generator)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
@@ -9,10 +10,19 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags._core.hooks import AUDIT, held_for_good
-from paddle_flags._core.status import check, expect, new_error, settle, take_failure, to_bytes
+from paddle_flags._core.status import (
+    check,
+    expect,
+    new_error,
+    settle,
+    take_failure,
+    to_bytes,
+    to_text,
+)
 from paddle_flags._core.unraisable import report
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagError
+from paddle_flags.live import _fleet
 from paddle_flags.live._body import BodyError, Field, read_body
 
 if TYPE_CHECKING:
@@ -40,6 +50,13 @@ class Request(NamedTuple):
     """What the transport grants without a token: PD_LIVE_READ and the like."""
 
 
+class Judged(NamedTuple):
+    """What the library says of a request of the fleet that may be answered."""
+
+    label: str | None
+    duration: float | None
+
+
 class Response(NamedTuple):
     """A response, as the library made it."""
 
@@ -52,6 +69,8 @@ class Response(NamedTuple):
     """Events follow the body, from `revision` on."""
 
     revision: int = 0
+    fleet: Judged | None = None
+    """The fleet makes the body."""
 
 
 class Application:
@@ -80,7 +99,9 @@ class Application:
             "token_count": len(rows),
             "polls": polls,
             "resumes": True,  # after_fork of _core.hooks does it
+            "answers": lib.PD_LIVE_FLEET,
         }
+        self._audit = audit
         if audit is not None:  # for good: temporary changes end after the server
             fields.update(audit=AUDIT, context=held_for_good(audit))
         options, out, err = ffi.new("pd_live_options *", fields), ffi.new("pd_live **"), new_error()
@@ -102,9 +123,22 @@ class Application:
             if body is not None:
                 fields.update(_body_of(kept, body))
             asked, err = ffi.new("pd_live_request *", fields), new_error()
-            return _collect(lambda out: lib.pd_live_answer(live, asked, out, err), err)
+            made = _collect(lambda out: lib.pd_live_answer(live, asked, out, err), err)
         finally:
             _settle()
+        return self._ask_fleet(request, body, made, made.fleet) if made.fleet else made
+
+    def _ask_fleet(
+        self, request: Request, body: bytes | None, made: Response, judged: Judged
+    ) -> Response:
+        who = _who_of(request.who, judged.label)
+        fields = None if body is None else read_body(body)
+        reply = _fleet.answer(_fleet.Asked(fields, judged.duration, who))
+        if reply.event is not None and self._audit is not None:
+            self._audit(json.dumps({**reply.event, "who": who}).encode("ascii"))
+        if reply.document is None:
+            return refuse(reply.status, reply.detail)
+        return made._replace(body=json.dumps(reply.document).encode("ascii"))
 
     def close(self) -> None:
         """Free what C has, as soon as no request is being answered."""
@@ -147,6 +181,22 @@ def _head_of(kept: _Kept, request: Request) -> dict[str, Any]:
         "may": request.may,
         "who": (who.uid, who.pid, *map(kept.text, (who.command, who.host, who.label))),
     }
+
+
+def _who_of(who: Peer, label: str | None) -> dict[str, Any]:
+    """Return who asks, as the library writes it."""
+    return {
+        "uid": who.uid if who.uid >= 0 else None,
+        "pid": who.pid if who.pid >= 0 else None,
+        "command": _plain(who.command),
+        "host": who.host,
+        "label": _plain(label),
+    }
+
+
+def _plain(text: str | None) -> str | None:
+    """Return text of the system without what isn't UTF-8."""
+    return text and text.encode("utf-8", "replace").decode()
 
 
 def _body_of(kept: _Kept, body: bytes) -> dict[str, Any]:
@@ -195,10 +245,16 @@ def _collect(ask: Callable[[Any], int], err: Any) -> Response:
             ffi.buffer(out.body, out.length)[:] if out.body else b"",
             out.streams,
             out.revision,
+            _judged(out) if out.fleet else None,
         )
     finally:
         lib.pd_live_response_free(out)
     return made if asset is None else _with_asset(made, asset)
+
+
+def _judged(out: Any) -> Judged:
+    label = to_text(out.label) if out.label else None
+    return Judged(label, out.duration_ms / 1000 if out.duration_ms else None)
 
 
 def _with_asset(made: Response, name: str) -> Response:

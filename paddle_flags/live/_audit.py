@@ -91,7 +91,10 @@ def _log(_: bytes, event: dict[str, Any]) -> None:
 def message_of(event: Event) -> str:
     """Return an event as one line, in which no text of a client passes for another part."""
     kind = str(event.get("event"))
-    head = {"set": "change", "ended": "end of change"}.get(kind, _word(kind))
+    heads = {"set": "change", "ended": "end of change", "fleet": "change of the fleet"}
+    head = heads.get(kind, _word(kind))
+    if kind == "fleet":
+        head += f" {_word(event.get('fleet'))} for {_word(event.get('on'))}"
     if event.get("change") is not None:
         head += f" {event['change']}"
     if event.get("undoes") is not None:

@@ -31,6 +31,7 @@ IDLE = 60.0
 """Seconds that a connection may stay open between requests."""
 
 _AHEAD = 64 * 1024  # bytes of later requests that are read ahead
+_FLEET = b"/v1/fleet"
 _BUSY = "all threads of the server are busy"
 
 
@@ -44,6 +45,9 @@ class Site(NamedTuple):
 
     writers: Pool
     """For requests with one, whose validators may run long."""
+
+    waiters: Pool
+    """For changes of the fleet, which wait for other processes."""
 
     streams: Streams
     connections: set[Connection]
@@ -167,6 +171,8 @@ class Connection:
                 return refuse(500, "the server failed, and has reported why")
 
         pool = site.readers if body is None else site.writers
+        if body is not None and exchange.target.startswith(_FLEET):
+            pool = site.waiters
         pool.submit(work, self._answered)
 
     def _answered(self, response: Response | None) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 CONNECTIONS = 256
 """How many clients a server has at most."""
 
-_READERS, _WRITERS = 2, 4  # threads
+_READERS, _WRITERS, _WAITERS = 2, 4, 4  # threads
 _SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, signal.SIGALRM}
 _SIGNALS |= {
     signal.SIGUSR1,
@@ -66,9 +66,8 @@ class Listener:
         self._application = application
         self._socket = made
         self._loop = loop = _Loop(make_selector())
-        self._site = Site(
-            loop, application, Pool(loop, _READERS), Pool(loop, _WRITERS), Streams(loop), set()
-        )
+        readers, writers, waiters = (Pool(loop, n) for n in (_READERS, _WRITERS, _WAITERS))
+        self._site = Site(loop, application, readers, writers, waiters, Streams(loop), set())
         self._running = allocate_lock()
         self._running.acquire()
         self._full = render(refuse(503, f"the server has {CONNECTIONS} connections already"))
@@ -136,11 +135,13 @@ class Listener:
             connection.wire.close()
         self._site.readers.close()
         self._site.writers.close()
+        self._site.waiters.close()
         self._loop.stop()
 
     def abandon(self) -> None:
         """Close the descriptors in a forked child, which has no thread of this."""
-        self._site.readers.closed = self._site.writers.closed = True
+        for pool in (self._site.readers, self._site.writers, self._site.waiters):
+            pool.closed = True
         self._loop.abandon()
         self._socket.close()
         for connection in self._site.connections:

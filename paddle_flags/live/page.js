@@ -8,6 +8,7 @@ import { Panel } from './page-panel.js';
 import { Tray } from './page-tray.js';
 import { Changes } from './page-changes.js';
 import { Compare } from './page-compare.js';
+import { Fleet } from './page-fleet.js';
 import { clock, countdown, person } from './page-text.js';
 
 const BASE = new URL('./', window.location.href).pathname;
@@ -19,7 +20,7 @@ const STATES = {
   stale: 'Stale',
   locked: 'No token',
 };
-const VIEWS = ['flags', 'changes', 'compare'];
+const VIEWS = ['flags', 'changes', 'compare', 'fleet'];
 
 const app = {
   api: new Api(BASE, new Session()),
@@ -28,7 +29,7 @@ const app = {
     else complain(`${name} is not defined any more`);
   },
   closed() {
-    const grid = { flags: app.list.grid, compare: app.compare.grid }[app.view];
+    const grid = { flags: app.list.grid, compare: app.compare.grid, fleet: app.fleet.grid }[app.view];
     (grid?.root ?? $('changes')).focus();
   },
 };
@@ -38,6 +39,7 @@ app.list = new List(app);
 app.panel = new Panel(app);
 app.changes = new Changes(app);
 app.compare = new Compare(app);
+app.fleet = new Fleet(app);
 
 function showProcess() {
   const { process } = app.store;
@@ -74,6 +76,7 @@ function showView() {
   }
   if (app.view === 'flags') app.list.arrange();
   if (app.view === 'compare') app.compare.arrange();
+  if (app.view === 'fleet') app.fleet.wake();
 }
 
 function follow() {
@@ -122,13 +125,14 @@ function nextTheme() {
 }
 
 const KEYS = {
-  '/': () => $(app.view === 'compare' ? 'compare-search' : 'search').focus(),
+  '/': () => $({ compare: 'compare-search', fleet: 'fleet-search' }[app.view] ?? 'search').focus(),
   '?': () => $('keys').showModal(),
   p: () => app.tray.focus(),
   t: nextTheme,
   1: () => { window.location.hash = 'flags'; },
   2: () => { window.location.hash = 'changes'; },
   3: () => { window.location.hash = 'compare'; },
+  4: () => { if (app.fleet.known) window.location.hash = 'fleet'; },
 };
 
 function escape(event) {
@@ -157,10 +161,10 @@ $('help').addEventListener('click', KEYS['?']);
 document.addEventListener('keydown', key);
 window.addEventListener('hashchange', showView);
 window.addEventListener('online', () => app.store.wake());
-document.addEventListener('visibilitychange', () => { if (!document.hidden) app.store.wake(); });
+document.addEventListener('visibilitychange', () => { if (!document.hidden) { app.store.wake(); app.fleet.wake(); } });
 window.addEventListener('beforeunload', (event) => { if (app.tray.pending.size) event.preventDefault(); });
 setInterval(tick, 250);
 showView();
 follow();
 app.store.run();
-app.store.addEventListener('reset', () => app.compare.probe(`${BASE}peer/`), { once: true });
+app.store.addEventListener('reset', () => { app.compare.probe(`${BASE}peer/`); app.fleet.run(); }, { once: true });

@@ -71,12 +71,18 @@ static inline void check_status(const char *file, int line, const char *what, pd
   check_status(__FILE__, __LINE__, #call, call, status, message)
 #define CHECK_OK(call) CHECK_STATUS(call, PD_OK, "")
 
+static inline pd_config *config_of(pd_source source) {
+  pd_config *config = NULL;
+  CHECK_OK(pd_config_new(source, &config, &err));
+  return config;
+}
+
 /* Settings that a test needn't free: what stays reachable is no leak. */
 __attribute__((unused)) static pd_config *check_config[64];
 static inline pd_config *new_config(void) {
   pd_config **at = check_config;
   while (*at) at++;
-  return *at = pd_config_new();
+  return *at = config_of(PD_SOURCE_FILE);
 }
 
 /* ---- Flags for tests ---- */

@@ -107,6 +107,7 @@ static void ask_copy(const char *path) {
 
 int main(int count, char **words) {
   void *plugin = NULL;
+  pd_config *config = NULL;
   for (int i = 1; i < count; i++) {
     const char *verb = words[i];
     if (!strcmp(verb, "version")) printf("%s\n", pd_version());
@@ -117,7 +118,8 @@ int main(int count, char **words) {
     if (!strcmp(verb, "close")) printf("%d\n", dlclose(plugin));
     if (!strcmp(verb, "cells"))
       printf("%d %s %g\n", (int)FLAGS_host_level, FLAGS_host_mode, FLAGS_alpha_rate);
-    if (!strcmp(verb, "config")) printf("%d\n", pd_config_new() != NULL);
+    if (!strcmp(verb, "config"))
+      printf("%d\n", pd_config_new(PD_SOURCE_FILE, &config, NULL) == PD_OK);
     if (!strcmp(verb, "set")) set(words[++i]);
     if (!strcmp(verb, "pending")) wait_for(words[++i]);
     if (!strcmp(verb, "get")) get(words[++i]);

@@ -77,7 +77,7 @@ TEST(a_batch_cannot_pretend_to_be_a_layer) {
   pd_assignment item = {.flag = a, .text = "5"};
   pd_origin origin = {PD_SOURCE_OVERRIDE, 0, NULL, 0};
   CHECK_STATUS(pd_batch_set(&item, 1, &origin, NULL, &err), PD_ERR_ARGUMENT,
-               "origin->source is 5, expected file, environment, argv, run time or live");
+               "origin->source is 5, expected file, environment, argv, fleet, run time or live");
 }
 
 TEST(a_layer_covers_what_was_there_until_it_is_popped) {

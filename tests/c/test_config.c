@@ -224,7 +224,7 @@ TEST(an_error_of_a_file_comes_with_the_others_in_its_place) {
 
 TEST(an_error_of_a_file_whose_text_has_no_end_is_cut) {
   start();
-  pd_config *config = pd_config_new();
+  pd_config *config = config_of(PD_SOURCE_FILE);
   pd_error broken = {.status = PD_ERR_FILE};
   memset(broken.message, 'x', sizeof broken.message);
   CHECK_OK(pd_config_fail(config, &broken, &err));

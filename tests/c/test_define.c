@@ -110,11 +110,12 @@ TEST(every_attribute_of_a_list_and_of_a_unit_comes_back_in_the_info) {
   pd_flag_def def = definition(PD_TYPE_string, "keys");
   def.list = PD_TYPE_double;
   def.sensitive = def.experimental = def.required = def.runtime = true;
+  def.per_process = true;
   def.deprecated = "use locks";
   pd_flag *keys = accept(&def);
   CHECK_OK(pd_flag_get_info(keys, &info, &err));
   CHECK(info.list == PD_TYPE_double && info.sensitive && info.experimental && info.required);
-  CHECK(info.runtime && !info.unsafe);
+  CHECK(info.runtime && !info.unsafe && info.per_process);
   CHECK_STR(info.deprecated, "use locks");
   CHECK(*pd_flag_get_state(keys) == (PD_TYPE_string | PD_TYPE_double << 4));
   def = definition(PD_TYPE_int64, "wait");
@@ -125,7 +126,7 @@ TEST(every_attribute_of_a_list_and_of_a_unit_comes_back_in_the_info) {
   pd_flag *wait = accept(&def);
   CHECK_OK(pd_flag_get_info(wait, &info, &err));
   CHECK(!info.list && !info.sensitive && !info.experimental && !info.required);
-  CHECK(!info.runtime && info.unsafe);
+  CHECK(!info.runtime && info.unsafe && !info.per_process);
   CHECK_STR(info.unit, "seconds");
   CHECK_STR(info.retired, "never read");
   CHECK_STR(info.old_names, "pause|delay");

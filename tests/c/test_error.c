@@ -26,8 +26,9 @@ TEST(types_have_names_and_sources_have_names_and_ranks) {
 }
 
 TEST(sources_are_ranked_with_room_between_them) {
-  static const pd_source order[] = {PD_SOURCE_DEFAULT, PD_SOURCE_FILE,    PD_SOURCE_ENVIRONMENT,
-                                    PD_SOURCE_ARGV,    PD_SOURCE_RUNTIME, PD_SOURCE_OVERRIDE};
+  static const pd_source order[] = {PD_SOURCE_DEFAULT, PD_SOURCE_FILE,  PD_SOURCE_ENVIRONMENT,
+                                    PD_SOURCE_ARGV,    PD_SOURCE_FLEET, PD_SOURCE_RUNTIME,
+                                    PD_SOURCE_OVERRIDE};
   for (size_t i = 1; i < sizeof order / sizeof *order; i++) {
     CHECK(pd_source_rank(order[i]) >= pd_source_rank(order[i - 1]) + 100);
   }

@@ -229,7 +229,7 @@ TEST(every_attribute_is_taken) {
   static pd::flag<int> fixed{"o_fixed", 1, "Fixed", pd::read_only};
   static pd::flag<int> gone{"o_gone", 1, "Gone", pd::retired("No longer read")};
   static pd::flag<int> asked{"o_asked", 1, "Asked", pd::required};
-  static pd::flag<int> live{"o_live", 1, "Live", pd::runtime, pd::unsafe};
+  static pd::flag<int> live{"o_live", 1, "Live", pd::runtime, pd::unsafe, pd::per_process};
   pd_flag_info info = pd_flag_info();
   info.size = sizeof info;
   CHECK_OK(pd_flag_get_info(all.handle(), &info, &err));
@@ -240,9 +240,9 @@ TEST(every_attribute_is_taken) {
   (void)gone.set(2);
   CHECK(gone == 1);
   CHECK_OK(pd_flag_get_info(asked.handle(), &info, &err));
-  CHECK(info.required && !info.runtime && !info.unsafe);
+  CHECK(info.required && !info.runtime && !info.unsafe && !info.per_process);
   CHECK_OK(pd_flag_get_info(live.handle(), &info, &err));
-  CHECK(info.runtime && info.unsafe);
+  CHECK(info.runtime && info.unsafe && info.per_process);
 }
 
 TEST(an_import_follows_the_flag_of_another_module) {

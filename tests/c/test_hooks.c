@@ -85,7 +85,7 @@ TEST(a_validator_refuses_a_value_from_every_source_and_nothing_changes) {
   setenv("X_a", "100", 1);
   CHECK_STATUS(pd_environment_enable("X_", NULL, &err), PD_ERR_REFUSED,
                "environment: X_a=100: expected less than 100");
-  pd_config *config = pd_config_new();
+  pd_config *config = config_of(PD_SOURCE_FILE);
   pd_origin origin = {PD_SOURCE_FILE, 3, "x.toml", 5};
   CHECK_OK(pd_config_add(config, "a", "100", (pd_type)0, &origin, &err));
   CHECK_STATUS(pd_config_apply(config, false, NULL, &err), PD_ERR_REFUSED,
@@ -120,7 +120,7 @@ TEST(a_validator_sees_a_new_value_that_comes_to_light_with_it) {
   pd_origin origin = {PD_SOURCE_FILE, 1, "x.toml", 1};
   const char *texts[] = {"7", "200", "9"};
   for (int i = 0; i < 3; i++) {
-    pd_config *config = pd_config_new();
+    pd_config *config = config_of(PD_SOURCE_FILE);
     CHECK_OK(pd_config_add(config, "a", "1", 0, &origin, &err));
     CHECK_OK(pd_config_add(config, "a", texts[i], 0, &origin, &err));
     if (i == 1) guard(a);

@@ -95,6 +95,7 @@ TEST(json_has_every_property_of_a_flag_and_all_its_values) {
                                      "      \"scoped\": false,\n"
                                      "      \"runtime\": true,\n"
                                      "      \"unsafe\": true,\n"
+                                     "      \"per_process\": false,\n"
                                      "      \"frozen\": false,\n"
                                      "      \"history\": [\n"
                                      "        {\n"
@@ -229,6 +230,10 @@ TEST(json_has_each_value_of_each_source_with_its_place) {
   CHECK_HAS("\"source\": \"argv\",\n      \"place\": \"argv[2]\",\n");
   CHECK_HAS(
       "\"value\": 5,\n          \"source\": \"file\",\n          \"place\": \"a.toml:7:9\",\n");
+  pd_origin fleet = {PD_SOURCE_FLEET, 12, "dir:///a", 0};
+  CHECK_OK(pd_batch_set(&item, 1, &fleet, NULL, &err));
+  json(PD_HELP_ALL, NULL);
+  CHECK_HAS("\"source\": \"fleet\",\n      \"place\": \"dir:///a revision 12\",\n");
 }
 
 static void reenter(const char *part, size_t size, void *context) {

@@ -257,7 +257,7 @@ TEST(values_that_wait_cost_the_same_each) { check_linear(wait_and_define); }
 
 static void fail_all(int count) {
   pd_error_list *errors = pd_error_list_new();
-  pd_config *config = pd_config_new();
+  pd_config *config = config_of(PD_SOURCE_FILE);
   pd_origin origin = {PD_SOURCE_FILE, 1, "x.toml", 1};
   for (int i = 0; i < count; i++) {
     CHECK_OK(pd_config_add(config, "own", "no number", 0, &origin, &err));

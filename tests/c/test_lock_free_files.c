@@ -57,9 +57,10 @@ static void *parse_slowly(void *error) {
 }
 
 static void *configure_slowly(void *error) {
-  pd_config *config = pd_config_new();
+  pd_config *config = NULL;
+  pd_status status = pd_config_new(PD_SOURCE_FILE, &config, error);
   slow = true;
-  pd_status status = pd_config_add_flagfile(config, path, NULL, NULL, error);
+  if (status == PD_OK) status = pd_config_add_flagfile(config, path, NULL, NULL, error);
   if (status == PD_OK) status = pd_config_apply(config, false, NULL, error);
   pd_config_free(config);
   return NULL;

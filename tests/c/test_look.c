@@ -105,7 +105,7 @@ TEST(a_value_of_higher_rank_hides_what_a_look_finds) {
 
 TEST(a_look_finds_the_value_in_a_configuration) {
   start();
-  pd_config *config = pd_config_new();
+  pd_config *config = config_of(PD_SOURCE_FILE);
   pd_origin origin = {PD_SOURCE_FILE, 3, "app.toml", 0};
   CHECK_OK(pd_config_add(config, "files", "more", 0, &origin, &err));
   CHECK_OK(pd_config_add(config, "nobody", "1", 0, &origin, &err));

@@ -239,10 +239,9 @@ TEST(a_flagfile_is_taken_whole_or_not_at_all) {
 }
 
 static pd_status apply_config(void) {
-  pd_config *config = pd_config_new();
-  err = (pd_error){PD_ERR_MEMORY, "out of memory"};
-  if (!config) return PD_ERR_MEMORY;
-  pd_status status = pd_config_add(config, "number", "2", 0, NULL, &err);
+  pd_config *config = NULL;
+  pd_status status = pd_config_new(PD_SOURCE_FILE, &config, &err);
+  if (status == PD_OK) status = pd_config_add(config, "number", "2", 0, NULL, &err);
   if (status == PD_OK) status = pd_config_add_flagfile(config, flagfile, NULL, NULL, &err);
   if (status == PD_OK) status = pd_config_add(config, "number", "1", 0, NULL, &err);
   if (status == PD_OK) status = pd_config_apply(config, true, NULL, &err);

@@ -176,7 +176,7 @@ TEST(the_names_that_a_refused_line_excuses_are_freed) {
 }
 
 static void apply_refused(int i) {
-  pd_config *config = pd_config_new();
+  pd_config *config = config_of(PD_SOURCE_FILE);
   pd_origin origin = {PD_SOURCE_FILE, 1, numbered("/etc/path/%d", i), 1};
   CHECK_OK(pd_config_add(config, "other", numbered("text %d", i), 0, &origin, &err));
   CHECK_OK(pd_config_add(config, numbered("late_%d", i), "x", 0, &origin, &err));
@@ -190,7 +190,7 @@ TEST(file_values_that_are_refused_are_freed) {
 }
 
 static void collect(int i) {
-  pd_config *config = pd_config_new();
+  pd_config *config = config_of(PD_SOURCE_FILE);
   pd_origin origin = {PD_SOURCE_FILE, 1, numbered("/etc/path/%d", i), 1};
   CHECK_OK(pd_config_add(config, numbered("late_%d", i), numbered("%d", i), 0, &origin, &err));
   pd_config_free(config);

@@ -347,7 +347,9 @@ TEST(help_tells_the_current_value_and_where_it_comes_from) {
                {{PD_SOURCE_RUNTIME, 9, "main.py", 0}, "[now: 7 set at main.py:9]"},
                {{PD_SOURCE_RUNTIME, 0, NULL, 0}, "[now: 7 set at run time]"},
                {{PD_SOURCE_LIVE, 0, "pid 4312", 0}, "[now: 7 set live by pid 4312]"},
-               {{PD_SOURCE_LIVE, 0, NULL, 0}, "[now: 7 set live]"}};
+               {{PD_SOURCE_LIVE, 0, NULL, 0}, "[now: 7 set live]"},
+               {{PD_SOURCE_FLEET, 12, "dir:///a", 0}, "[now: 7 from dir:///a revision 12]"},
+               {{PD_SOURCE_FLEET, 0, NULL, 0}, "[now: 7 from the fleet]"}};
   pd_flag *flag = define_flag(PD_TYPE_int32, "n");
   CHECK(!strstr(flags_help(80), "[now:"));
   pd_assignment item = {.flag = flag, .text = "7"};

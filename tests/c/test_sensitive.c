@@ -91,7 +91,7 @@ TEST(a_secret_that_waited_and_is_refused_is_wiped) {
 TEST(a_secret_of_a_file_whose_values_are_refused_is_wiped) {
   start_secret();
   define_key("key");
-  pd_config *config = pd_config_new();
+  pd_config *config = config_of(PD_SOURCE_FILE);
   pd_origin origin = {PD_SOURCE_FILE, 1, "x.toml", 1};
   CHECK_OK(pd_config_add(config, "key", secret, 0, &origin, &err));
   CHECK(pd_config_apply(config, false, NULL, &err) == PD_ERR_REFUSED);

@@ -83,7 +83,8 @@ static pd_parse_options options_of(fuzz_bytes *in, pd_help *help, int *first) {
   options.help = bits & 64 ? help : NULL;
   options.first = first;
   if (!(values & 1)) return options;
-  pd_config *config = pd_config_new();
+  pd_config *config;
+  REQUIRE(pd_config_new(PD_SOURCE_FILE, &config, NULL) == PD_OK);
   pd_config_add(config, "i", values & 2 ? "77" : "x", 0, NULL, NULL);
   pd_config_add(config, values & 4 ? "list" : "s", "1,2", values & 8 ? PD_TYPE_string : 0, NULL,
                 NULL);

@@ -42,7 +42,8 @@ static pd_status parse(const char *path, pd_error_list *errors, pd_error *err) {
 
 /* Through config, which are kept and given later; twice, which is no change. */
 static pd_status settle(pd_error_list *errors, pd_error *err) {
-  pd_config *config = pd_config_new();
+  pd_config *config;
+  REQUIRE(pd_config_new(PD_SOURCE_FILE, &config, NULL) == PD_OK);
   pd_status status = pd_config_add_flagfile(config, FUZZ_FILES "0", "dir/fuzz", errors, err);
   if (status == PD_OK) status = pd_config_apply(config, false, errors, err);
   if (status == PD_OK) {

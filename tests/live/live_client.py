@@ -37,6 +37,7 @@ PROBLEMS = {
     431: "headers",
     500: "internal",
     503: "busy",
+    504: "unreachable",
 }
 
 
@@ -228,6 +229,8 @@ SCHEMAS = {
     "/v1/flags": "flags",
     "/v1/changes": "changes",
     "/v1/undo": "change-result",
+    "/v1/fleet": "fleet",
+    "/v1/fleet/changes": "fleet-change-result",
 }
 
 

@@ -114,7 +114,7 @@ TEXTS = ("category", "unit", "deprecated", "retired", "metavar")
 NAMES = ("choices", "aliases", "old_names")
 MARKS = (
     *("hidden", "read_only", "startup_only", "sensitive", "experimental"),
-    *("required", "optional", "multi", "scoped", "runtime", "unsafe"),
+    *("required", "optional", "multi", "scoped", "runtime", "unsafe", "per_process"),
 )
 
 

@@ -55,6 +55,10 @@ def read(name: str) -> str:
     return f"{flag.source}\t{flag.text}"
 
 
+def join(url: str, role: str) -> str:
+    return pf.fleet.join(url, role=role, ttl=2.0).name
+
+
 def count(name: str, most: str) -> None:
     """Set a flag to 1, 2, ... and the most."""
     for number in range(1, int(most) + 1):
@@ -67,6 +71,8 @@ COMMANDS: dict[str, Callable[..., str | None]] = {
     "set": lambda name, text: pf.FLAGS[name].set_from_string(text),
     "reset": lambda name: pf.FLAGS[name].reset(),
     "count": count,
+    "join": join,
+    "leave": pf.fleet.leave,
     "push": push,
     "pop": pop,
     "freeze": lambda name: pf.FLAGS[name].freeze(),

@@ -116,7 +116,9 @@ def examples() -> list[str]:
 
 
 def test_the_examples_of_the_page_are_as_the_schemas_say():
-    names = ("process", "flags", "change-request", "change-result", "change", "event", "problem")
+    fleet = ("fleet", "fleet-change-request", "fleet-change-result")
+    names = ("process", "flags", "change-request", "change-result", "change", "event")
+    names += (*fleet, "problem")
     parts = {"change": ("changes", "change"), "event": ("event", "event")}
     found = examples()
     assert len(found) == len(names)
@@ -126,7 +128,7 @@ def test_the_examples_of_the_page_are_as_the_schemas_say():
 
 @pytest.mark.parametrize("name", ["flags", "process", "changes", "change-result", "problem"])
 def test_a_field_that_no_schema_knows_is_an_error(name: str):
-    texts = dict(zip(("process", "flags", "", "change-result", "", "", "problem"), examples()))
+    texts = dict(zip(("process", "flags", "", "change-result", *[""] * 5, "problem"), examples()))
     value = json.loads(
         texts.get(name) or '{"epoch": "6f1c2a9be04d7783", "revision": 1, "changes": []}'
     )

@@ -16,11 +16,12 @@ from support import ROOT
 TCP = kinds("python-tcp", "c-tcp")
 ROUTES = (
     *("/v1/process", "/v1/flags", "/v1/flags/level", "/v1/changes", "/v1/undo", "/v1/events"),
+    *("/v1/fleet", "/v1/fleet/changes"),
     *("/v1/openapi.json", "/v1/schemas/flags.json", "/", "/page.js", "/page.css"),
 )
-OPEN = ROUTES[6:]  # for everybody
+OPEN = ROUTES[8:]  # for everybody
 ALLOWED = {route: {"GET", "HEAD"} for route in ROUTES}
-ALLOWED["/v1/undo"] = {"POST"}
+ALLOWED["/v1/undo"] = ALLOWED["/v1/fleet/changes"] = {"POST"}
 ALLOWED["/v1/changes"] = {"GET", "HEAD", "POST"}
 METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS")
 CHANGE = json.dumps({"set": {"level": 9}}).encode()
@@ -299,7 +300,7 @@ def test_without_the_token_nothing_is_read_or_changed_over_tcp(kind: str, tmp_pa
         steady = Steady(subject.address)
         host = ("Host", subject.address.headers()["Host"])
         for route in (route for route in ROUTES if route not in OPEN):
-            method = "POST" if route == "/v1/undo" else "GET"
+            method = "GET" if "GET" in ALLOWED[route] else "POST"
             for shape in [None, *shapes(WRITE_TOKEN)]:
                 lines = [host] + ([("Authorization", shape)] if shape is not None else [])
                 response = steady.ask(method, route, lines, b"{}")

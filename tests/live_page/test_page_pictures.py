@@ -13,6 +13,8 @@ from types import SimpleNamespace
 import pytest
 from flag_page import HERE, TOKENS, apply, open_flag, search, stage
 
+from paddle_flags.fleet import Fleet
+
 pytestmark = pytest.mark.extended
 
 TIDY = "pf.undefine('greeting'); pf.undefine('inner')"
@@ -113,3 +115,34 @@ def test_a_picture_of_two_processes(start, show, pictures, expect, script):
     page.screenshot(path=pictures / "compare.png")
     proxy.terminate()
     proxy.communicate()
+
+
+def test_a_picture_of_the_fleet(start, show, pictures, expect):
+    pictures.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="job-") as place:
+        url, script = f"dir://{place}/job42", HERE / "page_member.py"
+
+        def member(where, role, rank, *arguments):
+            return start(where, url, role, str(rank), *arguments, script=script)
+
+        first = member("127.0.0.1:0", "trainer", 0)
+        second = member("-", "trainer", 1, "--learning_rate=0.01")
+        others = [member("-", "trainer", 2), member("-", "trainer", 3), member("-", "pserver", 0)]
+        second.run("pf.validator('batch_size', message='needs more memory')(lambda n: n < 100)")
+        fleet = Fleet(url, by="night shift@node7")
+        fleet.set({"mode": "best"}, role="trainer", reason="the last hours of the job", wait=30)
+        page = show(first, viewport={"width": 1280, "height": 620})
+        page.locator("#fleet-tab").click()
+        page.locator("#fleet-new").click()
+        page.get_by_label("Flag", exact=True).fill("batch_size")
+        page.get_by_label("Value", exact=True).fill("128")
+        page.locator("#fleet-reason").fill("the new nodes have memory")
+        page.locator("#fleet-check").click()
+        page.locator("#fleet-apply:enabled").click()
+        expect(page.locator("#fleet-status")).to_contain_text("4 of 5")
+        expect(page.locator("#fleet-members .member.bad")).to_have_count(1)
+        expect(page.locator("#fleet-differences .flag")).to_have_count(2)
+        page.locator("#toast").evaluate("each => each.replaceChildren()")
+        page.screenshot(path=pictures / "fleet.png")
+        for each in (first, second, *others):
+            each.stop()

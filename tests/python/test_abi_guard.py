@@ -20,7 +20,7 @@ FIND = "  S(flag_find, (const char *name, pd_flag **out, pd_error *err), (name, 
 STATUS = "  pd_status status;     /* PD_OK"
 CHOICES = "  X(choices,"
 END_OF_TABLE = "\n/* clang-format on */"
-LAST_MARK = 'X(unsafe, "unsafe", "a change from outside needs a confirmation")'
+LAST_MARK = 'X(per_process, "per process", "each process has its own value, never compared")'
 VERSION = "PD_API const char *pd_version(void);\n"
 
 # Edits of the sources, each a file, a text and its replacement; and what the guard names.

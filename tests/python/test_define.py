@@ -68,7 +68,7 @@ def test_a_plain_flag_has_no_attributes(name):
     assert (flag.unit, flag.items, flag.deprecated, flag.retired) == (None, None, None, None)
     assert flag.old_names == ()
     assert not any([flag.sensitive, flag.experimental, flag.required])
-    assert not any([flag.runtime, flag.unsafe])
+    assert not any([flag.runtime, flag.unsafe, flag.per_process])
     assert (flag.source, flag.history[0].value) == ("default", 5)
 
 
@@ -95,6 +95,11 @@ def test_the_flag_tells_how_it_is_to_be_used(name):
         (False, True),
         (True, True),
     ]
+
+
+def test_a_flag_of_each_process_says_so(name):
+    assert pf.define(name, 8080, per_process=True).per_process
+    assert "attributes: per process" in pf.explain(name)
 
 
 def test_a_required_flag_says_so(python):

@@ -23,8 +23,10 @@ AGAIN = settings(max_examples=200, suppress_health_check=[HealthCheck.function_s
 
 def set_by(flagfile: Path, name: str, program: str) -> str:
     """Give the value of a flag after the file was applied."""
-    made = lib.pd_config_new()
+    holder = ffi.new("pd_config **")
     error = ffi.new("pd_error *")
+    assert lib.pd_config_new(lib.PD_SOURCE_FILE, holder, error) == lib.PD_OK
+    made = holder[0]
     path = str(flagfile).encode()
     status = lib.pd_config_add_flagfile(made, path, program.encode(), ffi.NULL, error)
     if status == lib.PD_OK:

@@ -280,7 +280,7 @@ found = {}
 for flag in pf.FLAGS.values():
     names = "type items default help min max choices unit category aliases old_names hidden".split()
     names += "read_only startup_only required sensitive experimental deprecated retired".split()
-    names += "runtime unsafe".split()
+    names += "runtime unsafe per_process".split()
     found[flag.name] = {name: getattr(flag, name) for name in names}
 print(json.dumps(found))
 """

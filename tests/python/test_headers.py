@@ -58,7 +58,7 @@ PD_DEFINE_int64(a_list_of_uses, 4096, "Every other attribute, in the order of C+
                 .hidden = false, .read_only = false, .startup_only = false, .sensitive = true,
                 .experimental = true, .unit = "bytes", .deprecated = "Use a_string",
                 .old_names = "use|usage", .validate = is_fine, .watch = has_changed,
-                .required = true, .runtime = true, .unsafe = true);
+                .required = true, .runtime = true, .unsafe = true, .per_process = true);
 PD_DEFINE_double(a_unit, 0.5, "A unit", .unit = "seconds", .retired = "Never read");
 PD_DEFINE_string(a_list, "1,2", "A list", .list = PD_TYPE_int64, .required = true);
 PD_DEFINE_string(a_text_list, "", NULL, .sensitive = true, .list = PD_TYPE_string);

@@ -60,6 +60,9 @@ def test_a_refusal_is_a_warning_with_its_status_and_detail(logged):
          "change: x from no value to '1'"),
         ({"event": "set", "flags": [{"name": "x", "new": None}]}, "change: x to no value"),
         ({"event": "set", "who": {}}, "change; by somebody unknown"),
+        ({"event": "fleet", "fleet": "dir:///mnt/job 42", "on": "role:trainer",
+          "flags": [{"name": "x", "new": "1"}]},
+         "change of the fleet 'dir:///mnt/job 42' for role:trainer: x to '1'"),
     ],
 )  # fmt: skip
 def test_each_event_has_its_sentence(event, message):

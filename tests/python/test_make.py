@@ -155,10 +155,13 @@ def test_the_demo_installs_the_package_alone(tmp_path):
 
 def test_test_leaves_out_what_is_marked_and_test_all_nothing(tmp_path):
     usual = dry_run(tmp_path, "test").splitlines()[-1]
-    *_, everything, _, page = dry_run(tmp_path, "test-all").splitlines()
+    commands = dry_run(tmp_path, "test-all").splitlines()
+    everything, page, fleet = [line for line in commands if " -m pytest" in line]
+    apart = " --ignore tests/live_page --ignore tests/fleet"
     assert ' -m "not extended"' in usual
-    assert usual.replace(' -m "not extended"', " --ignore tests/live_page") == everything
+    assert usual.rstrip().replace(' -m "not extended"', apart) == everything
     assert page.endswith(" -m pytest -n 1 tests/live_page")
+    assert fleet.endswith(" --max-worker-restart 0 tests/fleet")
 
 
 def step(*command: str):

@@ -117,7 +117,8 @@ def test_changes_are_counted_by_their_source(registry, name):
     # The end of the override brings back the value from run time.
     assert gained["run time"] == 3
     assert gained["override"] == 1
-    assert set(gained) == {"default", "file", "environment", "argv", "run time", "live", "override"}
+    sources = {"default", "file", "environment", "argv", "fleet", "run time", "live", "override"}
+    assert set(gained) == sources
 
 
 @pytest.mark.usefixtures("collector")
@@ -380,6 +381,88 @@ def test_without_prometheus_client_the_message_says_what_to_install():
 
 
 @pytest.mark.extended
+def fleet_metrics(registry: CollectorRegistry) -> dict[str, float]:
+    head = "paddle_flags_fleet_"
+    found = Scraped(registry).samples
+    return {each[0][len(head) :]: value for each, value in found.items() if head in each[0]}
+
+
+@pytest.mark.usefixtures("collector")
+def test_a_process_that_is_no_member_of_a_fleet_has_no_metrics_of_one(registry):
+    assert not fleet_metrics(registry)
+
+
+FLEET = """
+import sys, time
+import paddle_flags as pf
+import paddle_flags.metrics
+from prometheus_client import REGISTRY
+
+pf.define("level", 6, runtime=True)
+pf.parse([])
+paddle_flags.metrics.register()
+pf.fleet.join(sys.argv[1], role="trainer", rank=0)
+
+def get(name):
+    return REGISTRY.get_sample_value(f"paddle_flags_fleet_{name}")
+
+def wait(name, value):
+    end = time.monotonic() + 60
+    while get(name) != value:
+        assert time.monotonic() < end, (name, get(name))
+        time.sleep(0.05)
+
+began = time.monotonic()
+assert get("revision") == 0
+fleet = pf.fleet.Fleet(sys.argv[1])
+fleet.set({"level": 5}, wait=60)
+wait("revision", 1)
+wait("members", 1)
+wait("differing_flags", 0)
+wait("members_with_problems", 0)
+assert get("stale_seconds") == 0
+store = pf.fleet.open_store(sys.argv[1])
+[document] = store.members().values()
+other = document.replace(b'"level":["5"', b'"level":["4"').replace(b"trainer-0", b"trainer-1")
+assert other != document
+store.announce("trainer-1", other, 60.0)
+wait("members", 2)
+wait("differing_flags", 1)
+fleet.set({"level": "many"}, wait=60)
+wait("members_with_problems", 2)  # one has rejected it, and the other doesn't read
+pf.fleet.leave()
+assert get("revision") is None
+print("done")
+"""
+
+
+def test_a_member_of_a_fleet_exports_revision_members_and_differences(tmp_path):
+    run(sys.executable, "-c", FLEET, f"dir://{tmp_path}/job")
+
+
+STALE = """
+import pathlib, sys, time
+import paddle_flags as pf
+import paddle_flags.metrics
+from prometheus_client import REGISTRY
+
+place = pathlib.Path(sys.argv[1])
+paddle_flags.metrics.register()
+pf.fleet.join(f"dir://{place}")
+place.rename(place.with_name("away"))
+place.write_text("no folder")
+end = time.monotonic() + 60
+while not REGISTRY.get_sample_value("paddle_flags_fleet_stale_seconds"):
+    assert time.monotonic() < end
+    time.sleep(0.05)
+print("done")
+"""
+
+
+def test_an_engine_that_is_out_of_reach_is_told_as_seconds(tmp_path):
+    run(sys.executable, "-c", STALE, tmp_path / "job")
+
+
 @pytest.mark.usefixtures("collector")
 def test_promtool_finds_nothing_to_say(registry, name):
     promtool = tool("promtool", "prometheus")

@@ -33,6 +33,11 @@ def late(_):
 def state(name):
     return pf.FLAGS[name].value, pf.FLAGS[name].source
 
+def ended(_):
+    from paddle_flags._input.fleet_values import apply_values
+    apply_values([])
+    return pf.FLAGS.level, pf.FLAGS.late
+
 def secret(_):
     return pf.define("secret", "", sensitive=True).value
 
@@ -52,6 +57,24 @@ def program(tmp_path, text, *words, **options):
     write(tmp_path / "main.py", f'{START}if __name__ == "__main__":\n{indented}')
     command = (sys.executable, "-W", "error", "main.py", *words)
     return run(*command, cwd=tmp_path, **options).stdout
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_a_value_of_the_fleet_stays_one_in_a_child_which_the_fleet_may_change(method, tmp_path):
+    text = f"""
+from paddle_flags._input.fleet_values import FleetValue, apply_values
+apply_values([FleetValue("level", 7, "dir:///x", 3), FleetValue("late", 8, "dir:///x", 3)])
+pf.FLAGS.rate = 2.5
+pf.propagate()
+with multiprocessing.get_context({method!r}).Pool(1) as pool:
+    print(pool.map(state, ["level", "rate"]), pool.map(late, [0]), pool.map(ended, [0]))
+print(child("print(pf.define('level', 1).value, pf.FLAGS['level'].source)"))
+"""
+    found = program(tmp_path, text).splitlines()
+    assert found == [
+        "[(7, 'fleet'), (2.5, 'run time')] [8] [(1, 1)]",
+        "7 environment",
+    ]
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])

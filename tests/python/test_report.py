@@ -224,6 +224,7 @@ def test_json_has_every_property_of_every_flag():
         "scoped": False,
         "runtime": False,
         "unsafe": False,
+        "per_process": False,
         "metavar": None,
         "deprecated": None,
         "retired": None,

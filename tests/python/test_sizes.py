@@ -8,7 +8,7 @@ import platform
 import pytest
 from support import INCLUDE, LIBDIR, SANITIZE, run, tool, write
 
-LIBRARY_MOST = 372_000  # lower it with the library; libgflags has 163_000
+LIBRARY_MOST = 377_000  # lower it with the library; libgflags has 163_000
 PLUGIN_MOST = 16_000
 PLUGIN = """
 #include <pd_flags.h>

@@ -18,6 +18,9 @@ typedef struct pd_live pd_live;
 #define PD_LIVE_READ 1
 #define PD_LIVE_CHANGE 2
 
+/* Requests of the fleet. */
+#define PD_LIVE_FLEET 1
+
 /* A token of clients on TCP. */
 typedef struct pd_live_token {
   const char *text;  /* 16 to 512 bytes of printable ASCII without blanks */
@@ -47,6 +50,8 @@ typedef struct pd_live_options {
   bool resumes;                /* hooks and audits need a runtime that a fork breaks: in a forked
                                   child, no temporary change ends before the next call of
                                   pd_live_revision, which repairs that */
+  uint64_t answers;            /* requests that the server answers itself, as `fleet` of
+                                  pd_live_response says: PD_LIVE_FLEET, or 0, and they are 404 */
 } pd_live_options;
 
 /* All text is copied. PD_ERR_ARGUMENT: a token or a pattern isn't as described. */
@@ -116,6 +121,11 @@ typedef struct pd_live_response {
   bool streams;                  /* after the body, events follow from `revision` on */
   uint64_t revision;
   void *owner;                   /* of all this */
+  const char *label;             /* with `fleet`: whose token it is; NULL: nobody's */
+  int64_t duration_ms;           /* with `fleet`: how long its change is for; 0: for good */
+  bool fleet;                    /* the request is about the fleet and may be answered: the server
+                                    makes the body. All that can be judged here has been: who asks,
+                                    the form of the body, and whether its flags may be changed */
 } pd_live_response;
 
 /* The largest body of a request, in bytes. */

@@ -103,7 +103,7 @@ PD__BEGIN_C
   S(flags_validate, (pd_error_list *errors, pd_error *err), (errors, err))                         \
   S(warning_handle, (pd_warning_handler handler, void *context, pd_error *err),                    \
     (handler, context, err))                                                                       \
-  R(pd_config *, config_new, (void), ())                                                           \
+  S(config_new, (pd_source source, pd_config **out, pd_error *err), (source, out, err))            \
   V(config_free, (pd_config * config), (config))                                                   \
   S(config_add,                                                                                    \
     (pd_config *config, const char *name, const char *text, uint32_t literal,                      \
@@ -187,7 +187,11 @@ PD__BEGIN_C
   V(live_response_free, (pd_live_response * response), (response))                                 \
   R(uint64_t, live_revision, (void), ())                                                           \
   S(live_events, (uint64_t since, pd_live_response *response, pd_error *err),                      \
-    (since, response, err))
+    (since, response, err))                                                                        \
+  S(config_check,                                                                                  \
+    (const pd_config *config, bool allow_pending, pd_error_list *errors, pd_error *err),           \
+    (config, allow_pending, errors, err))                                                          \
+  R(bool, startup_over, (void), ())
 /* clang-format on */
 
 #define PD__MEMBER_S(name, parameters, arguments) pd_status(*name) parameters;

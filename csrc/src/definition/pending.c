@@ -215,6 +215,10 @@ void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *repo
       continue;
     }
     room = 0;
+    if (flag->defined && flag->sensitive && given->origin.source == PD_SOURCE_FLEET) {
+      pd__pending_drop(given); /* a fleet publishes its values, so it gives no secrets */
+      continue;
+    }
     if (flag->defined && !pd__deferred_validator(flag)) {
       apply(operation, flag, given, report);
       pd__pending_drop(given);

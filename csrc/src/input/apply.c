@@ -1,10 +1,10 @@
-/* Applying the values of files: all of them or none. */
+/* Applying the values of files or of the fleet: all of them or none. */
 #include <string.h>
 
 #include "input.h"
 
 /* Returns the last token that names each flag, by the flag's index; NULL if memory is out. Sets
- * *whole if all files were read without an error. */
+ * *whole if everything was read without an error. */
 static const pd__token **find_named(const pd_config *config, pd__reader *reader, bool *whole) {
   size_t size = (pd__names_count() + 1) * sizeof(pd__token *);
   const pd__token **last = pd__arena_take(&reader->operation->arena, size);
@@ -28,16 +28,16 @@ static bool stands(pd__reader *reader, const pd__token *token, pd_flag *flag) {
   if (!token || is_open(reader, flag, token)) return false;
   const char *text = token->text;
   if (!text) text = pd__token_resolve(token).negated ? "false" : "true";
-  return pd__has_given(PD_SOURCE_FILE, flag, text);
+  return pd__has_given(token->origin.source, flag, text);
 }
 
-/* Drops the values of the previous files before the new ones are assigned, so that the history does
- * not show them as replaced within one file. */
+/* Drops the previous values of the source before the new ones are assigned, so that the history
+ * does not show them as replaced within one file. */
 static void drop_old(pd__reader *reader, const pd__token **last) {
   for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) {
     const pd__token *token = last[flag->index];
     bool drops = flag->defined && (!token || is_open(reader, flag, token));
-    if (drops) pd__reader_drop(reader, flag, PD_SOURCE_FILE);
+    if (drops) pd__reader_drop(reader, flag, reader->renews);
   }
 }
 
@@ -45,7 +45,7 @@ void pd__config_give(const pd_config *config, pd__reader *reader) {
   bool whole;
   const pd__token **last = find_named(config, reader, &whole);
   if (!last) return;
-  reader->renews_files = true;
+  reader->renews = config->source;
   if (whole) drop_old(reader, last);
   for (size_t i = 0; i < config->values.count; i++) {
     const pd__token *token = &config->values.items[i];
@@ -55,8 +55,8 @@ void pd__config_give(const pd_config *config, pd__reader *reader) {
   }
 }
 
-pd_status pd__do_config_apply(const pd_config *config, bool allow_pending, pd_error_list *errors,
-                              pd_error *err) {
+static pd_status give(const pd_config *config, bool allow_pending,
+                      pd_status (*finish)(pd__reader *), pd_error_list *errors, pd_error *err) {
   if (!config) return pd__fail_null(err, "config");
   pd__report report = {.list = errors, .first = err};
   pd__reader reader;
@@ -64,7 +64,17 @@ pd_status pd__do_config_apply(const pd_config *config, bool allow_pending, pd_er
   pd__reader_begin(&reader, &operation, &report);
   reader.allow_pending = allow_pending;
   pd__config_give(config, &reader);
-  return pd__operation_return(&operation, pd__reader_finish(&reader));
+  return pd__operation_return(&operation, finish(&reader));
+}
+
+pd_status pd__do_config_apply(const pd_config *config, bool allow_pending, pd_error_list *errors,
+                              pd_error *err) {
+  return give(config, allow_pending, pd__reader_finish, errors, err);
+}
+
+pd_status pd__do_config_check(const pd_config *config, bool allow_pending, pd_error_list *errors,
+                              pd_error *err) {
+  return give(config, allow_pending, pd__reader_check, errors, err);
 }
 
 pd_status pd__do_config_add_flagfile(pd_config *config, const char *path, const char *program,

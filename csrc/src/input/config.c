@@ -1,11 +1,22 @@
-/* The values of files, kept until they are applied. Nothing here needs the lock: a pd_config is
- * used by one thread at a time. */
+/* The values of files or of the fleet, kept until they are applied. Nothing here needs the lock: a
+ * pd_config is used by one thread at a time. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "input.h"
 
-pd_config *pd__do_config_new(void) { return calloc(1, sizeof(pd_config)); }
+pd_status pd__do_config_new(pd_source source, pd_config **out, pd_error *err) {
+  if (!out) return pd__fail_null(err, "out");
+  if (source != PD_SOURCE_FILE && source != PD_SOURCE_FLEET) {
+    return pd__fail(err, PD_ERR_ARGUMENT, "source is %d, expected %s or %s", (int)source,
+                    pd__source_name(PD_SOURCE_FILE), pd__source_name(PD_SOURCE_FLEET));
+  }
+  pd_config *made = calloc(1, sizeof *made);
+  if (!made) return pd__fail_memory(err);
+  made->source = source;
+  *out = made;
+  return PD_OK;
+}
 
 void pd__do_config_free(pd_config *config) {
   if (!config) return;
@@ -17,7 +28,7 @@ pd_status pd__config_append(pd_config *config, const pd__token *token, pd_error 
   pd__arena *arena = &config->arena;
   pd__token made = *token;
   const char *text = token->text, *place = token->origin.place;
-  made.origin.source = PD_SOURCE_FILE;
+  made.origin.source = config->source;
   made.name = pd__arena_text(arena, token->name, token->length);
   if (text) made.text = pd__arena_text(arena, text, strlen(text));
   if (place) made.origin.place = pd__arena_text(arena, place, strlen(place));
@@ -40,7 +51,7 @@ pd_status pd__do_config_add(pd_config *config, const char *name, const char *tex
                      .length = (uint32_t)strlen(name),
                      .text = text,
                      .literal = (uint8_t)literal,
-                     .origin = origin ? *origin : (pd_origin){PD_SOURCE_FILE, 0, NULL, 0}};
+                     .origin = origin ? *origin : (pd_origin){config->source, 0, NULL, 0}};
   return pd__config_append(config, &token, err);
 }
 

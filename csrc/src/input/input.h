@@ -142,9 +142,10 @@ void pd__environment_use(const char *prefix);
  * value that it already has. */
 bool pd__has_given(pd_source source, const pd_flag *flag, const char *text);
 
-/* ---- Values of files, kept for later (config.c) ---- */
+/* ---- Values of files or of the fleet, kept for later (config.c) ---- */
 
 struct pd_config {
+  pd_source source;
   pd__tokens values;
   pd__arena arena; /* owns the values and their texts */
 };
@@ -161,7 +162,7 @@ typedef struct pd__reader {
   pd__changes changes;
   pd__report *report;
   bool allow_pending; /* values for undefined names become pending */
-  bool renews_files;  /* pending values from files are dropped on success */
+  pd_source renews;   /* pending values from it are dropped on success; default: of none */
   pd__tokens undefok; /* unknown names that are no errors */
   size_t errors;
   pd__tokens findings; /* errors and undefined names, in order */
@@ -198,8 +199,10 @@ void pd__reader_assign(pd__reader *reader, pd_flag *node, const char *text, cons
 /* Drops the value that `source` gave the flag, if there is one. */
 void pd__reader_drop(pd__reader *reader, pd_flag *flag, pd_source source);
 
-/* Reports the recorded errors; if there are none, calls the validators and commits. Pending values
- * are added with the commit. */
+/* Reports the recorded errors; if there are none, calls the validators. */
+pd_status pd__reader_check(pd__reader *reader);
+
+/* Checks, and commits if there is no error. Pending values are added with the commit. */
 pd_status pd__reader_finish(pd__reader *reader);
 
 /* Resolves the token's name; "--nox" may mean the bool x. */
@@ -231,7 +234,7 @@ bool pd__option_excuse(pd__reader *reader, const pd__token *token);
 /* Fills `help` with the request; false if there is none. */
 bool pd__option_help(const pd__reader *reader, pd_help *help);
 
-/* Applies the values of files (apply.c). */
+/* Makes the values of a configuration those of its source (apply.c). */
 void pd__config_give(const pd_config *config, pd__reader *reader);
 
 #endif /* PD__INPUT_H */

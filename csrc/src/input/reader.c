@@ -93,15 +93,15 @@ void pd__reader_take(pd__reader *reader, const pd__token *token, const pd__meani
   }
 }
 
-/* The place is that of the previous value, since the file doesn't have one any more. */
+/* The place is that of the previous value, since the source doesn't have one any more. */
 static void fail_kept(pd__reader *reader, const pd_flag *flag, const pd_origin *origin) {
   char place[PD__PLACE_SIZE];
   size_t length = strlen(pd__place_of(origin, place));
   if (length > 2) length -= 2; /* ": " */
   pd__reader_fail(
-      reader, NULL, PD_ERR_FROZEN, "--%s: %s, and the file no longer gives its value%s%.*s%s",
+      reader, NULL, PD_ERR_FROZEN, "--%s: %s, and the %s no longer gives its value%s%.*s%s",
       pd__flag_def(flag)->name, flag->frozen ? "is frozen" : "can be set at startup only",
-      length ? " (" : "", (int)length, place, length ? ")" : "");
+      pd__source_name(origin->source), length ? " (" : "", (int)length, place, length ? ")" : "");
 }
 
 void pd__reader_drop(pd__reader *reader, pd_flag *flag, pd_source source) {
@@ -148,9 +148,9 @@ static void report_unknown(pd__reader *reader, const pd__token *token) {
                   pd__token_shown(token, source), suggestion);
 }
 
-/* The flag existed when the files were applied before, and its module has been unloaded since. */
+/* The flag existed when the source was applied before, and its module has been unloaded since. */
 static bool has_gone(const pd__reader *reader, const pd__token *token) {
-  if (!reader->renews_files || token->origin.source != PD_SOURCE_FILE) return false;
+  if (!reader->renews || token->origin.source != reader->renews) return false;
   const pd_flag *node = pd__names_find(token->name, token->length);
   return node && node->known;
 }
@@ -219,13 +219,17 @@ static void keep(pd__reader *reader, pd__pending *pending) {
   if (flag) pd__pending_apply(reader->operation, flag, &nobody);
 }
 
+pd_status pd__reader_check(pd__reader *reader) {
+  report_findings(reader);
+  return pd__changes_ask(&reader->changes);
+}
+
 /* The lock is held from the last validator to the end. */
 pd_status pd__reader_finish(pd__reader *reader) {
-  report_findings(reader);
-  if (pd__changes_ask(&reader->changes) != PD_OK) return reader->report->status;
+  if (pd__reader_check(reader) != PD_OK) return reader->report->status;
   pd__pending *prepared = prepare_pending(reader);
   pd_status status = pd__changes_commit(&reader->changes);
-  if (status == PD_OK && reader->renews_files) pd__pending_forget(PD_SOURCE_FILE);
+  if (status == PD_OK && reader->renews) pd__pending_forget(reader->renews);
   while (prepared) {
     pd__pending *each = prepared;
     prepared = each->following;

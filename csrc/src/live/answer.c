@@ -22,6 +22,8 @@ static const route routes[] = {
     {"/v1/changes", pd__get_changes, pd__post_changes},
     {"/v1/undo", NULL, pd__post_undo},
     {"/v1/events", pd__get_events, NULL},
+    {"/v1/fleet", pd__get_fleet, NULL},
+    {"/v1/fleet/changes", NULL, pd__post_fleet},
 };
 
 static const route *find_route(const char *path) {

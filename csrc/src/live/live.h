@@ -25,6 +25,7 @@ struct pd_live {
   void *context;
   char *program; /* or NULL */
   bool polls;
+  bool fleet;     /* the server answers requests of the fleet */
   size_t holders; /* the opener, and temporary changes that aren't over */
 };
 
@@ -46,7 +47,8 @@ struct pd_live {
   X(CONFIRM, 428, "confirm", "a confirmation is needed")                                           \
   X(HEADERS, 431, "headers", "the headers are too large")                                          \
   X(INTERNAL, 500, "internal", "out of memory")                                                    \
-  X(BUSY, 503, "busy", "the server is busy")
+  X(BUSY, 503, "busy", "the server is busy")                                                       \
+  X(UNREACHABLE, 504, "unreachable", "the engine of the fleet does not answer")
 
 #define PD__PROBLEM_ENUM(name, status, end, title) PD__PROBLEM_##name = status,
 typedef enum pd__problem { PD__PROBLEM_MAP(PD__PROBLEM_ENUM) } pd__problem;
@@ -209,6 +211,10 @@ void pd__get_changes(pd__call *call);
 void pd__get_events(pd__call *call);
 void pd__post_changes(pd__call *call);
 void pd__post_undo(pd__call *call);
+
+/* Requests of the fleet are judged here, and answered by the server (fleet.c). */
+void pd__get_fleet(pd__call *call);
+void pd__post_fleet(pd__call *call);
 
 /* ---- The audit (audit.c) ---- */
 

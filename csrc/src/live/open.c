@@ -65,6 +65,7 @@ static pd_status make(const pd_live_options *options, pd_live **out, pd_error *e
   live->audit = options->audit;
   live->context = options->context;
   live->polls = options->polls;
+  live->fleet = options->answers & PD_LIVE_FLEET;
   bool whole = copy(options->settable, &live->settable) && copy(options->hosts, &live->hosts) &&
                copy(options->program, &live->program) && copy_tokens(live, options);
   PD__LOCKED_OPERATION(operation);

@@ -143,6 +143,38 @@ static bool read_undo_member(pd__call *call, pd__order *order, const pd_live_fie
   return fail(call, field->path, "no such member: change and reason are known");
 }
 
+/* What only the server understands of a change for the fleet: here, its kind is checked. */
+static bool read_fleet_option(pd__call *call, const pd_live_field *field) {
+  static const struct {
+    const char *path, *expected;
+    pd_live_kind kind;
+  } rows[] = {
+      {"/role", "text", PD_LIVE_TEXT},
+      {"/host", "text", PD_LIVE_TEXT},
+      {"/member", "text", PD_LIVE_TEXT},
+      {"/at_step", "a number", PD_LIVE_NUMBER},
+      {"/expect", "a number", PD_LIVE_NUMBER},
+      {"/wait", "a number", PD_LIVE_NUMBER},
+      {"/all_or_none", "true or false", PD_LIVE_BOOL},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    if (strcmp(field->path, rows[i].path) != 0) continue;
+    bool right = field->kind == PD_LIVE_NULL || field->kind == (uint32_t)rows[i].kind;
+    return right || fail(call, field->path, rows[i].expected);
+  }
+  return fail(call, field->path,
+              "no such member: set, reason, role, host, member, for, at_step, all_or_none, expect, "
+              "dry_run, confirm and wait are known");
+}
+
+static bool read_fleet_member(pd__call *call, pd__order *order, const pd_live_field *field) {
+  const char *path = field->path;
+  bool same = !strcmp(path, "/reason") || !strcmp(path, "/set") || !strcmp(path, "/confirm") ||
+              !strcmp(path, "/for") || !strcmp(path, "/dry_run") || behind(path, "/set/") ||
+              behind(path, "/confirm/");
+  return same ? read_member(call, order, field) : read_fleet_option(call, field);
+}
+
 /* Reads the members that follow the object of the whole body. */
 static bool read_all(pd__call *call, pd__order *order,
                      bool (*read)(pd__call *, pd__order *, const pd_live_field *)) {
@@ -177,4 +209,11 @@ bool pd__order_read(pd__call *call, pd__order *order) {
 
 bool pd__order_read_undo(pd__call *call, pd__order *order) {
   return read_all(call, order, read_undo_member);
+}
+
+bool pd__order_read_fleet(pd__call *call, pd__order *order) {
+  if (!read_all(call, order, read_fleet_member)) return false;
+  if (order->set.count == 0) return fail(call, "/set", "an object with 1 to 1000 flags");
+  if (order->reason && *order->reason) return true;
+  return fail(call, "/reason", "text: why flags of all these processes change");
 }

@@ -32,6 +32,7 @@ typedef struct pd__order {
 /* Reads the body. Returns false after it has ended the call. */
 bool pd__order_read(pd__call *call, pd__order *order);
 bool pd__order_read_undo(pd__call *call, pd__order *order);
+bool pd__order_read_fleet(pd__call *call, pd__order *order);
 
 /* One thing that is wrong. */
 typedef struct pd__fault {
@@ -55,6 +56,10 @@ typedef struct pd__deed {
 PD__PRINTF(5, 6)
 void pd__deed_fail(pd__deed *deed, pd__problem problem, const char *name, pd_status status,
                    const char *format, ...);
+
+/* Finds the flags of the order, and checks that clients may change them and have confirmed the
+ * unsafe ones. Returns false if there are faults. */
+bool pd__deed_permit(pd__deed *deed);
 
 /* Calls the validators; they and the commit report to the deed. Returns false if there are
  * faults. */

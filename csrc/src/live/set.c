@@ -63,6 +63,13 @@ static bool are_confirmed(pd__deed *deed) {
   return deed->fault_count == 0;
 }
 
+bool pd__deed_permit(pd__deed *deed) {
+  find(deed, &deed->order->set);
+  find(deed, &deed->order->expect);
+  return find(deed, &deed->order->confirm) && are_different(deed) && may_change(deed) &&
+         are_confirmed(deed);
+}
+
 /* ---- Expectations ---- */
 
 static bool has_value(const pd_flag *flag, const char *text) {
@@ -163,11 +170,8 @@ static bool are_there(pd__deed *deed, const pd__wishes *wishes) {
 
 /* While validators run, the lock is free: what was checked before is checked again. */
 static bool check(pd__deed *deed) {
-  pd__order *order = deed->order;
-  find(deed, &order->set);
-  find(deed, &order->expect);
-  if (!find(deed, &order->confirm) || !are_different(deed) || !may_change(deed)) return false;
-  if (!are_confirmed(deed) || !are_expected(deed)) return false;
+  const pd__order *order = deed->order;
+  if (!pd__deed_permit(deed) || !are_expected(deed)) return false;
   if (!prepare_all(deed) || !pd__deed_ask(deed)) return false;
   if (!are_there(deed, &order->set) || !are_there(deed, &order->expect)) return false;
   if (!may_change(deed) || !are_confirmed(deed) || !are_expected(deed)) return false;

@@ -6,6 +6,13 @@
 
 bool pd__startup_over;
 
+bool pd__do_startup_over(void) {
+  pd__platform_lock();
+  bool over = pd__startup_over;
+  pd__platform_unlock();
+  return over;
+}
+
 const pd_origin pd__at_run_time = {PD_SOURCE_RUNTIME, 0, NULL, 0};
 
 /* Returns whether the name of an environment variable ends with the flag's name, perhaps in upper
@@ -27,6 +34,10 @@ static bool is_variable(const pd_origin *origin) {
          (origin->source == PD_SOURCE_ARGV && origin->place && !origin->line);
 }
 
+const char *pd__line_joint(const pd_origin *origin) {
+  return origin->source == PD_SOURCE_FLEET ? " revision " : ":";
+}
+
 const char *pd__place_of(const pd_origin *origin, char out[PD__PLACE_SIZE]) {
   bool variable = is_variable(origin);
   strcpy(out, variable ? "environment: " : "");
@@ -35,21 +46,23 @@ const char *pd__place_of(const pd_origin *origin, char out[PD__PLACE_SIZE]) {
   if (variable || !origin->place || known) return out;
   const char *tail = pd__tail(origin->place, 255);
   if (tail != origin->place) tail = pd__tail(tail, 252);
-  pd__append(out, PD__PLACE_SIZE, "%s%s:", tail == origin->place ? "" : "...", tail);
-  if (origin->line) pd__append(out, PD__PLACE_SIZE, "%u:", origin->line);
-  if (origin->line && origin->column) pd__append(out, PD__PLACE_SIZE, "%u:", origin->column);
-  pd__append(out, PD__PLACE_SIZE, " ");
+  pd__append(out, PD__PLACE_SIZE, "%s%s", tail == origin->place ? "" : "...", tail);
+  const char *joint = pd__line_joint(origin);
+  if (origin->line) pd__append(out, PD__PLACE_SIZE, "%s%u", joint, origin->line);
+  if (origin->line && origin->column) pd__append(out, PD__PLACE_SIZE, ":%u", origin->column);
+  pd__append(out, PD__PLACE_SIZE, ": ");
   return out;
 }
 
 const char *pd__origin_shown(const pd_origin *origin, char out[PD__QUOTE_SIZE]) {
   bool placed = origin->place && *origin->place && origin->source != PD_SOURCE_DEFAULT;
   const char *place = placed ? origin->place : pd__source_name(origin->source);
-  const char *tail = pd__tail(place, PD__QUOTE_SIZE - 16);
+  const char *joint = pd__line_joint(origin);
+  const char *tail = pd__tail(place, PD__QUOTE_SIZE - 15 - strlen(joint));
   const char *before = placed && is_variable(origin) ? "$" : "";
   snprintf(out, PD__QUOTE_SIZE, "%s%s%s", before, tail == place ? "" : "...", tail);
   bool numbered = origin->line && !placed && origin->source == PD_SOURCE_ARGV;
-  if (origin->line && placed) pd__append(out, PD__QUOTE_SIZE, ":%u", origin->line);
+  if (origin->line && placed) pd__append(out, PD__QUOTE_SIZE, "%s%u", joint, origin->line);
   if (numbered) pd__append(out, PD__QUOTE_SIZE, "[%u]", origin->line);
   return out;
 }
@@ -77,7 +90,7 @@ static bool is_given(pd_source source) {
 
 #define LISTED(name, number, rank, text) PD_SOURCE_##name,
 
-/* "file, environment, argv, run time or live" */
+/* "file, environment, argv, fleet, run time or live" */
 static void write_given(char *out, size_t size) {
   static const pd_source all[] = { PD_SOURCE_MAP(LISTED) };
   size_t left = 0;

@@ -543,8 +543,11 @@ extern const pd_origin pd__at_run_time;
 
 /* Writes the start of a message, up to the name: "flags.conf:3: ", "environment: ", or "". Returns
  * `out`. */
-#define PD__PLACE_SIZE (PD_NAME_MAX + 32)
+#define PD__PLACE_SIZE (PD_NAME_MAX + 40)
 const char *pd__place_of(const pd_origin *origin, char out[PD__PLACE_SIZE]);
+
+/* What stands between place and line: ":", or " revision " if the line is one of the fleet. */
+const char *pd__line_joint(const pd_origin *origin);
 
 /* Writes an origin alone: "flags.conf:3", "$FLAGS_level", "argv[2]", "default". Returns `out`. */
 const char *pd__origin_shown(const pd_origin *origin, char out[PD__QUOTE_SIZE]);

@@ -133,13 +133,15 @@ static void write_origin(const pd_origin *origin, pd__out *out) {
   if (origin->source == PD_SOURCE_LIVE) before = "set live by ";
   if (origin->source == PD_SOURCE_OVERRIDE) before = "by an override at ";
   bool place = origin->place && *origin->place;
+  if (!place && origin->source == PD_SOURCE_FLEET) before = "from the ";
   if (!place && origin->source == PD_SOURCE_LIVE) {
     pd__out_text(out, "set live");
     return;
   }
   pd__out_format(out, "%s%s", before, place ? origin->place : pd__source_name(origin->source));
   bool numbered = !place && origin->source == PD_SOURCE_ARGV;
-  if (origin->line && place) pd__out_format(out, ":%u", (unsigned)origin->line);
+  const char *joint = pd__line_joint(origin);
+  if (origin->line && place) pd__out_format(out, "%s%u", joint, (unsigned)origin->line);
   if (origin->line && numbered) pd__out_format(out, "[%u]", (unsigned)origin->line);
 }
 

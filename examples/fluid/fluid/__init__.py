@@ -1,0 +1,1 @@
+"""Fluid in small: programs of operators, an executor, and parameter servers."""

@@ -1,0 +1,320 @@
+"""The engine `dir:///path`: a folder of this machine, or of a file server.
+
+    log/00000000000000000001   a record; created once by link(2) with all its content
+    base/00000000000000000001  a base that replaces the records up to this number
+    members/NAME               the lease in seconds, a newline, the document; touched to renew
+    decisions/KEY              a decision; created once
+
+Nothing is locked, so nothing stays locked. Whatever a process leaves that dies is a whole file, or
+a temporary one, whose name begins with a dot. A compaction removes only what the base before its
+own replaced: whoever was reading or appending meanwhile finds the records that it expects.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paddle_flags.fleet import _files
+from paddle_flags.fleet._directory_leases import Leases, Look
+from paddle_flags.fleet._store import (
+    CompactedError,
+    FleetError,
+    LeaseError,
+    ReadOnlyError,
+    UnreachableError,
+    check_name,
+    check_size,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from paddle_flags.fleet._url import Url
+
+POLL = 0.05  # seconds between two looks at the log
+_READ_AT_ONCE = 8 << 20  # bytes, about
+_TEMPORARY = 3600.0  # seconds after which a temporary file has no owner
+_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
+# Withdrawn; or what another member made, which must stop nobody: a link, or a file of its own.
+_NO_MEMBER = (errno.ENOENT, errno.ELOOP, errno.EACCES)
+_NUMBER = re.compile(r"[0-9]{20}")
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+def open_url(url: Url, timeout: float) -> DirectoryStore:  # noqa: ARG001 - no call waits
+    """Open a folder, and create it if only the folder itself is missing."""
+    url.option({"poll": ""})
+    if url.hosts or url.path == "/":
+        message = "expected dir:///path, with three slashes and a folder"
+        raise url.refuse(message)
+    return DirectoryStore(url.text, Path(url.path), poll=url.number("poll", POLL))
+
+
+class DirectoryStore:
+    """A connection to a fleet in a folder."""
+
+    def __init__(self, url: str, root: Path, *, poll: float = POLL) -> None:
+        """Create the folder and its parts if they are missing and this user may."""
+        self.url = url
+        self._root = root
+        self._log, self._base = root / "log", root / "base"
+        self._members, self._decisions = root / "members", root / "decisions"
+        self._poll = poll
+        self._known = 0  # the last record that this store has seen
+        self._fresh()
+        self._prepare()
+
+    def _fresh(self) -> None:
+        """Make what must not be inherited from another process."""
+        self._pid = os.getpid()
+        self._closed = threading.Event()
+        self._lock = threading.Lock()  # guards the leases
+        self._leases = Leases(lambda: _files.clock(self._members))
+
+    def _prepare(self) -> None:
+        with self._errors("create"):
+            for folder in (self._root, self._log, self._base, self._members, self._decisions):
+                if not folder.is_dir():
+                    with contextlib.suppress(FileExistsError):
+                        folder.mkdir(0o700)
+
+    # -- The log --
+
+    def last(self) -> int:
+        """See Store."""
+        with self._errors("read"):
+            number = max(self._known, self._last_base())
+            if number and number == self._known and not self._record(number).exists():
+                number = max([0, self._last_base(), *_numbers(self._log)])
+            while self._record(number + 1).exists():
+                number += 1
+            self._known = number
+            return number
+
+    def append(self, number: int, record: bytes) -> bool:
+        """See Store."""
+        check_size(record)
+        self._check_number(number)
+        with self._errors("append to"):
+            if number <= self.last() or not _files.create(self._log, _text(number), record):
+                return False
+            if number <= self._removed():
+                self._known = 0
+                # This process slept while others appended and compacted twice.
+                raise UnreachableError(f"{self.url}: record {number} may have been created")
+        return True
+
+    def _check_number(self, number: int) -> None:
+        last = self.last()
+        if not 1 <= number <= last + 1:
+            raise FleetError(f"{self.url}: record {number}: the next record is {last + 1}")
+
+    def read(self, first: int) -> list[bytes]:
+        """See Store."""
+        found: list[bytes] = []
+        size = 0
+        with self._errors("read"):
+            if first <= self._last_base():
+                raise CompactedError(f"{self.url}: record {first} was replaced by a base")
+            while size < _READ_AT_ONCE:
+                try:
+                    found.append(_files.read(self._record(first + len(found))))
+                except FileNotFoundError:
+                    break
+                size += len(found[-1]) + 1000
+            if not found and first <= self._last_base():
+                raise CompactedError(f"{self.url}: record {first} was replaced by a base")
+        return found
+
+    def wait(self, after: int, timeout: float) -> int:
+        """See Store."""
+        end = time.monotonic() + timeout
+        while True:
+            last = self.last()
+            left = end - time.monotonic()
+            if last > after or left <= 0:
+                return last
+            self._closed.wait(min(self._poll, left))
+
+    def _record(self, number: int) -> Path:
+        return self._log / _text(number)
+
+    # -- The base --
+
+    def base(self) -> tuple[int, bytes]:
+        """See Store."""
+        with self._errors("read"):
+            while True:
+                number = self._last_base()
+                try:
+                    return number, _files.read(self._base / _text(number)) if number else b""
+                except FileNotFoundError:  # two later ones are there now
+                    continue
+
+    def compact(self, number: int, base: bytes) -> bool:
+        """See Store."""
+        check_size(base)
+        last = self.last()
+        if not 1 <= number <= last:
+            raise FleetError(f"{self.url}: base {number}: the last record is {last}")
+        with self._errors("compact"):
+            if number <= self._last_base() or not _files.create(self._base, _text(number), base):
+                return False
+            self._tidy()
+        return True  # readers may have seen it, even if a later one is there by now
+
+    def adopt(self, number: int, base: bytes) -> None:
+        """Begin with the base of another engine, whose records this folder doesn't have."""
+        with self._errors("compact"):
+            _files.create(self._base, _text(number), base)
+
+    def _last_base(self) -> int:
+        return max(_numbers(self._base), default=0)
+
+    def _removed(self) -> int:
+        """Return the number up to which records may have been removed: that of the base before."""
+        return ([0, 0, *sorted(_numbers(self._base))])[-2]
+
+    def _tidy(self) -> None:
+        """Remove what no reader can want. What an earlier compaction left is removed, too."""
+        removed = self._removed()
+        for number in sorted(_numbers(self._log)):
+            if number <= removed:
+                _files.remove(self._record(number))
+        for number in _numbers(self._base):
+            if number < removed:
+                _files.remove(self._base / _text(number))
+        now = _files.clock(self._base)
+        for folder in (self._log, self._base, self._members, self._decisions):
+            for path in folder.glob(".*"):
+                with contextlib.suppress(OSError):
+                    if now - path.stat().st_mtime > _TEMPORARY:
+                        path.unlink()
+
+    # -- Members --
+
+    def announce(self, name: str, document: bytes, ttl: float) -> None:
+        """See Store."""
+        check_name(name)
+        check_size(document)
+        with self._errors("announce in"):
+            _files.replace(self._members, name, b"%r\n%s" % (float(ttl), document))
+            with self._lock:
+                self._leases.forget(name)
+                self._runs(name, self._leases.look())
+
+    def keep_alive(self, name: str) -> None:
+        """See Store."""
+        path = self._members / check_name(name)
+        with self._errors("announce in"), self._lock:
+            if self._runs(name, self._leases.look()) is not None:
+                with contextlib.suppress(FileNotFoundError):
+                    os.utime(path)
+                    self._runs(name, self._leases.look())
+                    return
+        raise LeaseError(f"{self.url}: the lease of member {name} has ended")
+
+    def withdraw(self, name: str) -> None:
+        """See Store."""
+        path = self._members / check_name(name)
+        with self._errors("announce in"), contextlib.suppress(FileNotFoundError):
+            path.unlink()
+
+    def members(self) -> dict[str, bytes]:
+        """See Store."""
+        found = {}
+        with self._errors("read"), self._lock:
+            look = self._leases.look()
+            for name in sorted(os.listdir(self._members)):
+                document = None if name.startswith(".") else self._runs(name, look)
+                if document is not None:
+                    found[name] = document
+        return found
+
+    def _runs(self, name: str, look: Look) -> bytes | None:
+        """Return the document of a member, if its lease runs."""
+        path = self._members / name
+        try:
+            status = path.stat()
+            head, _, document = _files.read(path).partition(b"\n")
+            ttl = float(head)
+        except (OSError, ValueError) as error:  # ValueError: empty after a power failure
+            if isinstance(error, OSError) and error.errno not in _NO_MEMBER:
+                raise
+            self._leases.forget(name)
+            return None
+        if self._leases.runs(name, status, ttl, look):
+            return document
+        if self._leases.is_litter(name, ttl):
+            _files.remove(path)
+        return None
+
+    # -- Decisions --
+
+    def decide(self, key: str, value: bytes) -> bytes:
+        """See Store."""
+        check_name(key)
+        check_size(value)
+        with self._errors("decide in"):
+            found = self.decision(key)
+            if found is None and _files.create(self._decisions, key, value):
+                return value
+            return _files.read(self._decisions / key) if found is None else found
+
+    def decision(self, key: str) -> bytes | None:
+        """See Store."""
+        path = self._decisions / check_name(key)
+        with self._errors("read"):
+            try:
+                return _files.read(path)
+            except FileNotFoundError:
+                if not self._decisions.is_dir():
+                    raise
+                return None
+
+    def close(self) -> None:
+        """See Store."""
+        self._closed.set()
+
+    # -- Errors --
+
+    @contextlib.contextmanager
+    def _errors(self, doing: str) -> Iterator[None]:
+        """Turn errors of the file system into those of a store."""
+        if self._pid != os.getpid():
+            closed = self._closed.is_set()
+            self._fresh()
+            if closed:
+                self._closed.set()
+        if self._closed.is_set():
+            raise FleetError(f"{self.url}: the store is closed")
+        try:
+            yield
+        except OSError as error:
+            raise self._error(error, doing) from error
+
+    def _error(self, error: OSError, doing: str) -> FleetError:
+        where = f": {error.filename}" if error.filename else ""
+        what = f"{self.url}: cannot {doing} it: {error.strerror}{where}"
+        if error.errno in _FORBIDDEN:
+            return FleetError(what) if doing == "read" else ReadOnlyError(what)
+        if error.errno in _FULL:
+            return FleetError(what)
+        if isinstance(error, FileNotFoundError) and not self._root.is_dir():
+            what = f"{self.url}: there is no folder {self._root}"
+        return UnreachableError(what)
+
+
+def _text(number: int) -> str:
+    return f"{number:020}"
+
+
+def _numbers(folder: Path) -> list[int]:
+    return [int(name) for name in os.listdir(folder) if _NUMBER.fullmatch(name)]

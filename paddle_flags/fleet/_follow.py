@@ -1,0 +1,230 @@
+"""From the log in an engine to the state, and into the log."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from paddle_flags._core.status import shown
+from paddle_flags.fleet import _record
+from paddle_flags.fleet._record import Record, decision_key
+from paddle_flags.fleet._state import ABORT, COMMIT, State, Step, from_json, to_json
+from paddle_flags.fleet._store import CompactedError, FleetError, UnreachableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from paddle_flags.fleet._store import Store
+
+_KEPT = 200  # records that a compaction leaves, for `log` and `reset`
+_MOST = 1000  # records since the base before it is renewed
+_PAUSE = 0.05  # seconds between two tries to read back what may have been written
+_TRIES = 5
+
+
+class StateLostError(FleetError):
+    """The engine has lost its state, or begun another: it isn't the log that was read before."""
+
+    __module__ = "paddle_flags.fleet"
+
+
+class Follower:
+    """Reads a log as it grows. Used by one thread at a time."""
+
+    def __init__(self, store: Store, state: State | None = None) -> None:
+        self.store = store
+        self.state = state or State()
+        self.base = 0
+        """The revision of the base, from which the log that is left begins."""
+
+    def catch_up(
+        self, each: Callable[[Step], object] | None = None, *, last: int | None = None
+    ) -> list[Step]:
+        """Read all that is new; return the records, and proposals that were decided since.
+
+        `each` is called with every one of them, while the state is the one just behind it.
+        After a compaction that was missed, the records before it are in the state alone.
+        `last` is what the store has just said: what it shows not to be there isn't asked for.
+        Raises StateLostError, and keeps the state, if the log isn't the one that it was.
+        """
+        news: list[Step] = []
+
+        def found(step: Step) -> None:
+            news.append(step)
+            if each is not None:
+                each(step)
+
+        before = self.state.revision
+        self._decisions(found)
+        while last is None or last > self.state.revision:
+            try:
+                records = self.store.read(self.state.revision + 1)
+            except CompactedError:
+                self._read_base()
+                continue
+            if not records:
+                break
+            for data in records:
+                found(self._take(data))
+        if last is None or last < before:  # or another thread has read on meanwhile
+            last = self.store.last()
+            if last < before:
+                raise self._lost(f"ends with revision {last}")
+        return news
+
+    def verify(self) -> None:
+        """Raise StateLostError if the engine has another log than the one that was read."""
+        if not self.state.revision:
+            return
+        number, base = self.store.base()
+        if number and number >= self.state.revision:
+            self._check_fleet(_base(base, number).fleet)
+            return
+        try:
+            records = self.store.read(self.state.revision)
+        except CompactedError:
+            return  # meanwhile: the next call reads that base
+        if not records:
+            raise self._lost(f"ends with revision {self.store.last()}")
+        self._check_fleet(_decode(records[0], self.state.revision).fleet)
+
+    def _take(self, data: bytes) -> Step:
+        number = self.state.revision + 1
+        record = _decode(data, number)
+        self._check_fleet(record.fleet)
+        verdict = self._verdict(number) if record.kind == _record.PROPOSE else None
+        self.state = self.state.with_record(record, verdict)
+        return Step(number, record, verdict)
+
+    def _read_base(self) -> None:
+        number, data = self.store.base()
+        if number <= self.state.revision:
+            raise self._lost(f"begins with revision {number + 1}")
+        state = _base(data, number)
+        self._check_fleet(state.fleet)
+        self.state, self.base = state, number
+
+    def _check_fleet(self, fleet: str) -> None:
+        if self.state.fleet and fleet and fleet != self.state.fleet:
+            raise self._lost(f"is fleet {shown(fleet)}")
+
+    def _lost(self, now: str) -> StateLostError:
+        before = f"revision {self.state.revision} of fleet {self.state.fleet!r} was read before"
+        return StateLostError(
+            f"{self.store.url}: the engine has lost its state: it {now}, and {before}"
+        )
+
+    def _decisions(self, found: Callable[[Step], object]) -> None:
+        """Find the proposals that were decided since."""
+        for step in self.state.open_proposals():
+            verdict = self._verdict(step.revision)
+            if verdict is not None:
+                self.state = self.state.with_decision(step.revision, verdict)
+                found(step._replace(verdict=verdict))
+
+    def _verdict(self, revision: int) -> str | None:
+        data = self.store.decision(decision_key(revision))
+        return None if data is None else data.decode("utf-8", "replace")
+
+    # ---- What operators do ----
+
+    def append(self, record: Record) -> int:
+        """Write the record behind the state that was read; return its revision, or 0.
+
+        0: somebody else has written that revision. An answer that is lost is read back.
+        """
+        number = self.state.revision + 1
+        data = _record.encode(record)
+        try:
+            written = self.store.append(number, data)
+        except UnreachableError as error:
+            written = self._read_back(number, record, error)
+        return number if written or self._has(number, record) else 0
+
+    def _read_back(self, number: int, record: Record, error: UnreachableError) -> bool:
+        for _ in range(_TRIES):
+            time.sleep(_PAUSE)
+            try:
+                if self.store.last() >= number:
+                    return self._has(number, record)
+                if self.store.append(number, _record.encode(record)):
+                    return True
+            except UnreachableError as again:
+                error = again
+        message = f"{error}; revision {number} may have been written: see the log"
+        raise UnreachableError(message) from None
+
+    def _has(self, number: int, record: Record) -> bool:
+        try:
+            records = self.store.read(number)
+        except CompactedError:
+            return False
+        return bool(records) and _decode(records[0], number).id == record.id
+
+    def decide(self, revision: int, verdict: str) -> str:
+        """Decide on a proposal, unless somebody has; return what holds."""
+        key, wanted = decision_key(revision), verdict.encode()
+        try:
+            holds = self.store.decide(key, wanted)
+        except UnreachableError:
+            time.sleep(_PAUSE)
+            holds = self.store.decide(key, wanted)  # which returns the first one, if that was it
+        text = holds.decode("utf-8", "replace")
+        self.state = self.state.with_decision(revision, text)
+        return text
+
+    def compact(self) -> bool:
+        """Replace old records by a base if there are many; the last 200 stay."""
+        if self.state.revision - self.base <= _MOST:
+            return False
+        number = self.state.revision - _KEPT
+        if self.state.tail:
+            number = min(number, self.state.tail[0].revision - 1)
+        self.base = self.store.base()[0]
+        if number <= self.base:  # somebody else has renewed it
+            return False
+        state = self.at(number)
+        self.base = number
+        return self.store.compact(number, to_json(state.tables, number, state.fleet))
+
+    def at(self, revision: int) -> State:
+        """Return the state at an earlier revision; raise CompactedError if it was replaced."""
+        number, data = self.store.base()
+        if revision < number or revision > self.state.revision:
+            message = f"revision {revision}: expected one from {number} to {self.state.revision}"
+            raise CompactedError(message)
+        earlier = Follower(self.store, _base(data, number) if number else None)
+        while earlier.state.revision < revision:  # a store reads some at once
+            records = self.store.read(earlier.state.revision + 1)
+            if not records:
+                raise self._lost(f"ends with revision {earlier.state.revision}")
+            for record in records[: revision - earlier.state.revision]:
+                earlier._take(record)
+        return earlier.state
+
+    def log(self) -> list[Step]:
+        """Return the records that are left, the oldest first."""
+        number, data = self.store.base()
+        again = Follower(self.store, _base(data, number) if number else None)
+        return again.catch_up()
+
+
+def _base(data: bytes, number: int) -> State:
+    return from_json(data, f"base {number}", number)
+
+
+def _decode(data: bytes, revision: int) -> Record:
+    """Return a record; one that isn't ours is a batch of nothing, for everybody alike."""
+    try:
+        return _record.decode(data, revision)
+    except FleetError as error:
+        return Record(_record.CHANGE, (), reason=str(error))
+
+
+def verdict_text(verdict: str | None) -> str:
+    """Return what became of a proposal, for people."""
+    if verdict is None:
+        return "undecided"
+    return {COMMIT: "committed", ABORT: "aborted"}.get(
+        verdict, verdict.replace(ABORT, "aborted", 1)
+    )

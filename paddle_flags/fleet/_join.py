@@ -1,0 +1,269 @@
+"""`join` and what a member of a fleet calls: the membership of this process."""
+
+from __future__ import annotations
+
+import atexit
+import math
+import os
+import threading
+from typing import TYPE_CHECKING, Union
+
+from paddle_flags._core.frames import public
+from paddle_flags._core.status import shown
+from paddle_flags.errors import FlagArgumentError, FlagTypeError
+from paddle_flags.fleet import _role
+from paddle_flags.fleet._check import Barrier
+from paddle_flags.fleet._later import open_now_or_later
+from paddle_flags.fleet._membership import Membership, Options
+from paddle_flags.fleet._open import is_address, open_store
+from paddle_flags.fleet._record import check_text
+from paddle_flags.fleet._store import FleetError, check_name
+from paddle_flags.fleet._view import View
+from paddle_flags.live import _fleet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from paddle_flags.fleet._membership import OnLate, OnLost
+    from paddle_flags.fleet._store import Store
+    from paddle_flags.live._fleet import Asked, Reply
+
+Where = Union[str, "Store"]
+
+_MOST_RANKS = 1 << 31
+KEY = "PADDLE_FLAGS_FLEET_KEY"
+
+_joining = threading.RLock()  # validators and watchers run while the values of a fleet arrive
+_is_joining = False
+_member: Membership | None = None
+_view: View | None = None
+
+
+@public
+def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a default
+    url: Where,
+    *,
+    role: str | None = None,
+    rank: int | None = None,
+    name: str | None = None,
+    ttl: float = 10.0,
+    on_lost: OnLost = "keep",
+    snapshot: str | os.PathLike[str] | None = None,
+    key: str | bytes | None = None,
+    tick_timeout: float = 60.0,
+    on_late: OnLate = "raise",
+) -> Membership:
+    """Make this process a member of a fleet, such as `join("dir:///mnt/job42", role="trainer")`.
+
+    Call it before `parse` and before plugins are loaded. When it returns, the flags have the
+    fleet's values; a flag that is defined later gets its value then. They take precedence over the
+    command line, and values that the program sets at run time take precedence over them. A thread
+    follows the fleet. Once `parse` has read
+    a command line, or `tick` was called, only flags with the attribute `runtime` still change;
+    for others, the member answers that it needs a restart.
+
+    Operators choose members by `role` and `name`. By default, role and rank are what the
+    launcher's variables say: TRAINING_ROLE and PADDLE_TRAINER_ID, or RANK. No two members may have
+    one name; the default is made of role and rank, such as `trainer-3`, or of host and process.
+
+    `ttl` is for how many seconds a member that has died counts as alive, up to twice that.
+    `on_lost` says what happens when the engine has not answered for `ttl` seconds: "keep" the
+    values, take back those of the fleet from flags that can change ("default"), or "exit" by
+    SIGTERM. `snapshot` is a file for the latest values: with it, the program also starts while the
+    engine does not answer.
+
+    `key` lets `check` and `diff` compare sensitive flags, by a digest that only those who have the
+    key can compute; the default is the environment variable PADDLE_FLAGS_FLEET_KEY. Without a key,
+    sensitive flags are not compared. A fleet never has their values.
+
+    `tick_timeout` is for how many seconds a step waits for the decision on a change that is to
+    happen at it. After that, `tick` raises TickTimeoutError, or goes on with `on_late="keep"`.
+
+    Raises FleetError if this process is a member already, and UnreachableError if the engine
+    does not answer and there is no snapshot.
+    """
+    global _member, _view, _is_joining  # noqa: PLW0603 - one process, one membership
+    _check_place(role, rank, name)
+    place = _role.place_of()
+    role = place.role if role is None else role
+    rank = place.rank if rank is None else rank
+    _check_number("ttl", ttl)
+    _check_number("tick_timeout", tick_timeout)
+    _check_choice("on_lost", on_lost, ("keep", "default", "exit"))
+    _check_choice("on_late", on_late, ("raise", "keep"))
+    options = Options(
+        check_name(_role.name_for(role, rank) if name is None else name),
+        role,
+        rank,
+        place.world,
+        ttl,
+        on_lost,
+        on_late,
+        tick_timeout,
+        None if snapshot is None else os.fspath(snapshot),
+        _key_of(key),
+    )
+    with _joining:
+        _refuse_while_joining()
+        if _member is not None:
+            message = f"this process is a member of {_member.url} already, as {_member.name}"
+            raise FleetError(message)
+        store = _open(url, later=snapshot is not None)
+        made = Membership(store, options)
+        _is_joining = True
+        try:
+            made.start()
+        except BaseException:
+            store.close()
+            raise
+        finally:
+            _is_joining = False
+        _member = made
+        _view = view = View(made)
+        _fleet.let_answer(lambda asked: _answer(view, asked))
+    return made
+
+
+def _answer(view: View, asked: Asked) -> Reply:
+    """Answer a request of the live API."""
+    from paddle_flags.fleet import _live  # noqa: PLC0415 - only where flags are served
+
+    return _live.answer(view, asked)
+
+
+def view() -> View | None:
+    """Return what this process sees of its fleet; None if it isn't a member."""
+    return _view
+
+
+@public
+def leave() -> None:
+    """End the membership of this process, if there is one; its flags keep their values."""
+    global _member, _view
+    with _joining:
+        _refuse_while_joining()
+        left, _member, _view = _member, None, None
+        _fleet.let_answer(None)
+    if left is not None:
+        left.leave()
+
+
+@public
+def member() -> Membership | None:
+    """Return the membership of this process; None if it isn't a member."""
+    return _member
+
+
+@public
+def tick(step: int) -> None:
+    """Begin a step of the program's loop; call it with the number of each step.
+
+    A change with `--at-step N` takes effect in the tick that begins step N, in every member. A
+    member that has accepted such a change waits there until it is decided whether it happens.
+    While nothing is to happen, a tick costs less than a microsecond.
+
+    Raises TickTimeoutError if there is no decision within `tick_timeout` of `join`.
+    """
+    own = _member
+    if own is None:
+        raise _no_member(tick)
+    own.tick(step)
+
+
+@public
+def check(
+    *,
+    environment: Sequence[str] = (),
+    expect: int | None = None,
+    timeout: float = 60.0,
+) -> None:
+    """Wait until all members have called this, and check that their flags have the same values.
+
+    Call it once in each member when its flags are set and its plugins loaded, before the work
+    begins. Flags with the attribute `per_process` aren't compared. A flag that the fleet gives
+    other values for some role, host or member is compared among those for which it says the same.
+    `environment` has patterns of variables to compare too, such as `["NCCL_*"]`.
+
+    `expect` is how many members there must be. The default is what the launcher's variables say:
+    WORLD_SIZE, or PADDLE_TRAINERS_NUM and the number of parameter servers. If they say nothing,
+    only the members that have joined by then are compared.
+
+    Raises CheckError, which names each difference with the values, their sources and members;
+    and which members are missing or slow, if `timeout` seconds were not enough.
+    """
+    own = _member
+    if own is None:
+        raise _no_member(check)
+    _check_number("timeout", timeout)
+    if isinstance(environment, str):
+        message = f"environment is {shown(environment)}: expected a list of patterns"
+        raise FlagArgumentError(message)
+    if expect is None:
+        expect = own.world
+    Barrier(own, list(environment), expect, timeout).wait()
+
+
+def _open(url: Where, *, later: bool) -> Store:
+    if not is_address(url):
+        return url
+    return open_now_or_later(url) if later else open_store(url)
+
+
+def _no_member(called: Callable[..., None]) -> FleetError:
+    name = called.__name__
+    return FleetError(f"fleet.{name}: this process is no member of a fleet: call fleet.join first")
+
+
+def _refuse_while_joining() -> None:
+    if _is_joining:  # this thread has the lock: a validator or watcher runs in `join`
+        message = "this process is joining a fleet: a validator or watcher can't join or leave one"
+        raise FleetError(message)
+
+
+def _check_place(role: str | None, rank: int | None, name: str | None) -> None:
+    for parameter, text in (("role", role), ("name", name)):
+        if text is not None:
+            check_text(parameter, text)
+    whole = isinstance(rank, int) and not isinstance(rank, bool)
+    if rank is None or (whole and 0 <= rank < _MOST_RANKS):
+        return
+    message = f"rank is {shown(rank)}: expected an integer, 0 or more"
+    raise FlagArgumentError(message)
+
+
+def _check_number(name: str, value: float) -> None:
+    if isinstance(value, (int, float)) and 0 < value < math.inf:
+        return
+    message = f"{name} is {shown(value)}: expected a number of seconds, more than 0"
+    raise FlagArgumentError(message)
+
+
+def _check_choice(name: str, value: str, choices: Sequence[str]) -> None:
+    if value not in choices:
+        message = f"{name} is {shown(value)}: expected one of {', '.join(choices)}"
+        raise FlagArgumentError(message)
+
+
+def _key_of(key: str | bytes | None) -> bytes | None:
+    given = os.environ.get(KEY) if key is None else key
+    if not isinstance(given, (str, bytes, type(None))):
+        message = f"key: expected text or bytes, not {type(given).__name__}"
+        raise FlagTypeError(message)
+    data = given.encode("utf-8", "surrogateescape") if isinstance(given, str) else given
+    return data or None
+
+
+def _forget() -> None:
+    """Let a forked child be no member: the thread isn't in it, and the lock may be held."""
+    global _member, _view, _joining, _is_joining  # noqa: PLW0603 - one process, one membership
+    _joining = threading.RLock()
+    _is_joining = False
+    if _member is not None:
+        _member.abandon()
+    _member = _view = None
+    _fleet.let_answer(None)
+
+
+atexit.register(leave)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

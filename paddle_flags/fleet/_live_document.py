@@ -1,0 +1,143 @@
+"""A fleet as a JSON document: the answer to `GET /v1/fleet`."""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags.fleet._follow import verdict_text
+from paddle_flags.fleet._record import PROPOSE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from paddle_flags.fleet._difference import Difference
+    from paddle_flags.fleet._membership import Membership
+    from paddle_flags.fleet._state import Step, Tables
+    from paddle_flags.fleet._status import MemberStatus
+    from paddle_flags.fleet._view import Seen, View
+
+_MOST_MEMBERS = 1000
+_MOST_DIFFERENCES = 500
+_MOST_VALUES = 1000
+_MOST_CHANGES = 20
+_MOST_ANSWERS = 8  # of a member
+
+
+def document_of(view: View, seen: Seen | None) -> dict[str, Any]:
+    """Return what a member has seen of its fleet, with its age."""
+    own = view.member
+    status = seen and seen.status
+    members = status.members if status else []
+    differences = seen.differences if seen else []
+    secret = seen.sensitive if seen else frozenset()
+    log = seen.log[-_MOST_CHANGES:] if seen else []
+    return {
+        "url": own.url,
+        "fleet": status.fleet if status else "",
+        "revision": status.revision if status else own.revision,
+        "ok": bool(status and status.ok and not differences and not view.problem),
+        "age": round(time.monotonic() - seen.moment, 3) if seen else None,
+        "problem": view.problem,
+        "member": _own(own),
+        "count": len(members),
+        "members": [_member(each) for each in members[:_MOST_MEMBERS]],
+        "differing": len(differences),
+        "differences": [_difference(each, secret) for each in differences[:_MOST_DIFFERENCES]],
+        "changes": [_change(step, secret) for step in reversed(log)],
+        "values": list(_values(seen.tables, secret))[:_MOST_VALUES] if seen else [],
+    }
+
+
+def _own(own: Membership) -> dict[str, Any]:
+    stale = own.stale
+    return {
+        "name": own.name,
+        "role": own.role,
+        "rank": own.rank,
+        "host": own.host,
+        "revision": own.revision,
+        "stale": None if stale is None else round(stale, 3),
+        "problem": own.problem,
+    }
+
+
+def _member(status: MemberStatus) -> dict[str, Any]:
+    latest = sorted(status.answers)[-_MOST_ANSWERS:]
+    return {
+        "name": status.name,
+        "state": status.state,
+        "role": status.role,
+        "rank": status.rank,
+        "host": status.host,
+        "pid": status.pid or None,
+        "revision": status.revision,
+        "step": status.step,
+        "why": status.why,
+        "answers": [{"revision": each, **status.answers[each]._asdict()} for each in latest],
+    }
+
+
+def _difference(difference: Difference, secret: frozenset[str]) -> dict[str, Any]:
+    hidden = difference.name in secret
+    holders = [
+        {
+            "value": None if hidden else holder.value,
+            "source": holder.source,
+            "members": list(holder.members),
+        }
+        for holder in difference.holders
+    ]
+    return {"name": difference.name, "sensitive": hidden, "holders": holders}
+
+
+def _change(step: Step, secret: frozenset[str]) -> dict[str, Any]:
+    record = step.record
+    proposed = record.kind == PROPOSE
+    return {
+        "revision": step.revision,
+        "at": _time_text(record.time),
+        "by": record.by,
+        "reason": record.reason,
+        "state": _fate(step) if proposed else "committed",
+        "verdict": verdict_text(step.verdict) if proposed else "committed",
+        "for": record.duration,
+        "at_step": record.at_step,
+        "reset": record.reset,
+        "changes": [
+            {"on": on, "name": name, "value": None if name in secret else value}
+            for name, value, on in record.changes
+        ],
+    }
+
+
+def _fate(step: Step) -> str:
+    if step.is_open:
+        return "undecided"
+    if step.record.dry_run:
+        return "dry run"
+    return "committed" if step.holds else "aborted"
+
+
+def _values(tables: Tables, secret: frozenset[str]) -> Iterator[dict[str, Any]]:
+    for on, table in sorted(tables.items()):
+        for name, entry in sorted(table.items()):
+            yield {
+                "on": on,
+                "name": name,
+                "value": None if name in secret else entry.value,
+                "revision": entry.revision,
+                "by": entry.by,
+                "reason": entry.reason,
+                "for": entry.duration,
+                "at_step": entry.at_step,
+            }
+
+
+def _time_text(seconds: float) -> str | None:
+    try:
+        moment = datetime.fromtimestamp(seconds, timezone.utc)
+    except (OverflowError, ValueError, OSError):  # of a record that somebody else wrote
+        return None
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,229 @@
+"""What an operator's change is made of: the record, the votes, the decision, the answers."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from paddle_flags.fleet import _apply, _document
+from paddle_flags.fleet._apply import Answer
+from paddle_flags.fleet._follow import Follower, verdict_text
+from paddle_flags.fleet._member import ACCEPT
+from paddle_flags.fleet._outcome import Outcome
+from paddle_flags.fleet._record import Record, new_id
+from paddle_flags.fleet._state import ABORT, COMMIT, Selected, Step, concerned
+from paddle_flags.fleet._status import answers_of
+from paddle_flags.fleet._store import FleetError
+
+if TYPE_CHECKING:
+    from paddle_flags.fleet._store import Store
+
+    Documents = dict[str, dict[str, Any]]
+
+_POLL = 0.03
+_TRIES = 100  # of appends that others were faster than
+_MOST_NAMED = 5
+
+
+class ConflictError(FleetError):
+    """The fleet isn't at the expected revision. `records` has the changes since, as `Fleet.log`."""
+
+    __module__ = "paddle_flags.fleet"
+
+    records: tuple[Step, ...] = ()
+
+
+class SensitiveError(FleetError):
+    """A value was refused unwritten, since its flag is sensitive in some member."""
+
+
+class AbortedError(FleetError):
+    """A change was not made, since not all members have accepted it. `outcome` says why."""
+
+    __module__ = "paddle_flags.fleet"
+
+    outcome: Outcome
+
+
+class Pending(NamedTuple):
+    """A record that was written, and who was there then."""
+
+    revision: int
+    record: Record
+    members: dict[str, Selected]
+    """Of those that it concerns."""
+
+
+def documents_of(store: Store) -> Documents:
+    """Return the documents of the members."""
+    return _document.documents_of(store)
+
+
+def write(follower: Follower, record: Record, expect: int | None) -> Pending:
+    """Write a record behind all others, or raise ConflictError if `expect` isn't the last."""
+    for _ in range(_TRIES):
+        news = follower.catch_up()
+        if expect is not None and follower.state.revision != expect:
+            raise _conflict(follower, expect, news)
+        documents = documents_of(follower.store)
+        _refuse_sensitive(record, documents)
+        fleet = follower.state.fleet or new_id()
+        full = record._replace(
+            id=new_id(), fleet=fleet, time=time.time(), members=tuple(sorted(documents))
+        )
+        revision = follower.append(full)
+        if revision:
+            follower.catch_up()
+            return Pending(revision, full, _concerned(full, documents))
+    message = f"{follower.store.url}: others were faster {_TRIES} times in a row"
+    raise FleetError(message)
+
+
+def _concerned(record: Record, documents: Documents) -> dict[str, Selected]:
+    found = {
+        name: Selected(name, document.get("role"), str(document.get("host", "")))
+        for name, document in documents.items()
+    }
+    everybody = record.reset is not None
+    return {n: each for n, each in found.items() if everybody or concerned(record, each)}
+
+
+def _refuse_sensitive(record: Record, documents: Documents) -> None:
+    """Raise FleetError before the value of a sensitive flag is written anywhere."""
+    for change in record.changes:
+        owners = [n for n, each in documents.items() if change.name in each.get("sensitive", ())]
+        if owners and change.value is not None:
+            where = _document_names(owners)
+            message = f"{change.name}: is sensitive in {where}, and a fleet publishes all values"
+            raise SensitiveError(message)
+
+
+def _conflict(follower: Follower, expect: int, news: list[Step]) -> ConflictError:
+    log = news if news and news[0].revision <= expect + 1 else follower.log()
+    since = [step for step in log if step.revision > expect]
+    lines = [
+        f"revision {step.revision} by {step.record.by}: {changes_text(step.record)}"
+        for step in since
+    ]
+    at = f"is at revision {follower.state.revision}, expected {expect}"
+    error = ConflictError("; ".join([f"{follower.store.url}: {at}", *lines]))
+    error.records = tuple(since)
+    return error
+
+
+def changes_text(record: Record) -> str:
+    """Return what a record changes: `lr=0.1, -fast (role:trainer)`."""
+    if record.reset is not None:
+        return f"reset to revision {record.reset}"
+    parts = []
+    for name, value, on in record.changes:
+        text = f"-{name}" if value is None else f"{name}={value}"
+        parts.append(text if on == "all" else f"{text} ({on})")
+    return ", ".join(parts) or record.reason
+
+
+# ---- Proposals ----
+
+
+def decide(follower: Follower, pending: Pending, patience: float) -> Outcome:
+    """Wait for the votes on a proposal and decide; raise AbortedError if it is aborted."""
+    votes, why = _votes(follower, pending, patience)
+    dry = pending.record.dry_run
+    verdict = COMMIT if not why and not dry else f"{ABORT}: {'dry run' if dry else why}"
+    holds = follower.decide(pending.revision, verdict)
+    answers = {name: _answer_of(vote) for name, vote in votes.items()}
+    silent = {n: "has not voted" for n in pending.members if n not in votes}
+    if dry:
+        return Outcome(pending.revision, "dry run", answers, silent)
+    outcome = Outcome(pending.revision, verdict_text(holds), answers, silent)
+    if holds != COMMIT:
+        message = f"{follower.store.url}: revision {pending.revision} is {outcome.verdict}"
+        error = AbortedError(message)
+        error.outcome = outcome
+        raise error
+    return outcome
+
+
+def _votes(follower: Follower, pending: Pending, patience: float) -> tuple[dict[str, str], str]:
+    """Return the votes, and why they allow no commit."""
+    end = time.monotonic() + patience
+    votes: dict[str, str] = {}
+    key = str(pending.revision)
+    while True:
+        documents = documents_of(follower.store)
+        wanted = {**pending.members, **_concerned(pending.record, documents)}
+        for name in wanted.keys() & documents.keys():
+            vote = documents[name].get("votes", {}).get(key)
+            if vote is not None:
+                votes[name] = vote
+        missing = sorted(wanted.keys() - votes.keys())
+        rejecting = [
+            f"{n} rejects it: {_why(vote)}" for n, vote in sorted(votes.items()) if vote != ACCEPT
+        ]
+        gone = [name for name in missing if name not in documents]
+        if rejecting and not pending.record.dry_run:
+            return votes, "; ".join(rejecting[:_MOST_NAMED])
+        if not missing:
+            return votes, ""
+        if gone and not pending.record.dry_run:
+            return votes, f"{_document_names(gone)} went before it voted"
+        if time.monotonic() >= end:
+            return votes, f"no vote of {_document_names(missing)} after {patience:g} s"
+        time.sleep(_POLL)
+
+
+def _answer_of(vote: str) -> Answer:
+    if vote == ACCEPT:
+        return Answer(_apply.APPLIED, "")
+    return Answer(_apply.REJECTED, _why(vote))
+
+
+def _why(vote: str) -> str:
+    """Return the reason of `reject: reason`."""
+    return vote.partition(": ")[2] or vote
+
+
+# ---- Answers ----
+
+
+def wait(follower: Follower, pending: Pending, seconds: float) -> Outcome:
+    """Wait until all members that a change concerns have answered, or `seconds` are over."""
+    end = time.monotonic() + seconds
+    answers: dict[str, Answer] = {}
+    while True:
+        documents = documents_of(follower.store)
+        wanted = {**pending.members, **_concerned(pending.record, documents)}
+        answers.update(_answered(pending.revision, wanted, documents))
+        silent = {n: _silence(n, pending.revision, documents) for n in wanted if n not in answers}
+        if not [name for name in silent if name in documents] or time.monotonic() >= end:
+            return Outcome(pending.revision, "committed", answers, silent)
+        time.sleep(_POLL)
+
+
+def _answered(
+    revision: int, wanted: dict[str, Selected], documents: Documents
+) -> dict[str, Answer]:
+    found = {}
+    for name in wanted.keys() & documents.keys():
+        document = documents[name]
+        answer = answers_of(document).get(revision)
+        if answer is not None:
+            found[name] = answer
+    return found
+
+
+def _silence(name: str, revision: int, documents: Documents) -> str:
+    if name not in documents:
+        return "gone: its lease has ended, or it left"
+    seen = int(documents[name].get("revision", 0))
+    if documents[name].get("problem"):
+        return str(documents[name]["problem"])
+    if seen < revision:
+        return f"slow: it has read revision {seen}"
+    return "it has read the change, and not answered yet"
+
+
+def _document_names(names: list[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    text = ", ".join(names[:_MOST_NAMED])
+    return f"{text} and {more} more" if more > 0 else text

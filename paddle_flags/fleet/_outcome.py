@@ -1,0 +1,33 @@
+"""What became of a change: the answers of the members."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from paddle_flags.fleet import _apply
+
+if TYPE_CHECKING:
+    from paddle_flags.fleet._apply import Answer
+
+
+class Outcome(NamedTuple):
+    """What became of a change, as far as its writer waited for it."""
+
+    revision: int
+    """Of the change; 0 if nothing had to be changed."""
+    verdict: str
+    """`"committed"`, `"dry run"`, or `"aborted"` with the reason."""
+    answers: dict[str, Answer]
+    """By member, of those that the change concerns and that have answered."""
+    silent: dict[str, str]
+    """By member, why there is no answer: it is slow, or gone."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the change took effect in all members that it concerns, as far as is known."""
+        good = (*_apply.GOOD, _apply.WAITS)
+        return (
+            not self.silent
+            and not self.verdict.startswith("aborted")
+            and all(answer.state in good for answer in self.answers.values())
+        )

@@ -1,0 +1,175 @@
+"""The engine `ray:///job`: a named, detached actor of Ray.
+
+The actor answers on a port of its own instead of by its methods: Ray ends a worker that calls a
+method in its setup hook, and a forked child can call none. The port's address and a token are in
+the key-value store of Ray's head. Drivers make the actor if there is none, and workers wait for it.
+Ray restarts an actor that died, without its state.
+"""
+
+# pyright: reportMissingImports=false, reportMissingModuleSource=false
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+import os
+import queue
+import secrets
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+
+import msgpack
+import ray
+from ray.experimental import internal_kv
+
+from paddle_flags.fleet import _socket
+from paddle_flags.fleet._store import UnreachableError
+
+if TYPE_CHECKING:
+    import socket
+
+    from paddle_flags.fleet._url import Url
+
+NAMESPACE = "paddle_flags"
+ACTOR = "fleet"
+ENGINE = "PADDLE_FLAGS_FLEET_ENGINE"  # is set in the actor's process, which is no member
+_START = 60.0  # seconds for Ray to start the actor
+_POLL = 0.05  # seconds between two looks for it
+_KEY = b"paddle_flags/fleet"
+
+_connecting = threading.Lock()
+
+
+class Place(NamedTuple):
+    """Where the actor answers."""
+
+    host: str
+    port: int
+    token: bytes
+    pid: int
+
+
+class FleetActor:
+    """Holds the state of fleets."""
+
+    def __init__(self) -> None:
+        """Serve, and say where."""
+        host = ray.util.get_node_ip_address()
+        token = secrets.token_bytes(32)
+        place = Place(host, _socket.serve(host, token), token, os.getpid())
+        internal_kv._internal_kv_put(_KEY, msgpack.packb(place))  # noqa: SLF001 - see find_place
+
+
+def find_place() -> Place | None:
+    """Return where the actor answered last, from Ray's head.
+
+    Ray has no public function for this that works in a setup hook; its own libraries use this one.
+    """
+    found = internal_kv._internal_kv_get(_KEY)  # noqa: SLF001
+    return Place(*msgpack.unpackb(found)) if found else None
+
+
+def open_url(url: Url, timeout: float) -> RayStore:
+    """Connect to `ray:///job`, in the Ray of this process, or to `ray://head:6379/job`.
+
+    A process without Ray connects as a driver: `ray:///job` to that which runs on this machine.
+    """
+    job = url.path.strip("/")
+    url.option({})
+    if len(url.hosts) > 1 or not job:
+        message = "expected ray:///job for the Ray of this process, or ray://head:6379/job"
+        raise url.refuse(message)
+    if os.environ.get(ENGINE):
+        message = "the process that has the state of the fleet is no member of it"
+        raise url.refuse(message)
+    address = "auto"
+    if url.hosts and url.hosts[0] != ("auto", None):
+        host, port = url.hosts[0]
+        if port is None:
+            message = "expected a port, as in ray://head:6379/job"
+            raise url.refuse(message)
+        address = f"{host}:{port}"
+    with _connecting:
+        if not ray.is_initialized():
+            _connect(url, address)
+    return RayStore(url.text, job, timeout)
+
+
+def _connect(url: Url, address: str) -> None:
+    try:
+        ray.init(address, namespace=NAMESPACE, log_to_driver=False, configure_logging=False)
+    except (OSError, RuntimeError, ValueError) as error:
+        raise UnreachableError(f"{url.text}: Ray cannot be reached: {error}") from error
+
+
+class RayStore(_socket.SocketStore):
+    """A connection to a fleet in the actor."""
+
+    def __init__(self, url: str, job: str, timeout: float) -> None:
+        """Find the actor, or make it. This may take as long as Ray needs to start a process."""
+        super().__init__(url, job, timeout)
+        self._ray_process = os.getpid()
+        self._known: Place | None = None
+        self._find(time.monotonic() + max(timeout, _START))
+
+    def _connect(self, end: float) -> socket.socket:
+        place = self._known or self._find(end)
+        try:
+            return self._connect_to(place.host, place.port, place.token, end)
+        except ConnectionError:
+            place = self._find(end, ended=place)
+            return self._connect_to(place.host, place.port, place.token, end)
+
+    def _find(self, end: float, ended: Place | None = None) -> Place:
+        """Return where the actor answers, which is not where one of them has ended."""
+        if os.getpid() != self._ray_process:
+            raise UnreachableError(f"{self.url}: a forked child finds no new actor of Ray")
+        place: Place | None = self._ask(find_place, end)
+        if place in (None, ended) and not _is_worker():
+            self._ask(_make, end)
+        while place in (None, ended):
+            if time.monotonic() > end:
+                who = "" if not _is_worker() else ": the driver makes it, by paddle_flags.fleet.ray"
+                raise UnreachableError(f"{self.url}: Ray has no actor with the fleet{who}")
+            time.sleep(_POLL)
+            place = self._ask(find_place, end)
+        self._known = place
+        return place
+
+    def _ask(self, function: Callable[[], Any], end: float) -> Any:
+        """Call a function of Ray in a thread: some wait for ever for a head that is gone."""
+        answer: queue.SimpleQueue[tuple[Any, Exception | None]] = queue.SimpleQueue()
+
+        def call() -> None:
+            try:
+                answer.put((function(), None))
+            except Exception as error:  # noqa: BLE001 - many kinds, of Ray and of gRPC
+                answer.put((None, error))
+
+        threading.Thread(target=call, name="paddle_flags ray", daemon=True).start()
+        try:
+            result, failure = answer.get(timeout=max(0.1, end - time.monotonic()))
+        except queue.Empty:
+            raise UnreachableError(f"{self.url}: Ray's head does not answer") from None
+        if failure is not None:
+            what = str(failure).strip().partition("\n")[0]
+            raise UnreachableError(f"{self.url}: Ray cannot be reached: {what}") from failure
+        return result
+
+
+def _make() -> None:
+    ray.remote(FleetActor).options(
+        name=ACTOR,
+        namespace=NAMESPACE,
+        lifetime="detached",
+        get_if_exists=True,
+        max_restarts=-1,
+        num_cpus=0,
+        runtime_env={"env_vars": {ENGINE: "1"}},
+    ).remote()
+
+
+def _is_worker() -> bool:
+    """Return whether this process runs tasks or actors. Only drivers may create an actor safely."""
+    worker = getattr(ray.get_runtime_context(), "worker", None)
+    return bool(getattr(worker, "mode", None) == ray.WORKER_MODE)

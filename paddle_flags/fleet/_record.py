@@ -1,0 +1,202 @@
+"""A record of a fleet's log: one batch of changes, as JSON, and its checks."""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from paddle_flags._core.status import shown
+from paddle_flags.errors import FlagArgumentError
+from paddle_flags.fleet import _json
+from paddle_flags.fleet._json import is_a
+from paddle_flags.fleet._store import FleetError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+CHANGE = "change"
+PROPOSE = "propose"
+
+ALL = "all"
+SELECTORS = ("all", "role", "host", "member")
+"""What a change can be for; the last one that fits a member wins."""
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_LONGEST_NAME = 255
+_MOST_LISTED = 256  # members that a record lists
+
+
+class Change(NamedTuple):
+    """One flag in a batch: its name, its new value, and for whom."""
+
+    name: str
+    value: str | None
+    """As on a command line; None drops the value that this selector has."""
+    on: str = ALL
+    """`"all"`, or `"role:ROLE"`, `"host:HOST"` or `"member:NAME"`."""
+
+
+class Record(NamedTuple):
+    """One batch: all of it takes effect, or nothing."""
+
+    kind: str
+    changes: tuple[Change, ...]
+    id: str = ""
+    """By which the writer finds it again, if the answer to its `append` was lost."""
+    fleet: str = ""
+    """The identity of the log: an engine that lost its state begins another one."""
+    by: str = ""
+    time: float = 0.0
+    """Seconds since 1970, by the clock of the writer."""
+    reason: str = ""
+    duration: float | None = None
+    """Seconds until each member ends the values by itself."""
+    at_step: int | None = None
+    dry_run: bool = False
+    patience: float = 0.0
+    """Of a proposal: seconds after which anybody may decide to abort it."""
+    reset: int | None = None
+    """The revision whose values these are; all other values are dropped."""
+    members: tuple[str, ...] = ()
+    """Who was there when it was written, so that `status` can name who has gone since."""
+
+
+def new_id() -> str:
+    """Return an identity for a record or a fleet."""
+    return uuid.uuid4().hex[:16]
+
+
+def decision_key(revision: int) -> str:
+    """Return the key under which the fate of a proposal is decided."""
+    return f"r{revision}"
+
+
+def encode(record: Record) -> bytes:
+    """Return a record as JSON; what has its default is left out."""
+    kept = {
+        key: value
+        for key, value in record._asdict().items()
+        if key in ("kind", "changes") or value != Record._field_defaults[key]
+    }
+    kept["changes"] = [list(each) for each in record.changes]
+    kept["members"] = list(record.members[:_MOST_LISTED])
+    for key in ("by", "reason"):  # from a command line, they may be no text
+        if key in kept:
+            kept[key] = kept[key].encode("utf-8", "replace").decode()
+    data = json.dumps(kept, separators=(",", ":")).encode()
+    try:
+        decode(data, 0)  # what readers would take for nothing is an error of the writer
+    except FleetError:
+        message = "a change has a number that no fleet stores: expected 64 bits, and finite ones"
+        raise FlagArgumentError(message) from None
+    return data
+
+
+def decode(data: bytes, revision: int) -> Record:
+    """Return the record of JSON; raise FleetError if somebody else wrote something else."""
+    try:
+        return _record_of(_json.read(data))
+    except (TypeError, ValueError, KeyError, AttributeError):
+        message = f"revision {revision}: {shown(data[:80])}: expected a record of paddle_flags"
+        raise FleetError(message) from None
+
+
+# The types of the fields that have a default.
+_TYPES: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("id", "fleet", "by", "reason"), (str,)),
+    **dict.fromkeys(("time", "patience"), (int, float)),
+    "duration": (int, float),
+    "dry_run": (bool,),
+    **dict.fromkeys(("at_step", "reset"), (int,)),
+}
+
+
+def _record_of(fields: Any) -> Record:
+    listed, members = fields["changes"], fields.get("members", [])
+    if fields["kind"] not in (CHANGE, PROPOSE):
+        raise ValueError
+    if not (is_a(listed, list) and is_a(members, list)):
+        raise TypeError
+    if not (all(is_a(each, list) for each in listed) and all(is_a(each, str) for each in members)):
+        raise TypeError
+    changes = tuple(check_change(Change(*each)) for each in listed)
+    known = {key: fields[key] for key in _TYPES if key in fields}  # later versions may add some
+    for key, value in known.items():
+        if not is_a(value, *_TYPES[key]):
+            raise TypeError
+    return Record(fields["kind"], changes, **known, members=tuple(members))
+
+
+def check_change(change: Change) -> Change:
+    """Return a change with the name as the registry writes it, or raise FlagArgumentError."""
+    name, value, on = change
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        message = f"{shown(name)}: expected the name of a flag"
+        raise FlagArgumentError(message)
+    if len(name) > _LONGEST_NAME:
+        message = f"{shown(name)}: expected a name of at most {_LONGEST_NAME} characters"
+        raise FlagArgumentError(message)
+    if value is not None and not is_storable(value):
+        message = f"{name}: {shown(value)}: expected text without NUL and lone surrogates"
+        raise FlagArgumentError(message)
+    check_selector(on)
+    return Change(name.replace("-", "_"), value, on)
+
+
+def is_storable(value: object) -> bool:
+    """Return whether a value is text that every engine and every language can have."""
+    if not isinstance(value, str) or "\0" in value:
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def check_text(name: str, text: str) -> str:
+    """Return a text that a record can have, the parameter `name` of a function."""
+    if is_storable(text):
+        return text
+    message = f"{name} is {shown(text)}: expected text without NUL and lone surrogates"
+    raise FlagArgumentError(message)
+
+
+def check_selector(on: str) -> str:
+    """Return a selector, or raise FlagArgumentError."""
+    kind, colon, which = on.partition(":") if isinstance(on, str) else ("", "", "")
+    fits = (kind == ALL and not colon) or (kind in SELECTORS[1:] and which)
+    if not fits or not is_storable(on):
+        message = f"{shown(on)}: expected all, role:ROLE, host:HOST or member:NAME"
+        raise FlagArgumentError(message)
+    return on
+
+
+def selector(role: str | None = None, host: str | None = None, member: str | None = None) -> str:
+    """Return the selector of the argument that is given, of which there may be one."""
+    given = [("role", role), ("host", host), ("member", member)]
+    chosen = [(kind, which) for kind, which in given if which is not None]
+    if not chosen:
+        return ALL
+    if len(chosen) > 1:
+        names = " and ".join(kind for kind, _ in chosen)
+        message = f"{names}: expected one of role, host and member"
+        raise FlagArgumentError(message)
+    kind, which = chosen[0]
+    if not which:
+        message = f"{kind}: expected a name, not an empty text"
+        raise FlagArgumentError(message)
+    return f"{kind}:{which}"
+
+
+def check_batch(changes: Iterable[Change]) -> tuple[Change, ...]:
+    """Return the changes of one record, each flag once for each selector."""
+    found: dict[tuple[str, str], Change] = {}
+    for change in map(check_change, changes):
+        if (change.name, change.on) in found:
+            message = f"{change.name}: is given twice for {change.on}"
+            raise FlagArgumentError(message)
+        found[change.name, change.on] = change
+    return tuple(found.values())

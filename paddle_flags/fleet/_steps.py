@@ -1,0 +1,57 @@
+"""Steps of a program's loop: changes that are to happen at one step wait here."""
+
+from __future__ import annotations
+
+from paddle_flags.fleet._store import FleetError
+
+NEVER = float("inf")
+
+
+class TickTimeoutError(FleetError):
+    """A change was to happen at this step, and nobody decided in time whether it does."""
+
+    __module__ = "paddle_flags.fleet"
+
+
+class Steps:
+    """The step that a program has reached, and the next one at which something is to happen.
+
+    `reach` and `close` may run at the same moment: each writes first and looks then, so at least
+    one of them sees the other.
+    """
+
+    def __init__(self) -> None:
+        self.last: int | None = None
+        """The last step that the program has begun; None: it counts none."""
+        self.gate: float = NEVER
+        """A tick of this step or a later one must look what is to be done."""
+
+    def reach(self, step: int) -> bool:
+        """Note a step; return whether there is something to be done first."""
+        if self.last is None or step > self.last:
+            self.last = step
+        return step >= self.gate
+
+    def close(self, step: int) -> str:
+        """Let ticks of `step` and later ones wait; return why that is impossible, or ""."""
+        before = self.gate
+        self.gate = min(before, step)
+        last = self.last
+        if last is not None and last < step:
+            return ""
+        self.gate = before
+        if last is None:
+            return "counts no steps: it doesn't call fleet.tick"
+        return f"has begun step {last}"
+
+    def is_reached(self, step: int) -> bool:
+        """Return whether the program has begun a step."""
+        return self.last is not None and self.last >= step
+
+
+def check_step(step: object) -> int:
+    """Return a step, or raise FleetError."""
+    if isinstance(step, int) and not isinstance(step, bool) and step >= 0:
+        return step
+    message = f"step is {step!r}: expected an integer, 0 or more"
+    raise FleetError(message)

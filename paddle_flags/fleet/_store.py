@@ -1,0 +1,153 @@
+"""What a fleet needs of an engine: a log, members with leases, and decisions that are made once.
+
+The flags of a fleet follow from its log alone. Record 1, 2, 3, ... are created once and never
+change, so whoever has read up to record N has the revision N, and whoever creates record N + 1 has
+seen all before it: that is the compare-and-set of this protocol. A base replaces old records.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Protocol
+
+from paddle_flags.errors import FlagError
+
+MAX_RECORD = 1 << 20  # bytes of a record, base, member's document or decision; etcd takes 1.5 MiB
+MAX_NAME = 128  # characters of the name of a member or decision
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]*")
+
+
+class FleetError(FlagError):
+    """The fleet or its engine refused something, or can't be reached."""
+
+    __module__ = "paddle_flags.fleet"
+
+
+class UnreachableError(FleetError):
+    """The engine does not answer, or has no quorum. The change may have been made."""
+
+    __module__ = "paddle_flags.fleet"
+
+
+class CompactedError(FleetError):
+    """The revision is so old that a base has replaced it."""
+
+    __module__ = "paddle_flags.fleet"
+
+
+class ReadOnlyError(FleetError):
+    """The engine, or the user's rights in it, allow no writing."""
+
+    __module__ = "paddle_flags.fleet"
+
+
+class LeaseError(FleetError):
+    """The lease of a member has ended: the member must announce itself again."""
+
+    __module__ = "paddle_flags.fleet"
+
+
+class Store(Protocol):
+    """A connection to one fleet in an engine. All methods may be called by any thread.
+
+    Each raises UnreachableError if the engine does not answer within the timeout of the store, and
+    ReadOnlyError if it may not write. A call that raised UnreachableError may have happened, now or
+    a little later: `append` and `decide` are therefore read back by their callers. A store that was
+    made before a fork is usable in the child; it opens connections of its own there.
+    """
+
+    url: str  # as users wrote it, without a password
+
+    def last(self) -> int:
+        """Return the number of the last record, or of the base if none follows it; 0: nothing.
+
+        It is never older than what an `append` that returned before this call has created.
+        """
+        ...
+
+    def append(self, number: int, record: bytes) -> bool:
+        """Create a record; return False, and change nothing, if there is one of this number.
+
+        Raises FleetError if `number` is more than `last() + 1`, or the record is too long.
+        """
+        ...
+
+    def read(self, first: int) -> list[bytes]:
+        """Return the records from `first` on, in order, without gaps; all there are or some.
+
+        Empty if there is none yet. Raises CompactedError if record `first` was replaced by a base.
+        """
+        ...
+
+    def wait(self, after: int, timeout: float) -> int:
+        """Wait at most `timeout` seconds for a record behind `after`.
+
+        Returns the number of one, which may not be the last by now; or `last()` if there is none.
+        """
+        ...
+
+    def base(self) -> tuple[int, bytes]:
+        """Return the base and the number of the last record that it replaces; (0, b"") at first."""
+        ...
+
+    def compact(self, number: int, base: bytes) -> bool:
+        """Replace the records up to `number` by a base, unless an equal or later one is there.
+
+        Readers see the old records, or the base, and never neither.
+        """
+        ...
+
+    def announce(self, name: str, document: bytes, ttl: float) -> None:
+        """Create or replace the document of a member.
+
+        It ends `ttl` seconds after the last `announce` or `keep_alive` of it, up to twice that, as
+        engines count.
+        """
+        ...
+
+    def keep_alive(self, name: str) -> None:
+        """Renew the lease of a member. Raises LeaseError if it has ended."""
+        ...
+
+    def withdraw(self, name: str) -> None:
+        """Remove a member, if it is there."""
+        ...
+
+    def members(self) -> dict[str, bytes]:
+        """Return the documents of the members whose lease runs, by name."""
+        ...
+
+    def decide(self, key: str, value: bytes) -> bytes:
+        """Store a decision, unless there is one of this key; return the one that holds."""
+        ...
+
+    def decision(self, key: str) -> bytes | None:
+        """Return a decision, or None."""
+        ...
+
+    def close(self) -> None:
+        """Close the connection, and end what waits. Members stay until their lease ends."""
+        ...
+
+
+def is_name(name: str) -> bool:
+    """Return whether a text can be the name of a member or decision."""
+    return len(name) <= MAX_NAME and _NAME.fullmatch(name) is not None
+
+
+def check_name(name: str) -> str:
+    """Return a name of a member or decision, if every engine can store it."""
+    if not is_name(name):
+        raise FleetError(
+            f"{name!r}: expected at most {MAX_NAME} letters, digits and . _ @ -, "
+            "with a letter or digit first"
+        )
+    return name
+
+
+def check_size(data: bytes) -> bytes:
+    """Return data, if every engine can store it."""
+    if len(data) > MAX_RECORD:
+        raise FleetError(f"{len(data):,} bytes: a fleet stores at most {MAX_RECORD:,} at once")
+    return data

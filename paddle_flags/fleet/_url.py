@@ -1,0 +1,91 @@
+"""The address of a fleet: `scheme://[user[:password]@]host[:port][,host...]/path[?option=value]`."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass, field
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from paddle_flags.fleet._store import FleetError
+
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]*)(?::([0-9]*))?")
+
+
+@dataclass(frozen=True)
+class Url:
+    """The parts of an address."""
+
+    text: str  # as users wrote it, without a password
+    scheme: str
+    hosts: tuple[tuple[str, int | None], ...]
+    path: str  # "/" and what follows; unquoted
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    options: dict[str, str] = field(default_factory=dict)
+
+    def refuse(self, what: str) -> FleetError:
+        """Return an error about this address."""
+        return FleetError(f"{self.text}: {what}")
+
+    def option(self, known: dict[str, str]) -> dict[str, str]:
+        """Return the options with defaults for those that are missing; refuse unknown ones."""
+        for name in self.options:
+            if name not in known:
+                raise self.refuse(f"unknown option {name}{nearest(name, known)}")
+        return {**known, **self.options}
+
+    def number(self, name: str, default: float) -> float:
+        """Return the value of an option, which must be a positive number."""
+        text = self.options.get(name)
+        try:
+            value = default if text is None else float(text)
+        except ValueError:
+            value = -1.0
+        if not 0 < value < float("inf"):
+            raise self.refuse(f"{name}={text}: expected a number of seconds, more than 0")
+        return value
+
+
+def split(text: str) -> Url:
+    """Take an address apart. The password is in no message."""
+    head, mark, rest = text.partition("://")
+    authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
+    login, at, places = authority.rpartition("@")
+    user, colon, password = login.partition(":")
+    shown = f"{head}{mark}{user}{at}{places}{rest[len(authority) :]}"
+    if not mark:
+        message = f"{shown}: expected scheme://..., such as dir:///mnt/job42"
+        raise FleetError(message)
+    if "\0" in unquote(rest):
+        message = f"{head}://: expected an address without NUL"
+        raise FleetError(message)
+    if "#" in rest:
+        message = f"{head}://: the address has '#': write %23"
+        raise FleetError(message)
+    parts = urlsplit(f"{head}://host{rest[len(authority) :]}")
+    return Url(
+        text=shown,
+        scheme=head.lower(),
+        hosts=tuple(_host(place, shown) for place in places.split(",") if place),
+        path=unquote(parts.path) or "/",
+        user=unquote(user) if user else None,
+        password=unquote(password) if colon else None,
+        options=dict(parse_qsl(parts.query, keep_blank_values=True)),
+    )
+
+
+def _host(text: str, shown: str) -> tuple[str, int | None]:
+    found = _HOST.fullmatch(text)
+    port = int(found[2]) if found and found[2] else None
+    if not found or not found[1] or (port is not None and not 0 < port < 1 << 16):
+        message = f"{shown}: {text!r}: expected a host, or host:port with a port up to 65535"
+        raise FleetError(message)
+    return found[1].strip("[]"), port
+
+
+def nearest(name: str, known: object) -> str:
+    """Return a suggestion for a name that is not known, to be appended to a message."""
+    names = sorted(str(each) for each in known)  # type: ignore[attr-defined]
+    near = difflib.get_close_matches(name, names, 1)
+    return f"; did you mean {near[0]}?" if near else f"; expected one of {', '.join(names)}"

@@ -1,0 +1,131 @@
+"""What a member has seen of its fleet, for those who ask it often."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from paddle_flags.fleet._difference import Difference, differences_of
+from paddle_flags.fleet._document import documents_of
+from paddle_flags.fleet._follow import Follower
+from paddle_flags.fleet._status import (
+    BEHIND,
+    CURRENT,
+    GONE,
+    MISSING,
+    Status,
+    status_of,
+)
+from paddle_flags.fleet._store import FleetError
+from paddle_flags.live._threads import allocate_lock, start_thread
+
+if TYPE_CHECKING:
+    from paddle_flags.fleet._membership import Membership
+    from paddle_flags.fleet._state import Step, Tables
+
+_PERIOD = 0.5  # seconds between two looks, while somebody asks
+_SHARE = 4  # a look that takes long is followed by so many times as long a pause
+_POLL = 0.02
+_MOST_STEPS = 256
+
+
+class Seen(NamedTuple):
+    """A fleet, as it was at one moment."""
+
+    status: Status
+    differences: list[Difference]
+    sensitive: frozenset[str]
+    """The flags that are sensitive in any member."""
+    tables: Tables
+    log: list[Step]
+    """The oldest first."""
+    moment: float
+    """When, by the monotonic clock."""
+
+    @property
+    def present(self) -> int:
+        """How many members are here."""
+        return sum(each.state not in (GONE, MISSING) for each in self.status.members)
+
+    @property
+    def problems(self) -> int:
+        """How many members are not well, or have not taken a value that the fleet has now."""
+        fine = (CURRENT, BEHIND)
+        members = self.status.members
+        return sum(each.state not in fine or bool(each.problems) for each in members)
+
+
+class View:
+    """Looks at the fleet on a thread of its own, which exists only while somebody asks.
+
+    Whoever asks gets what was seen last, and never waits for the engine.
+    """
+
+    def __init__(self, member: Membership) -> None:
+        self.member = member
+        self.seen: Seen | None = None
+        self.problem = ""
+        """Why the latest look saw nothing, or `""`."""
+        self._lock = allocate_lock()
+        self._until = 0.0  # the thread goes on up to then
+        self._runs = False
+        self._follower: Follower | None = None
+        self._log: dict[int, Step] = {}
+
+    def look(self, *, wait: float = 0.0, linger: float = 0.0) -> Seen | None:
+        """Return what was seen last, and look again; None: nothing yet.
+
+        If nothing was seen yet, wait for it, but not longer than `wait` seconds. Go on looking for
+        `linger` seconds.
+        """
+        now = time.monotonic()
+        with self._lock:
+            self._until = max(self._until, now + linger)
+            starts, self._runs = not self._runs, True
+        if starts:
+            start_thread(self._run, f"paddle_flags fleet view {self.member.name}")
+        while self.seen is None and not self.problem and time.monotonic() < now + wait:
+            time.sleep(_POLL)
+        return self.seen
+
+    def _run(self) -> None:
+        while True:
+            began = time.monotonic()
+            self._look()
+            time.sleep(max(_PERIOD, _SHARE * (time.monotonic() - began)))
+            with self._lock:
+                if self.member.left or time.monotonic() >= self._until:
+                    self._runs = False
+                    return
+
+    def _look(self) -> None:
+        try:
+            self.seen = self._read()
+            self.problem = ""
+        except (FleetError, OSError) as error:
+            self.problem = str(error)
+        except Exception as error:  # noqa: BLE001 - the next look may see something
+            self.problem = f"{type(error).__name__}: {error}"
+
+    def _read(self) -> Seen:
+        store = self.member.store
+        if self._follower is None:
+            follower = Follower(store)
+            news = [*follower.log(), *follower.catch_up()]
+            self._follower = follower
+        else:
+            follower = self._follower
+            follower.verify()
+            news = follower.catch_up()
+        self._log.update({step.revision: step for step in news})
+        self._log = {each: self._log[each] for each in sorted(self._log)[-_MOST_STEPS:]}
+        log = list(self._log.values())
+        documents = documents_of(store)
+        return Seen(
+            status_of(store.url, follower.state, documents, log),
+            differences_of(documents),
+            frozenset(name for each in documents.values() for name in each.get("sensitive", ())),
+            follower.state.tables,
+            log,
+            time.monotonic(),
+        )

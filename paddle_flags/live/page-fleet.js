@@ -1,0 +1,232 @@
+// The fleet of this process: its members, the flags that differ, and what the fleet was told.
+
+import { $, button, el } from './page-dom.js';
+import { Grid } from './page-grid.js';
+import { cell } from './page-list.js';
+import { FleetChange } from './page-fleet-change.js';
+import { GOOD, concerned, scopeText, shortened } from './page-fleet-text.js';
+import { clock, defaultOf, shown } from './page-text.js';
+
+const STATES = { current: 'applied', behind: 'behind', slow: 'slow', gone: 'dead', missing: 'missing', lost: 'stale' };
+const OLD = 5; // seconds
+
+export class Fleet {
+  known = null; // the latest answer
+  #said = ''; // the same as text, without its age
+  #failure = '';
+  #chosen = null; // {member} or {flag}
+  #wake = () => {};
+  #words = [];
+
+  constructor(app) {
+    this.app = app;
+    this.members = new Grid($('fleet-members'), { draw: (item) => this.#drawMember(item.member), open: (item) => this.#choose({ member: item.key }) });
+    this.differences = new Grid($('fleet-differences'), { draw: (item) => this.#drawDifference(item.difference), open: (item) => this.#choose({ flag: item.key }) });
+    this.change = new FleetChange(this);
+    this.detail = el('section', { class: 'fleet-detail', 'aria-live': 'polite' });
+    this.log = el('section', {});
+    this.values = el('section', {});
+    $('fleet-side').append(this.change.element, this.detail, this.values, this.log);
+    $('fleet-search').addEventListener('input', () => this.arrange());
+    $('fleet-odd').addEventListener('change', () => this.arrange());
+    $('fleet-toolbar').addEventListener('submit', (event) => event.preventDefault());
+    $('fleet-new').addEventListener('click', () => this.change.open());
+  }
+
+  get grid() {
+    return this.members;
+  }
+
+  /** Ask again now. */
+  wake() {
+    this.#wake();
+  }
+
+  /** Ask for as long as the page is open: often while somebody looks. */
+  async run() {
+    for (;;) {
+      try {
+        this.#take(await this.app.api.get('v1/fleet'));
+      } catch (problem) {
+        this.#fail(problem);
+      }
+      const seen = this.app.view === 'fleet' && !document.hidden;
+      await new Promise((resolve) => {
+        const timer = setTimeout(resolve, !seen ? 15000 : this.change.waits ? 400 : 1000);
+        this.#wake = () => { clearTimeout(timer); resolve(); };
+      });
+    }
+  }
+
+  #take(answer) {
+    for (const member of answer.members) {
+      member.why = shortened(member.why, answer.url);
+      for (const each of member.answers) each.why = shortened(each.why, answer.url);
+    }
+    const said = JSON.stringify({ ...answer, age: 0, member: { ...answer.member, stale: answer.member.stale === null ? null : 0 } });
+    this.known = answer;
+    this.#failure = '';
+    $('fleet-tab').hidden = false;
+    this.#warn();
+    if (said === this.#said) return;
+    this.#said = said;
+    this.arrange();
+  }
+
+  #fail(problem) {
+    if (problem.status === 404) {
+      this.known = null;
+      this.#said = '';
+      $('fleet-tab').hidden = true;
+      if (this.app.view === 'fleet') this.arrange();
+    }
+    this.#failure = problem.message;
+    this.#warn();
+  }
+
+  /** Say when what is shown is old. */
+  #warn() {
+    const { known } = this;
+    const why = this.#failure || known?.problem || known?.member.problem || '';
+    const old = known && (known.age === null || known.age > OLD);
+    const ago = known?.age > OLD ? ` This is what was seen ${Math.round(known.age)} s ago.` : '';
+    const text = why ? `${why}.${ago}` : old ? `The engine of the fleet does not answer.${ago}` : '';
+    $('fleet-problem').hidden = !text;
+    if ($('fleet-problem').textContent !== text) $('fleet-problem').textContent = text;
+    $('fleet-members').parentElement.classList.toggle('old', Boolean(text));
+  }
+
+  // ---- Lists ----
+
+  /** The answers of a member to changes that hold and did not take effect in it. */
+  #problems(member) {
+    const holding = new Set(this.known.values.map((value) => value.revision));
+    return member.answers.filter((answer) => holding.has(answer.revision) && !GOOD.includes(answer.state));
+  }
+
+  /** [word, why] */
+  stateOf(member) {
+    const [problem] = this.#problems(member).reverse();
+    if (member.state !== 'current' && member.state !== 'behind') return [STATES[member.state] ?? member.state, member.why];
+    return problem ? [problem.state, `${problem.why} (revision ${problem.revision})`] : [STATES[member.state], member.why];
+  }
+
+  #isOdd(member) {
+    return !['applied', 'behind'].includes(this.stateOf(member)[0]);
+  }
+
+  #matches(...texts) {
+    const text = texts.join('\n').toLowerCase();
+    return this.#words.every((word) => text.includes(word));
+  }
+
+  arrange() {
+    const { known } = this;
+    $('fleet-new').hidden = !known || !this.app.store.process?.you.may.includes('change');
+    if (!known) {
+      this.members.items = [];
+      this.differences.items = [];
+      $('count-fleet').textContent = '';
+      $('fleet-shown').textContent = 'This process is no member of a fleet.';
+      return;
+    }
+    this.#words = $('fleet-search').value.toLowerCase().split(/\s+/).filter(Boolean);
+    const only = $('fleet-odd').checked;
+    const odd = known.members.filter((member) => this.#isOdd(member));
+    const ordered = [...odd, ...known.members.filter((member) => !odd.includes(member))];
+    this.members.items = (only ? odd : ordered)
+      .filter((member) => this.#matches(member.name, member.role ?? '', member.host, ...this.stateOf(member)))
+      .map((member) => ({ key: member.name, member }));
+    this.differences.items = known.differences
+      .filter((each) => this.#matches(each.name, ...each.holders.flatMap((holder) => [holder.value ?? '', holder.source, ...holder.members])))
+      .map((difference) => ({ key: difference.name, difference }));
+    $('count-fleet').textContent = known.count;
+    $('fleet-shown').textContent = `Revision ${known.revision}, ${known.count === 1 ? '1 member' : `${known.count} members`}`
+      + `, ${odd.length || 'none'} with problems, ${known.differing === 1 ? '1 flag differs' : `${known.differing || 'no'} flags differ`}`;
+    this.change.touched();
+    this.#drawDetail();
+    this.#drawValues();
+    this.#drawLog();
+  }
+
+  #drawMember(member) {
+    const [word, why] = this.stateOf(member);
+    const behind = member.revision < this.known.revision;
+    return el('div', { class: `flag member ${this.#isOdd(member) ? 'bad' : ''}`, title: why },
+      cell('cell-name', el('span', { class: 'name' }, member.name), member.name === this.known.member.name ? el('span', { class: 'mark' }, 'this process') : null),
+      cell('cell-role', member.role ?? ''), cell('cell-rank', member.rank ?? ''), cell('cell-host', member.host),
+      cell(behind ? 'cell-revision behind' : 'cell-revision', String(member.revision)),
+      cell('cell-state', el('span', { class: 'word' }, word), why ? ` ${why}` : '', member.step === null ? '' : ` step ${member.step}`));
+  }
+
+  #drawDifference({ name, sensitive, holders }) {
+    const parts = holders.flatMap((holder, at) => [
+      at ? ' · ' : '', el('span', { class: 'value' }, sensitive ? 'another secret' : holder.value ?? 'not defined'),
+      ` in ${holder.members.length}`, at ? ` (${holder.members.slice(0, 3).join(', ')}${holder.members.length > 3 ? ', …' : ''})` : '']);
+    return el('div', { class: 'flag differs' }, cell('cell-name', el('span', { class: 'name' }, name)), cell('cell-values', ...parts));
+  }
+
+  // ---- The side ----
+
+  #choose(what) {
+    this.#chosen = what;
+    this.#drawDetail();
+    this.detail.scrollIntoView({ block: 'nearest' });
+  }
+
+  #drawDetail() {
+    const chosen = this.#chosen;
+    const member = this.known.members.find((each) => each.name === chosen?.member);
+    const difference = this.known.differences.find((each) => each.name === chosen?.flag);
+    const rows = member ? this.#ofMember(member) : difference ? this.#ofDifference(difference) : [];
+    this.detail.replaceChildren(...rows);
+  }
+
+  #ofMember(member) {
+    const [word, why] = this.stateOf(member);
+    const answers = [...member.answers].reverse().map((answer) => el('li', {},
+      el('span', { class: 'number' }, `#${answer.revision}`), ' ', el('span', { class: 'word' }, answer.state), answer.why ? `: ${answer.why}` : ''));
+    return [el('h3', {}, member.name), el('p', {}, el('span', { class: 'word' }, word), why ? `: ${why}` : ''),
+      el('p', { class: 'hint' }, [member.role && `role ${member.role}`, member.host && `host ${member.host}`, member.pid && `pid ${member.pid}`].filter(Boolean).join(', ')),
+      el('ul', { class: 'answers' }, ...answers)];
+  }
+
+  #ofDifference({ name, sensitive, holders }) {
+    const flag = this.app.store.flags.get(name);
+    const here = flag && !sensitive && defaultOf(flag) !== null ? `, ${shown(flag, defaultOf(flag))} here` : '';
+    const items = holders.map((holder) => el('li', {},
+      el('span', { class: 'value' }, sensitive ? 'another secret' : holder.value ?? 'not defined', holder.source === 'default' ? here : ''), ' ',
+      el('span', { class: 'source' }, holder.source === 'default' ? '' : holder.source), el('div', { class: 'hint' }, holder.members.join(', '))));
+    return [el('h3', {}, name), el('ul', { class: 'answers' }, ...items),
+      this.app.store.flags.has(name) ? el('p', {}, button('Change it for the fleet', () => this.change.open(name), { class: 'small' })) : null].filter(Boolean);
+  }
+
+  #drawValues() {
+    const items = this.known.values.slice(0, 100).map((value) => el('li', {},
+      button(value.name, () => this.change.open(value.name, value), { class: 'link name' }), ' ',
+      el('span', { class: 'value' }, value.value ?? 'nothing'), ' ',
+      el('span', { class: 'source' }, `${scopeText(value.on)}, revision ${value.revision}`)));
+    this.values.replaceChildren(el('h3', {}, 'Values of the fleet'),
+      items.length ? el('ul', { class: 'answers' }, ...items) : el('p', { class: 'hint' }, 'None yet.'));
+  }
+
+  #drawLog() {
+    const items = this.known.changes.map((change) => el('li', { class: `change ${change.state.replace(' ', '-')}` },
+      el('div', { class: 'change-head' }, el('span', { class: 'number' }, `#${change.revision}`),
+        change.at ? el('time', { datetime: change.at }, clock(change.at)) : null, el('span', { class: 'what' }, change.state),
+        change.at_step === null ? null : el('span', {}, `at step ${change.at_step}`), change.for === null ? null : el('span', {}, `for ${change.for} s`)),
+      el('div', { class: 'sets' }, change.reset === null ? '' : `Reset to revision ${change.reset}`,
+        ...(change.reset === null ? change.changes : []).slice(0, 20).map(({ on, name, value }) => el('span', { class: 'set' },
+          el('code', {}, value === null ? `−${name}` : `${name} = ${value}`), on === 'all' ? '' : ` ${scopeText(on)}`))),
+      change.reason ? el('p', { class: 'why' }, change.reason) : null,
+      change.state === 'aborted' ? el('p', { class: 'error' }, change.verdict) : null,
+      el('p', { class: 'hint' }, change.by)));
+    this.log.replaceChildren(el('h3', {}, 'Latest changes of the fleet'),
+      items.length ? el('ol', { class: 'changes' }, ...items) : el('p', { class: 'hint' }, 'None yet.'));
+  }
+
+  /** The members that a choice concerns. */
+  concerned(on) {
+    return this.known.members.filter((member) => concerned(member, on) && !['gone', 'missing'].includes(member.state));
+  }
+}

@@ -1,0 +1,51 @@
+"""What the tests of fleets share."""
+
+from __future__ import annotations
+
+import pytest
+from members import Process
+
+from paddle_flags.fleet import Fleet
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = tmp_path / "engine" / "job"
+    made.parent.mkdir()
+    return made
+
+
+@pytest.fixture
+def url(folder):
+    return f"dir://{folder}?poll=0.01"
+
+
+@pytest.fixture
+def fleet(url):
+    with Fleet(url, by="ann@desk") as made:
+        yield made
+
+
+@pytest.fixture
+def process(url):
+    """Start processes, which end with the test."""
+    started: list[Process] = []
+
+    def start(**variables: str) -> Process:
+        started.append(Process(url, **variables))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.clean()
+
+
+@pytest.fixture
+def members(process):
+    """Start a number of trainers that have joined and defined flags."""
+
+    def start(count: int = 2, **options: object) -> list[Process]:
+        made = [process() for _ in range(count)]
+        return [p.begin(role="trainer", rank=rank, **options) for rank, p in enumerate(made)]
+
+    return start

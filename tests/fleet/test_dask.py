@@ -1,0 +1,97 @@
+"""Flags in the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import pytest
+from dask_tasks import append_from_a_task, level
+from servers import DaskScheduler
+from support import package
+
+from paddle_flags.fleet import Fleet, open_store
+
+pytestmark = pytest.mark.extended
+
+
+@pytest.fixture
+def scheduler():
+    scheduler = DaskScheduler()
+    yield scheduler
+    scheduler.end()
+
+
+@pytest.fixture
+def client(scheduler):
+    with package("distributed").Client(scheduler.address, timeout=60) as client:
+        yield client
+
+
+def until(function, wanted, seconds=60):
+    end = time.monotonic() + seconds
+    while (found := function()) != wanted:
+        assert time.monotonic() < end, found
+        time.sleep(0.1)
+
+
+def processes(client):
+    """The processes of the workers; none while one of them dies."""
+    try:
+        return set(client.run(os.getpid).values())
+    except OSError:
+        return set()
+
+
+def test_workers_have_the_values_before_their_first_task_also_late_and_restarted_ones(
+    scheduler, client
+):
+    scheduler.add_worker("--name", "early")
+    url = package("paddle_flags.fleet.dask").install(client, "job", ttl=2)
+    with Fleet(url, timeout=30) as fleet:
+        fleet.set({"level": 7})
+        until(lambda: client.submit(level, workers="early", pure=False).result(60), 7)
+
+        scheduler.add_worker("--name", "late")
+        assert client.submit(level, workers="late", pure=False).result(60) == 7
+
+        fleet.set({"level": 8}, wait=30)
+        killed = processes(client)
+        for pid in killed:
+            os.kill(pid, signal.SIGKILL)  # the nannies start others
+        until(lambda: len(processes(client) - killed), 2)
+        assert list(client.run(level).values()) == [8, 8]
+        until(lambda: len(fleet.members()), 2)
+        client.restart()
+        assert list(client.run(level).values()) == [8, 8]
+        assert fleet.values()["level"].value == "8"
+
+
+def test_a_preloaded_module_serves_and_joins():
+    other = DaskScheduler("--preload", "paddle_flags.fleet.dask")
+    try:
+        url = f"dask://{other.address}/job"
+        with Fleet(url, timeout=30) as fleet:
+            fleet.set({"level": 5})
+            other.add_worker(
+                *("--preload", "paddle_flags.fleet.dask", "--fleet-job", "job"),
+                *("--fleet-role", "reader"),
+            )
+            [member] = fleet.members().values()
+            assert member["role"] == "reader"
+            with package("distributed").Client(other.address, timeout=60) as client:
+                assert client.submit(level).result(60) == 5
+    finally:
+        other.end()
+
+
+def test_a_store_is_the_same_in_a_worker_and_in_a_plain_process(scheduler, client):
+    scheduler.add_worker()
+    url = f"dask://{scheduler.address}/job"
+    store = open_store(url, timeout=30)
+    assert store.append(1, b"of the program")
+    assert client.submit(append_from_a_task, url).result(60)
+    assert store.wait(1, 60) == 2
+    assert store.read(1) == [b"of the program", b"of a task"]
+    store.close()

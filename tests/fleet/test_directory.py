@@ -1,0 +1,342 @@
+"""The engine `dir`: rights, clocks, and what processes leave that die."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from paddle_flags.fleet import _files
+from paddle_flags.fleet._directory import DirectoryStore
+from paddle_flags.fleet._directory_leases import Leases
+from paddle_flags.fleet._open import open_store
+from paddle_flags.fleet._store import (
+    CompactedError,
+    FleetError,
+    ReadOnlyError,
+    UnreachableError,
+)
+
+NOBODY = 65534
+HOUR = 3600.0
+
+
+@pytest.fixture
+def root(tmp_path):
+    return tmp_path / "fleet"
+
+
+@pytest.fixture
+def store(root):
+    store = open_store(f"dir://{root}?poll=0.01")
+    yield store
+    store.close()
+
+
+# -- Addresses --
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("dirr:///x", "unknown scheme dirr; did you mean dir?"),
+        ("zookeeper://x", "unknown scheme zookeeper; expected one of configmap, dask, "),
+        ("/mnt/job", "expected scheme://..., such as dir:///mnt/job42"),
+        ("dir://mnt/job", "expected dir:///path, with three slashes"),
+        ("dir:///", "expected dir:///path"),
+        ("dir:///x?pol=1", "unknown option pol; did you mean poll?"),
+        ("dir:///x?poll=fast", "poll=fast: expected a number of seconds"),
+        ("dir:///x?poll=-1", "poll=-1: expected a number of seconds"),
+    ],
+)
+def test_an_address_that_is_wrong_is_told(url, told):
+    with pytest.raises(FleetError) as raised:
+        open_store(url)
+    assert told in str(raised.value)
+
+
+def test_only_the_last_folder_of_a_path_is_created(tmp_path):
+    with pytest.raises(UnreachableError, match=r"there is no folder .*/a/b"):
+        open_store(f"dir://{tmp_path}/a/b")
+    open_store(f"dir://{tmp_path}/a").close()
+    open_store(f"dir://{tmp_path}/a/b").close()
+
+
+def test_a_path_may_have_spaces_and_percent_signs(tmp_path):
+    store = open_store(f"dir://{tmp_path}/a%20b%25c")
+    assert (tmp_path / "a b%c" / "log").is_dir()
+    store.close()
+
+
+# -- Rights --
+
+
+def test_a_new_fleet_is_its_owners_alone(store, root):
+    mask = os.umask(0)
+    try:
+        store.append(1, b"x")
+        store.announce("a", b"", 30)
+    finally:
+        os.umask(mask)
+    for path in [root, *root.rglob("*")]:
+        expected = 0o700 if path.is_dir() else 0o600
+        assert stat.S_IMODE(path.stat().st_mode) == expected
+
+
+@contextlib.contextmanager
+def as_nobody():
+    """Be another user, of the group that the commands below give rights."""
+    os.setegid(NOBODY)
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        os.setegid(0)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")
+def test_members_of_a_group_read_the_log_and_write_members_and_decisions():
+    """The commands are those of docs/reference/fleet-engines.md."""
+    with tempfile.TemporaryDirectory() as place:
+        Path(place).chmod(0o755)
+        root = Path(place, "fleet")
+        operator = open_store(f"dir://{root}")
+        commands = f"""
+            cd {root}
+            chgrp -R {NOBODY} .
+            chmod 2750 . log base
+            chmod 3770 members decisions
+        """
+        subprocess.run(["sh", "-ec", commands], check=True)
+        assert operator.append(1, b"one")
+        operator.announce("mine", b"document", 60)
+        with as_nobody():
+            member = open_store(f"dir://{root}")
+            assert member.read(1) == [b"one"]
+            member.announce("theirs", b"answer", 60)
+            member.keep_alive("theirs")
+            assert member.members() == {"mine": b"document", "theirs": b"answer"}
+            assert member.decide("r1", b"commit") == b"commit"
+            for call in (
+                lambda: member.append(2, b"x"),
+                lambda: member.compact(1, b"x"),
+                lambda: member.announce("mine", b"x", 60),
+                lambda: member.withdraw("mine"),
+            ):
+                with pytest.raises(ReadOnlyError):
+                    call()
+            member.announce("shut", b"", 60)
+            (root / "members" / "shut").chmod(0)
+            assert "mine" in member.members()
+            with pytest.raises(PermissionError):
+                (root / "members" / "mine").write_bytes(b"60\nforged")
+            member.withdraw("theirs")
+        assert operator.decision("r1") == b"commit"
+        assert operator.append(2, b"two")
+        assert operator.compact(1, b"base")
+        with as_nobody():
+            assert member.base() == (1, b"base")
+            assert member.read(2) == [b"two"]
+            member.close()
+        operator.close()
+
+
+def test_what_hostile_members_leave_does_not_stop_others(store, root):
+    store.announce("good", b"x", 60)
+    os.mkfifo(root / "members" / "pipe")
+    (root / "members" / "empty").write_bytes(b"")
+    (root / "members" / "text").write_bytes(b"no lease\nx")
+    (root / "members" / "endless").write_bytes(b"nan\nx")
+    (root / "members" / "folder").mkdir()
+    (root / "members" / "link").symlink_to("/etc/passwd")
+    assert store.members() == {"good": b"x"}
+
+
+# -- Clocks --
+
+
+class Files:
+    """The times of a member's file, by a clock that can be set."""
+
+    def __init__(self, place):
+        self.path = place / "member"
+        self.path.write_text("x")
+        self.now = 1e9
+        self.leases = Leases(lambda: self.now)
+        self.touch()
+
+    def touch(self):
+        self.now += 0.1
+        os.utime(self.path, (self.now, self.now))
+
+    def runs(self, leases=None, ttl=10.0):
+        leases = leases or self.leases
+        return leases.runs("member", self.path.stat(), ttl, leases.look())
+
+
+@pytest.mark.parametrize("jump", [-HOUR, HOUR])
+def test_a_jump_of_the_clock_ends_no_lease_that_was_seen(tmp_path, jump):
+    files = Files(tmp_path)
+    assert files.runs()
+    files.now += jump
+    assert files.runs()
+    files.touch()
+    assert files.runs()
+    files.now += jump
+    files.touch()
+    assert files.runs()
+    files.touch()
+    files.now += jump  # between a renewal and the next look at it
+    assert files.runs()
+
+
+def test_a_newcomer_knows_that_an_old_lease_has_ended(tmp_path):
+    files = Files(tmp_path)
+    files.now += 11
+    assert not files.runs()
+    files.touch()
+    assert files.runs()
+
+
+def test_a_lease_that_ended_stays_ended_when_the_clock_jumps_back(tmp_path):
+    files = Files(tmp_path)
+    assert files.runs(ttl=0.05)
+    time.sleep(0.1)
+    files.now -= HOUR
+    assert not files.runs(ttl=0.05)
+
+
+def test_the_clock_of_a_reader_does_not_matter(tmp_path):
+    files = Files(tmp_path)  # thirty years behind ours
+    assert abs(files.now - time.time()) > HOUR
+    assert files.runs()
+
+
+def test_the_file_of_a_member_that_ended_long_ago_is_removed_by_who_has_seen_it_end(
+    store, root, monkeypatch
+):
+    store.announce("dead", b"", 0.01)
+    store.announce("good", b"", 60)
+    time.sleep(0.05)
+    assert set(store.members()) == {"good"}
+    assert (root / "members" / "dead").exists()
+    monkeypatch.setattr("paddle_flags.fleet._directory_leases._REMOVE_AFTER", 0.0)
+    assert set(store.members()) == {"good"}
+    assert not (root / "members" / "dead").exists()
+
+
+# -- What dies --
+
+WRITER = """
+import sys
+from paddle_flags.fleet._open import open_store
+store = open_store(sys.argv[1])
+while True:
+    number = store.last() + 1
+    if store.append(number, b"record %d" % number):
+        print(number, flush=True)
+    if number % 7 == 0:
+        store.compact(number - 3, b"%d" % (number - 3))
+    store.announce("m", b"x" * 1000, 60)
+"""
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_processes_that_are_killed_leave_nothing_that_is_in_the_way(store, root, seed):
+    dice = random.Random(seed)
+    acknowledged = 0
+    for _ in range(8):
+        command = [sys.executable, "-c", WRITER, f"dir://{root}"]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert process.stdout
+        process.stdout.readline()
+        time.sleep(dice.uniform(0, 0.1))
+        process.send_signal(signal.SIGKILL)
+        numbers = process.communicate()[0].split()
+        acknowledged = max([acknowledged, *(int(number) for number in numbers)])
+        assert store.last() >= acknowledged
+    last = store.last()
+    number, base = store.base()
+    assert base == b"%d" % number
+    assert store.read(number + 1) == [b"record %d" % n for n in range(number + 1, last + 1)]
+    assert store.append(last + 1, b"x")
+    assert store.compact(last + 1, b"base")
+    assert store.base() == (last + 1, b"base")
+    assert store.members() == {"m": b"x" * 1000}
+
+
+def test_temporary_files_are_removed_after_an_hour(store, root):
+    for folder in ("log", "base", "members", "decisions"):
+        for name, age in ((".old", 2 * HOUR), (".new", 0)):
+            path = root / folder / name
+            path.write_bytes(b"half")
+            os.utime(path, (time.time() - age, time.time() - age))
+    store.append(1, b"x")
+    store.compact(1, b"base")
+    assert not list(root.rglob(".old"))
+    assert len(list(root.rglob(".new"))) == 4
+
+
+def test_compactions_remove_what_the_base_before_has_replaced(store, root):
+    for number in range(1, 31):
+        store.append(number, b"x")
+        if number % 10 == 0:
+            store.compact(number, b"base")
+    assert sorted(int(path.name) for path in (root / "log").iterdir()) == list(range(21, 31))
+    assert sorted(int(path.name) for path in (root / "base").iterdir()) == [20, 30]
+    with pytest.raises(CompactedError):
+        store.read(25)  # although its file is there
+
+
+class Sleeping(DirectoryStore):
+    """A process that is stopped between its look at the log and its append."""
+
+    stale = 0
+
+    def last(self) -> int:
+        return self.stale or super().last()
+
+
+def test_an_append_that_slept_through_two_compactions_is_not_acknowledged(store, root):
+    sleeping = Sleeping(f"dir://{root}", root)
+    for number in range(1, 9):
+        store.append(number, b"x")
+    sleeping.stale = 3
+    store.compact(5, b"base")
+    assert not sleeping.append(4, b"late")
+    store.compact(6, b"base")
+    with pytest.raises(UnreachableError, match="4 may have been created"):
+        sleeping.append(4, b"late")
+    sleeping.stale = 0
+    for each in (store, sleeping):
+        assert each.last() == 8
+        assert each.read(7) == [b"x", b"x"]
+
+
+def test_a_link_that_a_file_server_made_although_its_answer_was_lost_counts(tmp_path):
+    temporary = _files.write(tmp_path, b"x", durable=True)
+    target = tmp_path / "target"
+    os.link(temporary, target)  # the first call, whose answer is lost
+    assert _files._link(temporary, target)  # noqa: SLF001 - the client sends it again
+    other = _files.write(tmp_path, b"y", durable=True)
+    assert not _files._link(other, target)  # noqa: SLF001
+
+
+def test_a_folder_that_lost_its_files_begins_anew(store, root):
+    for number in range(1, 4):
+        store.append(number, b"x")
+    for path in (root / "log").iterdir():
+        path.unlink()
+    assert store.last() == 0
+    assert store.append(1, b"again")
+    assert store.read(1) == [b"again"]

@@ -1,0 +1,259 @@
+"""The command fleet, as operators use it: its output, its exit statuses, its help."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from members import SOON
+
+HELP = """\
+usage: python -m paddle_flags fleet URL [COMMAND] [ARGUMENT]...
+
+See and change the flags of the processes that have joined a fleet, its members. Without a command,
+list the members.
+
+positional arguments:
+  COMMAND
+    status    list the members and their states
+    get       list the values that the fleet gives
+    set       change flags; each member takes all values, or none
+    unset     take back values that were set
+    diff      list flags that differ between members
+    log       list the changes, the latest first
+    reset     bring back the values of a revision, as a new one
+
+options:
+  -h, --help  show this help message and exit
+
+URL says where the fleet is: dir:///mnt/job42, etcd://HOST:2379/job42, tcpstore://HOST:PORT/job42,
+dask://HOST:8786/job42 or ray:///job42.
+
+exit status: 0 if all is well, 1 if a member has not taken a change, members differ, or the change
+was not made, 2 if the command line is wrong, 3 if the engine can't be reached, 4 if a member has
+not answered, is slow, gone or missing
+"""
+
+
+@pytest.fixture
+def fleet_command(url):
+    """Run the command on the fleet of the test."""
+
+    def run(*tokens: str, on: str = url) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "paddle_flags", "fleet", on, *tokens]
+        return subprocess.run(command, capture_output=True, text=True, timeout=SOON, check=False)
+
+    return run
+
+
+def lines(ended):
+    """Return the lines of a table, without its spaces."""
+    return [" ".join(line.split()) for line in ended.stdout.splitlines()]
+
+
+def test_help_lists_commands_and_exit_statuses(fleet_command):
+    for tokens in (("--help",), ("-h",)):
+        ended = fleet_command(*tokens)
+        assert (ended.returncode, ended.stdout) == (0, HELP)
+
+
+@pytest.mark.parametrize("command", ["status", "get", "set", "unset", "diff", "log", "reset"])
+def test_each_command_has_help(fleet_command, command):
+    ended = fleet_command(command, "--help")
+    assert ended.returncode == 0
+    assert ended.stdout.startswith(f"usage: python -m paddle_flags fleet URL {command}")
+
+
+@pytest.mark.parametrize(
+    ("tokens", "what"),
+    [
+        (["stats"], "no such command stats; did you mean status?"),
+        (["set"], "expected NAME=VALUE, or --file FILE"),
+        (["set", "level"], "level: expected NAME=VALUE"),
+        (["set", "level=1", "level=2"], "level: is given twice for all"),
+        (["set", "level=1", "--role", "a", "--host", "b"], "role and host: expected one of"),
+        (["set", "level=1", "--for", "soon"], "'soon': expected a time such as 90s, 10m or 1h30m"),
+        (["set", "level=1", "--at-step", "-1"], "'-1': expected a whole number"),
+        (["reset", "x"], "'x': expected a whole number"),
+    ],
+)
+def test_a_wrong_command_line_ends_with_2_and_says_what_is_wrong(fleet_command, tokens, what):
+    ended = fleet_command(*tokens)
+    assert ended.returncode == 2
+    assert what in ended.stderr
+
+
+def test_without_a_url_the_command_says_what_comes_first(fleet_command):
+    ended = fleet_command("level=1", on="set")
+    assert ended.returncode == 2
+    assert (
+        "set: expected the URL of a fleet first, such as dir:///mnt/job42, then set" in ended.stderr
+    )
+
+
+def test_an_engine_that_is_away_ends_with_3(fleet_command, tmp_path):
+    ended = fleet_command("status", on=f"dir://{tmp_path}/not/there")
+    assert ended.returncode == 3
+    assert "there is no folder" in ended.stderr or "not" in ended.stderr
+
+
+def test_a_fleet_without_members_stores_values(fleet_command):
+    ended = fleet_command("set", "level=3", "lr=0.5", "--role", "trainer", "--reason", "try")
+    assert (ended.returncode, ended.stdout) == (0, "revision 1: committed\n")
+    assert lines(fleet_command("status")) == ["revision 1, no members"]
+    found = lines(fleet_command("get"))
+    assert found[0] == "flag value for revision by reason"
+    assert found[1].startswith("level 3 role:trainer 1 ")
+    assert found[1].endswith(" try")
+    assert len(lines(fleet_command("get", "l?"))) == 2
+
+
+def test_set_waits_for_the_answers_and_prints_them(fleet_command, members):
+    one, _ = members()
+    one.do("level.validate(lambda value: value != 13, 'unlucky')")
+    ended = fleet_command("set", "level=12", "--wait", "60")
+    assert ended.returncode == 0
+    assert lines(ended)[1:] == ["trainer-0 applied", "trainer-1 applied", "revision 1: committed"]
+    ended = fleet_command("set", "level=13", "--wait", "60")
+    assert ended.returncode == 1
+    assert lines(ended)[1].startswith("trainer-0 rejected ")
+    assert lines(ended)[2] == "trainer-1 applied"
+
+
+def test_a_change_that_is_aborted_ends_with_1_and_says_why(fleet_command, members):
+    one, _ = members()
+    one.do("level.validate(lambda value: value != 13, 'unlucky')")
+    ended = fleet_command("set", "level=13", "--all-or-none", "--wait", "60")
+    assert ended.returncode == 1
+    assert "error: revision 1: aborted: trainer-0 rejects it: " in ended.stderr
+    assert "unlucky" in ended.stderr
+    ended = fleet_command("set", "level=13", "--dry-run", "--json")
+    assert ended.returncode == 1
+    document = json.loads(ended.stdout)
+    assert document["verdict"] == "dry run"
+    assert document["answers"]["trainer-0"]["state"] == "rejected"
+
+
+def test_a_member_that_does_not_answer_ends_with_4_and_is_named(fleet_command, members):
+    _, two = members(2, ttl=60.0)
+    two.stop()
+    ended = fleet_command("set", "level=12", "--wait", "0.5")
+    assert ended.returncode == 4
+    assert "trainer-1 no answer slow: it has read revision 0" in lines(ended)
+    two.kill()
+
+
+def test_status_names_what_is_wrong(fleet_command, members):
+    one, two = members()
+    assert lines(fleet_command("status"))[1].startswith("trainer-0 current 0 ")
+    one.do("level.value = 5")
+    ended = fleet_command("set", "level=12", "--wait", "60")
+    assert ended.returncode == 1
+    two.kill()
+    ended = fleet_command("status")
+    assert "trainer-0: revision 1: held: level by run time" in lines(ended)
+    assert ended.returncode in (1, 4)
+    document = json.loads(fleet_command("status", "--json").stdout)
+    assert document["revision"] == 1
+
+
+def test_a_change_that_concerns_nobody_says_so_if_it_waits(fleet_command, members):
+    members(1)
+    for waiting in (["--wait", "60"], ["--dry-run"], ["--all-or-none"], ["--at-step", "5"]):
+        ended = fleet_command("set", "level=3", "--role", "trainr", *waiting)
+        assert ended.returncode == 0
+        assert lines(ended)[0] == "no member that is here is concerned"
+    assert len(lines(fleet_command("set", "level=3", "--role", "trainr"))) == 1
+
+
+def test_a_problem_ends_in_status_with_the_change_that_replaces_its_values(fleet_command, members):
+    one, _ = members()
+    one.do("level.validate(lambda value: value != 13, 'unlucky')")
+    assert fleet_command("set", "level=13", "lr=0.5", "--wait", "60").returncode == 1
+    assert fleet_command("set", "level=12", "--wait", "60").returncode == 0
+    ended = fleet_command("status")  # trainer-0 has no lr of the fleet
+    assert (ended.returncode, "revision 1: rejected" in ended.stdout) == (1, True)
+    assert "unlucky" in ended.stdout
+    assert fleet_command("unset", "lr", "--wait", "60").returncode == 0
+    ended = fleet_command("status")
+    assert (ended.returncode, "rejected" in ended.stdout) == (0, False)
+
+
+def test_diff_lists_values_sources_and_members(fleet_command, members):
+    one, _ = members()
+    assert (fleet_command("diff").returncode, fleet_command("diff").stdout) == (0, "")
+    one.do("level.value = 5; pf.fleet.member().publish({})")
+    ended = fleet_command("diff")
+    assert ended.returncode == 1
+    assert lines(ended)[0] == "flag value source members"
+    assert lines(ended)[1].startswith("level 5 run time ")
+    assert lines(ended)[2] == "the default default trainer-1"
+    [found] = json.loads(fleet_command("diff", "--json").stdout)["different"]
+    assert found["name"] == "level"
+
+
+def test_a_batch_comes_from_a_file(fleet_command, tmp_path):
+    toml = tmp_path / "batch.toml"
+    toml.write_text("level = 4\n[beta]\nports = [1, 2]\n")
+    assert fleet_command("set", "--file", str(toml), "lr=0.5").returncode == 0
+    flagfile = tmp_path / "batch.flags"
+    flagfile.write_text("# what was found\n--lr=0.25\n")
+    assert fleet_command("set", "--file", str(flagfile)).returncode == 0
+    found = json.loads(fleet_command("get", "--json").stdout)["all"]
+    values = {name: (each["value"], each["revision"]) for name, each in found.items()}
+    assert values == {"level": ("4", 1), "beta.ports": ("1,2", 1), "lr": ("0.25", 2)}
+    flagfile.write_text("lr 0.25\n")
+    ended = fleet_command("set", "--file", str(flagfile))
+    assert ended.returncode == 1
+    assert f"{flagfile}:1: lr 0.25: expected --NAME=VALUE" in ended.stderr
+
+
+def test_log_and_reset_bring_a_revision_back(fleet_command):
+    fleet_command("set", "level=1", "--for", "10m")
+    fleet_command("set", "lr=1")
+    fleet_command("unset", "lr", "--reason", "too much")
+    assert fleet_command("reset", "2").returncode == 0
+    found = lines(fleet_command("log"))
+    assert found[0] == "revision at change state by reason"
+    changes = ["reset to revision 2", "-lr", "lr=1", "level=1 for 600 s"]
+    for line, number, change in zip(found[1:], (4, 3, 2, 1), changes):
+        assert line.startswith(f"{number} ")
+        assert change in line
+    assert len(lines(fleet_command("log", "--last", "2"))) == 3
+    values = json.loads(fleet_command("get", "--json").stdout)
+    assert list(values["all"]) == ["lr"]
+
+
+def test_a_conflict_ends_with_1_and_names_the_changes(fleet_command):
+    fleet_command("set", "level=1")
+    ended = fleet_command("set", "level=2", "--expect", "0")
+    assert ended.returncode == 1
+    assert "is at revision 1, expected 0" in ended.stderr
+    assert ": level=1" in ended.stderr
+    assert fleet_command("set", "level=2", "--expect", "1").returncode == 0
+
+
+def complete(line: str) -> list[str]:
+    """Return what a shell would offer at the end of a line."""
+    env = {**os.environ, "_PD_FLAGS_COMPLETE": f"fish 1 0 {line}"}
+    command = f"exec 8>&1; {sys.executable} -m paddle_flags"
+    ended = subprocess.run(
+        ["sh", "-c", command], env=env, capture_output=True, text=True, timeout=SOON, check=True
+    )
+    return [each.partition("\t")[0] for each in ended.stdout.splitlines()[1:]]
+
+
+def test_a_shell_completes_commands_options_flags_and_members(fleet, members, url):
+    one, _ = members()
+    fleet.set({"lr": 0.5})
+    one.do("level.value = 5; pf.fleet.member().publish({})")
+    start = f"paddle-flags fleet {url} "
+    assert {"status", "set", "reset"} <= {*complete(start)}
+    assert complete(start + "set --all") == ["--all-or-none"]
+    assert complete(start + "set l") == ["level=", "lr="]
+    assert complete(start + "get lr") == ["lr"]
+    assert complete(start + "set --member ") == ["trainer-0", "trainer-1"]
+    assert complete(start + "set --role=") == ["--role=trainer"]

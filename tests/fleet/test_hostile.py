@@ -1,0 +1,144 @@
+"""What a fleet does with what nobody should have stored in its engine."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from members import SOON
+
+from paddle_flags import errors
+from paddle_flags.fleet import Fleet, FleetError
+
+LONG = 900_000  # ten of such records are more than a store reads at once
+
+
+def put(folder, name, **document):
+    """Write the document of a member that nobody runs."""
+    path = os.fsencode(folder / "members") + b"/" + os.fsencode(name)
+    with open(path, "w") as file:
+        file.write("1000\n" + json.dumps(document))
+
+
+# ---- Long logs ----
+
+
+def test_reset_finds_its_revision_in_a_log_that_no_store_reads_at_once(fleet):
+    for number in range(12):
+        fleet.set({"number": number, "long": "x" * LONG})
+    fleet.reset(12)
+    assert fleet.values()["number"].value == "11"
+
+
+# ---- Documents ----
+
+ODD = [
+    {"revision": "x"},
+    {"revision": [1]},
+    {"revision": 1e999},
+    {"answers": [1]},
+    {"answers": {"x": ["applied", ""]}},
+    {"answers": {"1": ["applied", "", "more"]}},
+    {"answers": {"1": [1, 2]}},
+    {"votes": [1]},
+    {"votes": {"2": 5}},
+    {"sensitive": 5},
+    {"sensitive": [[]]},
+    {"role": [1]},
+    {"role": "\ud800"},
+    {"rank": "x"},
+    {"rank": 1.5},
+    {"rank": 0, "world": "x"},
+    {"rank": 0, "world": 1 << 80},
+    {"pid": "x"},
+    {"step": [1]},
+    {"values": [1]},
+    {"values": {"a": 1}},
+    {"values": {"a": ["x"]}},
+    {"wanted": 5},
+    {"wanted": {"a": [1]}},
+    {"selected": 5},
+    {"check": 5},
+    {"check": {"round": "x", "stage": "y"}},
+    {"check": {"round": 1, "stage": 1, "values": 5}},
+    {"check": {"variables": 5}},
+    {"problem": {"a": 1}},
+    {"fleet": [1], "host": [1]},
+]
+
+
+@pytest.mark.parametrize("document", ODD, ids=json.dumps)
+def test_a_document_of_another_form_disturbs_no_operator(fleet, folder, document):
+    fleet.set({"a": "1"})
+    put(folder, "odd", **document)
+    put(folder, "well", revision=2, values={"a": ["1", "fleet", ""]}, wanted={"a": "2"})
+    assert {each.name for each in fleet.status().members} == {"odd", "well"}
+    assert "odd" in fleet.set({"a": "2"}, wait=0.1).silent
+    assert not fleet.set({"a": "2"}, wait=0.1, dry_run=True).ok
+    assert len(fleet.diff()) < 2
+    json.dumps(fleet.members()).encode()
+
+
+def test_a_document_of_another_form_disturbs_no_check(url, folder, process):
+    with Fleet(url):
+        put(folder, "odd", check={"round": "x", "stage": "y"}, selected=5, values=[1])
+    one = process()
+    one.join(role="trainer", rank=0)
+    one.do("pf.fleet.check(expect=1, timeout=20)")
+
+
+@pytest.mark.parametrize("name", [b"\xff", "é".encode(), b"a b", b"a\nb"])
+def test_a_file_whose_name_no_member_can_have_is_no_member(fleet, folder, name):
+    fleet.set({"a": "1"})
+    put(folder, name)
+    fleet.set({"a": "2"})
+    assert not fleet.status().members
+
+
+# ---- Logs and bases ----
+
+
+@pytest.mark.parametrize("name", ["²", "5", "05", "000000000000000000005"])
+def test_a_file_whose_name_no_record_has_is_no_record(fleet, folder, name):
+    fleet.set({"a": "1"})
+    for part in ("log", "base"):
+        (folder / part / name).write_text("{}")
+    assert fleet.set({"a": "2"}).revision == 2
+    with Fleet(fleet.url) as other:
+        assert other.revision == 2
+
+
+def test_a_base_that_says_another_revision_is_an_error(fleet, folder):
+    fleet.set({"a": "1"})
+    data = {"version": 1, "fleet": "x", "revision": 1, "tables": {}}
+    (folder / "base" / f"{5:020}").write_text(json.dumps(data))
+    code = f"import paddle_flags as pf; pf.fleet.Fleet({fleet.url!r}).tables()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=SOON, check=False
+    )
+    assert "base 5: expected the values of a fleet" in done.stderr
+
+
+# ---- Addresses ----
+
+
+@pytest.mark.parametrize("given", [None, 5, b"dir:///x"])
+def test_what_is_no_address_is_refused(given):
+    with pytest.raises(errors.FlagTypeError, match="expected the address of a fleet"):
+        Fleet(given)
+
+
+@pytest.mark.parametrize("path", ["a%00b", "a\0b"])
+def test_no_address_has_a_nul(path):
+    with pytest.raises(FleetError, match="NUL"):
+        Fleet(f"dir:///{path}")
+
+
+def test_an_address_has_no_fragment_that_would_be_left_out(tmp_path):
+    with pytest.raises(FleetError, match="write %23"):
+        Fleet(f"dir://{tmp_path}/job#2")
+    with Fleet(f"dir://{tmp_path}/job%232"):
+        assert (tmp_path / "job#2").is_dir()

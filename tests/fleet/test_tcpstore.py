@@ -1,0 +1,137 @@
+"""What is special about a TCPStore: its owner may die, torchrun has one, and it has no leases."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import subprocess
+import sys
+import time
+
+import pytest
+from servers import TcpStoreServer, pause, resume
+
+from paddle_flags.fleet import FleetError, UnreachableError, open_store
+
+pytestmark = pytest.mark.extended
+
+
+@pytest.fixture(scope="module")
+def server():
+    server = TcpStoreServer()
+    yield server
+    server.end()
+
+
+@pytest.fixture
+def url(server):
+    return f"tcpstore://{server.address}/{secrets.token_hex(4)}?poll=0.01"
+
+
+def test_a_store_whose_owner_dies_is_unreachable_and_one_without_its_state_is_empty():
+    server = TcpStoreServer()
+    store = open_store(f"tcpstore://{server.address}/job", timeout=10)
+    assert store.append(1, b"x")
+    store.announce("a", b"document", 60)
+    server.end()
+    for call in (store.last, store.members, lambda: store.wait(1, 1000)):
+        with pytest.raises(UnreachableError, match="cannot be reached"):
+            call()
+    again = TcpStoreServer(int(server.address.rpartition(":")[2]))
+    try:
+        assert store.last() == 0
+        assert store.members() == {}
+        assert store.append(1, b"y")
+        store.announce("a", b"again", 60)
+        assert store.members() == {"a": b"again"}
+    finally:
+        store.close()
+        again.end()
+
+
+def test_an_owner_that_hangs_makes_no_call_hang(server, url):
+    store = open_store(url, timeout=1)
+    store.last()
+    pause(server.pid)
+    try:
+        for _ in range(2):
+            with pytest.raises(UnreachableError, match="no answer in 1 seconds"):
+                store.last()
+    finally:
+        resume(server.pid)
+    store.close()
+
+
+def test_a_lease_that_one_reader_saw_end_has_ended_for_its_member(url):
+    member, reader = open_store(url), open_store(url)
+    member.announce("a", b"", 0.5)
+    assert set(reader.members()) == {"a"}
+    time.sleep(1)
+    assert reader.members() == {}
+    with pytest.raises(FleetError, match="lease of member a has ended"):
+        member.keep_alive("a")
+    member.close()
+    reader.close()
+
+
+def test_a_reader_that_comes_when_a_lease_has_ended_does_not_see_its_member(url):
+    with_member = open_store(url)
+    with_member.announce("a", b"", 0.5)
+    time.sleep(1)
+    reader = open_store(url)
+    assert reader.members() == {}
+    reader.close()
+    with_member.close()
+
+
+def test_the_keys_of_the_job_are_left_alone(server, url):
+    store = open_store(url)
+    store.append(1, b"x")
+    program = (
+        "from torch.distributed import TCPStore\n"
+        f"store = TCPStore('localhost', {server.address.rpartition(':')[2]}, is_master=False)\n"
+        "store.set('last', 'of the job')\n"
+        "print(store.get('last').decode())\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert ran.stdout == "of the job\n"
+    assert store.last() == 1
+    store.close()
+
+
+def test_env_is_the_store_of_the_launcher(server, monkeypatch):
+    host, _, port = server.address.rpartition(":")
+    monkeypatch.setenv("MASTER_ADDR", host)
+    monkeypatch.setenv("MASTER_PORT", port)
+    store = open_store("tcpstore://env/job")
+    assert store.append(1, b"x")
+    store.close()
+    monkeypatch.delenv("MASTER_PORT")
+    with pytest.raises(FleetError, match="MASTER_PORT"):
+        open_store("tcpstore://env/job")
+
+
+@pytest.mark.parametrize("url", ["tcpstore://host/job", "tcpstore://host:1", "tcpstore:///job"])
+def test_an_address_without_host_port_or_job_is_refused(server, url):  # noqa: ARG001 - needs torch
+    with pytest.raises(FleetError, match="tcpstore://host:"):
+        open_store(url)
+
+
+def test_a_program_without_torch_learns_what_to_install():
+    program = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from paddle_flags.fleet import open_store\n"
+        "try: open_store('tcpstore://localhost:1/job')\n"
+        "except Exception as error: print(error)\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+        env=dict(os.environ),
+    )
+    assert "pip install 'paddle_flags[torch]'" in ran.stdout
