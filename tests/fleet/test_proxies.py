@@ -36,7 +36,7 @@ def nothing_comes(to: socket.socket) -> bool:
     to.settimeout(0.3)
     try:
         to.recv(10)
-    except TimeoutError:
+    except socket.timeout:
         return True
     finally:
         to.settimeout(10)
@@ -83,7 +83,7 @@ def test_who_connects_is_known_by_a_header_of_etcd(network):
                 near.sendall(b"GET /raft HTTP/1.1\r\nX-Server-From: %s\r\n\r\n" % name.encode())
                 if is_held:
                     server.settimeout(0.3)
-                    with pytest.raises(TimeoutError):
+                    with pytest.raises(socket.timeout):
                         server.accept()
                 else:
                     far, _ = server.accept()
