@@ -8,6 +8,8 @@ import struct
 import sys
 from typing import Union
 
+from paddle_flags.live._attach_memory import Unreadable
+
 Scalar = Union[bool, int, float, str]
 TRUE = frozenset(("1", "t", "y", "yes", "true"))
 _DOUBLE = struct.Struct("=d")
@@ -16,6 +18,8 @@ _DOUBLE = struct.Struct("=d")
 def decode(type_name: str, data: bytes) -> bool | int | float:
     """Return the value of a bool or a number from its bytes; for a string, the address."""
     if type_name == "double":
+        if len(data) != _DOUBLE.size:  # what describes the process is damaged
+            raise Unreadable
         return float(_DOUBLE.unpack(data)[0])
     number = int.from_bytes(data, sys.byteorder, signed=type_name.startswith("int"))
     return number != 0 if type_name == "bool" else number

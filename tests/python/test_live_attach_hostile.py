@@ -18,7 +18,16 @@ from hypothesis import strategies as st
 import paddle_flags.live._attach_memory as limits
 from paddle_flags.live._attach import read_memory
 from paddle_flags.live._attach_index import Index, find_index
-from paddle_flags.live._attach_memory import PAGE, AttachError, Memory, Region, fetcher, regions
+from paddle_flags.live._attach_memory import (
+    PAGE,
+    AttachError,
+    Memory,
+    Region,
+    Unreadable,
+    fetcher,
+    regions,
+)
+from paddle_flags.live._attach_values import decode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -307,6 +316,12 @@ def outcome(image: Image) -> str:
 @given(seed=st.integers(0, 2**32), count=st.integers(1, 200))
 def test_any_bytes_may_be_changed(recorded: Image, seed: int, count: int) -> None:
     outcome(changed(recorded, random.Random(seed), count, lambda r: bytes([r.randrange(256)])))
+
+
+@pytest.mark.parametrize("size", [0, 4, 16])
+def test_a_double_of_another_size_is_none(size):
+    with pytest.raises(Unreadable):
+        decode("double", bytes(size))
 
 
 @settings(max_examples=150)
