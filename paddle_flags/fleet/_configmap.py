@@ -22,7 +22,13 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 from paddle_flags.errors import FlagError
 from paddle_flags.fleet import _files
 from paddle_flags.fleet._record import ALL, CHANGE, Change, Record, check_change, encode
-from paddle_flags.fleet._store import FleetError, ReadOnlyError, UnreachableError, check_size
+from paddle_flags.fleet._store import (
+    FleetError,
+    ReadOnlyError,
+    UnreachableError,
+    check_size,
+    wait_by_polling,
+)
 
 if TYPE_CHECKING:
     from paddle_flags.fleet._url import Url
@@ -76,13 +82,7 @@ class ConfigMapStore:
 
     def wait(self, after: int, timeout: float) -> int:
         """See Store."""
-        end = time.monotonic() + timeout
-        while True:
-            last = self.last()
-            left = end - time.monotonic()
-            if last > after or left <= 0:
-                return last
-            self._closed.wait(min(self._poll, left))
+        return wait_by_polling(self.last, self._closed, self._poll, after, timeout)
 
     def base(self) -> tuple[int, bytes]:
         """See Store."""

@@ -17,7 +17,6 @@ import errno
 import os
 import re
 import threading
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +30,7 @@ from paddle_flags.fleet._store import (
     UnreachableError,
     check_name,
     check_size,
+    wait_by_polling,
 )
 
 if TYPE_CHECKING:
@@ -135,13 +135,7 @@ class DirectoryStore:
 
     def wait(self, after: int, timeout: float) -> int:
         """See Store."""
-        end = time.monotonic() + timeout
-        while True:
-            last = self.last()
-            left = end - time.monotonic()
-            if last > after or left <= 0:
-                return last
-            self._closed.wait(min(self._poll, left))
+        return wait_by_polling(self.last, self._closed, self._poll, after, timeout)
 
     def _record(self, number: int) -> Path:
         return self._log / _text(number)

@@ -8,9 +8,14 @@ seen all before it: that is the compare-and-set of this protocol. A base replace
 from __future__ import annotations
 
 import re
-from typing import Protocol
+import time
+from typing import TYPE_CHECKING, Protocol
 
 from paddle_flags.errors import FlagError
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable
 
 MAX_RECORD = 1 << 20  # bytes of a record, base, member's document or decision; etcd takes 1.5 MiB
 MAX_NAME = 128  # characters of the name of a member or decision
@@ -151,3 +156,16 @@ def check_size(data: bytes) -> bytes:
     if len(data) > MAX_RECORD:
         raise FleetError(f"{len(data):,} bytes: a fleet stores at most {MAX_RECORD:,} at once")
     return data
+
+
+def wait_by_polling(
+    last: Callable[[], int], closed: threading.Event, poll: float, after: int, timeout: float
+) -> int:
+    """Look every `poll` seconds until `last()` is above `after`, or the time is over; return it."""
+    end = time.monotonic() + timeout
+    while True:
+        number = last()
+        left = end - time.monotonic()
+        if number > after or left <= 0:
+            return number
+        closed.wait(min(poll, left))

@@ -14,11 +14,16 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 import uuid
 from typing import TYPE_CHECKING
 
-from paddle_flags.fleet._store import CompactedError, FleetError, check_name, check_size
+from paddle_flags.fleet._store import (
+    CompactedError,
+    FleetError,
+    check_name,
+    check_size,
+    wait_by_polling,
+)
 from paddle_flags.fleet._tcpstore_client import Client
 from paddle_flags.fleet._tcpstore_members import Members
 
@@ -116,13 +121,7 @@ class TcpStore:
 
     def wait(self, after: int, timeout: float) -> int:
         """See Store."""
-        end = time.monotonic() + timeout
-        while True:
-            last = self.last()
-            left = end - time.monotonic()
-            if last > after or left <= 0:
-                return last
-            self._closed.wait(min(self._poll, left))
+        return wait_by_polling(self.last, self._closed, self._poll, after, timeout)
 
     def _record(self, number: int) -> str:
         return f"{self._prefix}log/{number}"

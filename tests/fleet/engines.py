@@ -32,7 +32,6 @@ class Engine:
     stops = True  # whether the engine can be stopped and started again with its data
     has_rights = True  # whether users without the right to write can be told apart
     extended = False  # whether its tests run only with all tests
-    processes = True  # whether other processes can connect by the URL
 
     def start(self) -> None:
         """Start the engine; skip the tests if something is missing."""
