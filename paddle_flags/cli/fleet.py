@@ -111,6 +111,14 @@ def _whole(text: str) -> int:
     raise argparse.ArgumentTypeError(message)
 
 
+def _at_least_one(text: str) -> int:
+    number = _whole(text)
+    if number:
+        return number
+    message = f"'{text}': expected a whole number, 1 or more"
+    raise argparse.ArgumentTypeError(message)
+
+
 def _add_choice(command: Parser) -> None:
     """Add the options that choose members."""
     command.add_argument("--role", metavar="ROLE", help="for members of a role, such as trainer")
@@ -163,6 +171,13 @@ def _add_changing(command: Parser) -> None:
         metavar="REVISION",
         type=_whole,
         help="change nothing unless this is the last revision",
+    )
+    command.add_argument(
+        "--confirm",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="an unsafe flag that is meant to be changed; may be repeated",
     )
 
 
@@ -238,7 +253,7 @@ def _log(parser: Parser) -> None:
         return fleet_show.run_log(options)
 
     added = _new(parser, "log", "list the changes, the latest first", "[--last N]", act)
-    added.add_argument("--last", metavar="N", type=_whole, help="only the last N")
+    added.add_argument("--last", metavar="N", type=_at_least_one, help="only the last N")
 
 
 def _reset(parser: Parser) -> None:
