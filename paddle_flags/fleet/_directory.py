@@ -65,7 +65,7 @@ def check_exists(url: Url) -> None:
     try:
         (folder / "log").stat()
     except (FileNotFoundError, NotADirectoryError):
-        if not os.path.isdir(folder.parent):  # noqa: PTH112 - no error of the file server
+        if not os.path.isdir(folder.parent):
             return  # it isn't mounted: opening it says so
         message = "there is no fleet in this folder; the first member or change makes one"
         raise url.refuse(message) from None
