@@ -9,7 +9,6 @@ from paddle_flags._completion.answer import (
     NOTHING,
     Candidate,
     files,
-    first_line,
     match,
     with_candidates,
 )
@@ -17,6 +16,7 @@ from paddle_flags._completion.flags import complete_flags, flag_candidates
 from paddle_flags._completion.script import SHELLS, own_programs, script
 from paddle_flags._report.listing import LISTINGS
 from paddle_flags.cli import new
+from paddle_flags.cli.candidates import commands_of, options_of
 from paddle_flags.cli.line import split
 from paddle_flags.cli.options import CONSOLE, PROGRAM, load
 from paddle_flags.cli.output import print_text
@@ -58,7 +58,7 @@ def add(main_parser: Parser) -> None:
 
 def complete_command(parser: Parser, token: str) -> Answer:
     """Complete the first token: a command, or an option in its place."""
-    offered = _options_of(parser) if token.startswith("-") else _commands_of(parser)
+    offered = options_of(parser) if token.startswith("-") else commands_of(parser)
     return match(offered, token)
 
 
@@ -81,7 +81,7 @@ def complete_with_flags(parser: Parser, tokens: list[str], token: str) -> Answer
     )
     if "--" in rest or not token.startswith("-") or equals:
         return answer
-    return match([*_options_of(parser), *answer.candidates], token)
+    return match([*options_of(parser), *answer.candidates], token)
 
 
 def _load(plugin: str) -> None:
@@ -100,23 +100,10 @@ def _complete_value(option: str, kept: str, typed: str) -> Answer:
 def complete_plain(parser: Parser, tokens: list[str], token: str) -> Answer:
     """Complete a token behind config, completion, gen or new, which have no flags."""
     if token.startswith("-"):
-        return match(_options_of(parser), token)
+        return match(options_of(parser), token)
     if tokens[-1] in ("--lang", "--dir"):
         return new.complete(tokens[-1], token)
     if tokens == ["completion"]:
         return match(map(Candidate, SHELLS), token)
     with_files = tokens[0] in ("completion", "gen")
     return files(token) if with_files else NOTHING
-
-
-def _options_of(parser: Parser) -> list[Candidate]:
-    return [
-        Candidate(option, first_line(action.help or ""))
-        for option, action in parser.own_options.items()
-    ]
-
-
-def _commands_of(parser: Parser) -> list[Candidate]:
-    return [
-        Candidate(name, first_line(command.summary)) for name, command in parser.commands.items()
-    ]

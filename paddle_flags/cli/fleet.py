@@ -6,21 +6,18 @@ import argparse
 import re
 from typing import TYPE_CHECKING, Callable
 
-from paddle_flags import errors
-from paddle_flags.cli.live import in_order
-from paddle_flags.cli.output import print_error
-from paddle_flags.cli.parser import Parser
+from paddle_flags.cli import remote
 from paddle_flags.cli.suggestions import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from paddle_flags.cli.parser import Parser
+    from paddle_flags.errors import FlagError
+
     Act = Callable[[argparse.Namespace], int]
 
 SUMMARY = "see and change the flags of all processes of a job"
-
-UNREACHABLE = 3
-"""The exit status if the engine can't be reached."""
 
 _ABOUT = """\
 See and change the flags of the processes that have joined a fleet, its members. Without a command,
@@ -47,54 +44,23 @@ def add(main_parser: Parser) -> None:
 
 def new_parser(program: str) -> Parser:
     """Return the parser of the command, whose commands are its own."""
-    parser = Parser(
-        f"{program} fleet",
-        usage=f"{program} fleet URL [COMMAND] [ARGUMENT]...",
-        description=_ABOUT,
-        epilog=_URL,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_commands("COMMAND")
-    for add_one in (_status, _get, _set, _unset, _diff, _log, _reset):
-        add_one(parser)
-    return parser
+    adders = (_status, _get, _set, _unset, _diff, _log, _reset)
+    use = "URL [COMMAND] [ARGUMENT]..."
+    return remote.new_parser(f"{program} fleet", use, _ABOUT, _URL, adders)
 
 
 def _new(parser: Parser, name: str, summary: str, use: str, act: Act) -> Parser:
     """Add a command, with the options that all have."""
-    usage = f"{parser.prog} URL {name} {use}".rstrip()
-    added = parser.add_command(name, summary, prog=f"{parser.prog} URL {name}", usage=usage)
-    added.advice = "; flags are written NAME=VALUE, without dashes" if name == "set" else ""
-    added.add_argument("--json", action="store_true", help="write JSON")
-    added.add_argument(
-        "--timeout",
-        metavar="SECONDS",
-        type=_positive,
-        default=5.0,
-        help="how long to wait for the engine; the default is 5",
-    )
+    added = remote.add_command(parser, name, summary, use, after="URL ")
     added.set_defaults(act=act)
+    remote.add_json(added)
+    remote.add_timeout(added, "the engine", 5)
     return added
-
-
-def _positive(text: str) -> float:
-    seconds = _number_of(text)
-    if 0 < seconds <= 1e6:  # noqa: PLR2004 - more than anybody waits
-        return seconds
-    message = f"'{text}': expected a positive number of seconds"
-    raise argparse.ArgumentTypeError(message)
-
-
-def _number_of(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return -1.0
 
 
 def _duration(text: str) -> float:
     """Return the seconds of 90, 90s, 10m or 1h30m."""
-    seconds = _number_of(text)
+    seconds = remote.number(text)
     if re.fullmatch(r"(\d{1,9}(\.\d{1,3})?(d|h|ms|m|s))+", text, re.ASCII):
         parts = re.findall(r"([\d.]+)(d|h|ms|m|s)", text)
         seconds = sum(float(number) * _UNITS[unit] for number, unit in parts)
@@ -104,15 +70,8 @@ def _duration(text: str) -> float:
     raise argparse.ArgumentTypeError(message)
 
 
-def _whole(text: str) -> int:
-    if text.isascii() and text.isdigit() and len(text) <= 18:  # noqa: PLR2004 - fits int64
-        return int(text)
-    message = f"'{text}': expected a whole number"
-    raise argparse.ArgumentTypeError(message)
-
-
 def _at_least_one(text: str) -> int:
-    number = _whole(text)
+    number = remote.whole(text)
     if number:
         return number
     message = f"'{text}': expected a whole number, 1 or more"
@@ -126,16 +85,11 @@ def _add_choice(command: Parser) -> None:
     command.add_argument("--member", metavar="NAME", help="for one member")
 
 
-def _add_patterns(command: Parser) -> None:
-    text = "names of flags; * and ? match as in a shell"
-    command.add_argument("patterns", nargs="*", default=[], metavar="PATTERN", help=text)
-
-
 def _add_waiting(command: Parser) -> None:
     command.add_argument(
         "--wait",
         metavar="SECONDS",
-        type=_positive,
+        type=remote.seconds,
         help="wait at most so long for the answers of the members, and print them",
     )
     command.add_argument("--reason", metavar="TEXT", default="", help="why; the log shows it")
@@ -153,7 +107,7 @@ def _add_changing(command: Parser) -> None:
     command.add_argument(
         "--at-step",
         metavar="N",
-        type=_whole,
+        type=remote.whole,
         help="let all members take it when they begin step N; change nothing if one can't",
     )
     command.add_argument(
@@ -169,16 +123,10 @@ def _add_changing(command: Parser) -> None:
     command.add_argument(
         "--expect",
         metavar="REVISION",
-        type=_whole,
+        type=remote.whole,
         help="change nothing unless this is the last revision",
     )
-    command.add_argument(
-        "--confirm",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="an unsafe flag that is meant to be changed; may be repeated",
-    )
+    remote.add_confirm(command)
 
 
 # ---- The commands; what they do is imported when they run ----
@@ -200,7 +148,7 @@ def _get(parser: Parser) -> None:
         return fleet_show.run_get(options)
 
     added = _new(parser, "get", "list the values that the fleet gives", "[PATTERN]...", act)
-    _add_patterns(added)
+    remote.add_patterns(added)
     _add_choice(added)
 
 
@@ -212,13 +160,7 @@ def _set(parser: Parser) -> None:
 
     use = "[NAME=VALUE]... [OPTION]..."
     added = _new(parser, "set", "change flags; each member takes all values, or none", use, act)
-    added.add_argument(
-        "pairs",
-        nargs="*",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a flag and its new value, as for --NAME",
-    )
+    remote.add_pairs(added)
     added.add_argument(
         "--file", metavar="FILE", help="more values: a file of TOML, YAML or JSON, or a flagfile"
     )
@@ -243,7 +185,7 @@ def _diff(parser: Parser) -> None:
         return fleet_show.run_diff(options)
 
     added = _new(parser, "diff", "list flags that differ between members", "[PATTERN]...", act)
-    _add_patterns(added)
+    remote.add_patterns(added)
 
 
 def _log(parser: Parser) -> None:
@@ -265,7 +207,7 @@ def _reset(parser: Parser) -> None:
     use = "REVISION [OPTION]..."
     added = _new(parser, "reset", "bring back the values of a revision, as a new one", use, act)
     added.add_argument(
-        "revision", metavar="REVISION", type=_whole, help="as 'log' lists them; 0: no values"
+        "revision", metavar="REVISION", type=remote.whole, help="as 'log' lists them; 0: no values"
     )
     _add_waiting(added)
 
@@ -281,22 +223,8 @@ def run(tokens: Sequence[str], program: str) -> int:
         parser.parse_args(tokens or ["--help"])
         parser.error("expected the URL of a fleet first, such as dir:///mnt/job42")
     url, rest = _url_of(parser, tokens)
-    command = parser.commands.get(rest[0])
-    if command is not None:
-        rest[1:] = in_order(command, rest[1:])
-    options = parser.parse_args(rest)
-    options.url = url
-    try:
-        status: int = options.act(options)
-    except errors.FlagArgumentError as error:
-        (command or parser).error(str(error))
-    except errors.FlagError as error:
-        for each in error.errors:
-            print_error(f"{program}: error: {each}")
-        return _status_of(error)
-    except KeyboardInterrupt:
-        return 130
-    return status
+    parser.set_defaults(url=url)
+    return remote.run(parser, rest, program, _is_unreachable)
 
 
 def _url_of(parser: Parser, tokens: list[str]) -> tuple[str, list[str]]:
@@ -315,7 +243,7 @@ def _url_of(parser: Parser, tokens: list[str]) -> tuple[str, list[str]]:
     return url, rest
 
 
-def _status_of(error: errors.FlagError) -> int:
+def _is_unreachable(error: FlagError) -> bool:
     from paddle_flags.fleet import UnreachableError  # noqa: PLC0415
 
-    return UNREACHABLE if isinstance(error, UnreachableError) else 1
+    return isinstance(error, UnreachableError)

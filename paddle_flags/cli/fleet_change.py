@@ -10,9 +10,9 @@ from paddle_flags._input.reading import Reading
 from paddle_flags._report.facts import one_line
 from paddle_flags._report.table import table
 from paddle_flags.cli.fleet_common import line_of, open_fleet, reason_of
-from paddle_flags.cli.live_common import pair, print_json
 from paddle_flags.cli.options import PROGRAM
 from paddle_flags.cli.output import print_error, print_text
+from paddle_flags.cli.remote_common import pair, print_json
 from paddle_flags.fleet._apply import GOOD, WAITS
 from paddle_flags.fleet._operate import AbortedError, ConflictError, UnconfirmedError
 from paddle_flags.fleet._record import Change, selector

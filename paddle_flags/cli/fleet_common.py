@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._report.facts import one_line
-from paddle_flags.cli.live_common import cut
+from paddle_flags.cli.remote_common import cut
 from paddle_flags.fleet._fleet import Fleet
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from paddle_flags._completion.answer import (
     Answer,
     Candidate,
     files,
-    first_line,
     match,
     with_candidates,
 )
+from paddle_flags.cli.candidates import commands_of, options_of
 from paddle_flags.errors import FlagError
 from paddle_flags.fleet._fleet import Fleet
 
@@ -28,8 +28,7 @@ def complete(parser: Parser, tokens: list[str], token: str) -> Answer:
     """Complete a token behind `fleet`."""
     url, *rest = tokens or [""]
     if url and not rest and not token.startswith("-"):
-        known = parser.commands.items()
-        return match([Candidate(name, first_line(each.summary)) for name, each in known], token)
+        return match(commands_of(parser), token)
     command = parser.commands.get(rest[0] if rest else "status")
     if not url or command is None:
         return NOTHING
@@ -45,8 +44,7 @@ def _option(command: Parser, url: str, token: str) -> Answer:
     option, equals, typed = token.partition("=")
     if equals:
         return _value(url, option, option + equals, typed)
-    offered = command.own_options.items()
-    return match([Candidate(each, first_line(act.help or "")) for each, act in offered], token)
+    return match(options_of(command), token)
 
 
 def _value(url: str, option: str, kept: str, typed: str) -> Answer:

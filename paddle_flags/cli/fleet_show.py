@@ -14,8 +14,8 @@ from paddle_flags.cli.fleet_common import (
     reason_of,
     seconds_text,
 )
-from paddle_flags.cli.live_common import matches, plain, print_json
 from paddle_flags.cli.output import print_error, print_text
+from paddle_flags.cli.remote_common import matches, plain, print_json
 from paddle_flags.fleet._difference import members_text
 from paddle_flags.fleet._follow import verdict_text
 from paddle_flags.fleet._operate import changes_text

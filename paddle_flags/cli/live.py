@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
 import os
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Callable
 
-from paddle_flags import errors
-from paddle_flags.cli.output import print_error
-from paddle_flags.cli.parser import Parser
+from paddle_flags.cli import remote
 from paddle_flags.cli.suggestions import nearest
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
+
+    from paddle_flags.cli.parser import Parser
+    from paddle_flags.errors import FlagError
 
     Act = Callable[[argparse.Namespace], int]
 
 SUMMARY = "see and change the flags of a running process"
-
-UNREACHABLE = 3
-"""The exit status if a process can't be reached."""
 
 _ABOUT = """\
 See and change the flags of a running process. Without a command, list the flags of TARGET;
@@ -42,72 +40,34 @@ def add(main_parser: Parser) -> None:
 
 def new_parser(program: str) -> Parser:
     """Return the parser of the command, whose commands are its own."""
-    parser = Parser(
-        f"{program} live",
-        usage=f"{program} live [COMMAND] [TARGET] [ARGUMENT]...",
-        description=_ABOUT,
-        epilog=_TARGET,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_commands("COMMAND")
-    for add_one in (_list, _get, _set, _watch, _diff, _undo, _changes, _open):
-        add_one(parser)
-    return parser
+    adders = (_list, _get, _set, _watch, _diff, _undo, _changes, _open)
+    use = "[COMMAND] [TARGET] [ARGUMENT]..."
+    return remote.new_parser(f"{program} live", use, _ABOUT, _TARGET, adders)
 
 
 def _new(parser: Parser, name: str, summary: str, use: str, act: Act) -> Parser:
     """Add a command, with the options that all have."""
-    prog = f"{parser.prog} {name}"
-    added = parser.add_command(name, summary, prog=prog, usage=f"{prog} {use}")
-    added.advice = "; flags are written NAME=VALUE, without dashes" if name == "set" else ""
+    added = remote.add_command(parser, name, summary, use)
+    added.set_defaults(act=act)
     if name != "open":
-        added.add_argument("--json", action="store_true", help="write JSON")
+        remote.add_json(added)
     added.add_argument(
         "--token-file",
         metavar="FILE",
         help="the token for a URL is the first line of this file; by default, that in the"
         " environment variable PADDLE_FLAGS_LIVE_TOKEN",
     )
-    added.add_argument(
-        "--timeout",
-        metavar="SECONDS",
-        type=_seconds,
-        default=10.0,
-        help="how long to wait for an answer; the default is 10",
-    )
-    added.set_defaults(act=act)
+    remote.add_timeout(added, "an answer", 10)
     return added
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if 0 < seconds <= 1e6:  # noqa: PLR2004 - more than anybody waits
-        return seconds
-    message = f"'{text}': expected a positive number of seconds"
-    raise argparse.ArgumentTypeError(message)
 
 
 def _add_target(command: Parser) -> None:
     command.add_argument("target", metavar="TARGET", help="the process")
 
 
-def _add_patterns(command: Parser) -> None:
-    text = "names of flags; * and ? match as in a shell"
-    command.add_argument("patterns", nargs="*", default=[], metavar="PATTERN", help=text)
-
-
 def _add_reason(command: Parser) -> None:
     text = "why; everybody who watches sees it"
     command.add_argument("--reason", metavar="TEXT", help=text)
-
-
-def _add_list(command: Parser, option: str, metavar: str, text: str) -> None:
-    """Add an option that may be repeated."""
-    text += "; may be repeated"
-    command.add_argument(option, action="append", default=[], metavar=metavar, help=text)
 
 
 # ---- The commands; what they do is imported when they run ----
@@ -122,7 +82,7 @@ def _list(parser: Parser) -> None:
     use = "[TARGET] [PATTERN]... [OPTION]..."
     added = _new(parser, "list", "list flags, or the processes that serve them", use, act)
     added.add_argument("target", nargs="?", metavar="TARGET", help="the process")
-    _add_patterns(added)
+    remote.add_patterns(added)
     added.add_argument("--changed", action="store_true", help="only flags that aren't default")
     added.add_argument("--settable", action="store_true", help="only flags that can be changed")
     added.add_argument("--temporary", action="store_true", help="only temporary values")
@@ -159,14 +119,8 @@ def _set(parser: Parser) -> None:
     use = "TARGET [NAME=VALUE]... [OPTION]..."
     added = _new(parser, "set", "change flags: all of them, or none", use, act)
     _add_target(added)
-    added.add_argument(
-        "pairs",
-        nargs="*",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a flag and its new value, as for --NAME",
-    )
-    _add_list(added, "--unset", "NAME", "take back what clients have set")
+    remote.add_pairs(added)
+    remote.add_list(added, "--unset", "NAME", "take back what clients have set")
     added.add_argument(
         "--for",
         dest="duration",
@@ -175,8 +129,8 @@ def _set(parser: Parser) -> None:
     )
     _add_reason(added)
     added.add_argument("--dry-run", action="store_true", help="check everything, change nothing")
-    _add_list(added, "--expect", "NAME=VALUE", "change nothing unless the flag has this value")
-    _add_list(added, "--confirm", "NAME", "an unsafe flag that is meant to be changed")
+    remote.add_list(added, "--expect", "NAME=VALUE", "change nothing unless the flag has this value")
+    remote.add_confirm(added)
 
 
 def _watch(parser: Parser) -> None:
@@ -188,7 +142,7 @@ def _watch(parser: Parser) -> None:
     use = "TARGET [PATTERN]... [--reconnect]"
     added = _new(parser, "watch", "print each change of a flag as it happens", use, act)
     _add_target(added)
-    _add_patterns(added)
+    remote.add_patterns(added)
     added.add_argument(
         "--reconnect",
         action="store_true",
@@ -207,7 +161,7 @@ def _diff(parser: Parser) -> None:
     text = "a process, or a file that 'list --json' has written"
     added.add_argument("target", metavar="TARGET", help=text)
     added.add_argument("other", metavar="TARGET", help=text)
-    _add_patterns(added)
+    remote.add_patterns(added)
 
 
 def _undo(parser: Parser) -> None:
@@ -219,17 +173,13 @@ def _undo(parser: Parser) -> None:
     use = "TARGET [CHANGE] [--reason TEXT]"
     added = _new(parser, "undo", "undo a change of yours", use, act)
     _add_target(added)
-    added.add_argument(
-        "change", nargs="?", type=_number, metavar="CHANGE", help="its number; by default your last"
-    )
+    text = "its number; by default your last"
+    added.add_argument("change", nargs="?", type=_number, metavar="CHANGE", help=text)
     _add_reason(added)
 
 
 def _number(text: str) -> int:
-    if text.isascii() and text.isdigit() and len(text) <= 18:  # noqa: PLR2004 - fits int64
-        return int(text)
-    message = f"'{text}': expected the number of a change, as 'live changes' lists them"
-    raise argparse.ArgumentTypeError(message)
+    return remote.whole(text, "the number of a change, as 'live changes' lists them")
 
 
 def _changes(parser: Parser) -> None:
@@ -258,7 +208,7 @@ def _open(parser: Parser) -> None:
     added.add_argument(
         "--idle",
         metavar="SECONDS",
-        type=_seconds,
+        type=remote.seconds,
         default=3600.0,
         help="end when no page was open for so long; the default is an hour",
     )
@@ -274,21 +224,11 @@ def run(tokens: Sequence[str], program: str) -> int:
     if not tokens or (tokens[0] not in parser.commands and tokens[0] not in ("-h", "--help")):
         _check_target(parser, tokens)
         tokens.insert(0, "list")
-    command = parser.commands.get(tokens[0])
-    if command is not None:
-        tokens[1:] = in_order(command, tokens[1:])
-    options = parser.parse_args(tokens)
-    try:
-        status: int = options.act(options)
-    except errors.FlagArgumentError as error:
-        (command or parser).error(str(error))
-    except errors.FlagError as error:
-        for each in error.errors:
-            print_error(f"{program}: error: {each}")
-        return UNREACHABLE if isinstance(error, OSError) else 1
-    except KeyboardInterrupt:
-        return 130
-    return status
+    return remote.run(parser, tokens, program, _is_unreachable)
+
+
+def _is_unreachable(error: FlagError) -> bool:
+    return isinstance(error, OSError)
 
 
 def _check_target(parser: Parser, tokens: list[str]) -> None:
@@ -297,27 +237,3 @@ def _check_target(parser: Parser, tokens: list[str]) -> None:
     near = nearest(first, parser.commands) if first.isalpha() else ""
     if near and not os.path.exists(first):
         parser.error(f"no such command {first}; did you mean {near}?")
-
-
-def in_order(parser: Parser, tokens: list[str]) -> list[str]:
-    """Return options first, each with its value in one token, then the rest: any order will do.
-
-    A value may begin with a dash, as in `--expect level=-1` or `--reason -5%`.
-    """
-    options: list[str] = []
-    rest: list[str] = []
-    left = iter(tokens)
-    for token in left:
-        if token == "--":
-            rest += left
-        elif not token.startswith("-") or token == "-":
-            rest.append(token)
-        elif parser.takes_value(token):
-            options.append("=".join([token, *_next(left)]))
-        else:
-            options.append(token)
-    return [*options, "--", *rest] if rest else options
-
-
-def _next(tokens: Any) -> list[str]:
-    return [each for each in [next(tokens, None)] if each is not None]

@@ -1,27 +1,21 @@
-"""What the commands of live share: clients, patterns, and text for a terminal."""
+"""What the commands of live share: clients, and text for a terminal."""
 
 from __future__ import annotations
 
-import json
 import re
 from datetime import datetime, timezone
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.values import REDACTED
 from paddle_flags._report.facts import one_line, plain_text
-from paddle_flags.cli.output import print_text
+from paddle_flags.cli.remote_common import cut, is_pattern, plain
 from paddle_flags.cli.suggestions import suggestion
-from paddle_flags.errors import FlagArgumentError
 from paddle_flags.live._client import Client, token_from
 from paddle_flags.live._errors import LiveError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Collection, Iterable, Mapping
-
-WIDEST = 60
-"""Letters of a value in a table."""
+    from collections.abc import Iterable, Mapping
 
 
 def client_of(options: argparse.Namespace, target: str | None = None) -> Client:
@@ -30,27 +24,7 @@ def client_of(options: argparse.Namespace, target: str | None = None) -> Client:
     return Client(target or options.target, token=token, timeout=options.timeout)
 
 
-def print_json(document: object) -> None:
-    """Print a document for programs."""
-    print_text(json.dumps(document, indent=2))
-
-
-# ---- Names and patterns ----
-
-
-def plain(name: str) -> str:
-    """Return a name with the dashes that the registry takes for underscores."""
-    return name.replace("-", "_")
-
-
-def matches(name: str, patterns: Collection[str]) -> bool:
-    """Return whether a name is among the patterns; without any, each name is."""
-    return not patterns or any(fnmatchcase(plain(name), plain(each)) for each in patterns)
-
-
-def is_pattern(text: str) -> bool:
-    """Return whether a text stands for more than one name."""
-    return any(sign in text for sign in "*?[")
+# ---- Names ----
 
 
 def names_of(flag: Mapping[str, Any]) -> list[str]:
@@ -66,15 +40,6 @@ def check_names(patterns: Iterable[str], flags: Iterable[Mapping[str, Any]]) -> 
             near = suggestion(plain(each), known)
             message = f"{one_line(each)}: is not defined{near}"
             raise LiveError(message)
-
-
-def pair(text: str, option: str = "") -> tuple[str, str]:
-    """Return name and value of NAME=VALUE."""
-    name, equals, value = text.partition("=")
-    if name and equals:
-        return name, value
-    message = f"{option}{one_line(text) or repr(text)}: expected NAME=VALUE"
-    raise FlagArgumentError(message)
 
 
 # ---- Text ----
@@ -106,11 +71,6 @@ def change_text(change: Mapping[str, Any]) -> str:
 def shown(text: str | None) -> str:
     """Return the text of a value on one line."""
     return "none" if text is None else one_line(text) or '""'
-
-
-def cut(text: str) -> str:
-    """Cut a text that is too long for a table."""
-    return text if len(text) <= WIDEST else text[: WIDEST - 3] + "..."
 
 
 def who_text(who: Mapping[str, Any] | None) -> str:

@@ -14,7 +14,8 @@ from paddle_flags._completion.answer import (
     match,
     with_candidates,
 )
-from paddle_flags.cli.live import in_order
+from paddle_flags.cli.candidates import commands_of, options_of
+from paddle_flags.cli.remote import in_order
 from paddle_flags.errors import FlagError
 from paddle_flags.live._client import Client, token_from
 from paddle_flags.live._find import sockets
@@ -34,7 +35,7 @@ def complete(parser: Parser, tokens: list[str], token: str) -> Answer:
     first = tokens[0] if tokens else ""
     command = parser.commands.get(first)
     if not tokens and not token.startswith("-"):
-        return match([*_commands(parser), *_processes()], token)
+        return match([*commands_of(parser), *_processes()], token)
     known = command or parser.commands["list"]
     before = tokens[1:] if command else tokens
     if before and known.takes_value(before[-1]):
@@ -43,8 +44,7 @@ def complete(parser: Parser, tokens: list[str], token: str) -> Answer:
     if token.startswith("-"):
         if equals and known.takes_value(option):
             return _value(option, option + equals, typed, _arguments(known, before))
-        offered = known.own_options.items()
-        return match([Candidate(each, first_line(act.help or "")) for each, act in offered], token)
+        return match(options_of(known), token)
     return _argument(first if command else "list", _arguments(known, before), token)
 
 
@@ -52,10 +52,6 @@ def _arguments(parser: Parser, tokens: list[str]) -> list[str]:
     """Return the tokens that are no options."""
     ordered = in_order(parser, tokens)
     return ordered[ordered.index("--") + 1 :] if "--" in ordered else []
-
-
-def _commands(parser: Parser) -> list[Candidate]:
-    return [Candidate(name, first_line(each.summary)) for name, each in parser.commands.items()]
 
 
 def _argument(command: str, before: list[str], token: str) -> Answer:

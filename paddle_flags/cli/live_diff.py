@@ -10,15 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags._report.facts import one_line
 from paddle_flags._report.table import table
-from paddle_flags.cli.live_common import (
-    check_names,
-    client_of,
-    is_sensitive,
-    matches,
-    print_json,
-    value_of,
-)
+from paddle_flags.cli.live_common import check_names, client_of, is_sensitive, value_of
 from paddle_flags.cli.output import print_error, print_text
+from paddle_flags.cli.remote_common import matches, print_json
 from paddle_flags.errors import FlagFileError
 from paddle_flags.live._documents import check_flags
 from paddle_flags.live._errors import LiveError

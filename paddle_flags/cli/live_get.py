@@ -10,15 +10,14 @@ from paddle_flags._report.table import table
 from paddle_flags.cli.live_common import (
     change_text,
     client_of,
-    cut,
     end_text,
     is_sensitive,
-    print_json,
     time_text,
     value_of,
     who_text,
 )
 from paddle_flags.cli.output import print_text
+from paddle_flags.cli.remote_common import cut, print_json
 from paddle_flags.live._errors import LiveError
 
 if TYPE_CHECKING:

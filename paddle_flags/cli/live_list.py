@@ -8,17 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags._report.facts import one_line
 from paddle_flags._report.table import table
-from paddle_flags.cli.live_common import (
-    check_names,
-    client_of,
-    end_text,
-    matches,
-    names_of,
-    plain,
-    print_json,
-    value_of,
-)
+from paddle_flags.cli.live_common import check_names, client_of, end_text, names_of, value_of
 from paddle_flags.cli.output import print_error, print_text
+from paddle_flags.cli.remote_common import matches, plain, print_json
 from paddle_flags.errors import FlagArgumentError
 from paddle_flags.live._client import Client
 from paddle_flags.live._errors import LiveConnectionError, LiveError

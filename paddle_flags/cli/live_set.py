@@ -11,17 +11,14 @@ from paddle_flags._report.table import table
 from paddle_flags.cli.live_common import (
     change_text,
     client_of,
-    cut,
     names_of,
-    pair,
-    plain,
-    print_json,
     shown,
     time_text,
     who_text,
 )
 from paddle_flags.cli.options import PROGRAM
 from paddle_flags.cli.output import print_error, print_text
+from paddle_flags.cli.remote_common import cut, pair, plain, print_json
 from paddle_flags.cli.suggestions import nearest
 from paddle_flags.live._errors import LiveError
 

@@ -6,8 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._report.facts import one_line
-from paddle_flags.cli.live_common import change_text, client_of, matches, shown, time_text, who_text
+from paddle_flags.cli.live_common import change_text, client_of, shown, time_text, who_text
 from paddle_flags.cli.output import print_error, print_text
+from paddle_flags.cli.remote_common import matches
 
 if TYPE_CHECKING:
     import argparse
