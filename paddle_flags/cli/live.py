@@ -129,7 +129,7 @@ def _set(parser: Parser) -> None:
     )
     _add_reason(added)
     added.add_argument("--dry-run", action="store_true", help="check everything, change nothing")
-    remote.add_list(added, "--expect", "NAME=VALUE", "change nothing unless the flag has this value")
+    remote.add_list(added, "--expect", "NAME=VALUE", "change nothing unless a flag has this value")
     remote.add_confirm(added)
 
 
