@@ -219,11 +219,12 @@ def _mirror(parser: Parser) -> None:
         return fleet_mirror.run_mirror(options)
 
     summary = "keep the values of the fleet in another one, until SIGTERM"
-    added = _new(parser, "mirror", summary, "TARGET [--once]", act)
+    added = _new(parser, "mirror", summary, "TARGET [OPTION]...", act)
     added.add_argument(
         "target", metavar="TARGET", help="the URL of a fleet that has members; URL may have none"
     )
     added.add_argument("--once", action="store_true", help="do it once, and print what changed")
+    remote.add_confirm(added)
 
 
 def _relay(parser: Parser) -> None:

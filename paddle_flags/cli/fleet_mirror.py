@@ -13,7 +13,7 @@ from paddle_flags.cli.fleet_common import reason_of
 from paddle_flags.cli.options import PROGRAM
 from paddle_flags.cli.output import print_error, print_text
 from paddle_flags.fleet._mirror import POLL, Mirror
-from paddle_flags.fleet._operate import changes_text
+from paddle_flags.fleet._operate import UnconfirmedError, changes_text
 from paddle_flags.fleet._relay import relay
 from paddle_flags.fleet._turns import repeat
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def run_mirror(options: argparse.Namespace) -> int:
     """Keep the values of a fleet in another; return the exit status."""
-    one = Mirror(options.url, options.target, options.timeout)
+    one = Mirror(options.url, options.target, options.timeout, options.confirm)
 
     def turn() -> None:
         pending = one.turn()
@@ -42,6 +42,9 @@ def run_mirror(options: argparse.Namespace) -> int:
             turn()
             return 0
         return _until_signal(lambda: repeat(turn, threading.Event(), _print_problem, POLL))
+    except UnconfirmedError as error:
+        _print_problem(error)
+        return 1
     finally:
         one.close()
 
@@ -76,5 +79,8 @@ def _line(revision: int, text: str, changes: Sequence[Change], options: argparse
 def _print_problem(problem: FlagError | None) -> None:
     if problem is None:
         print_error("all is well again")
+    elif isinstance(problem, UnconfirmedError):
+        for name in problem.names:
+            print_error(f"{PROGRAM}: error: {name}: is unsafe to change; add --confirm {name}")
     else:
         print_error(f"{PROGRAM}: error: {one_line(str(problem))}")

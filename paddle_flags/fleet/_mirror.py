@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from paddle_flags._core.frames import public
 from paddle_flags.fleet import _operate
+from paddle_flags.fleet._document import documents_of, names_in
 from paddle_flags.fleet._follow import Follower, StateLostError
 from paddle_flags.fleet._open import TIMEOUT, open_store
 from paddle_flags.fleet._operate import ConflictError, SensitiveError
@@ -25,8 +26,10 @@ from paddle_flags.fleet._store import FleetError
 from paddle_flags.fleet._turns import repeat
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from paddle_flags.fleet._operate import Pending
-    from paddle_flags.fleet._state import Step, Tables
+    from paddle_flags.fleet._state import Entry, Step, Tables
     from paddle_flags.fleet._store import Store
     from paddle_flags.fleet._turns import OnProblem
 
@@ -37,11 +40,12 @@ Values = dict[tuple[str, str], str]  # by selector and name
 
 
 @public
-def mirror(
+def mirror(  # noqa: PLR0913 - each is a part of its meaning, and most have a default
     source: str,
     target: str,
     *,
     stop: threading.Event | None = None,
+    confirm: Iterable[str] = (),
     on_problem: OnProblem | None = None,
     timeout: float = TIMEOUT,
 ) -> None:
@@ -55,11 +59,12 @@ def mirror(
     that end by themselves are left out, and those for a step take effect at once.
 
     It is a loop of its own: run it in a side-car process. While an engine is away, it waits.
+    `confirm` names the unsafe flags that are meant, as in `Fleet.change`.
     `on_problem` is called with each new problem, and with None when it is over; the values stay
     meanwhile. An error other than UnreachableError is raised instead if there is no `on_problem`,
     or if nothing has been compared yet.
     """
-    one = Mirror(source, target, timeout)
+    one = Mirror(source, target, timeout, tuple(confirm))
     try:
         repeat(one.turn, stop or threading.Event(), on_problem, POLL)
     finally:
@@ -69,10 +74,13 @@ def mirror(
 class Mirror:
     """One mirror. Used by one thread."""
 
-    def __init__(self, source: str, target: str, timeout: float) -> None:
-        self._source = Follower(open_store(source, timeout=timeout))
+    def __init__(
+        self, source: str, target: str, timeout: float, confirm: Sequence[str] = ()
+    ) -> None:
+        self._source = Follower(open_store(source, timeout=timeout, create=False))
         self._target = Follower(open_store(target, timeout=timeout))
         self.name = _place(self._source.store)
+        self._confirm = confirm
         self._values: Values = {}
         self._is_due = True  # whether the target may differ
 
@@ -131,28 +139,38 @@ class Mirror:
 
     def _changes(self) -> list[Change]:
         """Return what makes the target what it should be."""
-        tables = lasting(self._target.state.tables)
-        found = []
-        for (on, name), value in self._values.items():
-            entry = tables.get(on, {}).get(name)
-            if entry is None or (entry.value, entry.by) != (value, self.name):
-                found.append(Change(name, value, on))
-        for on, table in tables.items():
-            for name, entry in table.items():
-                if entry.by == self.name and (on, name) not in self._values:
-                    found.append(Change(name, None, on))
+        names = names_in(documents_of(self._target.store))
+        wanted = {(on, names.get(name, name)): value for (on, name), value in self._values.items()}
+        there = {
+            (on, names.get(name, name)): entry
+            for on, name, entry in _entries(self._target.state.tables)
+        }
+        found = [
+            Change(name, value, on)
+            for (on, name), value in wanted.items()
+            if not self._has(there.get((on, name)), value)
+        ]
+        found += [
+            Change(name, None, on)
+            for (on, name), entry in there.items()
+            if entry.by == self.name and (on, name) not in wanted
+        ]
         return sorted(found, key=lambda each: (each.on, each.name))
+
+    def _has(self, entry: Entry | None, value: str) -> bool:
+        return entry is not None and entry.by == self.name and entry.value == value
 
     def _write(self, changes: list[Change]) -> Pending:
         reason = f"mirrored from {self.name}"
         record = Record(CHANGE, tuple(changes), by=self.name, reason=reason)
+        expect = self._target.state.revision
         try:
-            pending = _operate.write(self._target, record, self._target.state.revision)
+            pending = _operate.write(self._target, record, expect, self._confirm)
         except SensitiveError as error:
             message = f"{error}; nothing is mirrored until {self.name} has no value for it"
             raise SensitiveError(message) from None
-        self._is_due = bool(self._changes())  # by others, who have changed it again since
-        with suppress(FleetError):  # the next one does it
+        with suppress(FleetError):  # the next turn does it
+            self._is_due = bool(self._changes())  # if others have changed it again since
             self._target.compact()
         return pending
 
@@ -164,8 +182,13 @@ def _place(store: Store) -> str:
 
 def _values_of(tables: Tables) -> Values:
     return {
-        (on, name): entry.value
-        for on, table in lasting(tables).items()
-        for name, entry in table.items()
-        if entry.value is not None
+        (on, name): entry.value for on, name, entry in _entries(tables) if entry.value is not None
     }
+
+
+def _entries(tables: Tables) -> list[tuple[str, str, Entry]]:
+    """Return what lasts, the latest last: it holds if a flag is there by an alias, too."""
+    found = [
+        (on, name, entry) for on, table in lasting(tables).items() for name, entry in table.items()
+    ]
+    return sorted(found, key=lambda each: each[2].revision)

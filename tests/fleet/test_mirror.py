@@ -191,6 +191,13 @@ def test_the_log_names_the_configmap_and_says_why(mounted, new, source, fleet):
     assert (entry.by, entry.reason) == (source, f"mirrored from {source}")
 
 
+def test_an_empty_file_is_an_empty_value(mounted, new, fleet):
+    mounted.write(name="")
+    new().turn()
+    assert values(fleet) == {("all", "name"): ""}
+    assert new().turn() is None
+
+
 def test_what_is_the_same_is_not_written_again(mounted, new, fleet):
     one = new()
     mounted.write(level="3", name="a")
@@ -512,13 +519,49 @@ def test_a_sensitive_flag_keeps_the_whole_batch_from_being_written(
         new().turn()
     assert fleet.revision == 0
     mounted.write(level="3")
-    side_car = running()
+    other = running()
     one.wait_for("level.value", 3)
     mounted.write(level="4", token="hidden")  # noqa: S106 - no secret
-    eventually(lambda: len(side_car.said), 1)
-    assert "hidden" not in str(side_car.said)
+    eventually(lambda: len(other.said), 1)
+    assert "hidden" not in str(other.said)
     mounted.write(level="4")
     one.wait_for("level.value", 4)
+
+
+def test_an_unsafe_flag_is_mirrored_only_if_it_is_confirmed(mounted, side_car, fleet, process):
+    one = process().begin(name="one")
+    one.do("wipe = pf.define('wipe', 0, 'Wipe', unsafe=True, runtime=True)")
+    eventually(lambda: fleet.members()["one"].get("unsafe"), ["wipe"])
+    mounted.write(level="3", wipe="1")
+    refused = side_car()
+    assert refused.process.wait(SOON) == 1
+    assert refused.problem().endswith("error: wipe: is unsafe to change; add --confirm wipe")
+    assert fleet.revision == 0
+    side_car("--confirm", "wipe")
+    one.wait_for("(level.value, wipe.value)", [3, 1])
+
+
+def test_an_alias_in_the_configmap_is_the_flag(mounted, new, fleet, process):
+    mounted.write(grade="3")
+    one = new()
+    one.turn()
+    member = process()
+    member.join(name="one")
+    member.do("level = pf.define('level', 1, 'Level', aliases=['grade'], runtime=True)")
+    assert member.ask("level.value") == 3
+    eventually(lambda: fleet.members()["one"].get("aliases"), {"grade": "level"})
+    assert new().turn() is None
+    mounted.write(grade="4")
+    one.turn()
+    member.wait_for("level.value", 4)
+    assert (one.turn(), new().turn(), fleet.revision) == (None, None, 2)
+    fleet.set({"grade": 9}, wait=SOON)
+    one.turn()
+    member.wait_for("level.value", 4)
+    mounted.write()
+    one.turn()
+    member.wait_for("level.value", 1)
+    assert values(fleet) == {}
 
 
 def test_a_fleet_is_not_mirrored_into_itself(tmp_path, new, fleet, url, mounted):
@@ -555,9 +598,11 @@ class Command:
         )
 
     def line(self):
+        assert self.process.stdout
         return self.process.stdout.readline()[:-1]
 
     def problem(self):
+        assert self.process.stderr
         return self.process.stderr.readline()[:-1]
 
     def end(self, by=signal.SIGTERM):
@@ -580,12 +625,18 @@ def command():
         each.process.communicate()
 
 
+@pytest.fixture
+def side_car(command, source, url):
+    """Start the command that mirrors the ConfigMap."""
+    return lambda *tokens: command(source, "mirror", url, *tokens)
+
+
 @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
 def test_the_command_mirrors_until_a_signal_and_prints_changes_and_new_problems(
-    mounted, source, url, command, by
+    mounted, side_car, by
 ):
     mounted.write(level="3", selectors__json='{"role:trainer": {"lr": 1}}')
-    one = command(source, "mirror", url)
+    one = side_car()
     assert one.line() == "revision 1: level=3, lr=1 (role:trainer)"
     mounted.write(level="3", **{"1st": "x"})
     assert "'1st': expected the name of a flag" in one.problem()
@@ -595,16 +646,16 @@ def test_the_command_mirrors_until_a_signal_and_prints_changes_and_new_problems(
     assert one.end(by) == (0, "", "")
 
 
-def test_once_makes_one_turn(mounted, source, url, command):
+def test_once_makes_one_turn(mounted, source, url, command, side_car):
     mounted.write(level="3")
-    one = command(source, "mirror", url, "--once")
+    one = side_car("--once")
     assert one.process.wait(SOON) == 0
     assert one.process.stdout.read() == "revision 1: level=3\n"
     one = command(source, "mirror", "--once", url)
     assert one.process.wait(SOON) == 0
     assert one.process.stdout.read() == "revision 1: nothing differs\n"
     mounted.write(name="a")
-    one = command(source, "mirror", url, "--once", "--json")
+    one = side_car("--once", "--json")
     assert one.process.wait(SOON) == 0
     assert json.loads(one.process.stdout.read()) == {
         "revision": 2,
@@ -615,27 +666,32 @@ def test_once_makes_one_turn(mounted, source, url, command):
     }
 
 
-def test_once_ends_with_an_exit_status(tmp_path, source, url, mounted, command):
+def test_a_mirror_that_cannot_begin_ends_with_an_exit_status(
+    tmp_path, url, mounted, command, side_car
+):
     one = command(f"configmap://{tmp_path}/missing", "mirror", url, "--once")
     assert one.process.wait(SOON) == 3
     assert "cannot read it" in one.process.stderr.read()
     mounted.write(**{"1st": "x"})
-    one = command(source, "mirror", url)
+    one = side_car()
     assert one.process.wait(SOON) == 1
     assert "'1st': expected the name of a flag" in one.process.stderr.read()
-    one = command(source, "mirror")
+    one = command(f"dir://{tmp_path}/typo", "mirror", url)
+    assert one.process.wait(SOON) == 1
+    assert "there is no fleet in this folder" in one.process.stderr.read()
+    one = command(url, "mirror")
     assert one.process.wait(SOON) == 2
     assert "TARGET" in one.process.stderr.read()
 
 
-def test_a_mirror_that_is_killed_leaves_whole_batches(mounted, source, url, command, fleet):
+def test_a_mirror_that_is_killed_leaves_whole_batches(mounted, side_car, fleet):
     mounted.write(level="3", name="a")
-    one = command(source, "mirror", url)
+    one = side_car()
     assert one.line()
     one.process.kill()
     one.process.wait(SOON)
     mounted.write(level="4")
-    two = command(source, "mirror", url)
+    two = side_car()
     assert two.line() == "revision 2: level=4, -name"
     assert values(fleet) == {("all", "level"): "4"}
 
