@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import queue
 import shutil
 import signal
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 from configmaps import Mounted
@@ -404,7 +406,13 @@ def test_a_mirror_that_sees_a_change_later_does_not_set_back_what_the_other_has_
         two.turn()
         one.turn()
     assert values(fleet) == {("all", "level"): "3"}
-    assert fleet.revision == 3
+    mounted.write(level="5")
+    one.turn()
+    late.write(level="6")
+    two.turn()
+    one.turn()
+    assert values(fleet) == {("all", "level"): "6"}
+    assert fleet.revision == 5
 
 
 # ---- What goes wrong ----
@@ -416,6 +424,7 @@ def test_values_stay_while_the_folder_is_away_or_wrong(mounted, running, fleet):
     eventually(lambda: fleet.revision, 1)
     away = mounted.place.rename(mounted.place.with_name("away"))
     eventually(lambda: len(one.said), 1)
+    time.sleep(0.2)  # for more turns
     away.rename(mounted.place)
     eventually(lambda: len(one.said), 2)
     mounted.write(level="4", **{"1st": "x"})
@@ -534,8 +543,9 @@ def test_an_unsafe_flag_is_mirrored_only_if_it_is_confirmed(mounted, side_car, f
     eventually(lambda: fleet.members()["one"].get("unsafe"), ["wipe"])
     mounted.write(level="3", wipe="1")
     refused = side_car()
-    assert refused.process.wait(SOON) == 1
-    assert refused.problem().endswith("error: wipe: is unsafe to change; add --confirm wipe")
+    status, _, problems = refused.end()
+    assert status == 1
+    assert problems[0].endswith("error: wipe: is unsafe to change; add --confirm wipe")
     assert fleet.revision == 0
     side_car("--confirm", "wipe")
     one.wait_for("(level.value, wipe.value)", [3, 1])
@@ -587,8 +597,6 @@ def test_a_fleet_is_not_mirrored_into_itself(tmp_path, new, fleet, url, mounted)
 class Command:
     """`paddle-flags fleet`, as it runs in a container."""
 
-    process: subprocess.Popen[str]
-
     def __init__(self, *tokens):
         self.process = subprocess.Popen(
             [sys.executable, "-m", "paddle_flags", "fleet", *tokens],
@@ -596,19 +604,34 @@ class Command:
             stderr=subprocess.PIPE,
             text=True,
         )
+        self._out, self._err = _lines(self.process.stdout), _lines(self.process.stderr)
 
     def line(self):
-        assert self.process.stdout
-        return self.process.stdout.readline()[:-1]
+        return self._out.get(timeout=SOON)
 
     def problem(self):
-        assert self.process.stderr
-        return self.process.stderr.readline()[:-1]
+        return self._err.get(timeout=SOON)
 
-    def end(self, by=signal.SIGTERM):
-        self.process.send_signal(by)
-        out, err = self.process.communicate(timeout=SOON)
-        return self.process.returncode, out, err
+    def end(self, by=None):
+        """Return the exit status and the lines that are left, after a signal or by itself."""
+        if by is not None:
+            self.process.send_signal(by)
+        status = self.process.wait(SOON)
+        return status, [*iter(self._out.get, None)], [*iter(self._err.get, None)]
+
+
+def _lines(stream):
+    """Return the lines of a stream as they come, and None at its end."""
+    lines = queue.SimpleQueue()
+
+    def read():
+        with stream:
+            for line in stream:
+                lines.put(line.rstrip("\n"))
+        lines.put(None)
+
+    threading.Thread(target=read).start()
+    return lines
 
 
 @pytest.fixture
@@ -622,7 +645,7 @@ def command():
     yield start
     for each in started:
         each.process.kill()
-        each.process.communicate()
+        each.process.wait()
 
 
 @pytest.fixture
@@ -643,21 +666,18 @@ def test_the_command_mirrors_until_a_signal_and_prints_changes_and_new_problems(
     mounted.write(level="4")
     assert one.problem() == "all is well again"
     assert one.line() == "revision 2: level=4, -lr (role:trainer)"
-    assert one.end(by) == (0, "", "")
+    assert one.end(by) == (0, [], [])
 
 
 def test_once_makes_one_turn(mounted, source, url, command, side_car):
     mounted.write(level="3")
-    one = side_car("--once")
-    assert one.process.wait(SOON) == 0
-    assert one.process.stdout.read() == "revision 1: level=3\n"
+    assert side_car("--once").end() == (0, ["revision 1: level=3"], [])
     one = command(source, "mirror", "--once", url)
-    assert one.process.wait(SOON) == 0
-    assert one.process.stdout.read() == "revision 1: nothing differs\n"
+    assert one.end() == (0, ["revision 1: nothing differs"], [])
     mounted.write(name="a")
-    one = side_car("--once", "--json")
-    assert one.process.wait(SOON) == 0
-    assert json.loads(one.process.stdout.read()) == {
+    status, lines, _ = side_car("--once", "--json").end()
+    assert status == 0
+    assert json.loads(*lines) == {
         "revision": 2,
         "changes": [
             {"name": "level", "value": None, "on": "all"},
@@ -669,27 +689,23 @@ def test_once_makes_one_turn(mounted, source, url, command, side_car):
 def test_a_mirror_that_cannot_begin_ends_with_an_exit_status(
     tmp_path, url, mounted, command, side_car
 ):
-    one = command(f"configmap://{tmp_path}/missing", "mirror", url, "--once")
-    assert one.process.wait(SOON) == 3
-    assert "cannot read it" in one.process.stderr.read()
     mounted.write(**{"1st": "x"})
-    one = side_car()
-    assert one.process.wait(SOON) == 1
-    assert "'1st': expected the name of a flag" in one.process.stderr.read()
-    one = command(f"dir://{tmp_path}/typo", "mirror", url)
-    assert one.process.wait(SOON) == 1
-    assert "there is no fleet in this folder" in one.process.stderr.read()
-    one = command(url, "mirror")
-    assert one.process.wait(SOON) == 2
-    assert "TARGET" in one.process.stderr.read()
+    for one, status, told in (
+        (command(f"configmap://{tmp_path}/missing", "mirror", url, "--once"), 3, "cannot read it"),
+        (command(f"dir://{tmp_path}/typo", "mirror", url), 1, "there is no fleet in this folder"),
+        (side_car(), 1, "'1st': expected the name of a flag"),
+        (command(url, "mirror"), 2, "TARGET"),
+    ):
+        ended, _, problems = one.end()
+        assert ended == status
+        assert told in problems[-1]
 
 
 def test_a_mirror_that_is_killed_leaves_whole_batches(mounted, side_car, fleet):
     mounted.write(level="3", name="a")
     one = side_car()
     assert one.line()
-    one.process.kill()
-    one.process.wait(SOON)
+    one.end(signal.SIGKILL)
     mounted.write(level="4")
     two = side_car()
     assert two.line() == "revision 2: level=4, -name"
@@ -708,5 +724,5 @@ def test_the_command_relays_until_sigterm_and_takes_its_members_with_it(
     eventually(lambda: set(fleet.members()), {"here"})
     assert fleet.set({"level": 9}, wait=SOON).ok
     assert here.ask("level.value") == 9
-    assert one.end() == (0, "", "")
+    assert one.end(signal.SIGTERM) == (0, [], [])
     assert fleet.members() == {}
