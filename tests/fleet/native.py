@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import select
+import queue
 import signal
 import subprocess
 import tempfile
+import threading
 from pathlib import Path
 
 from members import SOON
@@ -115,6 +116,9 @@ class Native:
             text=True,
             env={**os.environ, **NO_LEAKS, **variables},
         )
+        self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     @property
     def pid(self) -> int:
@@ -126,10 +130,18 @@ class Native:
         self._process.stdin.flush()
 
     def receive(self) -> str:
+        try:
+            return self._answers.get(timeout=SOON)
+        except queue.Empty:
+            raise AssertionError("the program does not answer") from None
+
+    def _read(self) -> None:
+        """Take each line as it comes; an empty one says that no more will come."""
         assert self._process.stdout
-        ready = select.select([self._process.stdout], [], [], SOON)[0]
-        assert ready, "the program does not answer"
-        return self._process.stdout.readline().rstrip("\n")
+        with contextlib.suppress(ValueError):  # closed
+            for line in self._process.stdout:
+                self._answers.put(line.rstrip("\n"))
+        self._answers.put("")
 
     def do(self, line: str) -> str:
         """Return the answer to a line."""
@@ -171,6 +183,7 @@ class Native:
 
     def _close(self) -> None:
         self._process.wait()
+        self._reader.join(SOON)
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             if stream:
                 with contextlib.suppress(OSError):
