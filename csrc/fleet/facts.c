@@ -34,7 +34,8 @@ json_t *pd__short_text(const char *text) {
   char digest[SHA256_DIGEST_STRING_LENGTH];
   size_t size = strlen(text);
   SHA256Data((const uint8_t *)text, size, digest);
-  json_t *made = json_sprintf("%.*s... (%zu bytes, sha256 %.16s)", (int)length, shown, size, digest);
+  json_t *made =
+      json_sprintf("%.*s... (%zu bytes, sha256 %.16s)", (int)length, shown, size, digest);
   json_decref(whole);
   return made;
 }

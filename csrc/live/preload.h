@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* False too for set-user-ID programs, and if the program itself links the module: then it decides. */
+/* False too in set-user-ID programs, and in programs that link the module: these decide. */
 bool pd__is_preloaded(void);
 
 /* An environment variable; NULL: it isn't set, or is empty. */

@@ -133,7 +133,8 @@ class Native:
         try:
             return self._answers.get(timeout=SOON)
         except queue.Empty:
-            raise AssertionError("the program does not answer") from None
+            message = "the program does not answer"
+            raise AssertionError(message) from None
 
     def _read(self) -> None:
         """Take each line as it comes; an empty one says that no more will come."""
