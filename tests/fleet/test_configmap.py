@@ -11,12 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from members import SOON
 
 from paddle_flags.fleet._open import open_store
 from paddle_flags.fleet._record import Change, decode
 from paddle_flags.fleet._store import FleetError, ReadOnlyError, Store, UnreachableError
-
-SOON = 60
 
 
 class Mounted:
