@@ -55,9 +55,9 @@ test: $(VENV)/test ## Run the tests that need only what this Makefile needs
 test-all: $(VENV)/test $(if $(REAL),$(REAL)/tried) ## Run all tests; tests that lack a tool or the network are skipped and name it
 	$(PYTEST) $(or $(ARGS),--ignore tests/live_page --ignore tests/fleet)
 	@# By themselves: Playwright brings greenlets, beside which scoped values are refused, and
-	@# engines of fleets bring all that their packages import.
+	@# engines of fleets bring all that their packages import. Tests of fleets mostly wait.
 	$(if $(ARGS),,$(BIN)/python -m pytest -n 1 tests/live_page)
-	$(if $(ARGS),,PYTHONPATH="$$(echo $(CURDIR)/$(REAL)/lib/python3*/site-packages)" $(PYTEST) tests/fleet)
+	$(if $(ARGS),,PYTHONPATH="$$(echo $(CURDIR)/$(REAL)/lib/python3*/site-packages)" $(PYTEST) -n 4 tests/fleet)
 
 lint: $(VENV)/dev ## Check style and types of Python and C
 	$(BIN)/ruff check .

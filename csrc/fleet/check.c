@@ -44,7 +44,7 @@ static pd_status publish(const barrier *at, enum stage stage, pd_error *err) {
   json_t *said = json_pack("{s:I,s:i,s:s,s:o,s:o}", "round", (json_int_t)at->round, "stage",
                            (int)stage, "environment", digest, "patterns", list_of(at->patterns),
                            "expect", at->expect ? json_integer(at->expect) : json_null());
-  if (stage == DETAILS) json_object_set_new(said, "values", pd__facts(fleet->key, NULL));
+  if (stage == DETAILS) json_object_set_new(said, "values", pd__facts(fleet->key));
   if (stage >= DETAILS) json_object_set(said, "variables", variables);
   json_decref(variables);
   pd__fleet_lock(fleet);

@@ -59,13 +59,13 @@ static json_t *sorted_names(const json_t *names) {
 
 static void add_flags(const pd_fleet *fleet, json_t *document) {
   char digest[PD__DIGEST_SIZE];
-  json_t *secret, *facts = pd__facts(fleet->key, &secret);
+  json_t *facts = pd__facts(fleet->key);
   json_t *selected = selected_of(&fleet->member, facts);
   pd__digest(facts, selected, digest);
   json_object_set_new(document, "values", pd__facts_changed(facts));
   json_object_set_new(document, "selected", sorted_names(selected));
   json_object_set_new(document, "digest", json_string(digest));
-  json_object_set_new(document, "sensitive", secret);
+  pd__add_names(document);
   json_decref(selected);
   json_decref(facts);
 }
@@ -127,4 +127,19 @@ pd_status pd__fleet_say(pd_fleet *fleet, pd_error *err) {
   json_decref(document);
   if (status == PD_OK) fleet->beat = pd__monotonic();
   return status;
+}
+
+/* For a day, operators see that the member has left, and not died. */
+void pd__fleet_say_farewell(const pd_fleet *fleet) {
+  static const char *const kept[] = {"version", "name", "role",     "rank",
+                                     "host",    "pid",  "revision", "fleet"};
+  json_t *document = json_object();
+  for (size_t at = 0; at < sizeof kept / sizeof kept[0]; at++) {
+    json_object_set(document, kept[at], json_object_get(fleet->published, kept[at]));
+  }
+  json_object_set_new(document, "left", json_true());
+  char *text = json_dumps(document, JSON_COMPACT);
+  if (text) (void)pd__store_announce(&fleet->store, fleet->name, text, 86400.0, NULL);
+  free(text);
+  json_decref(document);
 }

@@ -123,21 +123,46 @@ static void add_names(json_t *list, const char *names) {
   }
 }
 
-json_t *pd__facts(const char *key, json_t **secret) {
+json_t *pd__facts(const char *key) {
   json_t *facts = json_object();
-  if (secret) *secret = json_array();
   for (pd_flag *flag = NULL; (flag = pd_flag_next(flag));) {
     pd_flag_info info = {.size = sizeof info};
     if (pd_flag_get_info(flag, &info, NULL) != PD_OK) continue; /* its module has left */
-    if (info.sensitive && secret) {
-      add_names(*secret, info.name);
-      add_names(*secret, info.aliases);
-      add_names(*secret, info.old_names);
-    }
     if (info.per_process || (info.sensitive && !key)) continue;
     add_fact(flag, &info, key, facts);
   }
   return facts;
+}
+
+static void add_all_names(json_t *list, const pd_flag_info *info) {
+  add_names(list, info->name);
+  add_names(list, info->aliases);
+  add_names(list, info->old_names);
+}
+
+static void add_aliases(json_t *aliases, const char *names, const char *name) {
+  json_t *list = json_array(), *each;
+  size_t index;
+  add_names(list, names);
+  json_array_foreach(list, index, each) {
+    json_object_set_new(aliases, json_string_value(each), json_string(name));
+  }
+  json_decref(list);
+}
+
+void pd__add_names(json_t *document) {
+  json_t *sensitive = json_array(), *unsafe = json_array(), *aliases = json_object();
+  for (pd_flag *flag = NULL; (flag = pd_flag_next(flag));) {
+    pd_flag_info info = {.size = sizeof info};
+    if (pd_flag_get_info(flag, &info, NULL) != PD_OK) continue; /* its module has left */
+    if (info.sensitive) add_all_names(sensitive, &info);
+    if (info.unsafe) add_all_names(unsafe, &info);
+    add_aliases(aliases, info.aliases, info.name);
+    add_aliases(aliases, info.old_names, info.name);
+  }
+  json_object_set_new(document, "sensitive", sensitive);
+  json_object_set_new(document, "unsafe", unsafe);
+  json_object_set_new(document, "aliases", aliases);
 }
 
 json_t *pd__facts_changed(json_t *facts) {
@@ -184,8 +209,9 @@ static bool is_secret(const char *name, const json_t *secret) {
 }
 
 json_t *pd__variables(const char *patterns) {
-  json_t *found = json_object(), *secret;
-  json_decref(pd__facts(NULL, &secret));
+  json_t *found = json_object(), *names = json_object();
+  pd__add_names(names);
+  const json_t *secret = json_object_get(names, "sensitive");
   for (char **each = environ; patterns && each && *each; each++) {
     const char *value = strchr(*each, '=');
     char *name = value ? strndup(*each, (size_t)(value - *each)) : NULL;
@@ -196,14 +222,15 @@ json_t *pd__variables(const char *patterns) {
     }
     free(name);
   }
-  json_decref(secret);
+  json_decref(names);
   return found;
 }
 
 /* ---- Documents ---- */
 
 char *pd__document_text(json_t *document) {
-  static const char *const parts[] = {"check", "values", "selected", "environment", "sensitive"};
+  static const char *const parts[] = {"check",   "values", "selected", "environment",
+                                      "aliases", "unsafe", "sensitive"};
   char *text = json_dumps(document, JSON_COMPACT);
   for (size_t at = 0; text && at < sizeof parts / sizeof parts[0]; at++) {
     if (strlen(text) <= PD__MAX_RECORD * 3 / 4) break;

@@ -9,8 +9,11 @@
 
 /* The flags to compare: [text, source, place] by name, without those that are each process's own. A
  * sensitive flag has a digest that only who has the key can compute; with `key` NULL it is left
- * out. `secret` (NULL allowed) receives all names of those that are sensitive. You own it all. */
-json_t *pd__facts(const char *key, json_t **secret);
+ * out. You own them. */
+json_t *pd__facts(const char *key);
+/* Add "sensitive" and "unsafe", all names of such flags, and "aliases", the name of a flag by each
+ * other name of it. */
+void pd__add_names(json_t *document);
 /* Those that don't have their defaults. */
 json_t *pd__facts_changed(json_t *facts);
 /* Text as others may see it: of long text its beginning and a digest. */

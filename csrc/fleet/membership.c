@@ -296,7 +296,7 @@ PD_FLEET_API void pd_fleet_leave(pd_fleet *fleet) {
   } else {
     pthread_join(fleet->thread, NULL);
   }
-  pd__store_withdraw(&fleet->store, fleet->name);
+  pd__fleet_say_farewell(fleet);
   pd__fleet_release(fleet);
 }
 
@@ -315,7 +315,7 @@ PD_FLEET_API const char *pd_fleet_get_name(const pd_fleet *fleet) {
 
 /* ---- At exit ---- */
 
-/* Withdraw. Nothing is waited for for long: a validator may never return. */
+/* Nothing is waited for for long: a validator may never return. */
 __attribute__((destructor)) static void leave_at_exit(void) {
   struct timespec until = later(2.0);
   pthread_mutex_lock(&current_lock);
@@ -328,6 +328,11 @@ __attribute__((destructor)) static void leave_at_exit(void) {
   while (!fleet->ended && !pthread_equal(fleet->thread, pthread_self())) {
     if (pthread_cond_timedwait(&fleet->changed, &fleet->waiting, &until) != 0) break;
   }
+  bool ended = fleet->ended;
   pthread_mutex_unlock(&fleet->waiting);
-  pd__store_withdraw(&fleet->store, fleet->name);
+  if (ended) {
+    pd__fleet_say_farewell(fleet);
+  } else {
+    pd__store_withdraw(&fleet->store, fleet->name);
+  }
 }

@@ -52,6 +52,8 @@ void pd__fleet_pause(pd_fleet *fleet, double seconds);
 pd_status pd__fleet_say(pd_fleet *fleet, pd_error *err);
 /* Publish it in any case. */
 pd_status pd__fleet_announce(pd_fleet *fleet, pd_error *err);
+/* Publish that the member has left. Its thread has ended, or is this one. */
+void pd__fleet_say_farewell(const pd_fleet *fleet);
 
 /* ---- thread.c ---- */
 

@@ -154,8 +154,11 @@ static void add_member(const char *path, const char *name, double now, json_t *f
   double ttl = end ? pd__number_read(data.text, (size_t)(end - data.text)) : 0.0;
   if (end && now - stamped < ttl) {
     json_t *document = pd__json_read(end + 1, data.length - (size_t)(end + 1 - data.text));
-    json_object_set_new(found, name, json_is_object(document) ? document : json_object());
-    if (!json_is_object(document)) json_decref(document);
+    bool left = json_is_true(json_object_get(document, "left"));
+    if (!left)
+      json_object_set_new(found, name,
+                          json_is_object(document) ? json_incref(document) : json_object());
+    json_decref(document);
   }
   free(data.text);
 }

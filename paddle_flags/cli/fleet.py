@@ -70,6 +70,14 @@ def _duration(text: str) -> float:
     raise argparse.ArgumentTypeError(message)
 
 
+def _at_least_one(text: str) -> int:
+    number = remote.whole(text)
+    if number:
+        return number
+    message = f"'{text}': expected a whole number, 1 or more"
+    raise argparse.ArgumentTypeError(message)
+
+
 def _add_choice(command: Parser) -> None:
     """Add the options that choose members."""
     command.add_argument("--role", metavar="ROLE", help="for members of a role, such as trainer")
@@ -118,6 +126,7 @@ def _add_changing(command: Parser) -> None:
         type=remote.whole,
         help="change nothing unless this is the last revision",
     )
+    remote.add_confirm(command)
 
 
 # ---- The commands; what they do is imported when they run ----
@@ -186,7 +195,7 @@ def _log(parser: Parser) -> None:
         return fleet_show.run_log(options)
 
     added = _new(parser, "log", "list the changes, the latest first", "[--last N]", act)
-    added.add_argument("--last", metavar="N", type=remote.whole, help="only the last N")
+    added.add_argument("--last", metavar="N", type=_at_least_one, help="only the last N")
 
 
 def _reset(parser: Parser) -> None:

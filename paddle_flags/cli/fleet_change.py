@@ -13,7 +13,8 @@ from paddle_flags.cli.fleet_common import line_of, open_fleet, reason_of
 from paddle_flags.cli.options import PROGRAM
 from paddle_flags.cli.output import print_error, print_text
 from paddle_flags.cli.remote_common import pair, print_json
-from paddle_flags.fleet._operate import AbortedError, ConflictError
+from paddle_flags.fleet._apply import GOOD, WAITS
+from paddle_flags.fleet._operate import AbortedError, ConflictError, UnconfirmedError
 from paddle_flags.fleet._record import Change, selector
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def run_reset(options: argparse.Namespace) -> int:
 
 
 def _change(options: argparse.Namespace, changes: list[Change]) -> int:
-    fleet = open_fleet(options)
+    fleet = open_fleet(options, create=any(each.value is not None for each in changes))
     try:
         outcome = fleet.change(
             changes,
@@ -60,12 +61,17 @@ def _change(options: argparse.Namespace, changes: list[Change]) -> int:
             reason=options.reason,
             dry_run=options.dry_run,
             expect=options.expect,
+            confirm=options.confirm,
         )
     except AbortedError as error:
         return _print(error.outcome, options)
     except ConflictError as error:
         for line in str(error).split("; "):
             print_error(f"{PROGRAM}: error: {one_line(line)}")
+        return 1
+    except UnconfirmedError as error:
+        for name in error.names:
+            print_error(f"{PROGRAM}: error: {name}: is unsafe to change; add --confirm {name}")
         return 1
     return _print(outcome, options)
 
@@ -138,5 +144,10 @@ def _print_text(outcome: Outcome, *, asked: bool) -> None:
     text = f"revision {outcome.revision}: {one_line(outcome.verdict)}"
     if outcome.verdict.startswith("aborted"):
         print_error(f"{PROGRAM}: error: {text}")
-    else:
-        print_text(text)
+        return
+    others = sum(each.state not in (*GOOD, WAITS) for each in outcome.answers.values())
+    if others:
+        text += f", and {others} of {len(rows)} members did not take it"
+    print_text(text)
+    if outcome.unknown:
+        print_error(f"{PROGRAM}: error: no member has such a flag yet")

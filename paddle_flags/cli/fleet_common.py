@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 _LONGEST = 300
 
 
-def open_fleet(options: argparse.Namespace) -> Fleet:
-    """Return the fleet on the command line."""
-    return Fleet(options.url, timeout=options.timeout)
+def open_fleet(options: argparse.Namespace, *, create: bool = False) -> Fleet:
+    """Return the fleet on the command line; a folder that has none is an error, or gets one."""
+    return Fleet(options.url, timeout=options.timeout, create=create)
 
 
 def moment_text(seconds: float) -> str:

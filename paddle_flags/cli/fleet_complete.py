@@ -53,14 +53,14 @@ def _value(url: str, option: str, kept: str, typed: str) -> Answer:
     key = {"--role": "role", "--host": "host", "--member": "name"}.get(option)
     if key is None:
         return NOTHING
-    with suppress(FlagError), Fleet(url, timeout=_PATIENCE) as fleet:
+    with suppress(FlagError), Fleet(url, timeout=_PATIENCE, create=False) as fleet:
         found = {str(each[key]) for each in fleet.members().values() if each.get(key)}
         return with_candidates(kept, typed, [Candidate(each, "") for each in sorted(found)])
     return NOTHING
 
 
 def _names(url: str, end: str) -> list[Candidate]:
-    with suppress(FlagError), Fleet(url, timeout=_PATIENCE) as fleet:
+    with suppress(FlagError), Fleet(url, timeout=_PATIENCE, create=False) as fleet:
         names = {name for table in fleet.tables().values() for name in table}
         for each in fleet.members().values():
             names.update(each.get("values", {}))

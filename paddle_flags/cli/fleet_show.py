@@ -15,18 +15,20 @@ from paddle_flags.cli.fleet_common import (
     seconds_text,
 )
 from paddle_flags.cli.output import print_error, print_text
-from paddle_flags.cli.remote_common import matches, print_json
+from paddle_flags.cli.remote_common import matches, plain, print_json
 from paddle_flags.fleet._difference import members_text
 from paddle_flags.fleet._follow import verdict_text
 from paddle_flags.fleet._operate import changes_text
 from paddle_flags.fleet._record import PROPOSE, selector
-from paddle_flags.fleet._status import GONE, MISSING, SLOW
+from paddle_flags.fleet._status import ABSENT, GONE, MISSING, SLOW
+from paddle_flags.fleet._store import ReadOnlyError
 
 if TYPE_CHECKING:
     import argparse
 
     from paddle_flags.fleet._apply import Answer
     from paddle_flags.fleet._difference import Difference, Holder
+    from paddle_flags.fleet._fleet import Fleet
     from paddle_flags.fleet._state import Entry, Step
     from paddle_flags.fleet._status import MemberStatus, Status
 
@@ -76,12 +78,12 @@ def _print_status(status: Status) -> None:
 
 
 def _count(status: Status) -> str:
-    here = sum(each.state not in (GONE, MISSING) for each in status.members)
+    here = sum(each.state not in ABSENT for each in status.members)
     return f"{here} member{'s' * (here != 1)}"
 
 
 def _member_row(each: MemberStatus) -> tuple[str, ...]:
-    absent = each.state in (GONE, MISSING)
+    absent = each.state in ABSENT
     return (
         line_of(each.name),
         each.state,
@@ -102,8 +104,9 @@ def run_get(options: argparse.Namespace) -> int:
         on = selector(*chosen)
         found = fleet.values(role=options.role, host=options.host, member=options.member)
         tables = {on: found}
+    patterns = _by_name(fleet, options.patterns)
     kept = {
-        on: {name: each for name, each in values.items() if matches(name, options.patterns)}
+        on: {name: each for name, each in values.items() if matches(name, patterns)}
         for on, values in tables.items()
     }
     if options.json:
@@ -121,6 +124,15 @@ def run_get(options: argparse.Namespace) -> int:
     return 0
 
 
+def _by_name(fleet: Fleet, patterns: list[str]) -> list[str]:
+    """Return patterns with the names of flags for their aliases."""
+    try:
+        names = fleet.names() if patterns else {}
+    except ReadOnlyError:  # a source that has no members
+        names = {}
+    return [*patterns, *(names[plain(each)] for each in patterns if plain(each) in names)]
+
+
 def _value_row(on: str, name: str, entry: Entry) -> tuple[str, ...]:
     value = "not set" if entry.value is None else entry.value
     who = (line_of(entry.by), line_of(entry.reason), limits_text(entry))
@@ -130,7 +142,8 @@ def _value_row(on: str, name: str, entry: Entry) -> tuple[str, ...]:
 def run_diff(options: argparse.Namespace) -> int:
     """List the flags that differ; return 1 if there are any, as diff does."""
     fleet = open_fleet(options)
-    found = [each for each in fleet.diff() if matches(each.name, options.patterns)]
+    patterns = _by_name(fleet, options.patterns)
+    found = [each for each in fleet.diff() if matches(each.name, patterns)]
     if options.json:
         print_json({"different": [_difference_json(each) for each in found]})
     elif found:

@@ -70,12 +70,6 @@ def _add_reason(command: Parser) -> None:
     command.add_argument("--reason", metavar="TEXT", help=text)
 
 
-def _add_list(command: Parser, option: str, metavar: str, text: str) -> None:
-    """Add an option that may be repeated."""
-    text += "; may be repeated"
-    command.add_argument(option, action="append", default=[], metavar=metavar, help=text)
-
-
 # ---- The commands; what they do is imported when they run ----
 
 
@@ -126,7 +120,7 @@ def _set(parser: Parser) -> None:
     added = _new(parser, "set", "change flags: all of them, or none", use, act)
     _add_target(added)
     remote.add_pairs(added)
-    _add_list(added, "--unset", "NAME", "take back what clients have set")
+    remote.add_list(added, "--unset", "NAME", "take back what clients have set")
     added.add_argument(
         "--for",
         dest="duration",
@@ -135,8 +129,8 @@ def _set(parser: Parser) -> None:
     )
     _add_reason(added)
     added.add_argument("--dry-run", action="store_true", help="check everything, change nothing")
-    _add_list(added, "--expect", "NAME=VALUE", "change nothing unless the flag has this value")
-    _add_list(added, "--confirm", "NAME", "an unsafe flag that is meant to be changed")
+    remote.add_list(added, "--expect", "NAME=VALUE", "change nothing unless a flag has this value")
+    remote.add_confirm(added)
 
 
 def _watch(parser: Parser) -> None:

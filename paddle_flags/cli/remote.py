@@ -96,6 +96,17 @@ def add_pairs(command: Parser) -> None:
     command.add_argument("pairs", nargs="*", default=[], metavar="NAME=VALUE", help=text)
 
 
+def add_list(command: Parser, option: str, metavar: str, text: str) -> None:
+    """Add an option that may be repeated."""
+    text += "; may be repeated"
+    command.add_argument(option, action="append", default=[], metavar=metavar, help=text)
+
+
+def add_confirm(command: Parser) -> None:
+    """Let the command change unsafe flags."""
+    add_list(command, "--confirm", "NAME", "an unsafe flag that is meant to be changed")
+
+
 # ---- Running ----
 
 

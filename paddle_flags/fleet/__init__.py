@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from paddle_flags.fleet._join import check, join, leave, member, tick
     from paddle_flags.fleet._membership import Membership
     from paddle_flags.fleet._open import open_store
-    from paddle_flags.fleet._operate import AbortedError, ConflictError
+    from paddle_flags.fleet._operate import AbortedError, ConflictError, UnconfirmedError
     from paddle_flags.fleet._outcome import Outcome
-    from paddle_flags.fleet._record import Change
+    from paddle_flags.fleet._record import Change, Record
     from paddle_flags.fleet._relay import relay
+    from paddle_flags.fleet._state import Entry, Step
     from paddle_flags.fleet._status import MemberStatus, Status
     from paddle_flags.fleet._steps import TickTimeoutError
     from paddle_flags.fleet._store import (
@@ -38,7 +39,7 @@ def __getattr__(name: str) -> object:  # noqa: C901, PLR0912 - a branch for each
         from paddle_flags.fleet import _membership as module
     elif name == "Fleet":
         from paddle_flags.fleet import _fleet as module
-    elif name in ("AbortedError", "ConflictError"):
+    elif name in ("AbortedError", "ConflictError", "UnconfirmedError"):
         from paddle_flags.fleet import _operate as module
     elif name == "Outcome":
         from paddle_flags.fleet import _outcome as module
@@ -48,7 +49,9 @@ def __getattr__(name: str) -> object:  # noqa: C901, PLR0912 - a branch for each
         from paddle_flags.fleet import _open as module
     elif name == "Answer":
         from paddle_flags.fleet import _apply as module
-    elif name == "Change":
+    elif name in ("Entry", "Step"):
+        from paddle_flags.fleet import _state as module
+    elif name in ("Change", "Record"):
         from paddle_flags.fleet import _record as module
     elif name == "relay":
         from paddle_flags.fleet import _relay as module
@@ -87,6 +90,7 @@ __all__ = [
     "CompactedError",
     "ConflictError",
     "Difference",
+    "Entry",
     "Fleet",
     "FleetError",
     "Holder",
@@ -95,10 +99,13 @@ __all__ = [
     "Membership",
     "Outcome",
     "ReadOnlyError",
+    "Record",
     "StateLostError",
     "Status",
+    "Step",
     "Store",
     "TickTimeoutError",
+    "UnconfirmedError",
     "UnreachableError",
     "check",
     "join",

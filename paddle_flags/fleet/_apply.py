@@ -27,6 +27,7 @@ PENDING = "pending"
 ENDED = "ended"
 WAITS = "waits for its step"
 
+_LONGEST = 1000  # characters of a reason
 _ABOVE = ("run time", "live", "override")
 
 GOOD = (APPLIED, ENDED, PENDING)
@@ -213,7 +214,13 @@ class Applier:
             raise failure  # Ctrl+C, while the program joins or ticks
         if done:
             return None
-        return "; ".join(str(each) for each in found.gather(err, errors.FlagParseError).errors)
+        listed = found.gather(err, errors.FlagParseError).errors
+        return _cut("; ".join(str(each) for each in listed))
+
+
+def _cut(text: str) -> str:
+    """Return what others read in a line, and engines store."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
 def _is_main() -> bool:

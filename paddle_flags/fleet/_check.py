@@ -11,7 +11,7 @@ from paddle_flags.fleet._difference import Difference, differences_of, shown_all
 from paddle_flags.fleet._store import FleetError
 
 if TYPE_CHECKING:
-    from paddle_flags.fleet._membership import Membership
+    from paddle_flags.fleet._presence import Presence
 
 _POLL = 0.1
 _GRACE = 2.0  # seconds for others to see that all is well, or to say what they have
@@ -42,7 +42,7 @@ class Barrier:
     """
 
     def __init__(
-        self, member: Membership, environment: list[str], expect: int | None, timeout: float
+        self, member: Presence, environment: list[str], expect: int | None, timeout: float
     ) -> None:
         self._member = member
         self._patterns = environment

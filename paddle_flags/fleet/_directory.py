@@ -16,6 +16,7 @@ import contextlib
 import errno
 import os
 import re
+import stat
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,6 +45,7 @@ _TEMPORARY = 3600.0  # seconds after which a temporary file has no owner
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 # Withdrawn; or what another member made, which must stop nobody: a link, or a file of its own.
 _NO_MEMBER = (errno.ENOENT, errno.ELOOP, errno.EACCES)
+_HIDDEN = b"10\n"  # the lease that members have by default, and no document
 _NUMBER = re.compile(r"[0-9]{20}")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -55,6 +57,20 @@ def open_url(url: Url, timeout: float) -> DirectoryStore:  # noqa: ARG001 - no c
         message = "expected dir:///path, with three slashes and a folder"
         raise url.refuse(message)
     return DirectoryStore(url.text, Path(url.path), poll=url.number("poll", POLL))
+
+
+def check_exists(url: Url) -> None:
+    """Raise FleetError if there is no fleet in the folder, and this user may look for it."""
+    folder = Path(url.path)
+    try:
+        (folder / "log").stat()
+    except (FileNotFoundError, NotADirectoryError):
+        if not os.path.isdir(folder.parent):
+            return  # it isn't mounted: opening it says so
+        message = "there is no fleet in this folder; the first member or change makes one"
+        raise url.refuse(message) from None
+    except OSError:
+        pass  # opening it says more
 
 
 class DirectoryStore:
@@ -233,11 +249,11 @@ class DirectoryStore:
         return found
 
     def _runs(self, name: str, look: Look) -> bytes | None:
-        """Return the document of a member, if its lease runs."""
+        """Return the document of a member, if its lease runs; b"" if this user may not read it."""
         path = self._members / name
         try:
             status = path.stat()
-            head, _, document = _files.read(path).partition(b"\n")
+            head, _, document = self._read_document(path, status).partition(b"\n")
             ttl = float(head)
         except (OSError, ValueError) as error:  # ValueError: empty after a power failure
             if isinstance(error, OSError) and error.errno not in _NO_MEMBER:
@@ -249,6 +265,15 @@ class DirectoryStore:
         if self._leases.is_litter(name, ttl):
             _files.remove(path)
         return None
+
+    def _read_document(self, path: Path, status: os.stat_result) -> bytes:
+        """Return a document with its lease. If it is hidden, its member is here all the same."""
+        try:
+            return _files.read(path)
+        except PermissionError:
+            if not stat.S_ISREG(status.st_mode):
+                raise
+            return _HIDDEN
 
     # -- Decisions --
 

@@ -28,6 +28,9 @@ _MOST = 1 << 63
 _REVISION = re.compile(r"[0-9]{1,18}")
 _SECRET = ("PADDLE_FLAGS_FLEET_KEY", "PADDLE_FLAGS_ETCD_PASSWORD", "PADDLE_FLAGS_LIVE_TOKEN")
 _BIGGEST = MAX_RECORD * 3 // 4
+_DROPPED = ("check", "values", "wanted", "answers", "selected", "aliases", "unsafe", "sensitive")
+FAREWELL = 86400.0
+"""Seconds for which it is known that a member has left, and not died."""
 
 Document = dict[str, Any]
 
@@ -40,19 +43,32 @@ class Fact(NamedTuple):
     place: str
 
 
-def facts_of(key: bytes | None) -> tuple[dict[str, Fact], list[str]]:
-    """Return the flags to compare, and all names of those that are sensitive.
+class Facts(NamedTuple):
+    """The flags of a process, as others may see them."""
 
-    A sensitive flag has a digest that only who has the key can compute; without a key it is
-    left out.
-    """
-    found: dict[str, Fact] = {}
-    secret: list[str] = []
+    values: dict[str, Fact]
+    """Of the flags to compare. A sensitive one has a digest that only who has the key can compute;
+    without a key it is left out."""
+    sensitive: list[str]
+    """All names of such flags."""
+    unsafe: list[str]
+    """The same."""
+    aliases: dict[str, str]
+    """The name of a flag by each other name of it."""
+
+
+def facts_of(key: bytes | None) -> Facts:
+    """Return what others may know of the flags here."""
+    facts = Facts({}, [], [], {})
     for flag in all_flags():
         try:
+            others = [*flag.aliases, *flag.old_names]
+            facts.aliases.update(dict.fromkeys(others, flag.name))
             is_sensitive = flag.sensitive
             if is_sensitive:
-                secret += [flag.name, *flag.aliases, *flag.old_names]
+                facts.sensitive.extend([flag.name, *others])
+            if flag.unsafe:
+                facts.unsafe.extend([flag.name, *others])
             if flag.per_process or (is_sensitive and key is None):
                 continue
             text = flag.text
@@ -60,10 +76,10 @@ def facts_of(key: bytes | None) -> tuple[dict[str, Fact], list[str]]:
             place = flag.history[0].place if source != "default" else None
             if is_sensitive:
                 text, place = _keyed(key or b"", f"{flag.name}={text}"), None
-            found[flag.name] = Fact(short(text), source, short(place or ""))
+            facts.values[flag.name] = Fact(short(text), source, short(place or ""))
         except errors.UndefinedFlagError:  # its plugin may leave, on another thread
             continue
-    return found, secret
+    return facts
 
 
 def _keyed(key: bytes, text: str) -> str:
@@ -120,7 +136,7 @@ def latest(answers: Mapping[int, Any]) -> dict[str, Any]:
 
 def encode(document: Document) -> bytes:
     """Return a document as JSON that every engine can store; what is too long is left out."""
-    for dropped in ("check", "values", "wanted", "answers", "selected", "sensitive"):
+    for dropped in _DROPPED:
         data = json.dumps(document, separators=(",", ":")).encode()
         if len(data) <= _BIGGEST:
             return data
@@ -139,6 +155,8 @@ def read(data: bytes) -> Document:
 
 def decode(data: bytes) -> Document:
     """Return what is known of a member; what it should not have written is left out."""
+    if not data:
+        return {"problem": "this user may not read what it says"}
     document = _known(read(data), _FIELDS)
     if "check" in document:
         document["check"] = _known(document["check"], _CHECK_FIELDS)
@@ -147,7 +165,23 @@ def decode(data: bytes) -> Document:
 
 def documents_of(store: Store) -> dict[str, Document]:
     """Return the documents of all members."""
+    return {name: each for name, each in all_of(store).items() if not each.get("left")}
+
+
+def all_of(store: Store) -> dict[str, Document]:
+    """Return the documents of all members, also of those that have left."""
     return {name: decode(data) for name, data in store.members().items() if is_name(name)}
+
+
+def farewell(document: Document) -> bytes:
+    """Return what stays of the document of a member that leaves."""
+    kept = ("version", "name", "role", "rank", "host", "pid", "revision", "fleet")
+    return encode({**{each: document.get(each) for each in kept}, "left": True})
+
+
+def names_in(documents: Mapping[str, Document]) -> dict[str, str]:
+    """Return the names of flags by their aliases and former names, in any member."""
+    return {old: new for each in documents.values() for old, new in each.get("aliases", {}).items()}
 
 
 # ---- What a document may have ----
@@ -195,8 +229,9 @@ _FIELDS: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("version", "pid", "revision"), _whole),
     **dict.fromkeys(("rank", "world", "step"), _or_none(_whole)),
     **dict.fromkeys(("started", "ttl", "time"), lambda value: is_a(value, int, float)),
-    **dict.fromkeys(("selected", "sensitive", "cut"), _texts),
-    **dict.fromkeys(("votes", "wanted"), _by_name(_text)),
+    **dict.fromkeys(("selected", "sensitive", "unsafe", "cut"), _texts),
+    **dict.fromkeys(("votes", "wanted", "aliases"), _by_name(_text)),
+    "left": lambda value: value is True,
     "answers": _answers,
     "values": _facts,
     "check": lambda value: is_a(value, dict),

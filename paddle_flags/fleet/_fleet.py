@@ -17,6 +17,7 @@ from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
 from paddle_flags.fleet import _operate, _record
 from paddle_flags.fleet._difference import differences_of
+from paddle_flags.fleet._document import all_of, names_in
 from paddle_flags.fleet._follow import Follower
 from paddle_flags.fleet._open import TIMEOUT, is_address, open_store
 from paddle_flags.fleet._outcome import Outcome
@@ -27,7 +28,7 @@ from paddle_flags.fleet._status import Status, status_of
 from paddle_flags.fleet._store import FleetError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from typing_extensions import Self
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 Value = Union[bool, int, float, str, Sequence[Union[bool, int, float, str]]]
 
 _PATIENCE = 10.0  # seconds for votes, if nobody says how long to wait
-_NO_STEP = 1 << 62
+_BIGGEST = (1 << 62) - 1  # step or revision
 _LONGER = 5.0  # seconds after which members abort what its operator has not decided
 
 
@@ -50,14 +51,21 @@ class Fleet:
         fleet.set({"check_nan_inf": True}, role="trainer", wait=30, reason="loss is NaN")
 
     The engine decides who may read and write. `by` is whom the log names as the author of changes;
-    the default is user and host. `timeout` is for how many seconds to wait for the engine. Any
+    the default is user and host. `timeout` is for how many seconds to wait for the engine. With
+    `create=False`, a folder that has no fleet raises FleetError; other engines don't know that. Any
     thread may use a Fleet; calls run one after the other.
     """
 
     def __init__(
-        self, url: str | Store, *, by: str | None = None, timeout: float = TIMEOUT
+        self,
+        url: str | Store,
+        *,
+        by: str | None = None,
+        timeout: float = TIMEOUT,
+        create: bool = True,
     ) -> None:
-        self._store = open_store(url, timeout=timeout) if is_address(url) else url
+        opened = open_store(url, timeout=timeout, create=create) if is_address(url) else url
+        self._store = opened
         self._by = _who() if by is None else check_text("by", by)
         self._lock = threading.RLock()
         self._follower = Follower(self._store)
@@ -103,6 +111,7 @@ class Fleet:
         reason: str = "",
         dry_run: bool = False,
         expect: int | None = None,
+        confirm: Iterable[str] = (),
     ) -> Outcome:
         """Set flags: for all members, or for those of a role, of a host, or one member.
 
@@ -122,6 +131,7 @@ class Fleet:
             reason=reason,
             dry_run=dry_run,
             expect=expect,
+            confirm=confirm,
         )
 
     def unset(
@@ -151,6 +161,7 @@ class Fleet:
         reason: str = "",
         dry_run: bool = False,
         expect: int | None = None,
+        confirm: Iterable[str] = (),
     ) -> Outcome:
         """Make a batch of changes; each member takes all of it, or nothing.
 
@@ -167,6 +178,9 @@ class Fleet:
 
         `expect` is the last revision that the caller has seen. If it isn't the last one any more,
         nothing changes, and ConflictError says who has changed what.
+
+        `confirm` names the unsafe flags that are meant. If one of the batch isn't in it that some
+        member has as unsafe, nothing changes, and UnconfirmedError names it.
         """
         batch = check_batch(changes)
         if not batch:
@@ -174,7 +188,9 @@ class Fleet:
             raise FlagArgumentError(message)
         _check_seconds("wait", wait)
         _check_seconds("duration", duration)
-        _check_step(at_step)
+        _check_number("at_step", at_step)
+        _check_number("expect", expect)
+        confirmed = _check_names("confirm", confirm)
         proposed = all_or_none or dry_run or at_step is not None
         patience = _PATIENCE if wait is None else wait
         record = Record(
@@ -187,7 +203,7 @@ class Fleet:
             dry_run=dry_run,
             patience=patience + _LONGER if proposed else 0.0,
         )
-        return self._run(record, expect, wait, patience)
+        return self._run(record, wait, patience, expect, confirmed)
 
     def reset(self, revision: int, *, wait: float | None = None, reason: str = "") -> Outcome:
         """Bring back the values of an earlier revision, as a new one.
@@ -205,14 +221,19 @@ class Fleet:
             for name, entry in table.items()
         ]
         record = Record(_record.CHANGE, tuple(changes), by=self._by, reason=reason, reset=revision)
-        return self._run(record, None, wait, 0.0)
+        return self._run(record, wait, 0.0)
 
     def _run(
-        self, record: Record, expect: int | None, wait: float | None, patience: float
+        self,
+        record: Record,
+        wait: float | None,
+        patience: float,
+        expect: int | None = None,
+        confirm: Collection[str] = (),
     ) -> Outcome:
         check_text("reason", record.reason)
         with self._lock:
-            pending = _operate.write(self._follower, record, expect)
+            pending = _operate.write(self._follower, record, expect, confirm)
             outcome = Outcome(pending.revision, "committed", {}, {})
             if record.kind == _record.PROPOSE:
                 outcome = _operate.decide(self._follower, pending, patience)
@@ -251,6 +272,11 @@ class Fleet:
             self._follower.catch_up()
             return {on: dict(table) for on, table in self._follower.state.tables.items()}
 
+    def names(self) -> dict[str, str]:
+        """Return the names of flags by their aliases and former names, as members know them."""
+        with self._lock:
+            return names_in(self._documents())
+
     def members(self) -> dict[str, dict[str, Any]]:
         """Return the documents of the members, by name: what they publish about themselves."""
         with self._lock:
@@ -260,7 +286,7 @@ class Fleet:
         """Return the members and their states."""
         with self._lock:
             self._follower.catch_up()
-            documents = self._documents()
+            documents = all_of(self._store)
             return status_of(self.url, self._follower.state, documents, self._follower.log())
 
     def diff(self) -> list[Difference]:
@@ -306,11 +332,20 @@ def _check_seconds(name: str, value: float | None) -> None:
     raise FlagArgumentError(message)
 
 
-def _check_step(step: int | None) -> None:
-    if step is None or (isinstance(step, int) and 0 <= step < _NO_STEP):
+def _check_number(name: str, number: int | None) -> None:
+    whole = isinstance(number, int) and not isinstance(number, bool)
+    if number is None or (whole and 0 <= number <= _BIGGEST):
         return
-    message = f"at_step is {shown(step)}: expected an integer from 0 to {_NO_STEP - 1}"
+    message = f"{name} is {shown(number)}: expected an integer from 0 to {_BIGGEST}"
     raise FlagArgumentError(message)
+
+
+def _check_names(name: str, names: Iterable[str]) -> list[str]:
+    found = [names] if isinstance(names, str) else list(names)
+    if isinstance(names, str) or not all(isinstance(each, str) for each in found):
+        message = f"{name} is {shown(names)}: expected a list of names"
+        raise FlagTypeError(message)
+    return found
 
 
 def _who() -> str:

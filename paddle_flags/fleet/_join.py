@@ -14,8 +14,9 @@ from paddle_flags.errors import FlagArgumentError, FlagTypeError
 from paddle_flags.fleet import _role
 from paddle_flags.fleet._check import Barrier
 from paddle_flags.fleet._later import open_now_or_later
-from paddle_flags.fleet._membership import Membership, Options
+from paddle_flags.fleet._membership import Options
 from paddle_flags.fleet._open import is_address, open_store
+from paddle_flags.fleet._presence import Presence
 from paddle_flags.fleet._record import check_text
 from paddle_flags.fleet._store import FleetError, check_name
 from paddle_flags.fleet._view import View
@@ -24,7 +25,7 @@ from paddle_flags.live import _fleet
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from paddle_flags.fleet._membership import OnLate, OnLost
+    from paddle_flags.fleet._membership import Membership, OnLate, OnLost
     from paddle_flags.fleet._store import Store
     from paddle_flags.live._fleet import Asked, Reply
 
@@ -35,7 +36,7 @@ KEY = "PADDLE_FLAGS_FLEET_KEY"
 
 _joining = threading.RLock()  # validators and watchers run while the values of a fleet arrive
 _is_joining = False
-_member: Membership | None = None
+_member: Presence | None = None
 _view: View | None = None
 
 
@@ -109,7 +110,7 @@ def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a defa
             message = f"this process is a member of {_member.url} already, as {_member.name}"
             raise FleetError(message)
         store = _open(url, later=snapshot is not None)
-        made = Membership(store, options)
+        made = Presence(store, options)
         _is_joining = True
         try:
             made.start()
@@ -198,6 +199,7 @@ def check(
     if isinstance(environment, str):
         message = f"environment is {shown(environment)}: expected a list of patterns"
         raise FlagArgumentError(message)
+    _check_count("expect", expect)
     if expect is None:
         expect = own.world
     Barrier(own, list(environment), expect, timeout).wait()
@@ -224,10 +226,14 @@ def _check_place(role: str | None, rank: int | None, name: str | None) -> None:
     for parameter, text in (("role", role), ("name", name)):
         if text is not None:
             check_text(parameter, text)
-    whole = isinstance(rank, int) and not isinstance(rank, bool)
-    if rank is None or (whole and 0 <= rank < _MOST_RANKS):
+    _check_count("rank", rank)
+
+
+def _check_count(name: str, count: int | None) -> None:
+    whole = isinstance(count, int) and not isinstance(count, bool)
+    if count is None or (whole and 0 <= count < _MOST_RANKS):
         return
-    message = f"rank is {shown(rank)}: expected an integer, 0 or more"
+    message = f"{name} is {shown(count)}: expected an integer, 0 or more"
     raise FlagArgumentError(message)
 
 

@@ -112,6 +112,7 @@ def _change(view: View, order: _Order, asked: Asked) -> Outcome:
         reason=order.reason,
         dry_run=order.dry_run,
         expect=order.expect,
+        confirm=order.set,  # the library has asked for it
     )
 
 

@@ -41,11 +41,11 @@ def is_address(url: str | Store) -> TypeIs[str]:
     return not hasattr(url, "keep_alive")
 
 
-def open_store(url: str, *, timeout: float = TIMEOUT) -> Store:
+def open_store(url: str, *, timeout: float = TIMEOUT, create: bool = True) -> Store:
     """Connect to the fleet that `url` names, such as `dir:///mnt/job42`.
 
     Calls of the store raise `UnreachableError` if the engine has not answered after `timeout`
-    seconds.
+    seconds. With `create=False`, a folder without a fleet raises FleetError.
     """
     if not isinstance(url, str):
         message = f"url: {shown(url)}: expected the address of a fleet, such as dir:///mnt/job42"
@@ -56,6 +56,8 @@ def open_store(url: str, *, timeout: float = TIMEOUT) -> Store:
         raise place.refuse(f"unknown scheme {place.scheme}{nearest(place.scheme, ENGINES)}")
     try:
         module = importlib.import_module(engine.module)
+        if not create and hasattr(module, "check_exists"):
+            module.check_exists(place)
         return cast("Store", module.open_url(place, timeout))
     except ImportError as error:
         if not engine.extra or (error.name or "").startswith(_HERE):

@@ -10,12 +10,15 @@ from paddle_flags.fleet._apply import Answer
 from paddle_flags.fleet._follow import Follower, verdict_text
 from paddle_flags.fleet._member import ACCEPT
 from paddle_flags.fleet._outcome import Outcome
-from paddle_flags.fleet._record import Record, new_id
+from paddle_flags.fleet._record import Change, Record, check_batch, new_id
 from paddle_flags.fleet._state import ABORT, COMMIT, Selected, Step, concerned
 from paddle_flags.fleet._status import answers_of
 from paddle_flags.fleet._store import FleetError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from paddle_flags.fleet._state import Tables
     from paddle_flags.fleet._store import Store
 
     Documents = dict[str, dict[str, Any]]
@@ -35,6 +38,14 @@ class ConflictError(FleetError):
 
 class SensitiveError(FleetError):
     """A value was refused unwritten, since its flag is sensitive in some member."""
+
+
+class UnconfirmedError(FleetError):
+    """A change of unsafe flags was refused unwritten; `names` has those to be confirmed."""
+
+    __module__ = "paddle_flags.fleet"
+
+    names: tuple[str, ...] = ()
 
 
 class AbortedError(FleetError):
@@ -59,16 +70,20 @@ def documents_of(store: Store) -> Documents:
     return _document.documents_of(store)
 
 
-def write(follower: Follower, record: Record, expect: int | None) -> Pending:
+def write(
+    follower: Follower, record: Record, expect: int | None, confirm: Collection[str] = ()
+) -> Pending:
     """Write a record behind all others, or raise ConflictError if `expect` isn't the last."""
     for _ in range(_TRIES):
         news = follower.catch_up()
         if expect is not None and follower.state.revision != expect:
             raise _conflict(follower, expect, news)
         documents = documents_of(follower.store)
-        _refuse_sensitive(record, documents)
+        named = _by_name(record, documents, follower.state.tables)
+        _refuse_sensitive(named, documents)
+        _refuse_unconfirmed(named, documents, confirm)
         fleet = follower.state.fleet or new_id()
-        full = record._replace(
+        full = named._replace(
             id=new_id(), fleet=fleet, time=time.time(), members=tuple(sorted(documents))
         )
         revision = follower.append(full)
@@ -86,6 +101,38 @@ def _concerned(record: Record, documents: Documents) -> dict[str, Selected]:
     }
     everybody = record.reset is not None
     return {n: each for n, each in found.items() if everybody or concerned(record, each)}
+
+
+def _by_name(record: Record, documents: Documents, tables: Tables) -> Record:
+    """Return a record that has flags by their names, where it has aliases or former names.
+
+    What was set by an alias before members knew it is dropped together with the name.
+    """
+    names = _document.names_in(documents)
+    if not names or record.reset is not None:
+        return record
+    changes = [each._replace(name=names.get(each.name, each.name)) for each in record.changes]
+    dropped = {(each.name, each.on) for each in changes if each.value is None}
+    changes += [
+        Change(old, None, on)
+        for old, name in names.items()
+        for on, table in tables.items()
+        if old in table and (name, on) in dropped
+    ]
+    return record._replace(changes=check_batch(changes))
+
+
+def _refuse_unconfirmed(record: Record, documents: Documents, confirm: Collection[str]) -> None:
+    """Raise UnconfirmedError if somebody may not mean what the flags of a batch do."""
+    unsafe = {name for each in documents.values() for name in each.get("unsafe", ())}
+    names = _document.names_in(documents)
+    meant = {names.get(plain, plain) for plain in (each.replace("-", "_") for each in confirm)}
+    changed = {each.name for each in record.changes} if record.reset is None else set()
+    left = tuple(sorted((changed & unsafe) - meant))
+    if left:
+        error = UnconfirmedError(f"{', '.join(left)}: unsafe to change, and not in confirm")
+        error.names = left
+        raise error
 
 
 def _refuse_sensitive(record: Record, documents: Documents) -> None:

@@ -24,10 +24,20 @@ class Outcome(NamedTuple):
 
     @property
     def ok(self) -> bool:
-        """Whether the change took effect in all members that it concerns, as far as is known."""
+        """Whether the change took effect in all members that it concerns, as far as is known.
+
+        Values that are pending have done so if they aren't pending in all members.
+        """
         good = (*_apply.GOOD, _apply.WAITS)
         return (
             not self.silent
             and not self.verdict.startswith("aborted")
+            and not self.unknown
             and all(answer.state in good for answer in self.answers.values())
         )
+
+    @property
+    def unknown(self) -> bool:
+        """Whether no member that has answered has defined all the flags: a name may be misspelt."""
+        states = {answer.state for answer in self.answers.values()}
+        return states == {_apply.PENDING}

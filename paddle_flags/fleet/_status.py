@@ -19,8 +19,12 @@ CURRENT = "current"
 BEHIND = "behind"
 SLOW = "slow"
 GONE = "gone"
+LEFT = "left"
 MISSING = "missing"
 LOST = "lost"
+ABSENT = (GONE, LEFT, MISSING)
+"""States of members that are not here."""
+WELL = (CURRENT, BEHIND, LEFT)
 
 _GOOD = (*_apply.GOOD, _apply.WAITS)
 _SOON = 2.0  # seconds in which a member that is well has read a revision
@@ -32,8 +36,9 @@ class MemberStatus(NamedTuple):
     name: str
     state: str
     """`"current"`; `"behind"`: it reads right now; `"slow"`: it has a lease and doesn't read, as
-    when it is stopped; `"gone"`: its lease has ended; `"missing"`: ranks say that it should be
-    here; `"lost"`: it can't follow the log, and `why` says the reason."""
+    when it is stopped; `"gone"`: its lease has ended; `"left"`: it has ended as programs do, or
+    called `leave`; `"missing"`: ranks say that it should be here; `"lost"`: it can't follow the
+    log, and `why` says the reason."""
     role: str | None
     rank: int | None
     host: str
@@ -60,19 +65,19 @@ class Status(NamedTuple):
 
     @property
     def ok(self) -> bool:
-        """Whether all members are here, have read everything and taken it."""
-        fine = (CURRENT, BEHIND)
-        return all(each.state in fine and not each.problems for each in self.members)
+        """Whether all members that have not left are here, have read everything and taken it."""
+        return all(each.state in WELL and not each.problems for each in self.members)
 
 
 def status_of(url: str, state: State, documents: Documents, log: list[Step]) -> Status:
-    """Return the status that the documents of the members show."""
+    """Return the status that the documents of the members show, also of those that have left."""
+    here = {name: each for name, each in documents.items() if not each.get("left")}
     last = log[-1] if log else None
     age = time.time() - last.record.time if last else 0.0
     standing = _standing(log)
-    members = [_member(name, each, state, age, standing) for name, each in documents.items()]
-    members += _gone(documents, log)
-    members += _missing(documents)
+    members = [_member(name, each, state, age, standing) for name, each in here.items()]
+    members += _absent(documents, log)
+    members += _missing(here, members)
     members.sort(
         key=lambda each: (each.role or "", -1 if each.rank is None else each.rank, each.name)
     )
@@ -134,31 +139,38 @@ def answers_of(document: Mapping[str, Any]) -> dict[int, Answer]:
     return {int(r): Answer(*answer) for r, answer in document.get("answers", {}).items()}
 
 
-def _gone(documents: Documents, log: list[Step]) -> list[MemberStatus]:
-    """Return the members that were here when the latest record was written, and have gone."""
+def _absent(documents: Documents, log: list[Step]) -> list[MemberStatus]:
+    """Return the members that were here when the latest record was written, and aren't now."""
     if not log:
         return []
     step = log[-1]
-    names = [name for name in step.record.members if name not in documents]
-    why = f"was here at revision {step.revision}; its lease has ended, or it left"
-    return [MemberStatus(name, GONE, None, None, "", 0, 0, None, why, {}, {}) for name in names]
+    found = []
+    for name in step.record.members:
+        document = documents.get(name)
+        if document is None:
+            why = f"was here at revision {step.revision}; its lease has ended"
+            found.append(MemberStatus(name, GONE, None, None, "", 0, 0, None, why, {}, {}))
+        elif document.get("left"):
+            role, rank, host = document.get("role"), document.get("rank"), document.get("host", "")
+            found.append(MemberStatus(name, LEFT, role, rank, host, 0, 0, None, "", {}, {}))
+    return found
 
 
-def _missing(documents: Documents) -> list[MemberStatus]:
+def _missing(here: Documents, known: list[MemberStatus]) -> list[MemberStatus]:
     """Return the ranks below the highest number that a member of their role knows."""
-    ranks: dict[str | None, set[int]] = {}
     worlds: dict[str | None, int] = {}
-    for document in documents.values():
-        rank, world, role = document.get("rank"), document.get("world"), document.get("role")
-        if isinstance(rank, int):
-            ranks.setdefault(role, set()).add(rank)
+    for document in here.values():
+        world, role = document.get("world"), document.get("role")
+        if isinstance(document.get("rank"), int):
             worlds[role] = max(worlds.get(role, 0), world or 0)
-    if len(ranks) != 1:  # of several roles, nobody knows how many each has
+    if len(worlds) != 1:  # of several roles, nobody knows how many each has
         return []
-    [(role, present)] = ranks.items()
-    why = f"the job has {worlds[role]} processes"
+    [(role, world)] = worlds.items()
+    why = f"the job has {world} processes"
+    names = [f"{role or 'rank'}-{rank}" for rank in range(min(world, 100_000))]
+    present = {each.rank for each in known if each.role == role} | {each.name for each in known}
     return [
-        MemberStatus(f"{role or 'rank'}-{rank}", MISSING, role, rank, "", 0, 0, None, why, {}, {})
-        for rank in range(min(worlds[role], 100_000))
-        if rank not in present
+        MemberStatus(name, MISSING, role, rank, "", 0, 0, None, why, {}, {})
+        for rank, name in enumerate(names)
+        if not {rank, name} & present
     ]

@@ -60,6 +60,9 @@ def split(text: str) -> Url:
     if "\0" in unquote(rest):
         message = f"{head}://: expected an address without NUL"
         raise FleetError(message)
+    if not at and "@" in rest and not _is_place(authority):
+        message = f"{head}://: write '/', '?' and '#' in a password as %2F, %3F and %23"
+        raise FleetError(message)
     if "#" in rest:
         message = f"{head}://: the address has '#': write %23"
         raise FleetError(message)
@@ -73,6 +76,10 @@ def split(text: str) -> Url:
         password=unquote(password) if colon else None,
         options=dict(parse_qsl(parts.query, keep_blank_values=True)),
     )
+
+
+def _is_place(authority: str) -> bool:
+    return all(_HOST.fullmatch(each) for each in authority.split(","))
 
 
 def _host(text: str, shown: str) -> tuple[str, int | None]:

@@ -6,21 +6,14 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from paddle_flags.fleet._difference import Difference, differences_of
-from paddle_flags.fleet._document import documents_of
+from paddle_flags.fleet._document import all_of
 from paddle_flags.fleet._follow import Follower
-from paddle_flags.fleet._status import (
-    BEHIND,
-    CURRENT,
-    GONE,
-    MISSING,
-    Status,
-    status_of,
-)
+from paddle_flags.fleet._status import ABSENT, WELL, Status, status_of
 from paddle_flags.fleet._store import FleetError
 from paddle_flags.live._threads import allocate_lock, start_thread
 
 if TYPE_CHECKING:
-    from paddle_flags.fleet._membership import Membership
+    from paddle_flags.fleet._presence import Presence
     from paddle_flags.fleet._state import Step, Tables
 
 _PERIOD = 0.5  # seconds between two looks, while somebody asks
@@ -45,14 +38,13 @@ class Seen(NamedTuple):
     @property
     def present(self) -> int:
         """How many members are here."""
-        return sum(each.state not in (GONE, MISSING) for each in self.status.members)
+        return sum(each.state not in ABSENT for each in self.status.members)
 
     @property
     def problems(self) -> int:
         """How many members are not well, or have not taken a value that the fleet has now."""
-        fine = (CURRENT, BEHIND)
         members = self.status.members
-        return sum(each.state not in fine or bool(each.problems) for each in members)
+        return sum(each.state not in WELL or bool(each.problems) for each in members)
 
 
 class View:
@@ -61,7 +53,7 @@ class View:
     Whoever asks gets what was seen last, and never waits for the engine.
     """
 
-    def __init__(self, member: Membership) -> None:
+    def __init__(self, member: Presence) -> None:
         self.member = member
         self.seen: Seen | None = None
         self.problem = ""
@@ -120,7 +112,7 @@ class View:
         self._log.update({step.revision: step for step in news})
         self._log = {each: self._log[each] for each in sorted(self._log)[-_MOST_STEPS:]}
         log = list(self._log.values())
-        documents = documents_of(store)
+        documents = all_of(store)
         return Seen(
             status_of(store.url, follower.state, documents, log),
             differences_of(documents),

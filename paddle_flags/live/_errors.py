@@ -28,6 +28,8 @@ class LiveError(FlagError):
     `errors` has one exception for each thing that was wrong.
     """
 
+    __module__ = "paddle_flags.live"
+
     problem: Problem | None = None
     """The answer; None if there was none, or it isn't one of the live API."""
 
@@ -37,6 +39,8 @@ class LiveError(FlagError):
 
 class LiveConnectionError(LiveError, OSError):
     """The process can't be reached, or the connection to it was lost."""
+
+    __module__ = "paddle_flags.live"
 
 
 _PREFIX = "urn:paddle-flags:problem:"

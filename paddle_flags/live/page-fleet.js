@@ -7,7 +7,7 @@ import { FleetChange } from './page-fleet-change.js';
 import { GOOD, concerned, scopeText, shortened } from './page-fleet-text.js';
 import { clock, defaultOf, shown } from './page-text.js';
 
-const STATES = { current: 'applied', behind: 'behind', slow: 'slow', gone: 'dead', missing: 'missing', lost: 'stale' };
+const STATES = { current: 'applied', behind: 'behind', slow: 'slow', gone: 'dead', left: 'missing', missing: 'missing', lost: 'stale' };
 const OLD = 5; // seconds
 
 export class Fleet {
@@ -227,6 +227,6 @@ export class Fleet {
 
   /** The members that a choice concerns. */
   concerned(on) {
-    return this.known.members.filter((member) => concerned(member, on) && !['gone', 'missing'].includes(member.state));
+    return this.known.members.filter((member) => concerned(member, on) && !['gone', 'left', 'missing'].includes(member.state));
   }
 }

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -24,8 +24,9 @@ class Crew:
     """Processes that are members, and the lines that they have written."""
 
     def __init__(self) -> None:
-        self._read, self._write = os.pipe()
-        os.set_blocking(self._read, False)
+        # A file, since nobody reads what members write while a test waits for something else.
+        self._file = tempfile.TemporaryFile("ab+", buffering=0)  # noqa: SIM115 - until the exit
+        self._position = 0
         self._rest = b""
         self.events: list[Event] = []
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
@@ -41,8 +42,7 @@ class Crew:
             assert process.stdin is not None
             with contextlib.suppress(OSError):
                 process.stdin.close()
-        os.close(self._read)
-        os.close(self._write)
+        self._file.close()
 
     def start(self, name: str, url: str, *, prefix: tuple[str, ...] = (), **options: Any) -> None:
         """Start a member; its options are those of crew_member.py."""
@@ -56,7 +56,7 @@ class Crew:
         self.processes[name] = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
-            stdout=self._write,
+            stdout=self._file,
             env={**os.environ, "PYTHONPATH": _path(), **environment},
         )
 
@@ -91,10 +91,13 @@ class Crew:
 
     def read(self, timeout: float = 0.0) -> None:
         """Read the lines that are there, or that come within `timeout` seconds."""
-        ready, _, _ = select.select([self._read], [], [], timeout)
-        if not ready:
-            return
-        *lines, self._rest = (self._rest + os.read(self._read, 1 << 20)).split(b"\n")
+        end = time.monotonic() + timeout
+        data = os.pread(self._file.fileno(), 1 << 20, self._position)
+        while not data and time.monotonic() < end:
+            time.sleep(0.002)
+            data = os.pread(self._file.fileno(), 1 << 20, self._position)
+        self._position += len(data)
+        *lines, self._rest = (self._rest + data).split(b"\n")
         self.events += [json.loads(line) for line in lines]
 
     def until(self, condition: Callable[[], object], timeout: float = 60.0) -> None:

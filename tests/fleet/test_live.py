@@ -9,9 +9,9 @@ import pytest
 
 from paddle_flags.fleet import _live
 from paddle_flags.fleet._fleet import Fleet
-from paddle_flags.fleet._membership import Membership
 from paddle_flags.fleet._open import open_store
 from paddle_flags.fleet._operate import ConflictError
+from paddle_flags.fleet._presence import Presence
 from paddle_flags.fleet._store import FleetError, LeaseError, ReadOnlyError, UnreachableError
 from paddle_flags.fleet._view import View
 from paddle_flags.live._body import read_body
@@ -93,8 +93,8 @@ def test_what_the_engine_refuses_has_a_status_of_its_own(
 
 def test_a_membership_has_what_the_answers_need():
     for name in ("url", "name", "role", "rank", "host", "revision", "stale", "problem", "left"):
-        assert hasattr(Membership, name)
-    assert hasattr(Membership, "store")
+        assert hasattr(Presence, name)
+    assert hasattr(Presence, "store")
 
 
 def test_the_event_of_a_refused_secret_does_not_have_it(fleet, url):
