@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from engines import ENGINES
-from members import Process
+from members import SOON, Process
 from native import Native, host
 
 from paddle_flags.fleet import Fleet, open_store
@@ -77,6 +79,17 @@ def members(process):
         return [p.begin(role="trainer", rank=rank, **options) for rank, p in enumerate(made)]
 
     return start
+
+
+@pytest.fixture
+def fleet_command(url):
+    """Run the command on the fleet of the test."""
+
+    def run(*tokens: str, on: str = url) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "paddle_flags", "fleet", on, *tokens]
+        return subprocess.run(command, capture_output=True, text=True, timeout=SOON, check=False)
+
+    return run
 
 
 @pytest.fixture(scope="module")
