@@ -17,6 +17,8 @@ import threading
 import uuid
 from typing import TYPE_CHECKING
 
+import torch
+
 from paddle_flags.fleet._store import (
     CompactedError,
     FleetError,
@@ -32,12 +34,14 @@ if TYPE_CHECKING:
 
 POLL = 0.05  # seconds between two looks at the log; one takes about 10 µs of the store
 _READ_AT_ONCE = 64  # records
+_OLDEST = (2, 4)  # of torch
 _NUMBER = 32  # bytes of a random number
 _GONE = b"-"
 
 
 def open_url(url: Url, timeout: float) -> TcpStore:
     """Connect to `tcpstore://host:port/job`, or to `tcpstore://env/job`: that of this job."""
+    _check_version(url)
     job = url.path.strip("/")
     url.option({"poll": ""})
     if len(url.hosts) != 1 or not job:
@@ -50,6 +54,13 @@ def open_url(url: Url, timeout: float) -> TcpStore:
         message = "expected a port, as in tcpstore://host:29500/job"
         raise url.refuse(message)
     return TcpStore(url.text, host, port, job, timeout, poll=url.number("poll", POLL))
+
+
+def _check_version(url: Url) -> None:
+    """Refuse a torch whose store has no `check`, or ends the process when a record is long."""
+    major, minor = torch.__version__.split(".")[:2]
+    if (int(major), int(minor)) < _OLDEST:
+        raise url.refuse(f"found torch {torch.__version__}, expected 2.4 or later")
 
 
 def _from_environment(url: Url) -> tuple[str, int]:
