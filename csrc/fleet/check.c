@@ -38,7 +38,7 @@ static json_t *list_of(const char *patterns) {
 
 static pd_status publish(const barrier *at, enum stage stage, pd_error *err) {
   pd_fleet *fleet = at->fleet;
-  char digest[17];
+  char digest[PD__DIGEST_SIZE];
   json_t *variables = pd__variables(at->patterns);
   pd__digest(variables, NULL, digest);
   json_t *said = json_pack("{s:I,s:i,s:s,s:o,s:o}", "round", (json_int_t)at->round, "stage",

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
-from members import Process
+import subprocess
+import sys
+from pathlib import Path
 
-from paddle_flags.fleet import Fleet
+import pytest
+from engines import ENGINES
+from members import SOON, Process
+from native import Native, host
+
+from paddle_flags.fleet import Fleet, open_store
 
 
 def pytest_collection_modifyitems(items):
@@ -51,6 +57,20 @@ def process(url):
 
 
 @pytest.fixture
+def native(url):
+    """Start C programs, which end with the test."""
+    started: list[Native] = []
+
+    def start(program: Path | None = None, **variables: str) -> Native:
+        started.append(Native(url, program or host(), **variables))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.clean()
+
+
+@pytest.fixture
 def members(process):
     """Start a number of trainers that have joined and defined flags."""
 
@@ -59,3 +79,30 @@ def members(process):
         return [p.begin(role="trainer", rank=rank, **options) for rank, p in enumerate(made)]
 
     return start
+
+
+@pytest.fixture
+def fleet_command(url):
+    """Run the command on the fleet of the test."""
+
+    def run(*tokens: str, on: str = url) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "paddle_flags", "fleet", on, *tokens]
+        return subprocess.run(command, capture_output=True, text=True, timeout=SOON, check=False)
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def engine(request):
+    """Start an engine, whose name is the parameter."""
+    made = ENGINES[request.param]()
+    made.start()
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def store(url):
+    made = open_store(url, timeout=30)
+    yield made
+    made.close()

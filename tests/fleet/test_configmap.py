@@ -10,12 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from configmaps import Mounted
+from members import SOON
 
 from paddle_flags.fleet._open import open_store
 from paddle_flags.fleet._record import Change, decode
 from paddle_flags.fleet._store import FleetError, ReadOnlyError, Store, UnreachableError
-
-SOON = 60
 
 
 @pytest.fixture
