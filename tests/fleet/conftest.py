@@ -7,11 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from configmaps import Mounted
 from engines import ENGINES
 from members import SOON, Process
+from mirrors import Command, Running
 from native import Native, host
 
-from paddle_flags.fleet import Fleet, open_store
+from paddle_flags.fleet import Fleet, _mirror, open_store
+from paddle_flags.fleet._mirror import Mirror
 
 
 def pytest_collection_modifyitems(items):
@@ -106,3 +109,67 @@ def store(url):
     made = open_store(url, timeout=30)
     yield made
     made.close()
+
+
+# -- Mirrors --
+
+
+@pytest.fixture
+def mounted(tmp_path):
+    """Return a ConfigMap as Kubernetes mounts it."""
+    return Mounted(tmp_path / "flags")
+
+
+@pytest.fixture
+def source(mounted):
+    return f"configmap://{mounted.place}"
+
+
+@pytest.fixture
+def new(source, url):
+    """Make mirrors, whose turns the test makes."""
+    made = []
+
+    def make(source=source, target=url):
+        made.append(Mirror(source, target, 5))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+@pytest.fixture
+def running(source, url, monkeypatch):
+    """Start mirrors that look often, and end with the test."""
+    monkeypatch.setattr(_mirror, "POLL", 0.02)
+    monkeypatch.setattr("paddle_flags.fleet._turns._PAUSE", 0.02)
+    started = []
+
+    def start(source=source, target=url):
+        started.append(Running(source, target))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.end()
+
+
+@pytest.fixture
+def command():
+    started = []
+
+    def start(*tokens):
+        started.append(Command(*tokens))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.process.kill()
+        each.process.wait()
+
+
+@pytest.fixture
+def side_car(command, source, url):
+    """Start the command that mirrors the ConfigMap."""
+    return lambda *tokens: command(source, "mirror", url, *tokens)
