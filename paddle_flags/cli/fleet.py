@@ -44,7 +44,7 @@ def add(main_parser: Parser) -> None:
 
 def new_parser(program: str) -> Parser:
     """Return the parser of the command, whose commands are its own."""
-    adders = (_status, _get, _set, _unset, _diff, _log, _reset)
+    adders = (_status, _get, _set, _unset, _diff, _log, _reset, _mirror, _relay)
     use = "URL [COMMAND] [ARGUMENT]..."
     return remote.new_parser(f"{program} fleet", use, _ABOUT, _URL, adders)
 
@@ -210,6 +210,43 @@ def _reset(parser: Parser) -> None:
         "revision", metavar="REVISION", type=remote.whole, help="as 'log' lists them; 0: no values"
     )
     _add_waiting(added)
+
+
+def _mirror(parser: Parser) -> None:
+    def act(options: argparse.Namespace) -> int:
+        from paddle_flags.cli import fleet_mirror  # noqa: PLC0415
+
+        return fleet_mirror.run_mirror(options)
+
+    summary = "keep the values of the fleet in another one, until SIGTERM"
+    added = _new(parser, "mirror", summary, "TARGET [OPTION]...", act)
+    added.add_argument(
+        "target", metavar="TARGET", help="the URL of a fleet that has members; URL may have none"
+    )
+    added.add_argument("--once", action="store_true", help="do it once, and print what changed")
+    remote.add_confirm(added)
+
+
+def _relay(parser: Parser) -> None:
+    def act(options: argparse.Namespace) -> int:
+        from paddle_flags.cli import fleet_mirror  # noqa: PLC0415
+
+        return fleet_mirror.run_relay(options)
+
+    summary = "let the members of a folder take part, until SIGTERM"
+    added = remote.add_command(parser, "relay", summary, "FOLDER [--ttl SECONDS]", after="URL ")
+    added.set_defaults(act=act)
+    remote.add_timeout(added, "the engine", 5)
+    added.add_argument(
+        "folder", metavar="FOLDER", help="dir:///path, which C programs with the module join"
+    )
+    added.add_argument(
+        "--ttl",
+        metavar="SECONDS",
+        type=remote.seconds,
+        default=10.0,
+        help="how long a member that has died counts as alive, up to twice that; the default is 10",
+    )
 
 
 # ---- Running ----

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from paddle_flags.fleet._follow import StateLostError
     from paddle_flags.fleet._join import check, join, leave, member, tick
     from paddle_flags.fleet._membership import Membership
+    from paddle_flags.fleet._mirror import mirror
     from paddle_flags.fleet._open import open_store
     from paddle_flags.fleet._operate import AbortedError, ConflictError, UnconfirmedError
     from paddle_flags.fleet._outcome import Outcome
@@ -53,6 +54,8 @@ def __getattr__(name: str) -> object:  # noqa: C901, PLR0912 - a branch for each
         from paddle_flags.fleet import _state as module
     elif name in ("Change", "Record"):
         from paddle_flags.fleet import _record as module
+    elif name == "mirror":
+        from paddle_flags.fleet import _mirror as module
     elif name == "relay":
         from paddle_flags.fleet import _relay as module
     elif name == "CheckError":
@@ -111,6 +114,7 @@ __all__ = [
     "join",
     "leave",
     "member",
+    "mirror",
     "open_store",
     "relay",
     "tick",

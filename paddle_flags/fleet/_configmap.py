@@ -218,7 +218,8 @@ class ConfigMapStore:
         self._check()
         message = (
             f"{self.url}: a ConfigMap is read-only: change it by kubectl; members, answers and "
-            "decisions need a second, writable store, such as etcd:// or dir://"
+            "decisions need a second, writable store, such as etcd:// or dir://, in which "
+            f"paddle-flags fleet {self.url} mirror URL keeps its values"
         )
         raise ReadOnlyError(message)
 

@@ -16,43 +16,46 @@ from paddle_flags._core.frames import public
 from paddle_flags.fleet import _document, _record
 from paddle_flags.fleet._directory import DirectoryStore
 from paddle_flags.fleet._follow import Follower, StateLostError
-from paddle_flags.fleet._open import open_store
+from paddle_flags.fleet._open import TIMEOUT, open_store
 from paddle_flags.fleet._record import decision_key
 from paddle_flags.fleet._state import ABORT
-from paddle_flags.fleet._store import CompactedError, FleetError, LeaseError, UnreachableError
+from paddle_flags.fleet._store import CompactedError, FleetError, LeaseError
+from paddle_flags.fleet._turns import repeat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from paddle_flags.fleet._store import Store
+    from paddle_flags.fleet._turns import OnProblem
 
 _POLL = 0.1  # seconds between two looks at members
-_PAUSE = 1.0  # seconds until the next try while the engine is away
 _NEVER = 1e9  # seconds
 _UNKNOWN = 60.0  # seconds, for a proposal that an earlier relay has copied
 _MARK = "relayed"  # in the documents of members that aren't in the folder
 
 
 @public
-def relay(url: str, folder: str, *, ttl: float = 10.0, stop: threading.Event | None = None) -> None:
+def relay(  # noqa: PLR0913 - each is a part of its meaning, and all have a default
+    url: str,
+    folder: str,
+    *,
+    ttl: float = 10.0,
+    stop: threading.Event | None = None,
+    on_problem: OnProblem | None = None,
+    timeout: float = TIMEOUT,
+) -> None:
     """Relay the fleet at `url` into a folder, `dir:///path`, until `stop` is set, or for ever.
 
     Programs that are members of the folder, such as C programs with `libpd_flags_fleet.so`, are
     then members of the fleet; `paddle-flags fleet URL` shows them like the others. It is a loop of
-    its own: run it in a side-car process. While the engine is away, it waits.
+    its own: run it in a side-car process. While the engine is away, it waits. `on_problem` is as
+    for `mirror`.
 
     Raises FleetError if the folder has another fleet than the engine.
     """
-    ended = stop or threading.Event()
-    one = Relay(open_store(url), open_store(folder), ttl)
+    one = Relay(open_store(url, timeout=timeout), open_store(folder, timeout=timeout), ttl)
     try:
-        while not ended.is_set():
-            try:
-                one.turn()
-            except UnreachableError:
-                ended.wait(_PAUSE)
-            else:
-                ended.wait(_POLL)
+        repeat(one.turn, stop or threading.Event(), on_problem, _POLL)
     finally:
         one.close()
 

@@ -17,8 +17,6 @@ import threading
 import uuid
 from typing import TYPE_CHECKING
 
-import torch
-
 from paddle_flags.fleet._store import (
     CompactedError,
     FleetError,
@@ -26,7 +24,7 @@ from paddle_flags.fleet._store import (
     check_size,
     wait_by_polling,
 )
-from paddle_flags.fleet._tcpstore_client import Client
+from paddle_flags.fleet._tcpstore_client import Client, version
 from paddle_flags.fleet._tcpstore_members import Members
 
 if TYPE_CHECKING:
@@ -34,14 +32,16 @@ if TYPE_CHECKING:
 
 POLL = 0.05  # seconds between two looks at the log; one takes about 10 µs of the store
 _READ_AT_ONCE = 64  # records
-_OLDEST = (2, 4)  # of torch
+_OLDEST = (2, 4)  # of torch; others have no `check`, or end the process when a record is long
 _NUMBER = 32  # bytes of a random number
 _GONE = b"-"
 
 
 def open_url(url: Url, timeout: float) -> TcpStore:
     """Connect to `tcpstore://host:port/job`, or to `tcpstore://env/job`: that of this job."""
-    _check_version(url)
+    if version() < _OLDEST:
+        message = f"found torch {'.'.join(map(str, version()))}, expected 2.4 or later"
+        raise url.refuse(message)
     job = url.path.strip("/")
     url.option({"poll": ""})
     if len(url.hosts) != 1 or not job:
@@ -54,13 +54,6 @@ def open_url(url: Url, timeout: float) -> TcpStore:
         message = "expected a port, as in tcpstore://host:29500/job"
         raise url.refuse(message)
     return TcpStore(url.text, host, port, job, timeout, poll=url.number("poll", POLL))
-
-
-def _check_version(url: Url) -> None:
-    """Refuse a torch whose store has no `check`, or ends the process when a record is long."""
-    major, minor = torch.__version__.split(".")[:2]
-    if (int(major), int(minor)) < _OLDEST:
-        raise url.refuse(f"found torch {torch.__version__}, expected 2.4 or later")
 
 
 def _from_environment(url: Url) -> tuple[str, int]:

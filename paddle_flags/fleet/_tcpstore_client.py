@@ -18,6 +18,7 @@ from concurrent.futures import TimeoutError as FutureTimeoutError
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Callable
 
+import torch
 from torch.distributed import TCPStore
 
 from paddle_flags.fleet._store import FleetError, UnreachableError
@@ -72,6 +73,11 @@ class _Line:
             except BaseException as error:  # noqa: BLE001 - the caller gets it
                 future.set_exception(error)
         self._store = None
+
+
+def version() -> tuple[int, ...]:
+    """Return the version of torch, without its last parts."""
+    return tuple(map(int, torch.__version__.split(".")[:2]))
 
 
 class Client:

@@ -25,6 +25,8 @@ positional arguments:
     diff      list flags that differ between members
     log       list the changes, the latest first
     reset     bring back the values of a revision, as a new one
+    mirror    keep the values of the fleet in another one, until SIGTERM
+    relay     let the members of a folder take part, until SIGTERM
 
 options:
   -h, --help  show this help message and exit
@@ -50,7 +52,9 @@ def test_help_lists_commands_and_exit_statuses(fleet_command):
         assert (ended.returncode, said) == (0, HELP)
 
 
-@pytest.mark.parametrize("command", ["status", "get", "set", "unset", "diff", "log", "reset"])
+@pytest.mark.parametrize(
+    "command", ["status", "get", "set", "unset", "diff", "log", "reset", "mirror", "relay"]
+)
 def test_each_command_has_help(fleet_command, command):
     ended = fleet_command(command, "--help")
     assert ended.returncode == 0

@@ -1,0 +1,194 @@
+"""The values of one fleet kept in another: of a ConfigMap, which has no members, in one that has.
+
+What the source has, the target has, in the name of the mirror; what the target has in the name of
+the mirror and the source hasn't is unset. All else is the operators' own. So the target says what
+was mirrored, and a mirror that starts again needs to remember nothing.
+
+Values that end by themselves don't count, on either side: a temporary value of an operator hides
+the mirrored one until it ends.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from paddle_flags._core.frames import public
+from paddle_flags.fleet import _operate
+from paddle_flags.fleet._document import documents_of, names_in
+from paddle_flags.fleet._follow import Follower, StateLostError
+from paddle_flags.fleet._open import TIMEOUT, open_store
+from paddle_flags.fleet._operate import ConflictError, SensitiveError
+from paddle_flags.fleet._record import CHANGE, Change, Record
+from paddle_flags.fleet._state import lasting
+from paddle_flags.fleet._store import FleetError
+from paddle_flags.fleet._turns import repeat
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from paddle_flags.fleet._operate import Pending
+    from paddle_flags.fleet._state import Entry, Step, Tables
+    from paddle_flags.fleet._store import Store
+    from paddle_flags.fleet._turns import OnProblem
+
+POLL = 1.0  # seconds between two looks at both fleets
+_TRIES = 20  # of a change, while others change the target
+
+Values = dict[tuple[str, str], str]  # by selector and name
+
+
+@public
+def mirror(  # noqa: PLR0913 - each is a part of its meaning, and most have a default
+    source: str,
+    target: str,
+    *,
+    stop: threading.Event | None = None,
+    confirm: Iterable[str] = (),
+    on_problem: OnProblem | None = None,
+    timeout: float = TIMEOUT,
+) -> None:
+    """Keep the values of the fleet `source` in the fleet `target` until `stop` is set, or for ever.
+
+    `source` is usually a ConfigMap, `configmap:///etc/flags`, and `target` a fleet with members,
+    such as `etcd://10.0.0.5:2379/job42`. Each flag that the source has gets its value in the
+    target, for the same members, as a change by the address of the source; a flag that the source
+    no longer has is unset. If an operator changes such a flag, it is set back; a value for some
+    time holds until it ends. All other values of the target stay as they are. Values of the source
+    that end by themselves are left out, and those for a step take effect at once.
+
+    It is a loop of its own: run it in a side-car process. While an engine is away, it waits.
+    `confirm` names the unsafe flags that are meant, as in `Fleet.change`.
+    `on_problem` is called with each new problem, and with None when it is over; the values stay
+    meanwhile. An error other than UnreachableError is raised instead if there is no `on_problem`,
+    or if nothing has been compared yet.
+    """
+    one = Mirror(source, target, timeout, tuple(confirm))
+    try:
+        repeat(one.turn, stop or threading.Event(), on_problem, POLL)
+    finally:
+        one.close()
+
+
+class Mirror:
+    """One mirror. Used by one thread."""
+
+    def __init__(
+        self, source: str, target: str, timeout: float, confirm: Sequence[str] = ()
+    ) -> None:
+        self._source = Follower(open_store(source, timeout=timeout, create=False))
+        self._target = Follower(open_store(target, timeout=timeout))
+        self.name = _place(self._source.store)
+        self._confirm = confirm
+        self._values: Values = {}
+        self._is_due = True  # whether the target may differ
+
+    @property
+    def revision(self) -> int:
+        """The revision of the target."""
+        return self._target.state.revision
+
+    def close(self) -> None:
+        """Close both stores."""
+        self._source.store.close()
+        self._target.store.close()
+
+    def turn(self) -> Pending | None:
+        """Make the target what it should be; return the change, or None if there was none.
+
+        Looks for differences only if the source has changed, or somebody else the target. Two
+        mirrors of one ConfigMap, which see a change of it at different times, would otherwise
+        change the target to and fro meanwhile.
+        """
+        for _ in range(_TRIES):
+            self._catch_up()
+            changes = self._changes() if self._is_due else []
+            if not changes:
+                self._is_due = False
+                return None
+            with suppress(ConflictError):  # the target has changed since: look again
+                return self._write(changes)
+        message = f"{self._target.store.url}: others were faster {_TRIES} times in a row"
+        raise FleetError(message)
+
+    def _catch_up(self) -> None:
+        self._source.catch_up()
+        base = self._target.base
+        try:
+            self._target.catch_up(self._notice)
+        except StateLostError:
+            self._target = Follower(self._target.store)  # as after a new start
+            self._is_due = True
+            raise
+        self._refuse_one_fleet()
+        values = _values_of(self._source.state.tables)
+        if values != self._values or self._target.base != base:
+            self._is_due = True
+        self._values = values
+
+    def _notice(self, step: Step) -> None:
+        if step.holds and step.record.by != self.name:
+            self._is_due = True
+
+    def _refuse_one_fleet(self) -> None:
+        target, fleet = self._target, self._source.state.fleet
+        if self.name == _place(target.store) or (fleet and fleet == target.state.fleet):
+            message = f"{target.store.url}: is the fleet {self.name} itself: expected another one"
+            raise FleetError(message)
+
+    def _changes(self) -> list[Change]:
+        """Return what makes the target what it should be."""
+        names = names_in(documents_of(self._target.store))
+        wanted = {(on, names.get(name, name)): value for (on, name), value in self._values.items()}
+        there = {
+            (on, names.get(name, name)): entry
+            for on, name, entry in _entries(self._target.state.tables)
+        }
+        found = [
+            Change(name, value, on)
+            for (on, name), value in wanted.items()
+            if not self._has(there.get((on, name)), value)
+        ]
+        found += [
+            Change(name, None, on)
+            for (on, name), entry in there.items()
+            if entry.by == self.name and (on, name) not in wanted
+        ]
+        return sorted(found, key=lambda each: (each.on, each.name))
+
+    def _has(self, entry: Entry | None, value: str) -> bool:
+        return entry is not None and entry.by == self.name and entry.value == value
+
+    def _write(self, changes: list[Change]) -> Pending:
+        reason = f"mirrored from {self.name}"
+        record = Record(CHANGE, tuple(changes), by=self.name, reason=reason)
+        expect = self._target.state.revision
+        try:
+            pending = _operate.write(self._target, record, expect, self._confirm)
+        except SensitiveError as error:
+            message = f"{error}; nothing is mirrored until {self.name} has no value for it"
+            raise SensitiveError(message) from None
+        with suppress(FleetError):  # the next turn does it
+            self._is_due = bool(self._changes())  # if others have changed it again since
+            self._target.compact()
+        return pending
+
+
+def _place(store: Store) -> str:
+    """Return the address without options, by which a mirror knows its values again."""
+    return store.url.partition("?")[0]
+
+
+def _values_of(tables: Tables) -> Values:
+    return {
+        (on, name): entry.value for on, name, entry in _entries(tables) if entry.value is not None
+    }
+
+
+def _entries(tables: Tables) -> list[tuple[str, str, Entry]]:
+    """Return what lasts, the latest last: it holds if a flag is there by an alias, too."""
+    found = [
+        (on, name, entry) for on, table in lasting(tables).items() for name, entry in table.items()
+    ]
+    return sorted(found, key=lambda each: each[2].revision)
