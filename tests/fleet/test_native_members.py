@@ -28,10 +28,14 @@ pytestmark = [
 
 def test_a_program_that_ends_or_leaves_is_no_member_any_longer(fleet, native):
     one, two = native().begin(name="one"), native().begin(name="two")
+    fleet.set({"level": 1}, wait=SOON)
     assert sorted(fleet.members()) == ["one", "two"]
     assert one.end() == ""
     assert two.do("leave") == "ok"
     assert fleet.members() == {}
+    assert {each.name: each.state for each in fleet.status().members} == dict.fromkeys(
+        ("one", "two"), "left"
+    )
     fleet.set({"level": 2})
     assert two.value("level") == "1"
     assert two.begin(name="again").value("level") == "2"
