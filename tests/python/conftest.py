@@ -22,12 +22,6 @@ import paddle_flags as pf
 
 _numbers = itertools.count()
 
-with suppress(ImportError):  # some environments have only what the basic tests need
-    from hypothesis import settings
-
-    settings.register_profile("untimed", deadline=None)  # a slow machine must not fail tests
-    settings.load_profile("untimed")
-
 
 @pytest.fixture(scope="session")
 def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
