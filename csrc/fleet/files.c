@@ -13,6 +13,10 @@
 #include "say.h"
 #include "store.h"
 
+static double seconds(struct timespec time) {
+  return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
 static pd_status fail(pd_error *err, const char *what, const char *path) {
   return pd__say_errno(err, what, path);
 }
@@ -56,6 +60,7 @@ pd_status pd__file_read(const char *path, pd__data *out, pd_error *err) {
   pd_status status = PD_OK;
   if (is_file) {
     status = read_all(fd, path, out, err);
+    out->stamped = seconds(file.st_mtim);
   } else {
     out->text = strdup("");
   }
@@ -105,7 +110,9 @@ static bool link_to(const char *temporary, const char *path) {
   struct stat file;
   if (link(temporary, path) == 0) return true;
   int reason = errno;
-  bool ours = reason == EEXIST && stat(temporary, &file) == 0 && file.st_nlink > 1;
+  int fd = reason == EEXIST ? open(temporary, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+  bool ours = fd >= 0 && fstat(fd, &file) == 0 && file.st_nlink > 1; /* stat may be out of date */
+  if (fd >= 0) close(fd);
   errno = reason;
   return ours;
 }
@@ -143,8 +150,8 @@ double pd__file_clock(const char *folder) {
   if (write_temporary(folder, ".", 1, false, path, NULL) == PD_OK) {
     bool found = stat(path, &file) == 0;
     unlink(path);
-    if (found) return (double)file.st_mtim.tv_sec + (double)file.st_mtim.tv_nsec / 1e9;
+    if (found) return seconds(file.st_mtim);
   }
   clock_gettime(CLOCK_REALTIME, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+  return seconds(now);
 }

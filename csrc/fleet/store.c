@@ -47,6 +47,16 @@ static pd_status largest(const pd__store *store, const char *part, int64_t *out,
   return PD_OK;
 }
 
+/* Let an NFS client ask whether a folder has changed, as it does when one is opened. Otherwise it
+ * may go on for a minute to say that a file isn't there. */
+static pd_status refresh(const pd__store *store, const char *part, pd_error *err) {
+  char path[PATH_MAX];
+  int fd = open(path_of(store, part, NULL, path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return pd__say_errno(err, "can't be read", path);
+  close(fd);
+  return PD_OK;
+}
+
 static bool has_record(const pd__store *store, int64_t number) {
   char path[PATH_MAX];
   return access(path_of_number(store, "log", number, path), F_OK) == 0;
@@ -63,8 +73,10 @@ static pd_status look_anew(const pd__store *store, int64_t *out, pd_error *err) 
 
 pd_status pd__store_last(pd__store *store, int64_t *out, pd_error *err) {
   int64_t number = store->known;
+  pd_status status = refresh(store, "log", err);
+  if (status != PD_OK) return status;
   if (number == 0 || !has_record(store, number)) {
-    pd_status status = look_anew(store, &number, err);
+    status = look_anew(store, &number, err);
     if (status != PD_OK) return status;
   }
   while (has_record(store, number + 1)) number++;
@@ -103,8 +115,10 @@ pd_status pd__store_decision(const pd__store *store, int64_t revision, pd__data 
   snprintf(key, sizeof key, "r%lld", (long long)revision);
   pd_status status = pd__file_read(path_of(store, "decisions", key, path), out, err);
   if (status != PD_ERR_UNDEFINED) return status;
-  if (access(path_of(store, "decisions", NULL, path), F_OK) == 0) return PD_OK;
-  return pd__say_errno(err, "can't be read", path);
+  status = refresh(store, "decisions", err);
+  if (status != PD_OK) return status;
+  status = pd__file_read(path, out, err);
+  return status == PD_ERR_UNDEFINED ? PD_OK : status;
 }
 
 pd_status pd__store_decide(const pd__store *store, int64_t revision, const char *value,
@@ -146,13 +160,11 @@ void pd__store_withdraw(const pd__store *store, const char *name) {
 
 /* Add the document of a member to `found`, if its lease runs. */
 static void add_member(const char *path, const char *name, double now, json_t *found) {
-  struct stat file;
   pd__data data;
-  if (stat(path, &file) != 0 || pd__file_read(path, &data, NULL) != PD_OK) return;
+  if (pd__file_read(path, &data, NULL) != PD_OK) return;
   const char *end = data.text ? strchr(data.text, '\n') : NULL;
-  double stamped = (double)file.st_mtim.tv_sec + (double)file.st_mtim.tv_nsec / 1e9;
   double ttl = end ? pd__number_read(data.text, (size_t)(end - data.text)) : 0.0;
-  if (end && now - stamped < ttl) {
+  if (end && now - data.stamped < ttl) {
     json_t *document = pd__json_read(end + 1, data.length - (size_t)(end + 1 - data.text));
     bool left = json_is_true(json_object_get(document, "left"));
     if (!left)

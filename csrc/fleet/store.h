@@ -16,6 +16,7 @@ typedef struct pd__store {
 typedef struct pd__data {
   char *text; /* with a NUL behind `length` bytes; free it */
   size_t length;
+  double stamped; /* when the file was changed last, in seconds of its file system */
 } pd__data;
 
 /* Errors are PD_ERR_FILE: the folder can't be read or written now. */

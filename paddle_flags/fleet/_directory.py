@@ -43,8 +43,8 @@ POLL = 0.05  # seconds between two looks at the log
 _READ_AT_ONCE = 8 << 20  # bytes, about
 _TEMPORARY = 3600.0  # seconds after which a temporary file has no owner
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
-# Withdrawn; or what another member made, which must stop nobody: a link, or a file of its own.
-_NO_MEMBER = (errno.ENOENT, errno.ELOOP, errno.EACCES)
+# Withdrawn; or what another member made, which must stop nobody: a link, its own file, a socket.
+_NO_MEMBER = (errno.ENOENT, errno.ELOOP, errno.EACCES, errno.ENXIO)
 _HIDDEN = b"10\n"  # the lease that members have by default, and no document
 _NUMBER = re.compile(r"[0-9]{20}")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -62,6 +62,9 @@ def open_url(url: Url, timeout: float) -> DirectoryStore:  # noqa: ARG001 - no c
 def check_exists(url: Url) -> None:
     """Raise FleetError if there is no fleet in the folder, and this user may look for it."""
     folder = Path(url.path)
+    for each in (folder.parent, folder):
+        with contextlib.suppress(OSError):
+            _files.refresh(each)
     try:
         (folder / "log").stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -106,6 +109,7 @@ class DirectoryStore:
     def last(self) -> int:
         """See Store."""
         with self._errors("read"):
+            _files.refresh(self._log)
             number = max(self._known, self._last_base())
             if number and number == self._known and not self._record(number).exists():
                 number = max([0, self._last_base(), *_numbers(self._log)])
@@ -139,6 +143,8 @@ class DirectoryStore:
         with self._errors("read"):
             if first <= self._last_base():
                 raise CompactedError(f"{self.url}: record {first} was replaced by a base")
+            if not self._record(first).exists():
+                _files.refresh(self._log)
             while size < _READ_AT_ONCE:
                 try:
                     found.append(_files.read(self._record(first + len(found))))
@@ -205,7 +211,8 @@ class DirectoryStore:
         for folder in (self._log, self._base, self._members, self._decisions):
             for path in folder.glob(".*"):
                 with contextlib.suppress(OSError):
-                    if now - path.stat().st_mtime > _TEMPORARY:
+                    # While NFS creates a file, its modification time is a random number.
+                    if now - path.stat().st_ctime > _TEMPORARY:
                         path.unlink()
 
     # -- Members --
@@ -252,8 +259,8 @@ class DirectoryStore:
         """Return the document of a member, if its lease runs; b"" if this user may not read it."""
         path = self._members / name
         try:
-            status = path.stat()
-            head, _, document = self._read_document(path, status).partition(b"\n")
+            data, status = self._read_document(path)
+            head, _, document = data.partition(b"\n")
             ttl = float(head)
         except (OSError, ValueError) as error:  # ValueError: empty after a power failure
             if isinstance(error, OSError) and error.errno not in _NO_MEMBER:
@@ -266,14 +273,15 @@ class DirectoryStore:
             _files.remove(path)
         return None
 
-    def _read_document(self, path: Path, status: os.stat_result) -> bytes:
+    def _read_document(self, path: Path) -> tuple[bytes, os.stat_result]:
         """Return a document with its lease. If it is hidden, its member is here all the same."""
         try:
-            return _files.read(path)
+            return _files.read_with_status(path)
         except PermissionError:
+            status = path.stat()
             if not stat.S_ISREG(status.st_mode):
                 raise
-            return _HIDDEN
+            return _HIDDEN, status
 
     # -- Decisions --
 
@@ -291,11 +299,12 @@ class DirectoryStore:
         """See Store."""
         path = self._decisions / check_name(key)
         with self._errors("read"):
+            with contextlib.suppress(FileNotFoundError):
+                return _files.read(path)
+            _files.refresh(self._decisions)
             try:
                 return _files.read(path)
             except FileNotFoundError:
-                if not self._decisions.is_dir():
-                    raise
                 return None
 
     def close(self) -> None:
@@ -326,7 +335,7 @@ class DirectoryStore:
             return FleetError(what) if doing == "read" else ReadOnlyError(what)
         if error.errno in _FULL:
             return FleetError(what)
-        if isinstance(error, FileNotFoundError) and not self._root.is_dir():
+        if isinstance(error, FileNotFoundError) and not os.path.isdir(self._root):
             what = f"{self.url}: there is no folder {self._root}"
         return UnreachableError(what)
 

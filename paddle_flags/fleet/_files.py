@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _OPEN = os.O_CLOEXEC | os.O_NOFOLLOW
+_NO_CLOCK = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
 _NO_SYNC = (errno.EINVAL, errno.ENOTSUP)  # file systems that can't sync a folder
 
 
@@ -36,7 +37,11 @@ def _link(temporary: Path, target: Path) -> bool:
     try:
         os.link(temporary, target)
     except FileExistsError:
-        return temporary.stat().st_nlink > 1
+        handle = os.open(temporary, os.O_RDONLY | _OPEN)  # stat() may have the count of before
+        try:
+            return os.fstat(handle).st_nlink > 1
+        finally:
+            os.close(handle)
     return True
 
 
@@ -72,19 +77,33 @@ def write(folder: Path, data: bytes, *, durable: bool) -> Path:
 
 def read(path: Path) -> bytes:
     """Return the content of a file. Raises FileNotFoundError if somebody removes it meanwhile."""
+    return read_with_status(path)[0]
+
+
+def read_with_status(path: Path) -> tuple[bytes, os.stat_result]:
+    """Return the content and the status, which an NFS client asks for when it opens a file."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | _OPEN)
         try:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
-                return b""  # a folder, or a pipe that would be waited for
+            status = os.fstat(handle)
+            if not stat.S_ISREG(status.st_mode):
+                return b"", status  # a folder, or a pipe that would be waited for
             with open(handle, "rb", closefd=False) as file:
-                return file.read(MAX_RECORD + 4096)
+                return file.read(MAX_RECORD + 4096), status
         finally:
             os.close(handle)
     except OSError as error:
         if error.errno == errno.ESTALE:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from error
         raise
+
+
+def refresh(folder: Path) -> None:
+    """Let an NFS client ask whether a folder has changed, as it does when one is opened.
+
+    Otherwise it may go on for a minute to say that a file isn't there.
+    """
+    os.close(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
 
 
 def sync(folder: Path) -> None:
@@ -106,12 +125,14 @@ def remove(path: Path) -> None:
 
 
 def clock(folder: Path) -> float:
-    """Return the time of the file system, by which it stamps files; else of this machine."""
+    """Return the time by which the file system stamps files; this machine's if it takes none."""
     try:
         path = write(folder, b".", durable=False)
         try:
             return path.stat().st_mtime
         finally:
             remove(path)
-    except OSError:
+    except OSError as error:
+        if error.errno not in _NO_CLOCK:
+            raise  # the file server does not answer
         return time.time()
