@@ -137,8 +137,8 @@ static bool has_successor(const pd_fleet *fleet) {
   const json_t *there = json_object_get(members, fleet->name);
   bool same = true;
   for (size_t at = 0; there && at < sizeof who / sizeof who[0]; at++) {
-    same = same && json_equal(json_object_get(there, who[at]),
-                              json_object_get(fleet->published, who[at]));
+    same = same &&
+           json_equal(json_object_get(there, who[at]), json_object_get(fleet->published, who[at]));
   }
   json_decref(members);
   return !same;
