@@ -42,3 +42,11 @@ def test_one_whose_lease_has_ended_says_that_it_has_left(fleet, leaving):
     fleet._store.withdraw("one")  # noqa: SLF001 - as when it was stopped for long
     leaving.end()
     assert [each.state for each in fleet.status().members] == ["left"]
+
+
+def test_a_rank_that_leaves_before_any_change_is_not_missing(fleet, process):
+    world = {"WORLD_SIZE": "3"}
+    two = [process(**world, RANK=str(rank)).begin(role="worker") for rank in (0, 1)]
+    two[1].end()
+    found = {each.name: each.state for each in fleet.status().members}
+    assert found == {"worker-0": "current", "worker-1": "left", "worker-2": "missing"}
