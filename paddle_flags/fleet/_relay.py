@@ -51,7 +51,7 @@ def relay(  # noqa: PLR0913 - each is a part of its meaning, and all have a defa
     its own: run it in a side-car process. While the engine is away, it waits. `on_problem` is as
     for `mirror`.
 
-    Raises FleetError if the folder has another fleet than the engine.
+    Raises FleetError if the folder has another fleet than the engine, or is the engine itself.
     """
     one = Relay(open_store(url, timeout=timeout), open_store(folder, timeout=timeout), ttl)
     try:
@@ -66,6 +66,9 @@ class Relay:
     def __init__(self, source: Store, folder: Store, ttl: float) -> None:
         if not isinstance(folder, DirectoryStore):
             message = f"{folder.url}: expected a folder, dir:///path"
+            raise FleetError(message)
+        if isinstance(source, DirectoryStore) and source.is_same(folder):
+            message = f"{folder.url}: is the fleet {source.url} itself: expected another folder"
             raise FleetError(message)
         self._source, self._folder = source, folder
         self._follower = Follower(folder)
