@@ -9,12 +9,17 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING, Any, Callable
 
-from support import CXX, INCLUDE, ROOT, installed, run, tool, write
+import pytest
+from support import CXX, INCLUDE, ROOT, SANITIZE, installed, run, tool, write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 EXAMPLE = ROOT / "examples" / "fluid"
+MARKS = [
+    pytest.mark.extended,
+    pytest.mark.skipif(bool(SANITIZE), reason="the example is built as it is shipped"),
+]
 PACKAGES = {
     "google.protobuf": "protobuf",
     "grpc": "grpcio",

@@ -10,8 +10,8 @@
 #include "say.h"
 
 static const double poll = 0.1;
-static const double grace =
-    2.0; /* seconds for others to see that all is well, or to say what they have */
+/* Seconds for others to see that all is well, and to say what they have, on a busy machine. */
+static const double grace = 2.0, telling = 10.0;
 
 /* What a member has reached, as its document says. */
 enum stage { NOT_HERE, HERE, DETAILS, PASSED };
@@ -38,7 +38,7 @@ static json_t *list_of(const char *patterns) {
 
 static pd_status publish(const barrier *at, enum stage stage, pd_error *err) {
   pd_fleet *fleet = at->fleet;
-  char digest[17];
+  char digest[PD__DIGEST_SIZE];
   json_t *variables = pd__variables(at->patterns);
   pd__digest(variables, NULL, digest);
   json_t *said = json_pack("{s:I,s:i,s:s,s:o,s:o}", "round", (json_int_t)at->round, "stage",
@@ -166,23 +166,26 @@ static void drop_details(json_t *documents) {
 /* Say what this member has, and wait a moment until the others in `documents` have said it; they
  * are replaced. */
 static void ask_details(const barrier *at, json_t *documents) {
-  double end = pd__monotonic() + grace;
+  double end = pd__monotonic() + telling;
   (void)publish(at, DETAILS, NULL);
   for (;;) {
     json_t *here, *every, *document;
     const char *name;
-    size_t told = 0;
-    (void)look(at, &here, &every, NULL);
+    bool silent = look(at, &here, &every, NULL) != PD_OK, all = true;
     json_object_foreach(here, name, document) {
-      if (!pd__names_have(documents, name) || stage_of(at, document) != DETAILS) continue;
-      json_object_set(documents, name, document);
-      told++;
+      if (!pd__names_have(documents, name)) continue;
+      if (stage_of(at, document) == DETAILS) json_object_set(documents, name, document);
+      if (stage_of(at, document) == HERE) silent = true;
     }
     json_decref(here);
     json_decref(every);
-    bool all = told >= json_object_size(documents), over = pd__monotonic() >= end;
-    if (!all && over) drop_details(documents);
-    if (all || over) break;
+    json_object_foreach(documents, name, document) {
+      if (stage_of(at, document) != DETAILS) all = false;
+    }
+    if (!silent || pd__monotonic() >= end) {
+      if (!all) drop_details(documents);
+      break;
+    }
     pd__fleet_pause(at->fleet, poll);
   }
   pd__fleet_pause(at->fleet, 3 * poll); /* others have yet to see what this member said last */

@@ -58,7 +58,7 @@ static json_t *sorted_names(const json_t *names) {
 }
 
 static void add_flags(const pd_fleet *fleet, json_t *document) {
-  char digest[17];
+  char digest[PD__DIGEST_SIZE];
   json_t *facts = pd__facts(fleet->key);
   json_t *selected = selected_of(&fleet->member, facts);
   pd__digest(facts, selected, digest);

@@ -2,11 +2,12 @@
 #include "facts.h"
 
 #include <fnmatch.h>
+#include <sha2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sha256.h"
+#include "hmac.h"
 #include "store.h"
 
 extern char **environ;
@@ -30,30 +31,33 @@ json_t *pd__short_text(const char *text) {
   const char *shown = json_string_value(whole);
   size_t length = shown ? bytes_of(shown, LONGEST) : 0;
   if (!shown || !shown[length]) return whole;
-  char digest[17];
-  pd__sha256 sha;
-  pd__sha256_init(&sha);
-  pd__sha256_add(&sha, text, strlen(text));
-  pd__sha256_hex(&sha, digest, 16);
+  char digest[SHA256_DIGEST_STRING_LENGTH];
+  size_t size = strlen(text);
+  SHA256Data((const uint8_t *)text, size, digest);
   json_t *made =
-      json_sprintf("%.*s... (%zu bytes, sha256 %s)", (int)length, shown, strlen(text), digest);
+      json_sprintf("%.*s... (%zu bytes, sha256 %.16s)", (int)length, shown, size, digest);
   json_decref(whole);
   return made;
 }
 
-void pd__digest(const json_t *values, const json_t *without, char *out) {
-  pd__sha256 sha;
+static void add_with_nul(SHA2_CTX *sha, const char *text) {
+  SHA256Update(sha, (const uint8_t *)text, strlen(text) + 1);
+}
+
+void pd__digest(const json_t *values, const json_t *without, char out[PD__DIGEST_SIZE]) {
+  char digits[SHA256_DIGEST_STRING_LENGTH];
+  SHA2_CTX sha;
   const char **names = pd__json_sorted(values);
-  pd__sha256_init(&sha);
+  SHA256Init(&sha);
   for (size_t at = 0; names && names[at]; at++) {
     const json_t *value = json_object_get(values, names[at]);
     const char *text = json_string_value(json_is_array(value) ? json_array_get(value, 0) : value);
     if (!text || pd__names_have(without, names[at])) continue;
-    pd__sha256_add(&sha, names[at], strlen(names[at]) + 1);
-    pd__sha256_add(&sha, text, strlen(text) + 1);
+    add_with_nul(&sha, names[at]);
+    add_with_nul(&sha, text);
   }
   free(names);
-  pd__sha256_hex(&sha, out, 16);
+  snprintf(out, PD__DIGEST_SIZE, "%.16s", SHA256End(&sha, digits));
 }
 
 /* ---- Flags ---- */
@@ -98,7 +102,7 @@ static json_t *place_of(const pd_flag *flag, const pd_flag_info *info) {
 
 static void add_fact(const pd_flag *flag, const pd_flag_info *info, const char *key,
                      json_t *facts) {
-  char keyed[48] = "hmac:", *text = text_of(flag);
+  char keyed[5 + PD__HMAC_SIZE] = "hmac:", *text = text_of(flag);
   if (!text) return;
   const char *source = pd_source_name(info->source);
   if (info->sensitive) {

@@ -24,7 +24,8 @@ json_t *pd__variables(const char *patterns);
 /* A digest of names and texts, 16 hexadecimal digits and a NUL: of both with a NUL behind each,
  * sorted by name. `values` has texts, or arrays that begin with one; names in `without` are left
  * out. */
-void pd__digest(const json_t *values, const json_t *without, char *out);
+enum { PD__DIGEST_SIZE = 17 };
+void pd__digest(const json_t *values, const json_t *without, char out[PD__DIGEST_SIZE]);
 
 /* A document of at most 3/4 of what an engine stores; what is too long is left out. Free it. */
 char *pd__document_text(json_t *document);

@@ -23,7 +23,7 @@ pd_status pd__say_errno(pd_error *err, const char *what, const char *path) {
 }
 
 void pd__warn(const char *format, ...) {
-  char text[1024];
+  char text[1400]; /* a message of an error, and where it comes from */
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);

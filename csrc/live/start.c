@@ -10,18 +10,14 @@
  * the process when the registry arrives, this file leaves the serving to it. */
 #include "start.h"
 
-#include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "module.h"
+#include "preload.h"
 #include "say.h"
 
 enum { WAIT_TIME = 10000, SHORT_TIME = 300 };
@@ -31,51 +27,29 @@ static int waiting;   /* atomic: a thread does */
 
 /* ---- Whether ---- */
 
-static bool has(const char *list, const char *name) { return list && strstr(list, name) != NULL; }
-
-/* A program that links this module decides itself when to serve. */
-static bool is_preloaded(void) {
-  Dl_info self;
-  char list[4096] = "";
-  if (!dladdr((const void *)&began, &self) || !self.dli_fname) return false;
-  const char *slash = strrchr(self.dli_fname, '/');
-  const char *name = slash ? slash + 1 : self.dli_fname;
-  if (has(getenv("LD_PRELOAD"), name)) return true;
-  int fd = open("/etc/ld.so.preload", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  ssize_t length = read(fd, list, sizeof list - 1);
-  close(fd);
-  return length > 0 && has(list, name);
-}
-
 static bool is_told(void) {
-  const char *value = getenv("PADDLE_FLAGS_LIVE");
-  return value && *value && strcmp(value, "0") != 0;
+  const char *value = pd__variable("PADDLE_FLAGS_LIVE");
+  return value && strcmp(value, "0") != 0;
 }
 
 /* The package loads _fast first, and the library with it. */
 static int is_python(struct dl_phdr_info *image, size_t size, void *context) {
   (void)size, (void)context;
-  return has(image->dlpi_name, "/paddle_flags/_fast.") ||
-         has(image->dlpi_name, "/paddle_flags/_native.");
+  const char *path = image->dlpi_name ? image->dlpi_name : "";
+  return strstr(path, "/paddle_flags/_fast.") || strstr(path, "/paddle_flags/_native.");
 }
 
 /* ---- Serving ---- */
 
-static const char *set(const char *variable) {
-  const char *value = getenv(variable);
-  return value && *value ? value : NULL;
-}
-
 /* A parent with the same variables may have the path, as its children have theirs. */
 static pd_status serve_at(const char *path, pd_error *err) {
-  const char *fsync = set("PADDLE_FLAGS_LIVE_AUDIT_FSYNC");
+  const char *fsync = pd__variable("PADDLE_FLAGS_LIVE_AUDIT_FSYNC");
   pd_live_server *server;
   char own[4096];
   pd_live_server_options options = {.size = sizeof options,
                                     .address = path,
-                                    .settable = set("PADDLE_FLAGS_LIVE_SETTABLE"),
-                                    .audit_path = set("PADDLE_FLAGS_LIVE_AUDIT"),
+                                    .settable = pd__variable("PADDLE_FLAGS_LIVE_SETTABLE"),
+                                    .audit_path = pd__variable("PADDLE_FLAGS_LIVE_AUDIT"),
                                     .audit_fsync = fsync && strcmp(fsync, "1") == 0,
                                     .on_fork = PD_LIVE_FORK_REOPEN};
   pd_status status = pd_live_serve(&options, &server, err);
@@ -87,7 +61,7 @@ static pd_status serve_at(const char *path, pd_error *err) {
 
 static void serve(void) {
   pd_error err;
-  const char *value = getenv("PADDLE_FLAGS_LIVE");
+  const char *value = pd__variable("PADDLE_FLAGS_LIVE");
   if (!value || dl_iterate_phdr(is_python, NULL)) return;
   pd_status status;
   if (strcmp(value, "1") == 0) {
@@ -131,7 +105,7 @@ void pd__start_forked(void) {
 }
 
 __attribute__((constructor)) static void enter(void) {
-  if (!is_told() || getauxval(AT_SECURE) || !is_preloaded()) return;
+  if (!is_told() || !pd__is_preloaded()) return;
   if (pd__fork_watch(NULL) != PD_OK) return;
   began = pd__now();
   begin();

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from paddle_flags.fleet._presence import Presence
 
 _POLL = 0.1
-_GRACE = 2.0  # seconds for others to see that all is well, or to say what they have
+_GRACE = 2.0  # seconds for others to see that all is well
+_TELLING = 10.0  # seconds for others to say what they have, on a busy machine
 
 Documents = dict[str, dict[str, Any]]
 
@@ -131,15 +132,17 @@ class Barrier:
     def _with_details(self, documents: Documents) -> Documents:
         """Say what this member has, and wait a moment until the others have said it."""
         self._publish(DETAILS)
-        end = min(time.monotonic() + _GRACE, max(self._deadline, time.monotonic() + _POLL))
+        end = min(time.monotonic() + _TELLING, max(self._deadline, time.monotonic() + _POLL))
         names = documents.keys()
         while True:
             now = self._look()
             told = {name: each for name, each in now.items() if self._stage(each) == DETAILS}
             documents = {**documents, **told}
-            if names <= told.keys() or time.monotonic() >= end:
+            silent = [name for name in names & now.keys() if self._stage(now[name]) == HERE]
+            if not silent or time.monotonic() >= end:
                 time.sleep(3 * _POLL)  # others have yet to see what this member said last
-                return documents if names <= told.keys() else _without_details(documents)
+                all_told = all(self._stage(each) == DETAILS for each in documents.values())
+                return documents if all_told else _without_details(documents)
 
     def _raise(self, documents: Documents) -> None:
         found = differences_of(documents)

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-import pytest
-from members import Process
+import subprocess
+import sys
+from pathlib import Path
 
-from paddle_flags.fleet import Fleet
+import pytest
+from configmaps import Mounted
+from engines import ENGINES
+from members import SOON, Process
+from mirrors import Command, Running
+from native import Native, host
+
+from paddle_flags.fleet import Fleet, _mirror, open_store
+from paddle_flags.fleet._mirror import Mirror
 
 
 def pytest_collection_modifyitems(items):
@@ -51,6 +60,20 @@ def process(url):
 
 
 @pytest.fixture
+def native(url):
+    """Start C programs, which end with the test."""
+    started: list[Native] = []
+
+    def start(program: Path | None = None, **variables: str) -> Native:
+        started.append(Native(url, program or host(), **variables))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.clean()
+
+
+@pytest.fixture
 def members(process):
     """Start a number of trainers that have joined and defined flags."""
 
@@ -59,3 +82,94 @@ def members(process):
         return [p.begin(role="trainer", rank=rank, **options) for rank, p in enumerate(made)]
 
     return start
+
+
+@pytest.fixture
+def fleet_command(url):
+    """Run the command on the fleet of the test."""
+
+    def run(*tokens: str, on: str = url) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "paddle_flags", "fleet", on, *tokens]
+        return subprocess.run(command, capture_output=True, text=True, timeout=SOON, check=False)
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def engine(request):
+    """Start an engine, whose name is the parameter."""
+    made = ENGINES[request.param]()
+    made.start()
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def store(url):
+    made = open_store(url, timeout=30)
+    yield made
+    made.close()
+
+
+# -- Mirrors --
+
+
+@pytest.fixture
+def mounted(tmp_path):
+    """Return a ConfigMap as Kubernetes mounts it."""
+    return Mounted(tmp_path / "flags")
+
+
+@pytest.fixture
+def source(mounted):
+    return f"configmap://{mounted.place}"
+
+
+@pytest.fixture
+def new(source, url):
+    """Make mirrors, whose turns the test makes."""
+    made = []
+
+    def make(source=source, target=url):
+        made.append(Mirror(source, target, 5))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+@pytest.fixture
+def running(source, url, monkeypatch):
+    """Start mirrors that look often, and end with the test."""
+    monkeypatch.setattr(_mirror, "POLL", 0.02)
+    monkeypatch.setattr("paddle_flags.fleet._turns._PAUSE", 0.02)
+    started = []
+
+    def start(source=source, target=url):
+        started.append(Running(source, target))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.end()
+
+
+@pytest.fixture
+def command():
+    started = []
+
+    def start(*tokens):
+        started.append(Command(*tokens))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.process.kill()
+        each.process.wait()
+
+
+@pytest.fixture
+def side_car(command, source, url):
+    """Start the command that mirrors the ConfigMap."""
+    return lambda *tokens: command(source, "mirror", url, *tokens)

@@ -152,3 +152,12 @@ class Crew:
 def _path() -> str:
     """Members find the package, and what the tests find."""
     return os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
+def until(condition: Callable[[], object], timeout: float = 60) -> float:
+    """Wait until something holds; return the seconds that it took."""
+    begin = time.monotonic()
+    while not condition():
+        assert time.monotonic() < begin + timeout
+        time.sleep(0.05)
+    return time.monotonic() - begin

@@ -1,6 +1,6 @@
 """How the engines of a fleet are started, made unreachable and used without rights, for tests.
 
-To let an engine pass test_store.py, add its class to ENGINES.
+To let an engine pass test_store_*.py, add its class to ENGINES.
 """
 
 from __future__ import annotations

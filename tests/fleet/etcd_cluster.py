@@ -5,52 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
-import subprocess
 import tempfile
-import time
-import urllib.request
 from contextlib import ExitStack
 from pathlib import Path
 
 import support
-
-
-class Node:
-    """One process of etcd."""
-
-    def __init__(self, command: list[str], log: Path, health: str, port: int) -> None:
-        self._command, self.log, self._health = command, log, health
-        self.port = port
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        with self.log.open("ab") as log:
-            self._process = subprocess.Popen(
-                self._command, stdin=subprocess.DEVNULL, stdout=log, stderr=log
-            )
-
-    def signal(self, number: int) -> None:
-        assert self._process
-        self._process.send_signal(number)
-
-    def kill(self) -> None:
-        if self._process:
-            self._process.kill()
-            self._process.wait(60)
-            self._process = None
-
-    @property
-    def runs(self) -> bool:
-        return self._process is not None
-
-    def is_healthy(self) -> bool:
-        """Whether it has a leader."""
-        try:
-            with urllib.request.urlopen(self._health, timeout=2) as answer:  # noqa: S310 - ours
-                return b'"true"' in answer.read()
-        except OSError:
-            return False
+from etcd_node import Node, free_ports, wait_healthy
 
 
 class Cluster:
@@ -63,26 +23,19 @@ class Cluster:
         self.place = Path(tempfile.mkdtemp(prefix="etcd-"))
         scheme = "https" if tls else "http"
         ports = free_ports(3 * count)
-        peers = [f"n{i}=http://127.0.0.1:{ports[3 * i + 1]}" for i in range(count)]
+        peers = [f"http://127.0.0.1:{ports[3 * i + 1]}" for i in range(count)]
+        options = ["--bcrypt-cost=4", *([] if sync else ["--unsafe-no-fsync"]), *(tls or [])]
         self.nodes = []
         for i, peer in enumerate(peers):
             client, _, health = ports[3 * i : 3 * i + 3]
-            options = {
-                "name": f"n{i}",
-                "data-dir": self.place / f"n{i}",
+            urls = {
                 "listen-client-urls": f"{scheme}://127.0.0.1:{client}",
                 "advertise-client-urls": f"{scheme}://127.0.0.1:{client}",
-                "listen-peer-urls": peer.partition("=")[2],
-                "initial-advertise-peer-urls": peer.partition("=")[2],
-                "initial-cluster": ",".join(peers),
-                "listen-metrics-urls": f"http://127.0.0.1:{health}",
-                "bcrypt-cost": "4",
+                "listen-peer-urls": peer,
+                "initial-advertise-peer-urls": peer,
+                "initial-cluster": ",".join(f"n{j}={each}" for j, each in enumerate(peers)),
             }
-            words = [f"--{name}={value}" for name, value in options.items()]
-            words += [] if sync else ["--unsafe-no-fsync"]
-            command = ["etcd", *words, *(tls or [])]
-            log = self.place / f"n{i}.log"
-            self.nodes.append(Node(command, log, f"http://127.0.0.1:{health}/health", client))
+            self.nodes.append(Node(self.place / f"n{i}", client, health, urls, *options))
 
     def __enter__(self) -> Cluster:  # noqa: PYI034 - Self needs Python 3.11
         for node in self.nodes:
@@ -98,11 +51,7 @@ class Cluster:
 
     def wait(self) -> None:
         """Wait until all nodes that run have a leader."""
-        end = time.monotonic() + 120
-        for node in self.nodes:
-            while node.runs and not node.is_healthy():
-                assert time.monotonic() < end, node.log.read_text()[-3000:]
-                time.sleep(0.05)
+        wait_healthy([node for node in self.nodes if node.runs])
 
     @property
     def hosts(self) -> str:
@@ -149,11 +98,3 @@ class Cluster:
             else:
                 node.start()
         self.wait()
-
-
-def free_ports(count: int) -> list[int]:
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]

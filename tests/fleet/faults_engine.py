@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from unittest import mock
 
 import pytest
-from crews import Crew
+from crews import Crew, until
 from etcds import Cluster
 from writers import Writer, check_changes
 
@@ -38,34 +38,23 @@ def urls(cluster: Cluster, fleet: str) -> list[str]:
 
 def leader_killed(cluster: Cluster) -> Figures:
     """The leader is killed while changes are made, and comes back."""
-    name = new_fleet()
-    with Crew() as crew, pf.fleet.Fleet(cluster.url(name), timeout=TIMEOUT) as fleet:
-        names = crew.start_many(MEMBERS, urls(cluster, name))
-        with Writer(fleet) as writer:
-            writer.wait_acknowledged(5)
-            leader = cluster.leader()
-            cluster.kill(leader)
-            writer.wait_acknowledged(5)
-            cluster.heal()
-            writer.wait_acknowledged(5)
-        behind = check_changes(fleet, writer, crew, names)
-        return {
-            "changes acknowledged": len(writer.acknowledged),
-            "changes without answer": len(writer.errors),
-            "longest pause": writer.longest_pause(),
-            "last change until all have it": behind,
-        }
+    return leader_in_trouble(cluster, cluster.kill, 5)
 
 
 def leader_stopped(cluster: Cluster) -> Figures:
     """The leader is stopped by SIGSTOP: its connections stay open, and nothing comes."""
+    return leader_in_trouble(cluster, cluster.stop, 10)
+
+
+def leader_in_trouble(cluster: Cluster, trouble: Callable[[str], None], changes: int) -> Figures:
+    """Let a number of changes be made after something has happened to the leader."""
     name = new_fleet()
     with Crew() as crew, pf.fleet.Fleet(cluster.url(name), timeout=TIMEOUT) as fleet:
         names = crew.start_many(MEMBERS, urls(cluster, name))
         with Writer(fleet) as writer:
             writer.wait_acknowledged(5)
-            cluster.stop(cluster.leader())
-            writer.wait_acknowledged(10)
+            trouble(cluster.leader())
+            writer.wait_acknowledged(changes)
             cluster.heal()
             writer.wait_acknowledged(5)
         behind = check_changes(fleet, writer, crew, names)
@@ -185,11 +174,3 @@ def first_read(cluster: Cluster, fleet: str) -> Iterator[list[float]]:
         yield found
     finally:
         thread.join()
-
-
-def until(condition: Callable[[], object], timeout: float = 30) -> None:
-    """Wait until something holds."""
-    end = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from crews import Crew
+from crews import Crew, until
 from writers import Writer, check_changes
 
 import paddle_flags as pf
@@ -30,15 +30,6 @@ Figures = dict[str, float]
 MEMBERS = 6
 TTL = 2.0  # seconds
 DAY = 86_400
-
-
-def until(condition: Callable[[], object], timeout: float = 60) -> float:
-    """Wait until something holds; return the seconds that it took."""
-    begin = time.monotonic()
-    while not condition():
-        assert time.monotonic() < begin + timeout
-        time.sleep(0.05)
-    return time.monotonic() - begin
 
 
 def pair(value: int) -> dict[str, int]:

@@ -9,7 +9,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
+
+if TYPE_CHECKING:
+    from paddle_flags.fleet import Fleet
+    from paddle_flags.fleet._outcome import Outcome
 
 SOON = 60  # seconds until something must have happened, on a slow and busy machine
 
@@ -147,3 +151,20 @@ def eventually(function: Callable[[], Any], wanted: Any = True) -> None:
 def files_of(folder: Path) -> bytes:
     """Return all that a folder has stored."""
     return b"\n".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
+
+
+def states(outcome: Outcome) -> dict[str, str]:
+    """Return the state of each member's answer to a change."""
+    return {name: answer.state for name, answer in outcome.answers.items()}
+
+
+def states_of(fleet: Fleet, name: str) -> dict[int, str]:
+    """Return the state of each answer of a member."""
+    found = next(each for each in fleet.status().members if each.name == name)
+    return {revision: answer.state for revision, answer in found.answers.items()}
+
+
+def answer(fleet: Fleet, name: str, revision: int) -> tuple[str, str]:
+    """Return the state and the reason of an answer of a member."""
+    found = next(each for each in fleet.status().members if each.name == name)
+    return found.answers[revision].state, found.answers[revision].why

@@ -20,17 +20,17 @@ SOURCES = ROOT / "csrc" / "fleet"
 NO_LEAKS = {"ASAN_OPTIONS": "detect_leaks=0"}
 
 
-def need_jansson() -> None:
-    """Skip the test if jansson is missing."""
-    probe = "#include <stdio.h>\n#include <jansson.h>\n"
+def need_libraries() -> None:
+    """Skip the test if what the module needs is missing."""
+    probe = "#include <stdio.h>\n#include <jansson.h>\n#include <sha2.h>\n"
     if run(*CC, "-E", "-x", "c", "-", input=probe, check=False).returncode != 0:
-        missing("jansson", install("libjansson-dev"))
+        missing("jansson or libmd", install("libjansson-dev libmd-dev"))
 
 
 @functools.cache
 def module() -> Path:
     """Build libpd_flags_fleet.so; skip the test if what it needs is missing."""
-    need_jansson()
+    need_libraries()
     place = Path(tempfile.mkdtemp(prefix="pd-fleet-"))
     run("make", "-C", SOURCES, f"OUT={place}")
     return place / "libpd_flags_fleet.so"
@@ -55,7 +55,7 @@ def folder_of_checks() -> Path:
 @functools.cache
 def fold() -> Path:
     """Build fold.c with the module's fold, with AddressSanitizer and UBSan."""
-    need_jansson()
+    need_libraries()
     out = folder_of_checks() / "fold"
     sources = [HERE / "fold.c", *(SOURCES / f"{each}.c" for each in ("json", "record", "state"))]
     checks = CHECKED or ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
@@ -92,6 +92,7 @@ def checked_host() -> Path:
         "-shared",
         *files,
         "-ljansson",
+        "-lmd",
         "-lm",
         "-ldl",
         "-o",

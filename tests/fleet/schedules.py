@@ -224,7 +224,7 @@ class Etcd:
         nodes = list(cluster.nodes)
 
         def restart(name: str) -> None:
-            if cluster.nodes[name].process is None:
+            if not cluster.nodes[name].runs:
                 cluster.start(name)
 
         def kill_two(name: str) -> None:
@@ -237,7 +237,7 @@ class Etcd:
                 restart(name)
 
         def stop(name: str) -> None:
-            if cluster.nodes[name].process is not None:
+            if cluster.nodes[name].runs:
                 cluster.stop(name)
 
         return {

@@ -99,7 +99,8 @@ class RayCluster:
 
     def __init__(self) -> None:
         installed("ray")
-        os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
+        os.environ["RAY_AUTH_MODE"] = "token"
+        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))  # ray reads it once
         os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
         self._place = tempfile.mkdtemp(prefix="ray-")
         self._process = _python(RAY, self._place)

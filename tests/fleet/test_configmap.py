@@ -9,18 +9,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from configmaps import Mounted
+from members import SOON
 
 from paddle_flags.fleet._open import open_store
 from paddle_flags.fleet._record import Change, decode
 from paddle_flags.fleet._store import FleetError, ReadOnlyError, Store, UnreachableError
-
-SOON = 60
-
-
-@pytest.fixture
-def mounted(tmp_path):
-    return Mounted(tmp_path / "flags")
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 
 import pytest
 from dask_tasks import append_from_a_task, level
+from members import eventually
 from servers import DaskScheduler
 from support import package
 
@@ -29,13 +29,6 @@ def client(scheduler):
         yield client
 
 
-def until(function, wanted, seconds=60):
-    end = time.monotonic() + seconds
-    while (found := function()) != wanted:
-        assert time.monotonic() < end, found
-        time.sleep(0.1)
-
-
 def processes(client):
     """The processes of the workers; none while one of them dies."""
     try:
@@ -51,7 +44,7 @@ def test_workers_have_the_values_before_their_first_task_also_late_and_restarted
     url = package("paddle_flags.fleet.dask").install(client, "job", ttl=2)
     with Fleet(url, timeout=30) as fleet:
         fleet.set({"level": 7})
-        until(lambda: client.submit(level, workers="early", pure=False).result(60), 7)
+        eventually(lambda: client.submit(level, workers="early", pure=False).result(60), 7)
 
         scheduler.add_worker("--name", "late")
         assert client.submit(level, workers="late", pure=False).result(60) == 7
@@ -60,9 +53,9 @@ def test_workers_have_the_values_before_their_first_task_also_late_and_restarted
         killed = processes(client)
         for pid in killed:
             os.kill(pid, signal.SIGKILL)  # the nannies start others
-        until(lambda: len(processes(client) - killed), 2)
+        eventually(lambda: len(processes(client) - killed), 2)
         assert list(client.run(level).values()) == [8, 8]
-        until(lambda: len(fleet.members()), 2)
+        eventually(lambda: len(fleet.members()), 2)
         client.restart()
         assert list(client.run(level).values()) == [8, 8]
         assert fleet.values()["level"].value == "8"

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from paddle_flags.errors import FlagError
 from paddle_flags.fleet import _files
 from paddle_flags.fleet._directory import DirectoryStore
 from paddle_flags.fleet._directory_leases import Leases
@@ -22,6 +23,7 @@ from paddle_flags.fleet._open import open_store
 from paddle_flags.fleet._store import (
     CompactedError,
     FleetError,
+    LeaseError,
     ReadOnlyError,
     UnreachableError,
 )
@@ -31,37 +33,11 @@ HOUR = 3600.0
 
 
 @pytest.fixture
-def root(tmp_path):
-    return tmp_path / "fleet"
-
-
-@pytest.fixture
-def store(root):
-    store = open_store(f"dir://{root}?poll=0.01")
-    yield store
-    store.close()
+def root(folder):
+    return folder
 
 
 # -- Addresses --
-
-
-@pytest.mark.parametrize(
-    ("url", "told"),
-    [
-        ("dirr:///x", "unknown scheme dirr; did you mean dir?"),
-        ("zookeeper://x", "unknown scheme zookeeper; expected one of configmap, dask, "),
-        ("/mnt/job", "expected scheme://..., such as dir:///mnt/job42"),
-        ("dir://mnt/job", "expected dir:///path, with three slashes"),
-        ("dir:///", "expected dir:///path"),
-        ("dir:///x?pol=1", "unknown option pol; did you mean poll?"),
-        ("dir:///x?poll=fast", "poll=fast: expected a number of seconds"),
-        ("dir:///x?poll=-1", "poll=-1: expected a number of seconds"),
-    ],
-)
-def test_an_address_that_is_wrong_is_told(url, told):
-    with pytest.raises(FleetError) as raised:
-        open_store(url)
-    assert told in str(raised.value)
 
 
 def test_only_the_last_folder_of_a_path_is_created(tmp_path):
@@ -340,3 +316,9 @@ def test_a_folder_that_lost_its_files_begins_anew(store, root):
     assert store.last() == 0
     assert store.append(1, b"again")
     assert store.read(1) == [b"again"]
+
+
+def test_errors_of_a_store_are_errors_of_flags():
+    for kind in (UnreachableError, CompactedError, ReadOnlyError, LeaseError):
+        assert issubclass(kind, FleetError)
+        assert issubclass(kind, FlagError)

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from etcd_cluster import Cluster
+from members import SOON
 from swallowing import Swallowing
 
 from paddle_flags.fleet._etcd_watch import Watch, WatchEndedError
@@ -17,8 +18,6 @@ from paddle_flags.fleet._open import open_store
 from paddle_flags.fleet._store import FleetError, UnreachableError
 
 pytestmark = pytest.mark.extended
-
-SOON = 60  # seconds until something must have happened, on a slow and busy machine
 
 
 @pytest.fixture(scope="module")

@@ -40,17 +40,6 @@ not answered, is slow, gone or missing
 """
 
 
-@pytest.fixture
-def fleet_command(url):
-    """Run the command on the fleet of the test."""
-
-    def run(*tokens: str, on: str = url) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "paddle_flags", "fleet", on, *tokens]
-        return subprocess.run(command, capture_output=True, text=True, timeout=SOON, check=False)
-
-    return run
-
-
 def lines(ended):
     """Return the lines of a table, without its spaces."""
     return [" ".join(line.split()) for line in ended.stdout.splitlines()]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import tempfile
 from contextlib import closing
 from pathlib import Path
@@ -18,17 +16,6 @@ from paddle_flags.fleet import Change, Fleet, FleetError, UnconfirmedError, open
 NOBODY = 65534
 RENAMED = 'pf.define("size", 1, "Size", aliases=["extent"], old_names=["width"], runtime=True)'
 UNSAFE = 'pf.define("checks", True, "Check", aliases=["tests"], runtime=True, unsafe=True)'
-
-
-@pytest.fixture
-def fleet_command(url):
-    """Run the command on the fleet of the test."""
-
-    def run(*tokens: str, on: str = url) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "paddle_flags", "fleet", on, *tokens]
-        return subprocess.run(command, capture_output=True, text=True, timeout=SOON, check=False)
-
-    return run
 
 
 def states(fleet):

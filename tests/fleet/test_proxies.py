@@ -7,7 +7,7 @@ import socket
 from collections.abc import Iterator
 
 import pytest
-from etcds import free_ports
+from etcd_node import free_ports
 from proxies import Network
 
 

@@ -7,22 +7,14 @@ import threading
 from contextlib import closing
 
 import pytest
-from engines import ENGINES
-from members import SOON, Failed, Process, eventually
+from members import SOON, Failed, Process, eventually, states
 from native import Native, host
 
 from paddle_flags.fleet import AbortedError, Fleet, FleetError, open_store, relay
 from paddle_flags.fleet._relay import Relay
 
 SOURCES = ["dir", pytest.param("etcd", marks=pytest.mark.extended)]
-
-
-@pytest.fixture(scope="module", params=SOURCES)
-def engine(request):
-    engine = ENGINES[request.param]()
-    engine.start()
-    yield engine
-    engine.end()
+pytestmark = pytest.mark.parametrize("engine", SOURCES, indirect=True, scope="module")
 
 
 @pytest.fixture
@@ -79,10 +71,7 @@ def names(url):
 def test_a_change_reaches_both_sides_and_both_answer(fleet, two):
     there, here = two
     outcome = fleet.set({"level": 9}, wait=SOON)
-    assert {name: each.state for name, each in outcome.answers.items()} == {
-        "there": "applied",
-        "here": "applied",
-    }
+    assert states(outcome) == {"there": "applied", "here": "applied"}
     assert (there.ask("level.value"), here.ask("level.value")) == (9, 9)
 
 

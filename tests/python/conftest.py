@@ -9,9 +9,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Callable
+from typing import Any, Callable
 
 import bridged
+import fluid_example
 import packages
 import pytest
 from scopes import PLUGIN, Native
@@ -20,12 +21,6 @@ from support import build_plugin, run, write
 import paddle_flags as pf
 
 _numbers = itertools.count()
-
-with suppress(ImportError):  # some environments have only what the basic tests need
-    from hypothesis import settings
-
-    settings.register_profile("untimed", deadline=None)  # a slow machine must not fail tests
-    settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")
@@ -104,6 +99,19 @@ def gflags(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def abseil(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A library that has flags of Abseil."""
     return bridged.build_abseil(tmp_path_factory.mktemp("abseil"))
+
+
+@pytest.fixture(scope="session")
+def fluid(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The native modules of examples/fluid."""
+    fluid_example.need_packages()
+    return packages.once(tmp_path_factory, "fluid", fluid_example.build_fluid)
+
+
+@pytest.fixture
+def program(fluid: Path, tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    """Run a program with examples/fluid; return the facts that it tells."""
+    return fluid_example.runner(fluid, tmp_path)
 
 
 @pytest.fixture

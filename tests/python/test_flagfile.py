@@ -18,7 +18,8 @@ import paddle_flags as pf
 from paddle_flags._native import ffi, lib
 
 FNM_PATHNAME = 1
-AGAIN = settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SLOW = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+AGAIN = settings(max_examples=200, suppress_health_check=SLOW)
 
 
 def set_by(flagfile: Path, name: str, program: str) -> str:

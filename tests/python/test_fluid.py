@@ -7,24 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from fluid_example import EXAMPLE, build_fluid, environment, need_packages, runner
-from support import CXX, INCLUDE, SANITIZE, build_plugin, run, tool, write
+from fluid_example import EXAMPLE, MARKS, environment
+from support import CXX, INCLUDE, build_plugin, run, tool, write
 
-pytestmark = [
-    pytest.mark.extended,
-    pytest.mark.skipif(bool(SANITIZE), reason="the example is built as it is shipped"),
-]
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    need_packages()
-    return build_fluid(tmp_path_factory.mktemp("fluid"))
-
-
-@pytest.fixture
-def program(built, tmp_path):
-    return runner(built, tmp_path)
+pytestmark = MARKS
 
 
 # ---- Scopes and programs ----
@@ -298,22 +284,22 @@ def test_the_sources_of_kernels_include_their_own_folder_and_the_registry_alone(
         assert not [path for path in used - own if Path(INCLUDE) not in path.parents], source
 
 
-def test_the_libraries_of_kernels_need_libc_and_libm_alone(built):
+def test_the_libraries_of_kernels_need_libc_and_libm_alone(fluid):
     for name in ("libkernels.so", "libblocked.so"):
-        dynamic = run(tool("readelf"), "-d", built / name).stdout
+        dynamic = run(tool("readelf"), "-d", fluid / name).stdout
         assert set(re.findall(r"NEEDED.*\[(\w+)", dynamic)) <= {"libc", "libm"}
-        undefined = run(tool("nm"), "-DC", "--undefined-only", built / name).stdout
+        undefined = run(tool("nm"), "-DC", "--undefined-only", fluid / name).stdout
         assert not re.search(r"fluid|\bpd_", undefined), undefined
 
 
-def test_the_runtime_links_nothing_of_the_registry(built):
-    undefined = run(tool("nm"), "-D", "--undefined-only", built / "libfluid.so").stdout
+def test_the_runtime_links_nothing_of_the_registry(fluid):
+    undefined = run(tool("nm"), "-D", "--undefined-only", fluid / "libfluid.so").stdout
     assert " pd_" not in undefined
 
 
-def test_the_bench_compares_the_loop_with_and_without_the_flag(built):
+def test_the_bench_compares_the_loop_with_and_without_the_flag(fluid):
     bench = (sys.executable, EXAMPLE / "bench.py", "--rounds=3")
-    head, *lines = run(*bench, env=environment(built)).stdout.splitlines()
+    head, *lines = run(*bench, env=environment(fluid)).stdout.splitlines()
     assert head.split()[:3] == ["check_nan_inf", "median", "least"]
     cases = ["no test in the loop", "off", "off, and being set", "on"]
     assert [line.rsplit(None, 2)[0].strip() for line in lines] == cases

@@ -6,24 +6,10 @@ import re
 import sys
 
 import pytest
-from fluid_example import EXAMPLE, build_fluid, environment, need_packages, runner
-from support import ROOT, SANITIZE, run, tool
+from fluid_example import EXAMPLE, MARKS, build_fluid, environment
+from support import ROOT, run, tool
 
-pytestmark = [
-    pytest.mark.extended,
-    pytest.mark.skipif(bool(SANITIZE), reason="the example is built as it is shipped"),
-]
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    need_packages()
-    return build_fluid(tmp_path_factory.mktemp("fluid"))
-
-
-@pytest.fixture
-def program(built, tmp_path):
-    return runner(built, tmp_path)
+pytestmark = MARKS
 
 
 # ---- The transpiler, in one process ----
@@ -220,13 +206,13 @@ def test_a_server_refuses_what_it_does_not_have_and_asks_for_what_it_has_lost(pr
 
 
 @pytest.fixture(scope="module")
-def with_lite(built, tmp_path_factory):
+def with_lite(fluid, tmp_path_factory):
     """The kernels in a program without the runtime, with the profile no-input."""
     place = tmp_path_factory.mktemp("no-input")
     command = [sys.executable, "setup.py", "-q", "build_library", "--build-lib", place]
-    settings = {**environment(built), "PD_PROFILE": "no-input"}
+    settings = {**environment(fluid), "PD_PROFILE": "no-input"}
     run(*command, "--build-temp", place / "temp", cwd=ROOT, env=settings)
-    return build_fluid(built, "lite", SMALL=place / "lib")
+    return build_fluid(fluid, "lite", SMALL=place / "lib")
 
 
 def test_a_program_of_kernels_has_nothing_of_the_framework_nor_of_a_command_line(with_lite):

@@ -161,7 +161,7 @@ def test_test_leaves_out_what_is_marked_and_test_all_nothing(tmp_path):
     assert ' -m "not extended"' in usual
     assert usual.rstrip().replace(' -m "not extended"', apart) == everything
     assert page.endswith(" -m pytest -n 1 tests/live_page")
-    assert fleet.endswith(" --max-worker-restart 0 tests/fleet")
+    assert fleet.endswith(" --max-worker-restart 0 -n 4 tests/fleet")
 
 
 def step(*command: str):

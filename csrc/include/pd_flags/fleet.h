@@ -1,6 +1,6 @@
 /* C and C++ programs as members of a fleet: the module libpd_flags_fleet.so. It is built apart from
- * the library, over jansson, and gives the fleet's values to the registry of the process, whichever
- * way the registry came there: in a static copy, in libpd_flags.so or with Python.
+ * the library, over jansson and libmd, and gives the fleet's values to the registry of the process,
+ * whichever way the registry came there: in a static copy, in libpd_flags.so or with Python.
  *
  *     #include <pd_flags/fleet.h>
  *     pd_fleet *fleet;

@@ -1,0 +1,116 @@
+"""What members have differently: the check at the start, and diff."""
+
+from __future__ import annotations
+
+from members import SOON, Failed, eventually
+
+
+def start_check(processes, **options):
+    for each in processes:
+        each.send("do", f"pf.fleet.check(**{options!r})")
+
+
+def outcomes(processes):
+    found = []
+    for each in processes:
+        try:
+            each.receive()
+            found.append("")
+        except Failed as error:
+            found.append(str(error))
+    return found
+
+
+def test_check_waits_for_all_and_passes_if_they_are_alike(process):
+    three = [process(WORLD_SIZE="3", RANK=str(rank)).begin() for rank in range(3)]
+    for rank, each in enumerate(three):
+        each.do(f"port.value = {rank + 1}")
+    start_check(three)
+    assert outcomes(three) == ["", "", ""]
+
+
+def test_check_names_every_difference_in_every_member(process):
+    two = [
+        process(WORLD_SIZE="2", RANK=str(rank), NCCL_ALGO=algorithm).begin()
+        for rank, algorithm in enumerate(("Ring", "Tree"))
+    ]
+    two[0].do("pf.parse(['prog', '--level=3'])")
+    start_check(two, environment=["NCCL_*"])
+    for text in outcomes(two):
+        assert "CheckError" in text
+        assert "level: '3' from argv argv[1] in rank-0; '1' from default in rank-1" in text
+        assert "$NCCL_ALGO: 'Ring' in rank-0; 'Tree' in rank-1" in text
+
+
+def test_check_names_a_flag_whose_default_differs(process):
+    two = [process(WORLD_SIZE="2", RANK=str(rank)).begin() for rank in range(2)]
+    two[0].do("pf.define('mode', 'a', 'Mode')")
+    two[1].do("pf.define('mode', 'b', 'Mode'); pf.define('extra', 1, 'Extra')")
+    start_check(two)
+    for text in outcomes(two):
+        assert "mode: 'a' from default in rank-0; 'b' from default in rank-1" in text
+        assert "extra: not defined in rank-0; '1' from default in rank-1" in text
+
+
+def test_check_lets_roles_differ_as_the_fleet_says(fleet, process):
+    fleet.set({"level": 5}, role="trainer")
+    three = [
+        process().begin(role="trainer", rank=0),
+        process().begin(role="trainer", rank=1),
+        process().begin(role="pserver", rank=0),
+    ]
+    start_check(three, expect=3)
+    assert outcomes(three) == ["", "", ""]
+    three[1].do("level.value = 6")
+    start_check(three, expect=3)
+    for text in outcomes(three):
+        assert "level: '5' from fleet" in text
+        assert "'6' from run time" in text
+        assert "pserver-0" not in text
+
+
+def test_a_rank_that_is_started_again_passes_where_the_others_have_passed(process):
+    two = [process(WORLD_SIZE="2", RANK=str(rank), NCCL_ALGO="Ring").begin() for rank in range(2)]
+    start_check(two, environment=["NCCL_*"])
+    assert outcomes(two) == ["", ""]
+    two[1].kill()
+    two[1] = process(WORLD_SIZE="2", RANK="1", NCCL_ALGO="Ring").begin()
+    start_check(two[1:], environment=["NCCL_*"])
+    assert outcomes(two[1:]) == [""]
+    start_check(two, environment=["NCCL_*"])  # again: both wait for each other
+    assert outcomes(two) == ["", ""]
+
+
+def test_a_rank_that_is_started_again_with_something_else_is_told_what(process):
+    two = [process(WORLD_SIZE="2", RANK=str(rank), NCCL_ALGO="Ring").begin() for rank in range(2)]
+    start_check(two, environment=["NCCL_*"])
+    assert outcomes(two) == ["", ""]
+    two[1].kill()
+    two[1] = process(WORLD_SIZE="2", RANK="1", NCCL_ALGO="Tree").begin()
+    two[1].do("level.value = 3")
+    start_check(two[1:], environment=["NCCL_*"])
+    [text] = outcomes(two[1:])
+    assert "level: 'the default' in rank-0; '3' from run time" in text.replace(" from default", "")
+    assert "$NCCL_ALGO: 'Ring' in rank-0; 'Tree' in rank-1" in text
+
+
+def test_check_that_times_out_names_who_is_missing_and_who_is_slow(process):
+    three = [process(WORLD_SIZE="4", RANK=str(rank)).begin() for rank in range(3)]
+    start_check(three[:2], timeout=1.0)
+    for text in outcomes(three[:2]):
+        assert "2 of 4 members are here after 1 s" in text
+        assert "rank-2 is a member and has not called check" in text
+        assert "rank 3 has not joined" in text
+
+
+def test_diff_names_flags_that_differ_and_not_those_that_should(fleet, members):
+    one, two = members()
+    fleet.set({"lr": 0.5}, member="trainer-0", wait=SOON)
+    one.do("level.value = 6; port.value = 1")
+    eventually(lambda: [each.name for each in fleet.diff()], ["level"])
+    [found] = fleet.diff()
+    assert [(each.value, each.members) for each in found.holders] == [
+        ("6", ("trainer-0",)),
+        ("the default", ("trainer-1",)),
+    ]
+    assert two.ask("level.value") == 1
