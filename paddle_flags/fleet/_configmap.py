@@ -174,7 +174,7 @@ class ConfigMapStore:
         expected = 'expected JSON such as {"role:trainer": {"name": "value"}}'
         try:
             tables = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise self._error(SELECTORS, f"{error}; {expected}") from error
         if not isinstance(tables, dict) or not all(isinstance(t, dict) for t in tables.values()):
             raise self._error(SELECTORS, expected)
@@ -209,8 +209,14 @@ class ConfigMapStore:
         record = Record(
             CHANGE, tuple(changes), digest, fleet="configmap", by=self.url, time=time.time()
         )
-        self._records.append(check_size(encode(record)))
+        self._records.append(self._sized(encode(record)))
         self._values = values
+
+    def _sized(self, record: bytes) -> bytes:
+        try:
+            return check_size(record)
+        except FleetError as error:
+            raise FleetError(f"{self.url}: {error}") from None
 
     # -- Writing --
 

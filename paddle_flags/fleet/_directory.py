@@ -104,6 +104,11 @@ class DirectoryStore:
                     with contextlib.suppress(FileExistsError):
                         folder.mkdir(0o700)
 
+    def is_same(self, other: DirectoryStore) -> bool:
+        """Return whether both are one folder."""
+        with self._errors("read"):
+            return self._root.samefile(other._root)
+
     # -- The log --
 
     def last(self) -> int:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from paddle_flags._core.frames import public
 from paddle_flags.fleet import _operate
-from paddle_flags.fleet._document import documents_of, names_in
+from paddle_flags.fleet._document import documents_of
 from paddle_flags.fleet._follow import Follower, StateLostError
 from paddle_flags.fleet._open import TIMEOUT, open_store
 from paddle_flags.fleet._operate import ConflictError, SensitiveError
@@ -139,12 +139,14 @@ class Mirror:
 
     def _changes(self) -> list[Change]:
         """Return what makes the target what it should be."""
-        names = names_in(documents_of(self._target.store))
-        wanted = {(on, names.get(name, name)): value for (on, name), value in self._values.items()}
-        there = {
-            (on, names.get(name, name)): entry
-            for on, name, entry in _entries(self._target.state.tables)
+        documents = documents_of(self._target.store)
+        there_now = list(_entries(self._target.state.tables))
+        selectors = {on for on, _ in self._values} | {on for on, _, _ in there_now}
+        names = {on: _operate.names_for(documents, on) for on in selectors}
+        wanted = {
+            (on, names[on].get(name, name)): value for (on, name), value in self._values.items()
         }
+        there = {(on, names[on].get(name, name)): entry for on, name, entry in there_now}
         found = [
             Change(name, value, on)
             for (on, name), value in wanted.items()

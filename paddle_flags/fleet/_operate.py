@@ -79,9 +79,9 @@ def write(
         if expect is not None and follower.state.revision != expect:
             raise _conflict(follower, expect, news)
         documents = documents_of(follower.store)
+        _refuse_unconfirmed(record, documents, confirm)
         named = _by_name(record, documents, follower.state.tables)
         _refuse_sensitive(named, documents)
-        _refuse_unconfirmed(named, documents, confirm)
         fleet = follower.state.fleet or new_id()
         full = named._replace(
             id=new_id(), fleet=fleet, time=time.time(), members=tuple(sorted(documents))
@@ -95,29 +95,51 @@ def write(
 
 
 def _concerned(record: Record, documents: Documents) -> dict[str, Selected]:
-    found = {
+    found = _selected(documents)
+    everybody = record.reset is not None
+    return {n: each for n, each in found.items() if everybody or concerned(record, each)}
+
+
+def _selected(documents: Documents) -> dict[str, Selected]:
+    return {
         name: Selected(name, document.get("role"), str(document.get("host", "")))
         for name, document in documents.items()
     }
-    everybody = record.reset is not None
-    return {n: each for n, each in found.items() if everybody or concerned(record, each)}
+
+
+def names_for(documents: Documents, on: str) -> dict[str, str]:
+    """Return the names of flags by aliases and former names that all members of a selector know.
+
+    For a member that doesn't know one, it may be a flag of its own: an older program has the flag
+    by its former name, and a member may publish anything.
+    """
+    chosen = [name for name, each in _selected(documents).items() if on in each.selectors()]
+    known = sorted((documents[name].get("aliases", {}) for name in chosen), key=len)
+    if not known:
+        return {}
+    return {
+        old: name for old, name in known[0].items() if all(each.get(old) == name for each in known)
+    }
 
 
 def _by_name(record: Record, documents: Documents, tables: Tables) -> Record:
     """Return a record that has flags by their names, where it has aliases or former names.
 
-    What was set by an alias before members knew it is dropped together with the name.
+    What was set by an alias that some members don't know is dropped together with the name.
     """
-    names = _document.names_in(documents)
-    if not names or record.reset is not None:
+    if record.reset is not None:
         return record
-    changes = [each._replace(name=names.get(each.name, each.name)) for each in record.changes]
+    known = {on: names_for(documents, on) for on in {each.on for each in record.changes}}
+    changes = [
+        each._replace(name=known[each.on].get(each.name, each.name)) for each in record.changes
+    ]
+    there = {(each.name, each.on) for each in changes}
     dropped = {(each.name, each.on) for each in changes if each.value is None}
     changes += [
         Change(old, None, on)
-        for old, name in names.items()
+        for old, name in _document.names_in(documents).items()
         for on, table in tables.items()
-        if old in table and (name, on) in dropped
+        if old in table and (name, on) in dropped and (old, on) not in there
     ]
     return record._replace(changes=check_batch(changes))
 
@@ -128,7 +150,7 @@ def _refuse_unconfirmed(record: Record, documents: Documents, confirm: Collectio
     names = _document.names_in(documents)
     meant = {names.get(plain, plain) for plain in (each.replace("-", "_") for each in confirm)}
     changed = {each.name for each in record.changes} if record.reset is None else set()
-    left = tuple(sorted((changed & unsafe) - meant))
+    left = tuple(sorted({names.get(each, each) for each in changed & unsafe} - meant))
     if left:
         error = UnconfirmedError(f"{', '.join(left)}: unsafe to change, and not in confirm")
         error.names = left

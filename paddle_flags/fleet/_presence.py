@@ -102,7 +102,7 @@ class Presence(Membership):
         self._member.steps.gate = NEVER
         locked = self._lock.acquire(timeout=_PATIENCE)  # a validator may never return
         try:
-            if self._published:
+            if self._published and not self._has_successor():
                 data = _document.farewell(self._published)
                 self._store.announce(self.name, data, _document.FAREWELL)
         except FleetError:
@@ -111,6 +111,13 @@ class Presence(Membership):
             if locked:
                 self._lock.release()
             self._store.close()
+
+    def _has_successor(self) -> bool:
+        """Whether another process has the name by now, which a farewell would hide."""
+        there = _document.documents_of(self._store).get(self.name)
+        return there is not None and any(
+            there.get(each) != self._published[each] for each in ("host", "pid", "started")
+        )
 
     def abandon(self) -> None:
         """Forget the membership in a forked child, which has no thread for it."""
@@ -211,7 +218,9 @@ class Presence(Membership):
             pass
 
     def _say(self) -> None:
-        """Publish the document if it has changed, and renew the lease."""
+        """Publish the document if it has changed, and renew the lease, unless the member leaves."""
+        if self._stopped:
+            return
         document = self._document()
         try:
             if document == self._published:

@@ -51,7 +51,7 @@ def relay(  # noqa: PLR0913 - each is a part of its meaning, and all have a defa
     its own: run it in a side-car process. While the engine is away, it waits. `on_problem` is as
     for `mirror`.
 
-    Raises FleetError if the folder has another fleet than the engine.
+    Raises FleetError if the folder has another fleet than the engine, or is the engine itself.
     """
     one = Relay(open_store(url, timeout=timeout), open_store(folder, timeout=timeout), ttl)
     try:
@@ -66,6 +66,9 @@ class Relay:
     def __init__(self, source: Store, folder: Store, ttl: float) -> None:
         if not isinstance(folder, DirectoryStore):
             message = f"{folder.url}: expected a folder, dir:///path"
+            raise FleetError(message)
+        if isinstance(source, DirectoryStore) and source.is_same(folder):
+            message = f"{folder.url}: is the fleet {source.url} itself: expected another folder"
             raise FleetError(message)
         self._source, self._folder = source, folder
         self._follower = Follower(folder)
@@ -152,14 +155,27 @@ class Relay:
     # ---- Members ----
 
     def _copy_members(self) -> None:
-        here = {n: d for n, d in self._folder.members().items() if _MARK not in _document.read(d)}
-        there = self._source.members()
-        self._up.renew(here)
-        self._down.renew({n: _marked(d) for n, d in there.items() if n not in here})
+        below, there = self._folder.members(), self._source.members()
+        own = {n: d for n, d in below.items() if _MARK not in _document.read(d)}
+        here = {n: d for n, d in own.items() if not _has_successor(d, there.get(n))}
+        self._up.renew(here, there)
+        self._down.renew({n: _marked(d) for n, d in there.items() if n not in here}, below)
 
 
 def _marked(data: bytes) -> bytes:
     return json.dumps({**_document.read(data), _MARK: True}, separators=(",", ":")).encode()
+
+
+def _is_farewell(data: bytes) -> bool:
+    return bool(_document.read(data).get("left"))
+
+
+def _has_successor(data: bytes, there: bytes | None) -> bool:
+    """Whether a document is the farewell of a member whose name another process has there."""
+    if there is None or not _is_farewell(data) or _is_farewell(there):
+        return False
+    left, other = _document.read(data), _document.read(there)
+    return any(left.get(each) != other.get(each) for each in ("host", "pid"))
 
 
 class _Copies:
@@ -171,28 +187,34 @@ class _Copies:
         self._said: dict[str, bytes] = {}
         self._beat = 0.0
 
-    def renew(self, documents: Mapping[str, bytes]) -> None:
+    def renew(self, documents: Mapping[str, bytes], stored: Mapping[str, bytes]) -> None:
+        """Store what is new of the documents; withdraw other copies, if they are still stored."""
         due = time.monotonic() - self._beat >= self._ttl / 3
         for name in self._said.keys() - documents.keys():
-            self._store.withdraw(name)
+            if stored.get(name) == self._said[name]:  # otherwise, another process has the name
+                self._store.withdraw(name)
             del self._said[name]
         for name, data in documents.items():
             if self._said.get(name) != data:
-                self._store.announce(name, data, self._ttl)
+                self._announce(name, data)
                 self._said[name] = data
             elif due:
                 self._keep(name, data)
         if due:
             self._beat = time.monotonic()
 
+    def _announce(self, name: str, data: bytes) -> None:
+        ttl = _document.FAREWELL if _is_farewell(data) else self._ttl
+        self._store.announce(name, data, ttl)
+
     def _keep(self, name: str, data: bytes) -> None:
         try:
             self._store.keep_alive(name)
         except LeaseError:
-            self._store.announce(name, data, self._ttl)
+            self._announce(name, data)
 
     def withdraw(self) -> None:
-        for name in self._said:
+        for name in [name for name, data in self._said.items() if not _is_farewell(data)]:
             try:
                 self._store.withdraw(name)
             except FleetError:

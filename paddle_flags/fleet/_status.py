@@ -77,7 +77,7 @@ def status_of(url: str, state: State, documents: Documents, log: list[Step]) -> 
     standing = _standing(log)
     members = [_member(name, each, state, age, standing) for name, each in here.items()]
     members += _absent(documents, log)
-    members += _missing(here, members)
+    members += _missing(documents, members)
     members.sort(
         key=lambda each: (each.role or "", -1 if each.rank is None else each.rank, each.name)
     )
@@ -156,21 +156,27 @@ def _absent(documents: Documents, log: list[Step]) -> list[MemberStatus]:
     return found
 
 
-def _missing(here: Documents, known: list[MemberStatus]) -> list[MemberStatus]:
+def _missing(documents: Documents, known: list[MemberStatus]) -> list[MemberStatus]:
     """Return the ranks below the highest number that a member of their role knows."""
     worlds: dict[str | None, int] = {}
-    for document in here.values():
-        world, role = document.get("world"), document.get("role")
-        if isinstance(document.get("rank"), int):
-            worlds[role] = max(worlds.get(role, 0), world or 0)
+    left: dict[tuple[Any, Any], str] = {}
+    for name, document in documents.items():
+        role, rank = document.get("role"), document.get("rank")
+        if document.get("left"):
+            left[role, rank] = name
+        elif isinstance(rank, int):
+            worlds[role] = max(worlds.get(role, 0), document.get("world") or 0)
     if len(worlds) != 1:  # of several roles, nobody knows how many each has
         return []
     [(role, world)] = worlds.items()
     why = f"the job has {world} processes"
     names = [f"{role or 'rank'}-{rank}" for rank in range(min(world, 100_000))]
     present = {each.rank for each in known if each.role == role} | {each.name for each in known}
-    return [
-        MemberStatus(name, MISSING, role, rank, "", 0, 0, None, why, {}, {})
-        for rank, name in enumerate(names)
-        if not {rank, name} & present
-    ]
+    found = []
+    for rank, name in enumerate(names):
+        if {rank, name} & present:
+            continue
+        own = left.get((role, rank))
+        state, note = (MISSING, why) if own is None else (LEFT, "")
+        found.append(MemberStatus(own or name, state, role, rank, "", 0, 0, None, note, {}, {}))
+    return found

@@ -133,6 +133,8 @@ def test_a_plain_folder_works_too(tmp_path):
         ("1st", "x", "1st: .*expected the name of a flag"),
         ("selectors__json", "{", "selectors.json: .*role:trainer"),
         ("selectors__json", "[]", "selectors.json: expected JSON"),
+        pytest.param("selectors__json", "[" * 100_000, "selectors.json: .*role:", id="deep"),
+        pytest.param("text", "\n" * 600_000, "flags.*: 1,200,.* bytes: a fleet", id="big"),
         ("selectors__json", '{"rolle:a": {"x": "1"}}', "selectors.json: .*role:ROLE"),
     ],
 )

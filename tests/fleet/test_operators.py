@@ -96,7 +96,7 @@ def test_taking_back_a_name_takes_back_what_was_set_by_its_alias_before(fleet, m
 
 
 def test_a_flag_is_given_once_by_any_of_its_names(fleet, members):
-    one, _ = members()
+    (one,) = members(1)
     one.do(RENAMED)
     eventually(lambda: "extent" in fleet.names())
     with pytest.raises(pf.FlagArgumentError, match="size: is given twice for all"):

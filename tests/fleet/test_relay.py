@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 import threading
+from contextlib import closing
 
 import pytest
 from members import SOON, Failed, Process, eventually, states
 from native import Native, host
 
-from paddle_flags.fleet import AbortedError, Fleet, FleetError, relay
+from paddle_flags.fleet import AbortedError, Fleet, FleetError, open_store, relay
+from paddle_flags.fleet._relay import Relay
 
 SOURCES = ["dir", pytest.param("etcd", marks=pytest.mark.extended)]
 pytestmark = pytest.mark.parametrize("engine", SOURCES, indirect=True, scope="module")
@@ -57,6 +59,10 @@ def two(relayed, process, place, url):
     return there, here
 
 
+def states(fleet):
+    return {each.name: each.state for each in fleet.status().members}
+
+
 def names(url):
     with Fleet(url) as fleet:
         return set(fleet.members())
@@ -99,6 +105,39 @@ def test_one_that_leaves_is_gone_on_the_other_side(two, url, place):
     eventually(lambda: names(place), set())
 
 
+def test_one_that_has_left_the_folder_is_known_when_the_relay_has_ended(fleet, url, place, process):
+    one = Relay(open_store(url), open_store(place), 2.0)
+    here = process()
+    here.url = place
+    here.begin(name="here")
+    one.turn()
+    fleet.set({"level": 9})
+    here.end()
+    one.turn()
+    one.close()
+    assert states(fleet) == {"here": "left"}
+
+
+def test_a_farewell_in_the_folder_does_not_hide_a_process_that_has_the_name(
+    fleet, url, place, process
+):
+    here, heir = process(), process()
+    with closing(open_store(url)) as source, closing(open_store(place)) as folder:
+        one = Relay(source, folder, 2.0)
+        here.url = place
+        here.begin(name="one")
+        one.turn()
+        here.end()
+        one.turn()
+        heir.do("from paddle_flags.fleet import _role; _role.host_name = lambda: 'elsewhere'")
+        heir.begin(name="one")
+        for each in (one, Relay(source, folder, 2.0)):
+            each.turn()
+            each.turn()
+            assert (names(url), names(place)) == ({"one"}, {"one"})
+            assert fleet.members()["one"]["pid"] == heir.pid
+
+
 def test_a_folder_begins_where_the_log_begins(fleet, place, monkeypatch, request):
     monkeypatch.setattr("paddle_flags.fleet._follow._MOST", 3)
     monkeypatch.setattr("paddle_flags.fleet._follow._KEPT", 1)
@@ -125,6 +164,13 @@ def test_a_folder_of_another_fleet_is_refused(fleet, place, request):
     assert "is fleet" in str(errors[0])
     with Fleet(place) as other:
         assert other.revision == 1
+
+
+def test_a_folder_is_not_relayed_into_itself(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "one")
+    for other in ("one?poll=7", "link"):
+        with pytest.raises(FleetError, match="itself: expected another folder"):
+            relay(f"dir://{tmp_path}/one", f"dir://{tmp_path}/{other}")
 
 
 @pytest.mark.extended
