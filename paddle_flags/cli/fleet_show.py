@@ -15,7 +15,7 @@ from paddle_flags.cli.fleet_common import (
     seconds_text,
 )
 from paddle_flags.cli.output import print_error, print_text
-from paddle_flags.cli.remote_common import matches, plain, print_json
+from paddle_flags.cli.remote_common import matches, print_json
 from paddle_flags.fleet._difference import members_text
 from paddle_flags.fleet._follow import verdict_text
 from paddle_flags.fleet._operate import changes_text
@@ -125,12 +125,11 @@ def run_get(options: argparse.Namespace) -> int:
 
 
 def _by_name(fleet: Fleet, patterns: list[str]) -> list[str]:
-    """Return patterns with the names of flags for their aliases."""
+    """Return patterns, and for each that is a name the other names of its flag."""
     try:
-        names = fleet.names() if patterns else {}
+        return sorted({name for each in patterns for name in (each, *fleet.names(each))})
     except ReadOnlyError:  # a source that has no members
-        names = {}
-    return [*patterns, *(names[plain(each)] for each in patterns if plain(each) in names)]
+        return patterns
 
 
 def _value_row(on: str, name: str, entry: Entry) -> tuple[str, ...]:

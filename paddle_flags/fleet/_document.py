@@ -179,9 +179,14 @@ def farewell(document: Document) -> bytes:
     return encode({**{each: document.get(each) for each in kept}, "left": True})
 
 
-def names_in(documents: Mapping[str, Document]) -> dict[str, str]:
-    """Return the names of flags by their aliases and former names, in any member."""
-    return {old: new for each in documents.values() for old, new in each.get("aliases", {}).items()}
+def names_like(name: str, documents: Mapping[str, Document]) -> frozenset[str]:
+    """Return a name of a flag and all others by which any member knows the same flag."""
+    found = {name}
+    for each in documents.values():
+        aliases = each.get("aliases", {})
+        own = aliases.get(name, name)
+        found |= {own, *(old for old, new in aliases.items() if new == own)}
+    return frozenset(found)
 
 
 # ---- What a document may have ----

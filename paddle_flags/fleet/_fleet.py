@@ -17,7 +17,7 @@ from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
 from paddle_flags.fleet import _operate, _record
 from paddle_flags.fleet._difference import differences_of
-from paddle_flags.fleet._document import all_of, names_in
+from paddle_flags.fleet._document import all_of, names_like
 from paddle_flags.fleet._follow import Follower
 from paddle_flags.fleet._open import TIMEOUT, is_address, open_store
 from paddle_flags.fleet._outcome import Outcome
@@ -272,10 +272,13 @@ class Fleet:
             self._follower.catch_up()
             return {on: dict(table) for on, table in self._follower.state.tables.items()}
 
-    def names(self) -> dict[str, str]:
-        """Return the names of flags by their aliases and former names, as members know them."""
+    def names(self, name: str) -> frozenset[str]:
+        """Return a name of a flag, and its other names: aliases and former names, as members say.
+
+        The fleet has values by the names by which they were set.
+        """
         with self._lock:
-            return names_in(self._documents())
+            return names_like(name.replace("-", "_"), self._documents())
 
     def members(self) -> dict[str, dict[str, Any]]:
         """Return the documents of the members, by name: what they publish about themselves."""

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from paddle_flags._core.frames import public
 from paddle_flags.fleet import _operate
-from paddle_flags.fleet._document import documents_of
 from paddle_flags.fleet._follow import Follower, StateLostError
 from paddle_flags.fleet._open import TIMEOUT, open_store
 from paddle_flags.fleet._operate import ConflictError, SensitiveError
@@ -139,23 +138,16 @@ class Mirror:
 
     def _changes(self) -> list[Change]:
         """Return what makes the target what it should be."""
-        documents = documents_of(self._target.store)
-        there_now = list(_entries(self._target.state.tables))
-        selectors = {on for on, _ in self._values} | {on for on, _, _ in there_now}
-        names = {on: _operate.names_for(documents, on) for on in selectors}
-        wanted = {
-            (on, names[on].get(name, name)): value for (on, name), value in self._values.items()
-        }
-        there = {(on, names[on].get(name, name)): entry for on, name, entry in there_now}
+        there = {(on, name): entry for on, name, entry in _entries(self._target.state.tables)}
         found = [
             Change(name, value, on)
-            for (on, name), value in wanted.items()
+            for (on, name), value in self._values.items()
             if not self._has(there.get((on, name)), value)
         ]
         found += [
             Change(name, None, on)
             for (on, name), entry in there.items()
-            if entry.by == self.name and (on, name) not in wanted
+            if entry.by == self.name and (on, name) not in self._values
         ]
         return sorted(found, key=lambda each: (each.on, each.name))
 
@@ -189,8 +181,6 @@ def _values_of(tables: Tables) -> Values:
 
 
 def _entries(tables: Tables) -> list[tuple[str, str, Entry]]:
-    """Return what lasts, the latest last: it holds if a flag is there by an alias, too."""
-    found = [
+    return [
         (on, name, entry) for on, table in lasting(tables).items() for name, entry in table.items()
     ]
-    return sorted(found, key=lambda each: each[2].revision)

@@ -80,10 +80,10 @@ def write(
             raise _conflict(follower, expect, news)
         documents = documents_of(follower.store)
         _refuse_unconfirmed(record, documents, confirm)
-        named = _by_name(record, documents, follower.state.tables)
-        _refuse_sensitive(named, documents)
+        _refuse_sensitive(record, documents)
+        whole = _with_other_names(record, documents, follower.state.tables)
         fleet = follower.state.fleet or new_id()
-        full = named._replace(
+        full = whole._replace(
             id=new_id(), fleet=fleet, time=time.time(), members=tuple(sorted(documents))
         )
         revision = follower.append(full)
@@ -95,62 +95,34 @@ def write(
 
 
 def _concerned(record: Record, documents: Documents) -> dict[str, Selected]:
-    found = _selected(documents)
+    found = {
+        name: Selected(name, document.get("role"), str(document.get("host", "")))
+        for name, document in documents.items()
+    }
     everybody = record.reset is not None
     return {n: each for n, each in found.items() if everybody or concerned(record, each)}
 
 
-def _selected(documents: Documents) -> dict[str, Selected]:
-    return {
-        name: Selected(name, document.get("role"), str(document.get("host", "")))
-        for name, document in documents.items()
-    }
+def _with_other_names(record: Record, documents: Documents, tables: Tables) -> Record:
+    """Return a record that takes a flag back by each name by which it was set.
 
-
-def names_for(documents: Documents, on: str) -> dict[str, str]:
-    """Return the names of flags by aliases and former names that all members of a selector know.
-
-    For a member that doesn't know one, it may be a flag of its own: an older program has the flag
-    by its former name, and a member may publish anything.
+    Values are written by the names that operators give, which may be aliases and former names:
+    members find their flags by them, also older programs that know only the former name.
     """
-    chosen = [name for name, each in _selected(documents).items() if on in each.selectors()]
-    known = sorted((documents[name].get("aliases", {}) for name in chosen), key=len)
-    if not known:
-        return {}
-    return {
-        old: name for old, name in known[0].items() if all(each.get(old) == name for each in known)
-    }
-
-
-def _by_name(record: Record, documents: Documents, tables: Tables) -> Record:
-    """Return a record that has flags by their names, where it has aliases or former names.
-
-    What was set by an alias that some members don't know is dropped together with the name.
-    """
-    if record.reset is not None:
-        return record
-    known = {on: names_for(documents, on) for on in {each.on for each in record.changes}}
-    changes = [
-        each._replace(name=known[each.on].get(each.name, each.name)) for each in record.changes
-    ]
-    there = {(each.name, each.on) for each in changes}
-    dropped = {(each.name, each.on) for each in changes if each.value is None}
-    changes += [
-        Change(old, None, on)
-        for old, name in _document.names_in(documents).items()
-        for on, table in tables.items()
-        if old in table and (name, on) in dropped and (old, on) not in there
-    ]
-    return record._replace(changes=check_batch(changes))
+    changes = list(record.changes)
+    given = {(each.name, each.on) for each in changes}
+    for name, value, on in record.changes:
+        if value is None:
+            others = _document.names_like(name, documents) & tables.get(on, {}).keys()
+            changes += [Change(other, None, on) for other in others if (other, on) not in given]
+    return record._replace(changes=check_batch(dict.fromkeys(changes)))
 
 
 def _refuse_unconfirmed(record: Record, documents: Documents, confirm: Collection[str]) -> None:
     """Raise UnconfirmedError if somebody may not mean what the flags of a batch do."""
     unsafe = {name for each in documents.values() for name in each.get("unsafe", ())}
-    names = _document.names_in(documents)
-    meant = {names.get(plain, plain) for plain in (each.replace("-", "_") for each in confirm)}
     changed = {each.name for each in record.changes} if record.reset is None else set()
-    left = tuple(sorted({names.get(each, each) for each in changed & unsafe} - meant))
+    left = tuple(sorted((changed & unsafe) - {each.replace("-", "_") for each in confirm}))
     if left:
         error = UnconfirmedError(f"{', '.join(left)}: unsafe to change, and not in confirm")
         error.names = left

@@ -168,3 +168,8 @@ def answer(fleet: Fleet, name: str, revision: int) -> tuple[str, str]:
     """Return the state and the reason of an answer of a member."""
     found = next(each for each in fleet.status().members if each.name == name)
     return found.answers[revision].state, found.answers[revision].why
+
+
+def member_states(fleet: Fleet) -> dict[str, str]:
+    """Return the states of the members, by name."""
+    return {each.name: each.state for each in fleet.status().members}

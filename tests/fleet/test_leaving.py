@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 import pytest
-from members import SOON
+from members import SOON, member_states
 from native import Native, host
 
 AWAY = "from paddle_flags.fleet import _role; _role.host_name = lambda: 'elsewhere'"
@@ -48,5 +48,5 @@ def test_a_rank_that_leaves_before_any_change_is_not_missing(fleet, process):
     world = {"WORLD_SIZE": "3"}
     two = [process(**world, RANK=str(rank)).begin(role="worker") for rank in (0, 1)]
     two[1].end()
-    found = {each.name: each.state for each in fleet.status().members}
+    found = member_states(fleet)
     assert found == {"worker-0": "current", "worker-1": "left", "worker-2": "missing"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 
 import pytest
-from members import SOON, Failed, eventually
+from members import SOON, Failed, eventually, member_states
 
 from paddle_flags.fleet import (
     Fleet,
@@ -139,10 +139,10 @@ def test_a_stopped_member_is_named_slow_and_later_gone(fleet, members):
     two.stop()
     outcome = fleet.set({"level": 9}, wait=0.5)
     assert outcome.silent == {"trainer-1": "slow: it has read revision 0"}
-    eventually(lambda: {m.name: m.state for m in fleet.status().members}["trainer-1"], "slow")
-    eventually(lambda: {m.name: m.state for m in fleet.status().members}["trainer-1"], "gone")
+    eventually(lambda: member_states(fleet)["trainer-1"], "slow")
+    eventually(lambda: member_states(fleet)["trainer-1"], "gone")
     two.go_on()
-    eventually(lambda: {m.name: m.state for m in fleet.status().members}["trainer-1"], "current")
+    eventually(lambda: member_states(fleet)["trainer-1"], "current")
     assert one.ask("level.value") == 9
 
 

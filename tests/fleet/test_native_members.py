@@ -11,7 +11,7 @@ import time
 
 import pytest
 from documents import blocks
-from members import SOON, Failed, eventually
+from members import SOON, Failed, eventually, member_states
 from native import checked_host, host, module
 from support import ROOT, build_plugin, build_program, preload, run, write
 
@@ -33,9 +33,7 @@ def test_a_program_that_ends_or_leaves_is_no_member_any_longer(fleet, native):
     assert one.end() == ""
     assert two.do("leave") == "ok"
     assert fleet.members() == {}
-    assert {each.name: each.state for each in fleet.status().members} == dict.fromkeys(
-        ("one", "two"), "left"
-    )
+    assert member_states(fleet) == {"one": "left", "two": "left"}
     fleet.set({"level": 2})
     assert two.value("level") == "1"
     assert two.begin(name="again").value("level") == "2"

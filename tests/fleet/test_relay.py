@@ -7,7 +7,7 @@ import threading
 from contextlib import closing
 
 import pytest
-from members import SOON, Failed, Process, eventually, states
+from members import SOON, Failed, Process, eventually, member_states, states
 from native import Native, host
 
 from paddle_flags.fleet import AbortedError, Fleet, FleetError, open_store, relay
@@ -57,10 +57,6 @@ def two(relayed, process, place, url):
     eventually(lambda: names(place), {"there", "here"})
     assert not relayed
     return there, here
-
-
-def states(fleet):
-    return {each.name: each.state for each in fleet.status().members}
 
 
 def names(url):
@@ -115,7 +111,7 @@ def test_one_that_has_left_the_folder_is_known_when_the_relay_has_ended(fleet, u
     here.end()
     one.turn()
     one.close()
-    assert states(fleet) == {"here": "left"}
+    assert member_states(fleet) == {"here": "left"}
 
 
 def test_a_farewell_in_the_folder_does_not_hide_a_process_that_has_the_name(
