@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from paddle_flags.errors import FlagError
-from paddle_flags.fleet import _files
+from paddle_flags.fleet import _files, relay
 from paddle_flags.fleet._directory import DirectoryStore
 from paddle_flags.fleet._directory_leases import Leases
 from paddle_flags.fleet._open import open_store
@@ -219,6 +219,7 @@ def test_the_file_of_a_member_that_ended_long_ago_is_removed_by_who_has_seen_it_
 
 WRITER = """
 import sys
+from paddle_flags.fleet import relay
 from paddle_flags.fleet._open import open_store
 store = open_store(sys.argv[1])
 while True:
@@ -329,3 +330,10 @@ def test_errors_of_a_store_are_errors_of_flags():
     for kind in (UnreachableError, CompactedError, ReadOnlyError, LeaseError):
         assert issubclass(kind, FleetError)
         assert issubclass(kind, FlagError)
+
+
+def test_a_folder_is_not_relayed_into_itself(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "one")
+    for other in ("one?poll=7", "link"):
+        with pytest.raises(FleetError, match="itself: expected another folder"):
+            relay(f"dir://{tmp_path}/one", f"dir://{tmp_path}/{other}")

@@ -162,13 +162,6 @@ def test_a_folder_of_another_fleet_is_refused(fleet, place, request):
         assert other.revision == 1
 
 
-def test_a_folder_is_not_relayed_into_itself(tmp_path):
-    (tmp_path / "link").symlink_to(tmp_path / "one")
-    for other in ("one?poll=7", "link"):
-        with pytest.raises(FleetError, match="itself: expected another folder"):
-            relay(f"dir://{tmp_path}/one", f"dir://{tmp_path}/{other}")
-
-
 @pytest.mark.extended
 @pytest.mark.skipif(sys.platform != "linux", reason="the module works on Linux")
 def test_a_c_program_is_a_member_of_the_engine(fleet, relayed, place, url):
