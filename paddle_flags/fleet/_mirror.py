@@ -76,8 +76,13 @@ class Mirror:
     def __init__(
         self, source: str, target: str, timeout: float, confirm: Sequence[str] = ()
     ) -> None:
-        self._source = Follower(open_store(source, timeout=timeout, create=False))
-        self._target = Follower(open_store(target, timeout=timeout))
+        opened = open_store(source, timeout=timeout, create=False)
+        try:
+            self._target = Follower(open_store(target, timeout=timeout))
+        except BaseException:
+            opened.close()
+            raise
+        self._source = Follower(opened)
         self.name = _place(self._source.store)
         self._confirm = confirm
         self._values: Values = {}
