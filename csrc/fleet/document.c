@@ -132,15 +132,13 @@ pd_status pd__fleet_say(pd_fleet *fleet, pd_error *err) {
 /* Whether another process has the name by now, which a farewell would hide. */
 static bool has_successor(const pd_fleet *fleet) {
   static const char *const who[] = {"host", "pid", "started"};
-  json_t *members;
-  if (pd__store_members(&fleet->store, &members, NULL) != PD_OK) return false;
-  const json_t *there = json_object_get(members, fleet->name);
+  json_t *there = pd__store_member(&fleet->store, fleet->name);
   bool same = true;
   for (size_t at = 0; there && at < sizeof who / sizeof who[0]; at++) {
     same = same &&
            json_equal(json_object_get(there, who[at]), json_object_get(fleet->published, who[at]));
   }
-  json_decref(members);
+  json_decref(there);
   return !same;
 }
 

@@ -173,10 +173,8 @@ static bool is_running(int64_t pid) {
 
 /* A process of this machine that runs may have the name. One that was killed has a successor. */
 static pd_status refuse_double(pd_fleet *fleet, pd_error *err) {
-  json_t *members;
-  pd_status status = pd__store_members(&fleet->store, &members, err);
-  if (status != PD_OK) return status;
-  const json_t *other = json_object_get(members, fleet->name);
+  pd_status status = PD_OK;
+  json_t *other = pd__store_member(&fleet->store, fleet->name);
   int64_t pid = pd__json_integer(other, "pid", 0);
   bool here = strcmp(pd__json_string(other, "host", ""), fleet->place.host) == 0;
   if (here && pid > 0 && pid != getpid() && is_running(pid)) {
@@ -185,7 +183,7 @@ static pd_status refuse_double(pd_fleet *fleet, pd_error *err) {
                      "name or rank",
                      fleet->store.url, fleet->name, (long long)pid);
   }
-  json_decref(members);
+  json_decref(other);
   return status;
 }
 

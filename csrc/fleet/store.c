@@ -158,21 +158,24 @@ void pd__store_withdraw(const pd__store *store, const char *name) {
   unlink(path_of(store, "members", name, path));
 }
 
-/* Add the document of a member to `found`, if its lease runs. */
-static void add_member(const char *path, const char *name, double now, json_t *found) {
+/* The document of a member, if its lease runs and it hasn't left; or NULL. You own it. */
+static json_t *read_member(const char *path, double now) {
   pd__data data;
-  if (pd__file_read(path, &data, NULL) != PD_OK) return;
+  json_t *document = NULL;
+  if (pd__file_read(path, &data, NULL) != PD_OK) return NULL;
   const char *end = data.text ? strchr(data.text, '\n') : NULL;
   double ttl = end ? pd__number_read(data.text, (size_t)(end - data.text)) : 0.0;
   if (end && now - data.stamped < ttl) {
-    json_t *document = pd__json_read(end + 1, data.length - (size_t)(end + 1 - data.text));
-    bool left = json_is_true(json_object_get(document, "left"));
-    if (!left)
-      json_object_set_new(found, name,
-                          json_is_object(document) ? json_incref(document) : json_object());
-    json_decref(document);
+    document = pd__json_read(end + 1, data.length - (size_t)(end + 1 - data.text));
+    if (!json_is_object(document)) {
+      json_decref(document);
+      document = json_object();
+    }
   }
   free(data.text);
+  if (!json_is_true(json_object_get(document, "left"))) return document;
+  json_decref(document);
+  return NULL;
 }
 
 pd_status pd__store_members(const pd__store *store, json_t **out, pd_error *err) {
@@ -183,10 +186,17 @@ pd_status pd__store_members(const pd__store *store, json_t **out, pd_error *err)
   *out = json_object();
   for (struct dirent *each; (each = readdir(folder));) { /* NOLINT(concurrency-mt-unsafe) */
     if (!pd__name_is_valid(each->d_name)) continue;
-    add_member(path_of(store, "members", each->d_name, path), each->d_name, now, *out);
+    json_t *document = read_member(path_of(store, "members", each->d_name, path), now);
+    if (document) json_object_set_new(*out, each->d_name, document);
   }
   closedir(folder);
   return PD_OK;
+}
+
+json_t *pd__store_member(const pd__store *store, const char *name) {
+  char path[PATH_MAX];
+  double now = pd__file_clock(path_of(store, "members", NULL, path));
+  return read_member(path_of(store, "members", name, path), now);
 }
 
 /* ---- Opening ---- */

@@ -44,6 +44,8 @@ pd_status pd__store_keep_alive(const pd__store *store, const char *name, pd_erro
 void pd__store_withdraw(const pd__store *store, const char *name);
 /* The documents of the members whose lease runs, by name. You own the object. */
 pd_status pd__store_members(const pd__store *store, json_t **out, pd_error *err);
+/* The document of one member, or NULL. You own it. */
+json_t *pd__store_member(const pd__store *store, const char *name);
 
 /* ---- files.c ---- */
 

@@ -249,6 +249,10 @@ class ConfigMapStore:
         """See Store."""
         self._refuse()
 
+    def member(self, name: str) -> bytes | None:  # noqa: ARG002 - refused
+        """See Store."""
+        self._refuse()
+
     def members(self) -> dict[str, bytes]:
         """See Store. Nobody knows the members, which is not the same as none."""
         self._refuse()

@@ -249,6 +249,11 @@ class DirectoryStore:
         with self._errors("announce in"), contextlib.suppress(FileNotFoundError):
             path.unlink()
 
+    def member(self, name: str) -> bytes | None:
+        """See Store."""
+        with self._errors("read"), self._lock:
+            return self._runs(check_name(name), self._leases.look())
+
     def members(self) -> dict[str, bytes]:
         """See Store."""
         found = {}

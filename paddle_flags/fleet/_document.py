@@ -168,6 +168,13 @@ def documents_of(store: Store) -> dict[str, Document]:
     return {name: each for name, each in all_of(store).items() if not each.get("left")}
 
 
+def document_of(store: Store, name: str) -> Document | None:
+    """Return the document of a member; None if there is none."""
+    data = store.member(name)
+    document = None if data is None else decode(data)
+    return None if document is None or document.get("left") else document
+
+
 def all_of(store: Store) -> dict[str, Document]:
     """Return the documents of all members, also of those that have left."""
     return {name: decode(data) for name, data in store.members().items() if is_name(name)}

@@ -235,6 +235,10 @@ class EtcdStore:
                 if error.code != NOT_FOUND:
                     raise
 
+    def member(self, name: str) -> bytes | None:
+        """See Store."""
+        return self._one(f"members/{check_name(name)}")
+
     def members(self) -> dict[str, bytes]:
         """See Store."""
         prefix = f"{self._prefix}members/"
@@ -272,9 +276,7 @@ class EtcdStore:
 
     def decision(self, key: str) -> bytes | None:
         """See Store."""
-        place = self._key(f"decisions/{check_name(key)}")
-        found = _values(self._ask("kv/range", {"key": place}).body)
-        return found[0] if found else None
+        return self._one(f"decisions/{check_name(key)}")
 
     def close(self) -> None:
         """See Store."""
@@ -329,6 +331,10 @@ class EtcdStore:
 
     def _record(self, number: int) -> str:
         return self._key(f"log/{number:020}")
+
+    def _one(self, name: str) -> bytes | None:
+        found = _values(self._ask("kv/range", {"key": self._key(name)}).body)
+        return found[0] if found else None
 
     def _error(self, what: str) -> FleetError:
         return FleetError(f"{self.url}: {what}")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 METHODS = frozenset({
     *("last", "append", "read", "wait", "base", "compact"),
-    *("announce", "keep_alive", "withdraw", "members", "decide", "decision"),
+    *("announce", "keep_alive", "withdraw", "member", "members", "decide", "decision"),
 })  # fmt: skip
 _READ_AT_ONCE = 8 << 20  # bytes, about
 _URL = "<url>"  # stands in a server's messages for the address that the client used
@@ -138,6 +138,14 @@ class MemoryStore:
         check_name(name)
         with self._grown:
             self._members.pop(name, None)
+
+    def member(self, name: str) -> bytes | None:
+        """See Store."""
+        check_name(name)
+        with self._grown:
+            self._end_leases()
+            found = self._members.get(name)
+            return None if found is None else found.document
 
     def members(self) -> dict[str, bytes]:
         """See Store."""

@@ -83,7 +83,7 @@ class Presence(Membership):
     def _refuse_double(self) -> None:
         """Raise FleetError if a process of this machine that runs has the name."""
         try:
-            other = _document.documents_of(self._store).get(self.name, {})
+            other = _document.document_of(self._store, self.name) or {}
         except ReadOnlyError:
             return  # a source that has no members
         pid = other.get("pid")
@@ -114,7 +114,7 @@ class Presence(Membership):
 
     def _has_successor(self) -> bool:
         """Whether another process has the name by now, which a farewell would hide."""
-        there = _document.documents_of(self._store).get(self.name)
+        there = _document.document_of(self._store, self.name)
         return there is not None and any(
             there.get(each) != self._published[each] for each in ("host", "pid", "started")
         )

@@ -74,6 +74,11 @@ class RemoteStore:
         """See Store."""
         self._call("withdraw", check_name(name))
 
+    def member(self, name: str) -> bytes | None:
+        """See Store."""
+        found = self._call("member", check_name(name))
+        return None if found is None else bytes(found)
+
     def members(self) -> dict[str, bytes]:
         """See Store."""
         return {name: bytes(document) for name, document in self._call("members").items()}

@@ -119,6 +119,10 @@ class Store(Protocol):
         """Remove a member, if it is there."""
         ...
 
+    def member(self, name: str) -> bytes | None:
+        """Return the document of a member, or None if there is none whose lease runs."""
+        ...
+
     def members(self) -> dict[str, bytes]:
         """Return the documents of the members whose lease runs, by name."""
         ...

@@ -191,6 +191,12 @@ class TcpStore:
         check_name(name)
         self._members.withdraw(name)
 
+    def member(self, name: str) -> bytes | None:
+        """See Store."""
+        check_name(name)
+        with self._lock:
+            return self._members.member(name)
+
     def members(self) -> dict[str, bytes]:
         """See Store."""
         self._refresh()

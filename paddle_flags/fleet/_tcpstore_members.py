@@ -72,6 +72,13 @@ class Members:
         if self._client.has(self._prefix + "of/" + name):
             self._client.set(self._prefix + "of/" + name, _GONE)
 
+    def member(self, name: str) -> bytes | None:
+        """See Store."""
+        if not self._client.has(self._prefix + "of/" + name):
+            return None
+        (text,) = self._client.get([self._prefix + "of/" + name])
+        return self._running({name: text}).get(name)
+
     def members(self) -> dict[str, bytes]:
         """See Store."""
         names = sorted(self._all_names())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 
 import pytest
 from members import eventually
@@ -35,6 +36,21 @@ def test_members_are_listed_with_their_documents(store, url):
     assert other.members() == {"trainer-0": b"new", "trainer-1": BINARY}
     other.close()
     assert set(store.members()) == {"trainer-0", "trainer-1"}
+
+
+def test_one_member_is_found_by_its_name(store, url):
+    store.announce("a", b"document", 60)
+    store.announce("ab", BINARY, 60)
+    with closing(open_store(url)) as other:
+        assert (other.member("a"), other.member("ab"), other.member("b")) == (
+            b"document",
+            BINARY,
+            None,
+        )
+        store.withdraw("a")
+        assert other.member("a") is None
+        store.announce("short", b"x", 1)
+        eventually(lambda: other.member("short"), None)
 
 
 def test_a_member_that_withdraws_is_gone(store):
