@@ -63,7 +63,7 @@ def test_no_operator_writes_a_secret_under_a_former_name_of_its_flag(folder, fle
     one.do(SECRET)
     eventually(lambda: fleet.members()["trainer-0"]["sensitive"] != [])
     for name in ("token", "key"):
-        with pytest.raises(FleetError, match="token: is sensitive in trainer-0"):
+        with pytest.raises(FleetError, match=f"{name}: is sensitive in trainer-0"):
             fleet.set({name: "swordfish"})
     assert b"swordfish" not in files_of(folder)
 
