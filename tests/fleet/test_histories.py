@@ -292,6 +292,6 @@ def test_the_verdict_is_that_of_a_search_of_all_orders(history):
 
 @pytest.mark.extended
 @given(changed())
-@settings(max_examples=10_000, deadline=None)
+@settings(max_examples=4_000, deadline=None)
 def test_the_verdict_is_that_of_a_search_for_many_more_histories(history):
     assert (histories.check(history) == []) == possible(history)
