@@ -10,8 +10,8 @@
 #include "say.h"
 
 static const double poll = 0.1;
-/* Seconds for others to see that all is well, and to say what they have, on a busy machine. */
-static const double grace = 2.0, telling = 10.0;
+/* Seconds for others to see that all is well, or to say what they have. */
+static const double grace = 10.0;
 
 /* What a member has reached, as its document says. */
 enum stage { NOT_HERE, HERE, DETAILS, PASSED };
@@ -166,7 +166,7 @@ static void drop_details(json_t *documents) {
 /* Say what this member has, and wait a moment until the others in `documents` have said it; they
  * are replaced. */
 static void ask_details(const barrier *at, json_t *documents) {
-  double end = pd__monotonic() + telling;
+  double end = pd__monotonic() + grace;
   (void)publish(at, DETAILS, NULL);
   for (;;) {
     json_t *here, *every, *document;

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from paddle_flags.fleet._presence import Presence
 
 _POLL = 0.1
-_GRACE = 2.0  # seconds for others to see that all is well
-_TELLING = 10.0  # seconds for others to say what they have, on a busy machine
+_GRACE = 10.0  # seconds for others to see that all is well, or to say what they have
 
 Documents = dict[str, dict[str, Any]]
 
@@ -132,7 +131,7 @@ class Barrier:
     def _with_details(self, documents: Documents) -> Documents:
         """Say what this member has, and wait a moment until the others have said it."""
         self._publish(DETAILS)
-        end = min(time.monotonic() + _TELLING, max(self._deadline, time.monotonic() + _POLL))
+        end = min(time.monotonic() + _GRACE, max(self._deadline, time.monotonic() + _POLL))
         names = documents.keys()
         while True:
             now = self._look()
