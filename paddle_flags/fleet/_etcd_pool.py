@@ -38,7 +38,7 @@ def trouble(*, is_doubtful: bool) -> Iterator[None]:
     except ssl.SSLCertVerificationError as error:
         raise NotNowError(f"certificate: {error.verify_message}", is_doubtful=False) from error
     except ssl.SSLError as error:
-        reason = error.reason or str(error)
+        reason = getattr(error, "reason", None) or str(error.args[-1])
         is_refusal = "ALERT" in reason  # of the client, before any request
         told = f"TLS: {reason.replace('_', ' ').lower()}"
         raise NotNowError(told, is_doubtful=is_doubtful and not is_refusal) from error

@@ -36,11 +36,18 @@ class Connection:
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if tls is not None:
                 self._socket.settimeout(max(0.001, end - time.monotonic()))
-                self._socket = tls.wrap_socket(self._socket, server_hostname=host)
+                self._socket = self._encrypted(tls, host)
             self._socket.settimeout(0)
         except BaseException:
             self._socket.close()
             raise
+
+    def _encrypted(self, tls: ssl.SSLContext, host: str) -> ssl.SSLSocket:
+        try:
+            return tls.wrap_socket(self._socket, server_hostname=host)
+        except ConnectionError as error:  # a server without TLS may close before it is read
+            message = f"handshake: {error.strerror or type(error).__name__}"
+            raise ssl.SSLError(message) from error
 
     def ask(self, path: str, body: bytes, headers: dict[str, str], end: float) -> tuple[int, bytes]:
         """Send a request; return status and body of the answer."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import http.server
+import socket
+import struct
 import threading
 import time
 
@@ -273,6 +275,24 @@ def test_etcds_at_a_port_without_tls_is_told(plain, ca):
     with pytest.raises(UnreachableError, match=r"TLS: .*expected etcd://"):
         store.last()
     store.close()
+
+
+def test_a_port_that_resets_the_handshake_may_have_no_tls():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer():
+            with server.accept()[0] as connection:
+                connection.recv(1)
+                reset = struct.pack("ii", 1, 0)
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        store = open_store(f"etcds://127.0.0.1:{server.getsockname()[1]}/tls")
+        with pytest.raises(UnreachableError, match=r"TLS: handshake: .*; expected etcd://"):
+            store.last()
+        store.close()
+        thread.join()
 
 
 def test_users_and_client_certificates_go_together_unless_they_have_a_common_name(ca, monkeypatch):
