@@ -92,9 +92,9 @@ class Server:
             util.register_after_fork(self, Server._close_with_process)
 
     def _unlink(self) -> None:
-        if self._bound is not None:
-            _sockets.remove(self._bound)
-            self._bound = None
+        bound, self._bound = self._bound, None  # a signal handler may close, too
+        if bound is not None:
+            _sockets.remove(bound)
 
     @property
     def address(self) -> str:
