@@ -9,7 +9,7 @@ from paddle_flags._input import files
 from paddle_flags._input.reading import Reading
 from paddle_flags._report.facts import one_line
 from paddle_flags._report.table import table
-from paddle_flags.cli.fleet_common import line_of, open_fleet, reason_of
+from paddle_flags.cli.fleet_common import line_of, open_fleet, print_unconfirmed, reason_of
 from paddle_flags.cli.options import PROGRAM
 from paddle_flags.cli.output import print_error, print_text
 from paddle_flags.cli.remote_common import pair, print_json
@@ -70,8 +70,7 @@ def _change(options: argparse.Namespace, changes: list[Change]) -> int:
             print_error(f"{PROGRAM}: error: {one_line(line)}")
         return 1
     except UnconfirmedError as error:
-        for name in error.names:
-            print_error(f"{PROGRAM}: error: {name}: is unsafe to change; add --confirm {name}")
+        print_unconfirmed(error)
         return 1
     return _print(outcome, options)
 

@@ -6,12 +6,15 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._report.facts import one_line
+from paddle_flags.cli.options import PROGRAM
+from paddle_flags.cli.output import print_error
 from paddle_flags.cli.remote_common import cut
 from paddle_flags.fleet._fleet import Fleet
 
 if TYPE_CHECKING:
     import argparse
 
+    from paddle_flags.fleet._operate import UnconfirmedError
     from paddle_flags.fleet._state import Entry
 
 
@@ -21,6 +24,12 @@ _LONGEST = 300
 def open_fleet(options: argparse.Namespace, *, create: bool = False) -> Fleet:
     """Return the fleet on the command line; a folder that has none is an error, or gets one."""
     return Fleet(options.url, timeout=options.timeout, create=create)
+
+
+def print_unconfirmed(error: UnconfirmedError) -> None:
+    """Say which option confirms each unsafe flag."""
+    for name in error.names:
+        print_error(f"{PROGRAM}: error: {name}: is unsafe to change; add --confirm {name}")
 
 
 def moment_text(seconds: float) -> str:

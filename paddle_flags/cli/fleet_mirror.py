@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Callable
 
 from paddle_flags._report.facts import one_line
-from paddle_flags.cli.fleet_common import reason_of
+from paddle_flags.cli.fleet_common import print_unconfirmed, reason_of
 from paddle_flags.cli.options import PROGRAM
 from paddle_flags.cli.output import print_error, print_text
 from paddle_flags.fleet._mirror import POLL, Mirror
@@ -80,7 +80,6 @@ def _print_problem(problem: FlagError | None) -> None:
     if problem is None:
         print_error("all is well again")
     elif isinstance(problem, UnconfirmedError):
-        for name in problem.names:
-            print_error(f"{PROGRAM}: error: {name}: is unsafe to change; add --confirm {name}")
+        print_unconfirmed(problem)
     else:
         print_error(f"{PROGRAM}: error: {one_line(str(problem))}")

@@ -127,7 +127,7 @@ def run_get(options: argparse.Namespace) -> int:
 def _by_name(fleet: Fleet, patterns: list[str]) -> list[str]:
     """Return patterns, and for each that is a name the other names of its flag."""
     try:
-        return sorted({name for each in patterns for name in (each, *fleet.names(each))})
+        return [*patterns, *(fleet.names(*patterns) if patterns else ())]
     except ReadOnlyError:  # a source that has no members
         return patterns
 

@@ -272,13 +272,15 @@ class Fleet:
             self._follower.catch_up()
             return {on: dict(table) for on, table in self._follower.state.tables.items()}
 
-    def names(self, name: str) -> frozenset[str]:
-        """Return a name of a flag, and its other names: aliases and former names, as members say.
+    def names(self, *names: str) -> frozenset[str]:
+        """Return names of flags, and their aliases and former names, as members say.
 
         The fleet has values by the names by which they were set.
         """
         with self._lock:
-            return names_like(name.replace("-", "_"), self._documents())
+            documents = self._documents()
+        plain = (name.replace("-", "_") for name in names)
+        return frozenset().union(*(names_like(name, documents) for name in plain))
 
     def members(self) -> dict[str, dict[str, Any]]:
         """Return the documents of the members, by name: what they publish about themselves."""
