@@ -32,7 +32,7 @@ PACKAGE = Path("paddle_flags")
 
 # The layers, lowest first: folders, and files by their names without suffix.
 C_LAYERS: list[str] = []
-C_LAYERS += ["base", "platform", "value", "registry", "definition", "impl"]
+C_LAYERS += ["base", "platform", "value", "registry", "definition", "op"]
 C_LAYERS += ["module", "input", "report"]
 C_LAYERS += ["live", "api"]
 PYTHON_LAYERS: list[str] = []

@@ -4,7 +4,7 @@
 
 #include "../base/sized.h"
 #include "../base/text.h"
-#include "../impl/impl.h"
+#include "../op/op.h"
 #include "../registry/journal.h"
 #include "input.h"
 

@@ -1,13 +1,13 @@
 /* Modules: how their records join and leave the registry, how modules are loaded by path, and which
  * copy of the library hosts the registry. This layer may use base, platform, value, registry,
- * definition and impl.
+ * definition and op.
  *
  * A pd_module (registry.h) is an image; its pd__membership holds its record and the definitions
  * read from it, pd__defs. A pd_table holds the functions that the host offers. */
 #ifndef PD__MODULE_H
 #define PD__MODULE_H
 
-#include "../impl/impl.h"
+#include "../op/op.h"
 
 /* ---- The definitions of a record (record.c). The caller holds the lock. ---- */
 

@@ -4,7 +4,7 @@
 
 #include "../base/text.h"
 #include "../registry/hook.h"
-#include "impl.h"
+#include "op.h"
 
 static void answer(pd__impl *impl, const char *why) {
   if (impl->missed || impl == impl->op->winner) impl->op->seen = NULL;

@@ -5,7 +5,7 @@
 #include "../base/numbered.h"
 #include "../base/sized.h"
 #include "../base/text.h"
-#include "impl.h"
+#include "op.h"
 
 enum { USED = 3 }; /* addresses in images that a record may need */
 

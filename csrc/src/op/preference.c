@@ -4,7 +4,7 @@
 
 #include "../base/text.h"
 #include "../registry/hook.h"
-#include "impl.h"
+#include "op.h"
 
 _Thread_local bool pd__preference_strict;
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "../base/text.h"
-#include "impl.h"
+#include "op.h"
 
 /* DLPack's DLTensor, whose layout never changes (https://dmlc.github.io/dlpack). */
 typedef struct tensor {

@@ -5,7 +5,7 @@
 
 #include "../base/sized.h"
 #include "../base/text.h"
-#include "impl.h"
+#include "op.h"
 
 static pd__family *families, **families_end = &families;
 static uint64_t arrivals;

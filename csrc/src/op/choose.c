@@ -4,7 +4,7 @@
 #include "../base/text.h"
 #include "../registry/hook.h"
 #include "../registry/scope.h"
-#include "impl.h"
+#include "op.h"
 
 /* ---- The best candidate ---- */
 

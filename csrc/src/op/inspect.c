@@ -4,7 +4,7 @@
 
 #include "../base/sized.h"
 #include "../base/text.h"
-#include "impl.h"
+#include "op.h"
 
 static pd__op *first_of(const pd__family *family) {
   while (family && !family->ops) family = pd__family_next(family);

@@ -5,8 +5,8 @@
  * it. A pd__impl is a record of a module: a candidate, a slot through which the module calls the
  * operation, or both. Families and operations are never freed. The caller holds the lock unless a
  * comment says otherwise. */
-#ifndef PD__IMPL_H
-#define PD__IMPL_H
+#ifndef PD__OP_H
+#define PD__OP_H
 
 #include "../definition/definition.h"
 
@@ -189,4 +189,4 @@ void pd__preference_waiting(const pd__family *family, pd__report *report);
  * it are errors. */
 extern _Thread_local bool pd__preference_strict;
 
-#endif /* PD__IMPL_H */
+#endif /* PD__OP_H */
