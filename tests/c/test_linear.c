@@ -207,12 +207,12 @@ static void count_warning(const char *message, pd_warning kind, void *context) {
   warned += message && kind == PD_WARNING_DEPRECATED && !context;
 }
 
-/* Each warns once in a process: others each time. Nobody takes the warnings before all are there.
- */
+/* Each warns once in a process: others each time. All of them are added before the first one is
+ * delivered. */
 static void deprecate(int count) {
   static int round;
   char name[32];
-  CHECK_OK(pd_warning_handle(NULL, NULL, &err));
+  CHECK_OK(pd_warning_handle(count_warning, NULL, &err));
   snprintf(name, sizeof name, "deprecated_%d", round++);
   char **argv = arguments_of(name, count);
   for (int i = 0; i < count; i++) {
@@ -225,12 +225,11 @@ static void deprecate(int count) {
   int argc = count + 1;
   char **words = calloc((size_t)count + 1, sizeof *words);
   memcpy(words, argv, ((size_t)count + 1) * sizeof *words);
+  warned = 0;
   CHECK_OK(pd_parse_argv(&argc, argv, NULL, &err));
   for (int i = 1; i <= count; i++) free(words[i]);
   free(words);
   free(argv);
-  warned = 0;
-  CHECK_OK(pd_warning_handle(count_warning, NULL, &err));
   CHECK(warned == count);
 }
 
