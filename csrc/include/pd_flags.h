@@ -770,13 +770,17 @@ PD_API pd_status pd_deferred_handle(pd_deferred_handler handler, void *context,
 #define PD_WARNING_ENUM(name, number, text) PD_WARNING_##name = number,
 typedef enum pd_warning { PD_WARNING_MAP(PD_WARNING_ENUM) } pd_warning;
 
+/* The number of warnings that are kept while there is no handler: the latest. */
+#define PD_WARNINGS_KEPT 256
+
 typedef void (*pd_warning_handler)(const char *message, pd_warning kind,
                                    void *context);
 
 /* Send warnings to `handler` from now on; those that no handler has received yet are sent at
- * once. The handler runs on the thread that used the name, without any lock, perhaps in a
- * constructor: if it waited for a lock there, it could hang, so keep the message and return. It
- * replaces an earlier one. With NULL, warnings are kept again. */
+ * once, after one that says how many earlier ones were dropped. The handler runs on the thread
+ * that used the name, without any lock, perhaps in a constructor: if it waited for a lock there,
+ * it could hang, so keep the message and return. It replaces an earlier one. With NULL, warnings
+ * are kept again. */
 PD_API pd_status pd_warning_handle(pd_warning_handler handler, void *context,
                                    pd_error *err);
 

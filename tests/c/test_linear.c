@@ -207,12 +207,12 @@ static void count_warning(const char *message, pd_warning kind, void *context) {
   warned += message && kind == PD_WARNING_DEPRECATED && !context;
 }
 
-/* Each warns once in a process: others each time. Nobody takes the warnings before all are there.
- */
+/* Each warns once in a process: others each time. All of them are added before the first one is
+ * delivered. */
 static void deprecate(int count) {
   static int round;
   char name[32];
-  CHECK_OK(pd_warning_handle(NULL, NULL, &err));
+  CHECK_OK(pd_warning_handle(count_warning, NULL, &err));
   snprintf(name, sizeof name, "deprecated_%d", round++);
   char **argv = arguments_of(name, count);
   for (int i = 0; i < count; i++) {
@@ -225,12 +225,11 @@ static void deprecate(int count) {
   int argc = count + 1;
   char **words = calloc((size_t)count + 1, sizeof *words);
   memcpy(words, argv, ((size_t)count + 1) * sizeof *words);
+  warned = 0;
   CHECK_OK(pd_parse_argv(&argc, argv, NULL, &err));
   for (int i = 1; i <= count; i++) free(words[i]);
   free(words);
   free(argv);
-  warned = 0;
-  CHECK_OK(pd_warning_handle(count_warning, NULL, &err));
   CHECK(warned == count);
 }
 
@@ -367,3 +366,68 @@ static void implement(int count) {
 }
 
 TEST(implementations_that_are_registered_cost_the_same_each) { check_linear(implement); }
+
+static pd_impl register_of(const pd_op_signature *signature, const char *name) {
+  pd_op_def def = {.size = sizeof def,
+                   .kind = PD_KIND_IMPL,
+                   .name = name,
+                   .signature = signature,
+                   .choice = {(void (*)(void))implement, 0, NULL}};
+  pd_impl made = 0;
+  CHECK_OK(pd_impl_register(&def, &made, &err));
+  return made;
+}
+
+static void unregister_all(int count) {
+  for (int i = 0; i < count; i++) CHECK_OK(pd_impl_unregister(impls[i], &err));
+}
+
+static void operate(int count) {
+  char name[32];
+  pd_op_signature signature = {name, "void (void)", {PD_CODE_VOID, PD_CODE_VOID}};
+  for (int i = 0; i < count; i++) {
+    snprintf(name, sizeof name, "op_%d", i);
+    impls[i] = register_of(&signature, "only");
+  }
+  for (int i = 0; i < count; i++) {
+    pd_op *op = NULL;
+    snprintf(name, sizeof name, "op_%d", i);
+    CHECK_OK(pd_op_find(name, signature.types, &op, &err));
+  }
+  unregister_all(count);
+}
+
+/* Structs have one code: only their names in the text tell such signatures apart. */
+static void overload(int count) {
+  char text[48];
+  pd_op_signature signature = {
+      "op", text, {PD_CODE_VOID, PD_CODE_STRUCT + PD_CODE_POINTER, PD_CODE_INT32}};
+  pd_op *op = NULL;
+  for (int i = 0; i < count; i++) {
+    snprintf(text, sizeof text, "void (struct s%d *, int32_t)", i);
+    impls[i] = register_of(&signature, "only");
+    CHECK_OK(pd_op_find("op", signature.types, &op, &err));
+  }
+  unregister_all(count);
+}
+
+static void overload_by_types(int count) {
+  char text[] = "void (…)";
+  pd_op_signature signature = {"op", text, {PD_CODE_VOID}};
+  for (int i = 0; i < count; i++) {
+    size_t at = 1;
+    for (int left = i; left > 0; left /= 8) {
+      signature.types[at++] = (uint8_t)(PD_CODE_INT8 + left % 8);
+    }
+    signature.types[at++] = PD_CODE_BOOL;
+    signature.types[at] = 0;
+    impls[i] = register_of(&signature, "only");
+    pd_op *op = NULL;
+    CHECK_OK(pd_op_find("op", signature.types, &op, &err));
+  }
+  unregister_all(count);
+}
+
+TEST(operations_that_are_registered_cost_the_same_each) { check_linear(operate); }
+TEST(signatures_of_one_operation_cost_the_same_each) { check_linear(overload); }
+TEST(signatures_that_differ_in_types_cost_the_same_each) { check_linear(overload_by_types); }

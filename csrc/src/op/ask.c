@@ -23,8 +23,7 @@ typedef struct question {
   struct question *outer; /* of this thread */
   pd__operation *operation;
   pd__op *op;
-  const char *name; /* of the candidate, which may leave meanwhile */
-  uint64_t number;
+  uint64_t number; /* of the candidate, which may leave meanwhile */
   bool answered;
   const char *why;
 } question;
@@ -37,21 +36,16 @@ static void end_question(question *of) {
   pd__operation_lock(of->operation);
   innermost = of->outer;
   running--;
-  if (!of->answered) of->op->family->due = true;
-  pd__impl *impl = pd__impl_find(of->op, of->name, of->number);
+  if (!of->answered) pd__op_set_due(of->op);
+  pd__impl *impl = pd__impl_find(of->number);
   if (impl) answer(impl, of->why);
 }
 
 static void ask_unlocked(pd__operation *operation, pd__op *op, pd__impl *impl) {
   const char *(*usable)(void) = impl->def->choice.usable;
   question asked __attribute__((cleanup(end_question))) = {
-      innermost,
-      operation,
-      op,
-      impl->name,
-      impl->number,
-      false,
-      "the question whether it can run here was interrupted"};
+      innermost,    operation, op,
+      impl->number, false,     "the question whether it can run here was interrupted"};
   innermost = &asked;
   running++;
   impl->asking = true;
@@ -66,15 +60,16 @@ void pd__impls_in_child(void) {
   while (running > 0 && (family = pd__family_next(family))) {
     for (pd__op *op = family->ops; op; op = op->next) {
       for (pd__impl *each = op->candidates; each; each = each->next_candidate) {
-        family->due |= each->asking;
-        if (each->asking) op->seen = NULL;
+        if (!each->asking) continue;
+        pd__op_set_due(op);
+        op->seen = NULL;
         each->asking = false;
       }
     }
   }
   running = 0;
   for (question *each = innermost; each; each = each->outer) {
-    pd__impl *impl = pd__impl_find(each->op, each->name, each->number);
+    pd__impl *impl = pd__impl_find(each->number);
     if (impl) impl->asking = true;
     running++;
   }
@@ -106,17 +101,17 @@ bool pd__impl_must_stay(const pd__op *op, const pd__impl *best) {
   return slot != NULL;
 }
 
-void pd__impl_keep(pd__operation *operation, pd__op *op, const pd__impl *impl) {
+void pd__impl_keep(pd__operation *operation, const pd__impl *impl) {
   pd_module *module = impl->module;
   uint32_t generation = module->generation;
   uint64_t number = impl->number;
-  const char *path = module->path, *name = impl->name;
+  const char *path = module->path;
   uintptr_t low = module->low, high = module->high;
   pd__operation_unlock(operation);
   const void *reference = pd__platform_hold(path, low, high); /* never given back */
   pd__operation_lock(operation);
   if (reference && module->generation == generation) module->kept = true;
-  pd__impl *found = reference ? NULL : pd__impl_find(op, name, number);
+  pd__impl *found = reference ? NULL : pd__impl_find(number);
   if (found) answer(found, "its module is leaving");
 }
 

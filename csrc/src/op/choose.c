@@ -83,7 +83,7 @@ static pd__impl *find_best(pd__operation *operation, pd__op *op, const pd__view 
     if (best && !best->asked && !best->asking) {
       pd__impl_ask(operation, op, best);
     } else if (best && !native && pd__impl_must_stay(op, best)) {
-      pd__impl_keep(operation, op, best);
+      pd__impl_keep(operation, best);
     } else {
       return best;
     }
@@ -177,13 +177,24 @@ static void warn_of_alone(pd__operation *operation, pd__family *family) {
            family->def.name, list, why);
 }
 
+static void mark_chosen(void) { __atomic_fetch_add(&pd__impl_revision, 1, __ATOMIC_RELEASE); }
+
 void pd__family_choose(pd__operation *operation, pd__family *family) {
   do {
     family->again = false;
     for (pd__op *op = family->ops; op; op = op->next) choose(operation, op);
     warn_of_alone(operation, family);
   } while (family->again);
-  __atomic_fetch_add(&pd__impl_revision, 1, __ATOMIC_RELEASE);
+  mark_chosen();
+}
+
+/* The same after records have come or gone, while the flag hasn't changed: many signatures may
+ * share it. */
+static void choose_due(pd__operation *operation, pd__family *family) {
+  for (pd__op *op; (op = pd__op_take_due(family));) choose(operation, op);
+  warn_of_alone(operation, family);
+  mark_chosen();
+  if (family->again) pd__family_choose(operation, family);
 }
 
 /* ---- Choices of callers that can call foreign implementations ---- */
@@ -235,15 +246,17 @@ static void define_flag(pd__operation *operation, pd__family *family, pd__report
 static void settle(pd__operation *operation, pd__family *family, pd__report *waiting) {
   bool defined = family->cell.flag != 0;
   bool changed = defined && family->def.scoped != (family->scoped > 0);
-  family->due = false;
-  if (changed) pd__undefine(operation, &family->cell, 1);
-  if (family->members > 0 && (!defined || changed)) define_flag(operation, family, waiting);
-  if (family->members == 0 && defined) pd__undefine(operation, &family->cell, 1);
-  pd__family_choose(operation, family);
+  bool defines = family->members > 0 && (!defined || changed);
+  bool undefines = changed || (family->members == 0 && defined);
+  if (undefines) pd__undefine(operation, &family->cell, 1);
+  if (defines) define_flag(operation, family, waiting);
+  if (defines || undefines) {
+    pd__family_choose(operation, family);
+  } else {
+    choose_due(operation, family);
+  }
 }
 
 void pd__impls_settle(pd__operation *operation, pd__report *waiting) {
-  for (pd__family *family = NULL; (family = pd__family_next(family));) {
-    if (family->due) settle(operation, family, waiting);
-  }
+  for (pd__family *family; (family = pd__family_take_due());) settle(operation, family, waiting);
 }

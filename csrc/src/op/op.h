@@ -3,8 +3,8 @@
  *
  * A pd__family is the name of an operation, with the flag impl.<name>. A pd__op is one signature of
  * it. A pd__impl is a record of a module: a candidate, a slot through which the module calls the
- * operation, or both. Families and operations are never freed. The caller holds the lock unless a
- * comment says otherwise. */
+ * operation, or both. Families and operations are never freed. Each step costs the same however
+ * many of them there are. The caller holds the lock unless a comment says otherwise. */
 #ifndef PD__OP_H
 #define PD__OP_H
 
@@ -18,14 +18,14 @@ typedef struct pd__impl {
   pd_module *module;  /* NULL: in no known image */
   pd__op *op;         /* NULL: not linked */
   const char *name;   /* of a candidate: interned */
-  uint64_t number;    /* in the order of arrival, from 1; never reused */
+  uint64_t number;    /* of a candidate, in the order of arrival, from 1; never reused */
   const char *why;    /* it isn't usable: interned; NULL: it is */
   bool asked;         /* `why` is known */
   bool asking;        /* another thread asks */
   bool missed;        /* a choice was made meanwhile */
   pd_impl registered; /* its number, if it came at run time; 0: a module's record */
-  struct pd__impl *next_candidate, *previous_candidate, *next_slot;
-  struct pd__impl *next_alike; /* candidate whose name has the same bucket (record.c) */
+  struct pd__impl *next_candidate, *previous_candidate, *next_slot, *previous_slot;
+  struct pd__impl *next_alike, *previous_alike; /* candidates in the same bucket (record.c) */
 } pd__impl;
 
 /* What an operation runs in the scopes that choose by one list. Never freed. */
@@ -48,6 +48,8 @@ struct pd_op {
   pd__view *views;         /* read without the lock */
   size_t definitions;      /* records that define it */
   pd__op *next;            /* of the family */
+  bool due;                /* its implementation must be chosen again */
+  pd__op *next_due;
 };
 
 struct pd__family {
@@ -55,15 +57,55 @@ struct pd__family {
   pd_flag_def def;  /* of the flag */
   pd__cell cell;
   pd_scoped_cell value; /* if the flag is scoped */
-  pd__op *ops;
-  size_t members;        /* records of all its operations */
+  pd__op *ops, *last_op;
+  uint32_t number;       /* from 1 */
+  size_t members;        /* records of all its operations; pd__family_count_members */
+  size_t definitions;    /* of them: those that define an operation */
   size_t scoped, plain;  /* of them: those that say whether the flag is */
   const char *warned_of; /* a list that leaves only what can't run; interned */
-  bool due;              /* implementations must be chosen again, and the flag defined */
+  bool due;              /* for pd__impls_settle: choose for its due operations, define the flag */
   bool again;            /* an answer has come that a choice has missed */
   bool defining;         /* the flag gets the values that have waited for it */
-  pd__family *next;
+  pd__op *first_due, *last_due;
+  pd__family *next_due;
 };
+
+/* ---- Signatures (signature.c). These functions need no lock. ---- */
+
+bool pd__signature_same(const pd__op *op, const pd_op_signature *of);
+
+/* Hashes of a signature and of its types alone, in a family of that number. */
+uint32_t pd__signature_hash(uint32_t family, const pd_op_signature *of);
+uint32_t pd__types_hash(uint32_t family, const uint8_t *types);
+
+/* ---- Families and operations (family.c) ---- */
+
+/* Iterates in the order in which they came; NULL gives the first. */
+pd__family *pd__family_next(const pd__family *previous);
+pd__family *pd__family_find(const char *name, size_t length);
+
+/* Return the one of that name, or of that signature, and add it if needed; NULL if memory is out.
+ */
+pd__family *pd__family_add(const char *name);
+pd__op *pd__op_add(pd__family *family, const pd_op_signature *of);
+
+/* Returns the first operation of the family that has these types; NULL if there is none. */
+pd__op *pd__op_of_types(const pd__family *family, const uint8_t *types);
+
+/* Returns a family with members, other than `except`, whose flag has that name; NULL if there is
+ * none. */
+const pd__family *pd__family_of_flag(const char *name, size_t length, const pd__family *except);
+
+/* Changes the number of members. Adding one needs room; reserving it returns false if memory is
+ * out. */
+bool pd__family_reserve_member(void);
+void pd__family_count_members(pd__family *family, int change);
+
+/* pd__op_set_due appends an operation and its family to what is due. The others remove the next
+ * one; NULL if nothing is. */
+void pd__op_set_due(pd__op *op);
+pd__family *pd__family_take_due(void);
+pd__op *pd__op_take_due(pd__family *family);
 
 /* ---- Records (record.c) ---- */
 
@@ -93,14 +135,11 @@ bool pd__impls_check_names(const pd__cell *cells, size_t count, pd__report *repo
 /* Returns whether pd__impls_settle has defined the flags of linked records; reports why not. */
 bool pd__impls_have_flags(const pd__impl *impls, size_t count, pd__report *report);
 
-/* Returns the candidate of that number, whose name is interned; NULL if it has left. */
-pd__impl *pd__impl_find(const pd__op *op, const char *name, uint64_t number);
+/* Returns the candidate of that number; NULL if it has left. */
+pd__impl *pd__impl_find(uint64_t number);
 
 /* "; it has *0: double (double, double) at pow.c:3, …": the signatures that are defined. */
 void pd__list_signatures(const pd__family *family, char *out, size_t size);
-
-pd__family *pd__family_next(const pd__family *previous);
-pd__family *pd__family_find(const char *name, size_t length);
 
 /* ---- Asking and keeping (ask.c). Each function releases the lock. ---- */
 
@@ -117,7 +156,7 @@ void pd__impls_in_child(void);
 /* A call can't pin what it jumps to. So a module whose implementation other modules call stays
  * loaded until the process ends. */
 bool pd__impl_must_stay(const pd__op *op, const pd__impl *best);
-void pd__impl_keep(pd__operation *operation, pd__op *op, const pd__impl *impl);
+void pd__impl_keep(pd__operation *operation, const pd__impl *impl);
 
 /* Returns whether the list ends with a name and !, and of the implementations that it has, among
  * them one of that name, none can run; `why` is then the reason in words. The second function asks
