@@ -21,8 +21,8 @@ typedef struct pd__question {
   pd__handler call;
   bool answered, accepted;
   char why[PD__WHY_SIZE];
-  struct pd__question *next;
-  const pd_flag_entry **entries; /* pointers into `subjects` */
+  struct pd__question *next, *following; /* of two lists */
+  const pd_flag_entry **entries;         /* pointers into `subjects` */
   size_t count;
   pd__subject subjects[];
 } pd__question;
@@ -56,7 +56,7 @@ typedef struct pd__conversion {
   size_t length, room;
   bool answered, accepted;
   char why[PD__WHY_SIZE];
-  struct pd__conversion *next;
+  struct pd__conversion *next, *following; /* of two lists */
 } pd__conversion;
 
 /* Returns a call of the converter of the flag's definition; NULL if memory is out. */
