@@ -76,16 +76,6 @@ def test_a_module_of_the_wheel_finds_the_library_beside_it_alone(installed, modu
     assert [name for name in re.findall(r"\(NEEDED\).*\[(.*)\]", text) if "python" in name] == []
 
 
-def test_the_bridges_need_no_newer_libstdcxx_than_manylinux2014_has(installed):
-    (module,) = (installed / "paddle_flags").glob("_bridges.*so")
-    needed = run("readelf", "-V", "-W", module).stdout
-    versions = re.findall(r"GLIBCXX_3\.4\.(\d+)|CXXABI_1\.3\.(\d+)", needed)
-    assert all(
-        int(of_library or 0) <= 19 and int(of_abi or 0) <= 7 for of_library, of_abi in versions
-    )
-    assert "GLIBCXX_3.4" in needed
-
-
 @pytest.mark.extended
 def test_foreign_run_paths_and_link_flags_stay_out(tmp_path):
     tree = tmp_path / "tree"
