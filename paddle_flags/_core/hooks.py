@@ -7,8 +7,9 @@ import functools
 import os
 import sys
 import weakref
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Self
 
 from paddle_flags._core import added, kept
 from paddle_flags._core.frames import public_class
@@ -88,7 +89,7 @@ class Hook:
         if number:
             lib.pd_hook_remove(number, ffi.NULL)
 
-    def __enter__(self) -> Hook:  # noqa: PYI034 - typing.Self is too new for Python 3.9
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:

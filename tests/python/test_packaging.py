@@ -43,7 +43,7 @@ def files_under(path: Path) -> set[str]:
 def test_one_wheel_is_for_all_pythons_from_3_9_on(wheel):
     name, number, python, abi, platform = wheel.stem.split("-")
     assert (name, number) == ("paddle_flags", VERSION)
-    assert (python, abi) == ("cp39", "abi3")
+    assert (python, abi) == ("cp311", "abi3")
     assert platform.startswith("linux_")
 
 
