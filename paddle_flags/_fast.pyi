@@ -1,8 +1,9 @@
 # The extension module of csrc/python: reading, setting and defining flags, fast.
 
+from collections.abc import Callable
 from contextvars import ContextVar
 from types import CodeType, FrameType
-from typing import Any, Callable, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 _T = TypeVar("_T")
 

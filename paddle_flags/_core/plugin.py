@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import Any
+from typing import Any, Self
 
 from paddle_flags._core.flag import Flag, flag_of
 from paddle_flags._core.frames import public, public_class
@@ -81,7 +81,7 @@ class Plugin:
             index += 1
         return found
 
-    def __enter__(self) -> Plugin:  # noqa: PYI034 - typing.Self is too new for Python 3.9
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
