@@ -53,7 +53,7 @@
  *   watchers.
  * - A signal handler may call pd_flag_get_<type> with NULL for `err`, pd_flag_get_address,
  *   pd_flag_get_state, pd_flag_get_generation, pd_status_name and similar functions: they take no
- *   lock. It may call no other function.
+ *   lock and allocate nothing, nor does PD_SCOPED. It may call no other function.
  * - In the child of a fork every flag can be read and set, whatever other threads did at that
  *   moment, and the validators and watchers of the program and of modules that pd_module_load
  *   opened run. What needs the loader (loading, unloading, the hooks of modules that came by

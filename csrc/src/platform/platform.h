@@ -86,6 +86,10 @@ double pd__platform_strtod(const char *text);
  * registry's lock held. Returns false if memory is out. */
 bool pd__platform_at_thread_exit(void (*function)(void *argument), void *argument);
 
+/* Returns the argument that this thread will pass to that function; NULL if it won't call it. Also
+ * in a signal handler: this needs neither a lock nor memory. */
+void *pd__platform_exit_argument(void);
+
 /* Milliseconds since 1970, and since some moment: the second one never jumps. */
 int64_t pd__platform_time(void);
 int64_t pd__platform_steady_time(void);

@@ -34,11 +34,20 @@ void pd__platform_unlock(void) { pthread_mutex_unlock(&lock); }
 
 void pd__platform_yield(void) { sched_yield(); }
 
+/* A variable of the thread would need memory at its first use, if this library came by dlopen, and
+ * a signal handler may have interrupted malloc. Static thread-local storage (initial-exec) is too
+ * scarce for plugins with a copy of their own. Reading a key takes neither. */
+static pthread_key_t exit_key;
+static bool has_exit_key;
+
 bool pd__platform_at_thread_exit(void (*function)(void *argument), void *argument) {
-  static pthread_key_t key;
-  static bool made;
-  if (!made) made = pthread_key_create(&key, function) == 0;
-  return made && pthread_setspecific(key, argument) == 0;
+  bool made = has_exit_key || pthread_key_create(&exit_key, function) == 0;
+  __atomic_store_n(&has_exit_key, made, __ATOMIC_RELEASE);
+  return made && pthread_setspecific(exit_key, argument) == 0;
+}
+
+void *pd__platform_exit_argument(void) {
+  return __atomic_load_n(&has_exit_key, __ATOMIC_ACQUIRE) ? pthread_getspecific(exit_key) : NULL;
 }
 
 /* Constructors and walks use different locks here. */

@@ -156,8 +156,10 @@ void pd__platform_visit(pd__records kind, const void *inside, pd__visitor *visit
 }
 
 static void (*at_thread_exit)(void *argument);
+static _Thread_local void *exit_argument;
 
 static void NTAPI thread_exits(void *argument) {
+  exit_argument = NULL;
   if (argument) at_thread_exit(argument);
 }
 
@@ -165,8 +167,12 @@ bool pd__platform_at_thread_exit(void (*function)(void *argument), void *argumen
   static DWORD slot = FLS_OUT_OF_INDEXES;
   at_thread_exit = function;
   if (slot == FLS_OUT_OF_INDEXES) slot = FlsAlloc(thread_exits);
-  return slot != FLS_OUT_OF_INDEXES && FlsSetValue(slot, argument);
+  bool set = slot != FLS_OUT_OF_INDEXES && FlsSetValue(slot, argument);
+  if (set) exit_argument = argument;
+  return set;
 }
+
+void *pd__platform_exit_argument(void) { return exit_argument; }
 
 void *pd__platform_hold(const char *path, uintptr_t low, uintptr_t high) {
   HMODULE image = NULL;
