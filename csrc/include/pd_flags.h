@@ -60,6 +60,9 @@
  *   dlopen, the first registration from an image that has no flags, pd_copy_get_info) is safe there
  *   only if no other thread was loading or unloading at that moment: glibc's loader may hang or
  *   abort otherwise. After vfork, or a fork in a signal handler, call no function.
+ *   Handlers of pthread_atfork may call every function. Those that were registered before this
+ *   library was loaded run while other threads can't use the registry: they must not wait for a
+ *   thread that may be calling it, as a dlopen of theirs does.
  * - At exit, atexit handlers and destructors may call every function, while other threads go on
  *   too. The flags of a module stay defined until its last destructor has run. After that
  *   FLAGS_x keeps its last value, and a handle gives PD_ERR_UNDEFINED. */

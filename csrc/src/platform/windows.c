@@ -44,6 +44,9 @@ void pd__platform_unlock(void) {
   if (!is_ending || !is_ending()) ReleaseSRWLockExclusive(&lock);
 }
 
+void pd__platform_pause_fork(pd__fork_pause *out) { *out = (pd__fork_pause){.paused = false}; }
+void pd__platform_resume_fork(const pd__fork_pause *paused) { (void)paused; }
+
 void pd__platform_yield(void) { Sleep(0); }
 
 void pd__platform_identify(pd__platform_self *out) {
