@@ -187,6 +187,7 @@ bool fast_waiting(void);
 
 /* Functions of the Python module. */
 PyObject *fast_load(PyObject *module, PyObject *arguments);
+PyObject *fast_unload(PyObject *module, PyObject *arguments);
 PyObject *fast_take_warnings(PyObject *module, PyObject *nothing);
 PyObject *fast_take_deferred(PyObject *module, PyObject *nothing);
 PyObject *fast_is_waiting(PyObject *module, PyObject *nothing);

@@ -48,8 +48,10 @@ static thread *threads;
     if ((node)->next) (node)->next->at = (node)->at;                                               \
   } while (0)
 
-static _Thread_local thread *here; /* NULL: this thread has had no scope */
 static pd_scope last;
+
+/* Returns NULL if this thread has had no scope. Also in a signal handler. */
+static thread *find_own_thread(void) { return pd__platform_exit_argument(); }
 
 /* ---- What modules see ---- */
 
@@ -203,13 +205,13 @@ static void drop_thread(thread *gone) {
 
 static void leave_thread(void *gone) {
   pd__platform_lock();
-  here = NULL;
   drop_thread(gone);
   pd__platform_unlock();
 }
 
 /* The other threads are gone. */
 void pd__scopes_in_child(void) {
+  const thread *here = find_own_thread();
   for (thread *each = threads, *next; each; each = next) {
     next = each->next;
     if (each != here) drop_thread(each);
@@ -218,6 +220,7 @@ void pd__scopes_in_child(void) {
 
 /* Returns this thread; NULL if memory is out. */
 static thread *enter(void) {
+  thread *here = find_own_thread();
   if (here) {
     drop_saved(&here->retired); /* the thread is not reading */
     return here;
@@ -228,7 +231,6 @@ static thread *enter(void) {
     return NULL;
   }
   ADD_TO(threads, made);
-  here = made;
   return made;
 }
 
@@ -281,6 +283,7 @@ static bool end_in(pd_scope_context **at, pd_scope number, bool *found) {
 /* The thread may be reading its current context, so that is kept until it next opens or ends a
  * scope. */
 static bool end_current(thread *of, pd_scope number, bool *found) {
+  const thread *here = find_own_thread();
   pd_scope_context *rest;
   if (!has(of->current, number)) return true;
   *found = true;
@@ -307,6 +310,7 @@ static bool end_in_thread(thread *of, pd_scope number, bool *found) {
 
 pd_status pd__scope_end(pd_scope number, pd_error *err) {
   bool found = false, done = true;
+  thread *here = find_own_thread();
   if (here) done = end_in_thread(here, number, &found);
   for (thread *each = threads; each && !found; each = each->next) {
     if (each != here) done = end_in_thread(each, number, &found);
@@ -317,7 +321,10 @@ pd_status pd__scope_end(pd_scope number, pd_error *err) {
 
 /* ---- Captured contexts ---- */
 
-pd_scope_context *pd__scope_capture(void) { return here ? hold(here->current) : NULL; }
+pd_scope_context *pd__scope_capture(void) {
+  const thread *here = find_own_thread();
+  return here ? hold(here->current) : NULL;
+}
 
 void pd__scope_release(pd_scope_context *context) { release(context); }
 
@@ -367,7 +374,7 @@ pd_status pd__scope_detach(pd_scope number, pd_error *err) {
 /* The owner replaces its own context only while it isn't here; another thread that replaces it
  * keeps the former one. */
 const pd__scoped *pd__scope_find(const pd_flag *flag) {
-  const thread *in = here;
+  const thread *in = find_own_thread();
   const pd_scope_context *context = in ? __atomic_load_n(&in->current, __ATOMIC_ACQUIRE) : NULL;
   if (!context) return NULL;
   size_t at = place_of(context, flag);
@@ -378,6 +385,7 @@ const pd__scoped *pd__scope_find(const pd_flag *flag) {
 }
 
 const pd__scoped *pd__scope_at(const pd_flag *flag, size_t index) {
+  const thread *here = find_own_thread();
   const pd_scope_context *context = here ? here->current : NULL;
   for (; context; context = context->below) {
     for (size_t i = context->count; i > 0; i--) {
