@@ -431,3 +431,76 @@ static void overload_by_types(int count) {
 TEST(operations_that_are_registered_cost_the_same_each) { check_linear(operate); }
 TEST(signatures_of_one_operation_cost_the_same_each) { check_linear(overload); }
 TEST(signatures_that_differ_in_types_cost_the_same_each) { check_linear(overload_by_types); }
+
+/* ---- Scopes ---- */
+
+static pd_scope scopes[MANY];
+
+static pd_flag *define_scoped(const char *name) {
+  pd_flag_def def = definition(PD_TYPE_int64, name);
+  pd_flag *made = NULL;
+  def.scoped = true;
+  CHECK_OK(pd_flag_register(&def, &made, &err));
+  return made;
+}
+
+static void push_scopes(int count, bool own_flags) {
+  for (int i = 0; i < count; i++) {
+    pd_assignment item = {own_flags ? many[i] : flag, NULL, PD_TYPE_int64, {.i64 = i}};
+    CHECK_OK(pd_scope_push(&item, 1, NULL, NULL, &scopes[i], &err));
+  }
+}
+
+static void check_scoped(const pd_flag *of, int64_t expected) {
+  int64_t value;
+  CHECK_OK(pd_flag_get_int64(of, &value, &err));
+  CHECK(value == expected);
+}
+
+static void scope_outermost_first(int count) {
+  push_scopes(count, false);
+  for (int i = 0; i < count; i++) {
+    check_scoped(flag, count - 1);
+    CHECK_OK(pd_scope_pop(scopes[i], &err));
+  }
+  check_scoped(flag, 0);
+}
+static void scope_innermost_first(int count) {
+  push_scopes(count, false);
+  for (int i = count - 1; i >= 0; i--) {
+    check_scoped(flag, i);
+    CHECK_OK(pd_scope_pop(scopes[i], &err));
+  }
+}
+static void scope_own_flags(int count) {
+  push_scopes(count, true);
+  for (int i = 0; i < count; i++) {
+    check_scoped(many[i], i);
+    CHECK_OK(pd_scope_pop(scopes[i], &err));
+    check_scoped(many[i], 0);
+  }
+}
+static void attach_outermost_first(int count) {
+  for (int i = 0; i < count; i++) CHECK_OK(pd_scope_attach(NULL, &scopes[i], &err));
+  for (int i = 0; i < count; i++) CHECK_OK(pd_scope_detach(scopes[i], &err));
+}
+
+TEST(scopes_that_end_outermost_first_cost_the_same_each) {
+  flag = define_scoped("own");
+  check_linear(scope_outermost_first);
+}
+TEST(scopes_that_end_innermost_first_cost_the_same_each) {
+  flag = define_scoped("own");
+  check_linear(scope_innermost_first);
+}
+TEST(scopes_of_many_flags_cost_the_same_each) {
+  char name[32];
+  for (int i = 0; i < MANY; i++) {
+    snprintf(name, sizeof name, "scoped_%d", i);
+    many[i] = define_scoped(name);
+  }
+  check_linear(scope_own_flags);
+}
+TEST(attached_contexts_that_end_outermost_first_cost_the_same_each) {
+  check_linear(attach_outermost_first);
+}

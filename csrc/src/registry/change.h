@@ -43,8 +43,9 @@ typedef struct pd__changes {
   pd__operation *operation;
   pd__report *report;    /* collects the errors; borrowed */
   pd_override override;  /* with `pushes`: the number of the new override */
-  pd_scope scope;        /* with `pushes`: the number of the new scope; 0: it is an override */
+  pd_scope scope;        /* with `scopes`: the number of the scope, once it is open */
   bool pushes;           /* the values make up a new override or scope */
+  bool scopes;           /* with `pushes`: it is a scope */
   bool temporary;        /* with `pushes`: the override ends by itself */
   bool early;            /* the flag is being defined: it may change although startup is over */
   bool drafts;           /* the flags are drafts (definition/draft.h): warn of nothing */

@@ -129,7 +129,7 @@ static bool is_of_operation(const pd_flag *flag) {
 
 pd_status pd__flag_check_scoped(const pd__changes *changes, const pd_flag *flag, const char *name,
                                 pd_error *err) {
-  if (!changes->scope || pd__flag_def(flag)->scoped) return PD_OK;
+  if (!changes->scopes || pd__flag_def(flag)->scoped) return PD_OK;
   if (is_of_operation(flag)) {
     return pd__fail(err, PD_ERR_TYPE,
                     "%s: only scoped operations have a choice of one thread or task: define it by "

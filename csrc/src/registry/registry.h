@@ -71,9 +71,10 @@ typedef struct pd__extra {
   pd_flag *alias_of;          /* of an alias: the flag that it names */
   pd__pending *pending;       /* values for the name while it is undefined, in order */
   uint32_t prepared;          /* values allocated for `pending` by operations under way */
+  uint32_t scopes;            /* values that scopes have for the flag */
+  struct pd__scoped *scoped;  /* these values, in no particular order */
   pd__targets hooks;          /* validators and watchers added at run time */
   pd__overridden *overrides;  /* topmost first */
-  uint32_t scopes;            /* values that scopes have for the flag */
   pd_value base;              /* the value below the overrides, if there are any */
   struct pd__secret *secrets; /* texts that a sensitive flag has published */
 } pd__extra;

@@ -62,7 +62,7 @@ static void propose(const validation *all, const pd_flag *flag, pd_flag_entry *o
     best = change;
     rank = pd__source_rank(source);
   }
-  const pd__scoped *scoped = all->changes->scope ? pd__scope_find(flag) : NULL;
+  const pd__scoped *scoped = all->changes->scopes ? pd__scope_find(flag) : NULL;
   bool goes = true, below = best && !all->changes->pushes;
   for (size_t index = below ? count_temporary(flag) : 0; goes && pd__history_at(flag, index, out);
        index++) {
