@@ -26,7 +26,7 @@ BUILDS = {
 }
 OPTIONS = ("-std=gnu11", "-g", "-fno-omit-frame-pointer", "-pthread", "-fexceptions")
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror")
-PLUGINS = {  # by source: the libraries that are made of it, and options
+PLUGINS: dict[str, list[tuple[str, ...]]] = {  # by source: libraries, and options
     "whole": [("whole_a",), ("whole_b",)],
     "clashing": [
         ("clashing", "-DPREFIX=clashing"),
