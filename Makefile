@@ -110,6 +110,9 @@ asan: check ## Run all tests under AddressSanitizer and UBSan, in a copy under b
 tsan: check ## Run all tests under ThreadSanitizer, in a copy under build/
 	tools/tsan.sh $(ARGS)
 
+stress: ## Load, set, scope and fork on 4 threads, 10 minutes a build; ARGS="--seconds 60 --seed 1 --build tsan"
+	$(PYTHON) tests/stress/run.py $(ARGS)
+
 fuzz: check ## Run each fuzzer for 10 minutes, and compare with gflags; ARGS="--seconds 30 --lines 20000"
 	$(MAKE) --silent -C tests/fuzz OUT=$(CURDIR)/build/fuzz
 	$(PYTHON) tests/fuzz/run.py $(ARGS)
@@ -171,4 +174,4 @@ check:
 	@tools/check.sh $(MAKECMDGOALS)
 
 .DELETE_ON_ERROR:
-.PHONY: help real live demo fluid test test-all lint format matrix matrix-peers bench bench-instructions layers lists abi asan tsan fuzz library live-module fleet-module wheel sdist release docs clean check
+.PHONY: help real live demo fluid test test-all lint format matrix matrix-peers bench bench-instructions layers lists abi asan tsan stress fuzz library live-module fleet-module wheel sdist release docs clean check

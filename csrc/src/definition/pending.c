@@ -301,9 +301,12 @@ pd_status pd__do_pending_set(const char *name, const char *text, const pd_origin
   pd_status status = pd__origin_check(origin, err);
   if (status != PD_OK) return status;
   PD__LOCKED_OPERATION(operation);
-  pd_flag *node = pd__resolve(name, strlen(name));
-  status = node ? pd__assign(&operation, pd__flag_meant(node), text, (pd_value){0}, origin, err)
-                : pd__pending_add(name, text, origin, err);
+  pd_flag *node;
+  do { /* the flag may leave while its validators are asked */
+    node = pd__resolve(name, strlen(name));
+    status = node ? pd__assign(&operation, pd__flag_meant(node), text, (pd_value){0}, origin, err)
+                  : pd__pending_add(name, text, origin, err);
+  } while (node && status == PD_ERR_UNDEFINED);
   return pd__operation_return(&operation, status);
 }
 
