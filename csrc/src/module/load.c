@@ -116,9 +116,27 @@ static bool check_namespace(const pd__loading *load, const pd_module *module, pd
 static bool release_module(pd_module *module) {
   if (!module->membership->record) module->present = false;
   module->opened--;
-  if (module->pinned == 0) return true;
-  module->closing++;
-  return false;
+  bool closes = module->pinned == 0;
+  ++*(closes ? &module->closers : &module->closing);
+  return closes;
+}
+
+/* Withdraws a module that nobody holds any more, but that stays in the process since others call
+ * its code. Whoever keeps it for that decides so before this, or looks whether it is still held. */
+static void withdraw_kept(pd_module *module) {
+  PD__LOCKED_OPERATION(operation);
+  const pd__membership *member = module->membership;
+  module->closers--;
+  bool kept = module->opened == 0 && module->kept && member && member->record;
+  if (kept) pd__member_withdraw(&operation, module);
+  pd__operation_end(&operation);
+}
+
+void pd__loads_begin(void) { pd__module_closed = withdraw_kept; }
+
+static void close_module(pd_module *module, void *handle) {
+  pd__loader_close(handle);
+  withdraw_kept(module);
 }
 
 /* The caller holds the lock. Nothing remains of a load that isn't accepted. Returns whether the
@@ -138,11 +156,12 @@ static void end_loading(pd__loading **ended) {
   void *handle = load->held ? load->held->handle : NULL;
   pd__loading_now = load->outer;
   PD__LOCKED_OPERATION(operation);
+  pd_module *module = load->held;
   bool closes = finish(&operation, load, false);
   pd__deferred_hand_over(&operation, load, pd__loader_now.owner);
   pd__operation_unlock(&operation);
   pd__arena_free(&load->arena);
-  if (closes) pd__loader_close(handle);
+  if (closes) close_module(module, handle);
   if (operation.deferred) pd__deferred_tell(&operation);
 }
 
@@ -158,11 +177,12 @@ static pd_status load_as(pd__loading *load, pd_module **out) {
   bool sound = module && check_namespace(load, module, report);
   bool accepted = is_accepted(load, module) && sound;
   if (!accepted && report->status == PD_OK) pd__report_memory(report); /* for the message */
-  bool closes = finish(&operation, load, accepted) || !module;
+  bool closes = finish(&operation, load, accepted);
   pd__impls_settle(&operation, report);
   if (accepted && out) *out = module; /* before watchers are notified below: one may throw */
   pd__operation_end(&operation);
-  if (closes && handle) pd__loader_close(handle);
+  if (closes) close_module(module, handle);
+  if (!module && handle) pd__loader_close(handle);
   if (!pd__loader_now.within) pd__deferred_run(load, report);
   return report->status;
 }
@@ -198,8 +218,6 @@ pd_status pd__do_module_unload(pd_module *module, pd_error *err) {
     pd__member_leave(&operation, module);
     module->present = false;
   }
-  if (module->opened == 0 && module->kept && module->has_record)
-    pd__member_withdraw(&operation, module);
   return pd__operation_return(&operation, PD_OK);
 }
 

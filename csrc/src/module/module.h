@@ -111,6 +111,9 @@ struct pd__loading {
 };
 extern _Thread_local pd__loading *pd__loading_now;
 
+/* This copy hosts the registry. */
+void pd__loads_begin(void);
+
 /* ---- Copies of the library (copies.c) ---- */
 
 /* Returns the host's table, never freed; NULL if there is a host of another ABI. The first call

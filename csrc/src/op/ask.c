@@ -4,6 +4,7 @@
 
 #include "../base/text.h"
 #include "../registry/hook.h"
+#include "../registry/loader.h"
 #include "op.h"
 
 /* One that isn't linked belongs to a call that stages it. */
@@ -128,18 +129,33 @@ bool pd__impl_must_stay(const pd__op *op, const pd__impl *best) {
   return slot != NULL;
 }
 
+/* Returns whether the module stays. The lock was released since it had `generation`, and `held` was
+ * whether pd_module_load had opened it. If the last handle was closed meanwhile, nobody would
+ * withdraw it later. */
+static bool stays_kept(pd_module *module, uint32_t generation, bool held) {
+  bool closes = module->closing > 0 || module->closers > 0;
+  bool closed = held && module->opened == 0 && !closes;
+  if (module->generation != generation || closed) return false;
+  module->kept = true;
+  return true;
+}
+
 void pd__impl_keep(pd__operation *operation, pd__impl *impl) {
   pd_module *module = impl->module;
   uint32_t generation = module->generation;
   uint64_t number = impl->number;
-  bool staged = !impl->op;
+  bool staged = !impl->op, held = module->opened > 0;
   const char *path = module->path;
   uintptr_t low = module->low, high = module->high;
   pd__operation_unlock(operation);
-  const void *reference = pd__platform_hold(path, low, high); /* never given back */
+  void *reference = pd__platform_hold(path, low, high);
   pd__operation_lock(operation);
-  if (reference && module->generation == generation) module->kept = true;
-  if (reference) return;
+  if (reference && stays_kept(module, generation, held)) return; /* it is never given back */
+  if (reference) {
+    pd__operation_unlock(operation);
+    pd__loader_close(reference);
+    pd__operation_lock(operation);
+  }
   pd__impl *found = staged ? impl : pd__impl_find(number);
   if (found) record_answer(found, "its module is leaving");
 }

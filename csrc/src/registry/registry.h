@@ -266,6 +266,7 @@ struct pd_module {
   uint32_t pinned;        /* by operations, while it is open */
   void *handle;           /* of the loader; used while `opened` or `closing` isn't 0 */
   uint32_t closing;       /* how often to close the handle once nothing pins it */
+  uint32_t closers;       /* closings under way, each of which ends with pd__module_closed */
   uint32_t registrations; /* hooks and definitions of an image without a record, which `reference`
                              keeps loaded */
   void *reference;
@@ -307,6 +308,9 @@ void pd__module_unregister(pd__operation *operation, pd_module *module);
 /* Closes one opening of a module by pd_module_load: when the operation ends, or when the last pin
  * is released. */
 void pd__module_close(pd__operation *operation, pd_module *module);
+
+/* Called after a handle of a module was closed, without the lock; module/load.c sets it. */
+extern void (*pd__module_closed)(pd_module *module);
 
 /* ---- Operations (operation.c) ---- */
 
