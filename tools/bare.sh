@@ -82,7 +82,7 @@ configure_network() {
   apt-config dump | grep -i '^Acquire::.*proxy' >"$system/etc/apt/apt.conf.d/90proxy" || true
   mapfile -t settings < <(
     pip_settings
-    env | grep -iE '^(https?_proxy|no_proxy|SSL_CERT_FILE|PYTEST_ADDOPTS)=' || true
+    env | grep -iE '^(https?_proxy|no_proxy|SSL_CERT_FILE|PYTEST_ADDOPTS|PD_PASSED_TO)=' || true
   )
 }
 
