@@ -56,6 +56,10 @@ class Build(build_ext):
         self.extensions[0].sources = [str(Path(self.build_temp, "_native.c"))]
         super().build_extensions()
 
+    def get_ext_filename(self, fullname):
+        # CPython 3.15 adds the system to this suffix, which older ones don't look for.
+        return re.sub(r"\.abi3-[^.]+\.so$", ".abi3.so", super().get_ext_filename(fullname))
+
     def check(self):
         compiler = self.compiler
         if PROFILE not in PROFILES:

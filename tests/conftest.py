@@ -29,8 +29,36 @@ with suppress(ImportError):  # some environments have only what the basic tests 
 _stderr = pytest.StashKey[int]()
 
 
+# A file of tests, one a line: those that pass are added to PD_PASSED_TO. Those of PD_PASSED have
+# passed on another system of the same kind, and are left out.
+PASSED_TO = os.environ.get("PD_PASSED_TO")
+PASSED = frozenset(
+    Path(os.environ["PD_PASSED"]).read_text("utf-8").splitlines()
+    if os.environ.get("PD_PASSED")
+    else ()
+)
+
+
 def pytest_configure(config):
     config.stash[_stderr] = os.dup(2)  # before tests begin, whose output pytest captures
+
+
+def pytest_report_header():
+    return [f"PD_PASSED: {len(PASSED)} tests have passed, and are left out"] if PASSED else []
+
+
+def pytest_collection_modifyitems(config, items):
+    passed = [item for item in items if item.nodeid in PASSED]
+    if passed:
+        config.hook.pytest_deselected(items=passed)
+        items[:] = [item for item in items if item.nodeid not in PASSED]
+
+
+def pytest_runtest_logreport(report):
+    in_worker = "PYTEST_XDIST_WORKER" in os.environ  # whose reports come to the first process too
+    if PASSED_TO and not in_worker and report.when == "call" and report.passed:
+        with open(PASSED_TO, "a", encoding="utf-8") as file:
+            file.write(f"{report.nodeid}\n")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -27,7 +27,7 @@ BUILD_ENVIRONMENT = {
 BUILD_ENVIRONMENT["SOURCE_DATE_EPOCH"] = "1700000000"
 # What could lead a build to another paddle_flags than the installed one.
 ELSEWHERE = ("PYTHONPATH", "VIRTUAL_ENV", "CPATH", "LD_LIBRARY_PATH", "PKG_CONFIG_PATH")
-ELSEWHERE += ("CMAKE_PREFIX_PATH", "MAKEFLAGS", "MAKELEVEL")
+ELSEWHERE += ("CMAKE_PREFIX_PATH", "MAKEFLAGS", "MAKELEVEL", "PYTHON")
 
 
 def build_package(source: Path, out: Path, *options: str) -> Path:

@@ -1,8 +1,9 @@
 #!/bin/bash
-# Run the commands of README's "Try it" on a minimal Debian 12 with nothing else on it, as root: its
+# Run the commands of README's "Try it" on a minimal Debian with nothing else on it, as root: its
 # apt-get line, then its make lines, in a clean clone of HEAD; and `make demo` once more as an
-# ordinary user with private files (umask 077).
-#   tools/bare.sh DIR [user|root ...]     both by default
+# ordinary user with private files (umask 077). Then run more shell commands in the clone, as root.
+#   tools/bare.sh SUITE DIR [user|root ...] [-- COMMAND ...]     user and root by default
+# SUITE is bookworm (Debian 12), trixie (13), sid (unstable) or another one that debootstrap knows.
 # DIR/system is replaced. Downloads are kept in ${PD_CACHE:-build/cache}. apt and pip use this
 # machine's sources. Needs debootstrap.
 set -euo pipefail
@@ -12,26 +13,32 @@ if [[ ! ${PD_BARE_INSIDE-} ]]; then
   ((EUID == 0)) || { echo "bare.sh: needs root, for chroot and mount" >&2; exit 1; }
   command -v debootstrap >/dev/null ||
     { echo "bare.sh: debootstrap is missing: apt-get install debootstrap" >&2; exit 1; }
-  (($#)) || { sed -n 's/^# *//; 2,8p' "$0" >&2; exit 2; }
+  (($# > 1)) || { sed -n 's/^# *//; 2,9p' "$0" >&2; exit 2; }
   export PD_BARE_INSIDE=1
   exec unshare --mount --propagation private --pid --fork --kill-child --mount-proc "$0" "$@"
 fi
 
 trap 'exit 130' INT TERM # the first process of a namespace would ignore the signals
 tree=$(cd "$(dirname "$0")/.." && pwd)
-mkdir -p "$1" "${PD_CACHE:-$tree/build/cache}"
-cache=$(cd "${PD_CACHE:-$tree/build/cache}" && pwd)
-system=$(cd "$1" && pwd)/system
-shift
-suite=bookworm
+suite=$1
+mkdir -p "$2" "${PD_CACHE:-$tree/build/cache}/$suite"
+cache=$(cd "${PD_CACHE:-$tree/build/cache}/$suite" && pwd)
+system=$(cd "$2" && pwd)/system
+shift 2
 TIMEFORMAT="bare: %R s, of it %U s + %S s of processors"
 
 say() { printf '\nbare: %s\n' "$*"; }
 
-# Print the Debian 12 repositories in this machine's apt configuration, as lines of sources.list.
+# Print the Debian repositories in this machine's apt configuration, as lines of sources.list.
 debian_sources() {
   apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' \
-    'Created-By: Packages' 'Origin: Debian' | sort -u | grep " $suite" || true
+    'Created-By: Packages' 'Origin: Debian' | sort -u
+}
+
+# Print those of the suite; on a machine of another suite, the suite at this machine's mirror.
+suite_sources() {
+  debian_sources | grep " $suite" ||
+    debian_sources | awk '$3 !~ /-/ { print $1, $2, "'"$suite"'", "main"; exit }'
 }
 
 # Print pip's settings for reaching its index, as environment variables.
@@ -49,14 +56,14 @@ pip_settings() {
 
 # Unpack a minimal system; download it if that hasn't been done.
 make_system() {
-  local base=$cache/$suite-minbase.tar mirror
+  local base=$cache/minbase.tar mirror
   rm -rf --one-file-system "$system"
   mkdir -p "$system"
   if [[ ! -e $base ]]; then
     say "Downloading a minimal Debian ($suite)"
-    mirror=$(debian_sources | awk '$3 == "'$suite'" { print $2; exit }')
+    mirror=$(suite_sources | awk '$3 == "'"$suite"'" { print $2; exit }')
     # shellcheck disable=SC2086  # without a mirror, debootstrap has its own
-    debootstrap --variant=minbase $suite "$system" $mirror >"$cache/debootstrap.log" ||
+    debootstrap --variant=minbase "$suite" "$system" $mirror >"$cache/debootstrap.log" ||
       { tail "$cache/debootstrap.log" >&2; exit 1; }
     rm -rf "$system"/var/cache/apt/archives/*.deb
     tar -C "$system" --numeric-owner -cf "$base.part" .
@@ -70,12 +77,12 @@ make_system() {
 configure_network() {
   local sources
   cp -L /etc/resolv.conf /etc/hosts "$system/etc/"
-  sources=$(debian_sources)
+  sources=$(suite_sources)
   [[ -z $sources ]] || echo "$sources" >"$system/etc/apt/sources.list"
   apt-config dump | grep -i '^Acquire::.*proxy' >"$system/etc/apt/apt.conf.d/90proxy" || true
   mapfile -t settings < <(
     pip_settings
-    env | grep -iE '^(https?_proxy|no_proxy|SSL_CERT_FILE|PYTEST_ADDOPTS)=' || true
+    env | grep -iE '^(https?_proxy|no_proxy|SSL_CERT_FILE|PYTEST_ADDOPTS|PD_PASSED_TO)=' || true
   )
 }
 
@@ -145,7 +152,7 @@ run_as() {
   mount --bind "$cache/pip-$user" "$system$home/.cache/pip"
   within root /root chown -R "$user:" "$home/.cache"
   say "$*, as $user with umask $mask"
-  time within "$user" "$home" sh -c "umask $mask && cd $clone && exec $*" </dev/null || status=$?
+  time within "$user" "$home" sh -c "umask $mask && cd $clone && $*" </dev/null || status=$?
   umount "$system$home/.cache/pip"
   printf 'bare: %s of packages in .venv\n' "$(du -sh "$system$clone/.venv" 2>/dev/null | cut -f1)"
   ((status == 0)) || { say "$* failed as $user, with status $status" >&2; exit 1; }
@@ -160,9 +167,9 @@ install_packages
 copy_certificates
 mapfile -t commands < <(readme make)
 ((${#commands[@]})) || { echo "bare.sh: README's \"Try it\" has no line of make" >&2; exit 1; }
-(($#)) || set -- user root
-for user in "$@"; do
-  case $user in
+[[ ${1:---} != -- ]] || set -- user root "$@"
+while (($#)); do
+  case $1 in
     user)
       within root /root useradd --create-home --shell /bin/sh somebody
       run_as somebody /home/somebody 077 "${commands[0]}"
@@ -170,6 +177,15 @@ for user in "$@"; do
     root)
       for command in "${commands[@]}"; do run_as root /root 022 "$command"; done
       ;;
+    --)
+      for command in "${@:2}"; do run_as root /root 022 "$command"; done
+      break
+      ;;
+    *)
+      echo "bare.sh: $1: expected user, root or --" >&2
+      exit 2
+      ;;
   esac
+  shift
 done
-say "What README shows works on a minimal Debian"
+say "What README shows works on a minimal Debian ($suite)"

@@ -425,7 +425,7 @@ def test_the_example_works(tmp_path):
     assert said("count", "a.txt") == "2 a.txt\n"
     assert said("--config=texts.json", "count", "a.txt") == "3 a.txt\n"
     assert said("search", "-v", "two", "a.txt") == "three\n"
-    assert said("list", "encodings", "utf_8") == "utf_8\n"
+    assert said("list", "encodings", "utf_16_b") == "utf_16_be\n"
     missing = run(
         sys.executable, folder / "texts.py", "search", "x", "a.txt", cwd=tmp_path, check=False
     )

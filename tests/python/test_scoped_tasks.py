@@ -1,4 +1,4 @@
-"""Scopes that follow Python's contexts, as they do from CPython 3.14 on (tools/newest.sh)."""
+"""Scopes that follow Python's contexts, as they do from CPython 3.14 on."""
 
 from __future__ import annotations
 
