@@ -463,6 +463,10 @@ pd_status pd__fail_gone(const pd_flag *flag, pd_error *err);
 
 /* ---- History (history.c) ---- */
 
+/* Changes whenever a definition does, or flags lose values: what is known of the values of
+ * undefined flags must then be looked up again. */
+extern uint64_t pd__values_revision;
+
 /* Makes room for `count` entries, so that assigning and dropping values can't fail. Returns false
  * if memory is out. */
 bool pd__history_reserve(size_t count);
