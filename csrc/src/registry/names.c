@@ -178,9 +178,17 @@ pd__extra *pd__flag_extra(pd_flag *node) {
   return node->extra;
 }
 
-uint32_t pd__next_claim(void) {
-  static uint32_t last;
-  return ++last;
+uint32_t pd__last_claim;
+
+/* After 2^32 numbers, they begin again: those that nodes have from before must go. */
+uint32_t pd__next_claims(uint32_t count) {
+  if (count > UINT32_MAX - pd__last_claim) {
+    for (uint32_t i = 0; i < names.count; i++) node_at(i)->claim = 0;
+    pd__last_claim = 0;
+  }
+  uint32_t first = pd__last_claim + 1;
+  pd__last_claim += count;
+  return first;
 }
 
 /* ---- The order of definition ---- */

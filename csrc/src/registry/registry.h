@@ -195,8 +195,10 @@ pd_flag *pd__names_listed(const pd_flag *previous);
 /* Returns the rarely needed fields; NULL if memory is out. */
 pd__extra *pd__flag_extra(pd_flag *node);
 
-/* Returns a new number for flag->claim. */
-uint32_t pd__next_claim(void);
+/* Returns the first of `count` numbers for flag->claim that no node has, and that follow one
+ * another. Earlier numbers are of no use afterwards. */
+uint32_t pd__next_claims(uint32_t count);
+static inline uint32_t pd__next_claim(void) { return pd__next_claims(1); }
 
 /* ---- For readers in other processes (index.c) ---- */
 

@@ -53,11 +53,11 @@ static size_t last_of(const question *all, const pd_flag *flag) {
 /* Link each flag to its last change by its claim, and each change to the one before it of the same
  * flag. The claims hold until another operation gets the lock. */
 static void link_changes(question *all) {
-  all->claim = pd__next_claim() + 1;
+  uint32_t next = all->claim = pd__next_claims((uint32_t)all->changes->count);
   for (size_t i = 0; i < all->changes->count; i++) {
     pd_flag *flag = all->changes->items[i].flag;
     all->previous[i] = last_of(all, flag);
-    flag->claim = pd__next_claim();
+    flag->claim = next++;
   }
 }
 
