@@ -1,4 +1,4 @@
-# Needs a C compiler, make, and Python 3.9 or newer with venv and headers; tools/check.sh names what
+# Needs a C compiler, make, and Python 3.11 or newer with venv and headers; tools/check.sh names what
 # is missing. Everything else goes into $(VENV), installed when a target needs it.
 # Variables: PYTHON= CC= CXX= VENV=, ARGS= for pytest, and REAL= (empty: no tests beside the real
 # Paddle and PyTorch). PACKAGES= names an environment of the
@@ -73,7 +73,7 @@ lint: $(VENV)/dev ## Check style and types of Python and C
 	  -Icsrc/include -Icsrc/live -D_GNU_SOURCE -DPD_HEADER_ONLY
 	printf '%s\n' $(filter-out csrc/live/% csrc/fleet/% tests/% examples/gen/%,$(filter %.c,$(C_FILES))) | \
 	  xargs -P 2 -I{} clang-tidy --quiet {} -- -std=gnu11 -Icsrc/include \
-	  -isystem "$$($(BIN)/python -c 'import sysconfig as s; print(s.get_path("include"))')" -DPy_LIMITED_API=0x03090000 \
+	  -isystem "$$($(BIN)/python -c 'import sysconfig as s; print(s.get_path("include"))')" -DPy_LIMITED_API=0x030B0000 \
 	  -Xclang -analyzer-config -Xclang max-nodes=75000
 
 format: $(VENV)/dev ## Format Python and C, and fix what ruff can fix
@@ -109,6 +109,9 @@ asan: check ## Run all tests under AddressSanitizer and UBSan, in a copy under b
 
 tsan: check ## Run all tests under ThreadSanitizer, in a copy under build/
 	tools/tsan.sh $(ARGS)
+
+stress: ## Load, set, scope and fork on 4 threads, 10 minutes a build; ARGS="--seconds 60 --seed 1 --build tsan"
+	$(PYTHON) tests/stress/run.py $(ARGS)
 
 fuzz: check ## Run each fuzzer for 10 minutes, and compare with gflags; ARGS="--seconds 30 --lines 20000"
 	$(MAKE) --silent -C tests/fuzz OUT=$(CURDIR)/build/fuzz
@@ -171,4 +174,4 @@ check:
 	@tools/check.sh $(MAKECMDGOALS)
 
 .DELETE_ON_ERROR:
-.PHONY: help real live demo fluid test test-all lint format matrix matrix-peers bench bench-instructions layers lists abi asan tsan fuzz library live-module fleet-module wheel sdist release docs clean check
+.PHONY: help real live demo fluid test test-all lint format matrix matrix-peers bench bench-instructions layers lists abi asan tsan stress fuzz library live-module fleet-module wheel sdist release docs clean check

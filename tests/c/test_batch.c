@@ -198,3 +198,23 @@ TEST(an_empty_layer_can_be_pushed_and_popped) {
                "items is NULL");
   CHECK_STATUS(pd_override_push(NULL, 0, NULL, NULL, NULL, &err), PD_ERR_ARGUMENT, "out is NULL");
 }
+
+static int asked;
+static bool count_question(const pd_flag_entry *const *entries, void *context, char *why,
+                           size_t size) {
+  (void)entries, (void)context, (void)why, (void)size;
+  asked++;
+  return true;
+}
+
+TEST(the_validator_of_a_definition_is_asked_once_about_a_flag_that_stands_twice_in_a_batch) {
+  pd_flag_def def = definition(PD_TYPE_int64, "twice");
+  pd_flag *flag = NULL;
+  def.validate = count_question;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_assignment items[] = {{.flag = flag, .text = "1"}, {.flag = flag, .text = "2"}};
+  asked = 0;
+  CHECK_OK(pd_batch_set(items, 2, NULL, NULL, &err));
+  CHECK(asked == 1);
+  CHECK_STR(text_of(flag), "2");
+}

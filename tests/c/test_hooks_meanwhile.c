@@ -127,3 +127,26 @@ TEST(a_reset_whose_validator_pushes_an_override_gives_that_the_default) {
   CHECK_OK(pd_override_pop(override, &err));
   CHECK_STR(text_of(first_flag), "3");
 }
+
+/* ---- A definition that takes the place of one whose watcher was about to be called ---- */
+
+static void define_watched(pd_watcher watch) {
+  pd_flag_def def = definition(PD_TYPE_int64, "second");
+  def.watch = watch;
+  CHECK_OK((second_flag ? pd_flag_replace(&def, NULL, 0, &second_flag, &err)
+                        : pd_flag_register(&def, &second_flag, &err)));
+}
+
+static void replace_second(pd_flag *flag, void *context) {
+  if (flag == first_flag && !context) define_watched(count_notice);
+}
+
+TEST(the_watcher_of_a_new_definition_is_not_notified_of_a_change_before_it) {
+  first_flag = define_flag(PD_TYPE_int64, "first");
+  define_watched(count_notice);
+  CHECK_OK(pd_watcher_add(first_flag, replace_second, NULL, NULL, NULL, &err));
+  pd_assignment items[] = {{.flag = first_flag, .text = "1"}, {.flag = second_flag, .text = "1"}};
+  CHECK_OK(pd_batch_set(items, 2, NULL, NULL, &err));
+  CHECK(notified == 0);
+  CHECK_STR(text_of(second_flag), "1");
+}

@@ -247,6 +247,18 @@ TEST(a_module_whose_implementation_was_chosen_stays_loaded) {
   RUNS(2);
 }
 
+TEST(unloading_withdraws_a_module_that_stays_each_time) {
+  pd_impl_info impl = {.size = sizeof impl};
+  pd_op *operation;
+  load_module("op_native");
+  CHECK_OK(pd_module_unload(load_module("op_fast"), &err)); /* it was chosen, and stays */
+  set("native");
+  CHECK_OK(pd_module_unload(load_module("op_fast"), &err));
+  CHECK_OK(pd_op_find("pow", NULL, &operation, &err));
+  CHECK_OK(pd_op_get_impl(operation, 0, &impl, &err));
+  CHECK(pd_op_get_impl(operation, 1, &impl, &err) == PD_ERR_ARGUMENT);
+}
+
 TEST(a_plain_dlclose_withdraws_nothing_that_was_chosen) {
   if (!LOADER_UNMAPS) return;
   load_module("op_native");

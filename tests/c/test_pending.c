@@ -168,3 +168,35 @@ TEST(names_that_no_flag_can_have_are_refused) {
   CHECK_STATUS(pd_pending_set("x", NULL, NULL, &err), PD_ERR_ARGUMENT, "text is NULL");
   CHECK_STATUS(pd_pending_get(0, NULL, &err), PD_ERR_ARGUMENT, "info is NULL");
 }
+
+static bool remove_flag(const pd_flag_entry *const *entries, void *flag, char *why, size_t size) {
+  (void)entries, (void)why, (void)size;
+  pd_flag_unregister(*(pd_flag **)flag, NULL);
+  return true;
+}
+
+TEST(a_value_waits_if_its_flag_leaves_while_the_validator_is_asked) {
+  static pd_flag *flag;
+  pd_pending_info info = {.size = sizeof info};
+  flag = define_flag(PD_TYPE_int32, "leaving");
+  CHECK_OK(pd_validator_add(&flag, 1, remove_flag, &flag, NULL, NULL, &err));
+  CHECK_OK(pd_pending_set("leaving", "5", NULL, &err));
+  CHECK_OK(pd_pending_get(0, &info, &err));
+  CHECK_STR(info.text, "5");
+}
+
+TEST(a_value_of_the_line_does_not_add_to_one_of_a_file) {
+  pd_flag_def def = definition(PD_TYPE_string, "several");
+  pd_flag *flag = NULL;
+  pd_flag_entry entry = {.size = sizeof entry};
+  def.list = PD_TYPE_string;
+  def.multi = true;
+  wait_for("several", "file", PD_SOURCE_FILE);
+  wait_for("several", "one", PD_SOURCE_ARGV);
+  wait_for("several", "two", PD_SOURCE_ARGV);
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK_STR(text_of(flag), "one,two");
+  CHECK_OK(pd_flag_get_entry(flag, 1, &entry, &err));
+  CHECK(entry.origin.source == PD_SOURCE_FILE);
+  CHECK_STR(entry.value.str, "file");
+}

@@ -6,9 +6,10 @@
 #include "../registry/hook.h"
 #include "op.h"
 
-static void answer(pd__impl *impl, const char *why) {
-  if (impl->missed || impl == impl->op->winner) impl->op->seen = NULL;
-  impl->op->family->again |= impl->missed;
+/* One that isn't linked belongs to a call that stages it. */
+static void record_answer(pd__impl *impl, const char *why) {
+  if (impl->op && (impl->missed || impl == impl->op->winner)) impl->op->seen = NULL;
+  if (impl->op) impl->op->family->again |= impl->missed;
   impl->missed = false;
   impl->asked = true;
   impl->asking = false;
@@ -23,7 +24,10 @@ typedef struct question {
   struct question *outer; /* of this thread */
   pd__operation *operation;
   pd__op *op;
-  uint64_t number; /* of the candidate, which may leave meanwhile */
+  const pd_op_def *def;
+  pd__impl *staged; /* NULL: a linked one, which may leave meanwhile */
+  uint64_t number;  /* of that */
+  bool awaited;     /* `usable` has made its own module join, which waits for the answer */
   bool answered;
   const char *why;
 } question;
@@ -31,21 +35,35 @@ typedef struct question {
 static _Thread_local question *innermost;
 static size_t running; /* questions of all threads */
 
+/* Returns the candidate that waits for the same answer. */
+static pd__impl *find_waiting(const question *of) {
+  pd__impl *each = of->awaited ? of->op->candidates : NULL;
+  while (each && !(each->asking && each->def == of->def)) each = each->next_candidate;
+  return each;
+}
+
 /* Also if an exception or the end of the thread has interrupted it. Then nobody has chosen. */
 static void end_question(question *of) {
   pd__operation_lock(of->operation);
   innermost = of->outer;
   running--;
-  if (!of->answered) pd__op_set_due(of->op);
-  pd__impl *impl = pd__impl_find(of->number);
-  if (impl) answer(impl, of->why);
+  pd__impl *impl = of->staged ? of->staged : pd__impl_find(of->number);
+  if (impl) record_answer(impl, of->why);
+  pd__impl *waiting = find_waiting(of);
+  if (waiting) record_answer(waiting, of->why);
+  if (!of->answered || waiting) pd__op_set_due(of->op);
 }
 
 static void ask_unlocked(pd__operation *operation, pd__op *op, pd__impl *impl) {
   const char *(*usable)(void) = impl->def->choice.usable;
   question asked __attribute__((cleanup(end_question))) = {
-      innermost,    operation, op,
-      impl->number, false,     "the question whether it can run here was interrupted"};
+      .outer = innermost,
+      .operation = operation,
+      .op = op,
+      .def = impl->def,
+      .staged = impl->op ? NULL : impl,
+      .number = impl->number,
+      .why = "the question whether it can run here was interrupted"};
   innermost = &asked;
   running++;
   impl->asking = true;
@@ -55,21 +73,30 @@ static void ask_unlocked(pd__operation *operation, pd__op *op, pd__impl *impl) {
   asked.answered = true;
 }
 
+bool pd__impl_awaits_answer(pd__impl *impl) {
+  question *each = innermost;
+  while (each && each->def != impl->def) each = each->outer;
+  if (each) each->awaited = impl->asking = true;
+  return each != NULL;
+}
+
+static void forget_questions(pd__op *op) {
+  for (pd__impl *each = op->candidates; each; each = each->next_candidate) {
+    if (!each->asking) continue;
+    pd__op_set_due(op);
+    op->seen = NULL;
+    each->asking = false;
+  }
+}
+
 void pd__impls_in_child(void) {
   pd__family *family = NULL;
   while (running > 0 && (family = pd__family_next(family))) {
-    for (pd__op *op = family->ops; op; op = op->next) {
-      for (pd__impl *each = op->candidates; each; each = each->next_candidate) {
-        if (!each->asking) continue;
-        pd__op_set_due(op);
-        op->seen = NULL;
-        each->asking = false;
-      }
-    }
+    for (pd__op *op = family->ops; op; op = op->next) forget_questions(op);
   }
   running = 0;
   for (question *each = innermost; each; each = each->outer) {
-    pd__impl *impl = pd__impl_find(each->number);
+    pd__impl *impl = each->staged ? NULL : pd__impl_find(each->number);
     if (impl) impl->asking = true;
     running++;
   }
@@ -78,15 +105,15 @@ void pd__impls_in_child(void) {
 /* The module is pinned. Meanwhile the candidate doesn't count for other threads. */
 void pd__impl_ask(pd__operation *operation, pd__op *op, pd__impl *impl) {
   if (!impl->def->choice.usable) {
-    answer(impl, NULL);
+    record_answer(impl, NULL);
     return;
   }
   if (pd__hooks_check_depth(NULL) != PD_OK) {
-    answer(impl, "too many questions, one inside the other: most likely in a circle");
+    record_answer(impl, "too many questions, one inside the other: most likely in a circle");
     return;
   }
   pd__pinning pinning = pd__pin_module(operation, impl->module);
-  if (pinning == PD__LEAVING) answer(impl, "its module is leaving");
+  if (pinning == PD__LEAVING) record_answer(impl, "its module is leaving");
   if (pinning == PD__UNPINNED) pd__pins_take(operation);
   if (pinning == PD__PINNED) ask_unlocked(operation, op, impl);
 }
@@ -101,18 +128,20 @@ bool pd__impl_must_stay(const pd__op *op, const pd__impl *best) {
   return slot != NULL;
 }
 
-void pd__impl_keep(pd__operation *operation, const pd__impl *impl) {
+void pd__impl_keep(pd__operation *operation, pd__impl *impl) {
   pd_module *module = impl->module;
   uint32_t generation = module->generation;
   uint64_t number = impl->number;
+  bool staged = !impl->op;
   const char *path = module->path;
   uintptr_t low = module->low, high = module->high;
   pd__operation_unlock(operation);
   const void *reference = pd__platform_hold(path, low, high); /* never given back */
   pd__operation_lock(operation);
   if (reference && module->generation == generation) module->kept = true;
-  pd__impl *found = reference ? NULL : pd__impl_find(number);
-  if (found) answer(found, "its module is leaving");
+  if (reference) return;
+  pd__impl *found = staged ? impl : pd__impl_find(number);
+  if (found) record_answer(found, "its module is leaving");
 }
 
 /* ---- A choice that leaves no other ---- */

@@ -65,7 +65,8 @@ struct pd__family {
   const char *warned_of; /* a list that leaves only what can't run; interned */
   bool due;              /* for pd__impls_settle: choose for its due operations, define the flag */
   bool again;            /* an answer has come that a choice has missed */
-  bool defining;         /* the flag gets the values that have waited for it */
+  bool renewed;          /* the flag was defined since the last choice */
+  bool waits;            /* values of the flag wait until its validators have been asked */
   pd__op *first_due, *last_due;
   pd__family *next_due;
 };
@@ -132,7 +133,7 @@ void pd__impls_unlink(pd__impl *impls, size_t count);
  * alone; reports the others. */
 bool pd__impls_check_names(const pd__cell *cells, size_t count, pd__report *report);
 
-/* Returns whether pd__impls_settle has defined the flags of linked records; reports why not. */
+/* Returns whether the flags of linked records are defined; reports why not. */
 bool pd__impls_have_flags(const pd__impl *impls, size_t count, pd__report *report);
 
 /* Returns the candidate of that number; NULL if it has left. */
@@ -149,6 +150,10 @@ static inline bool pd__is_usable(const pd__impl *impl) { return !impl->why && !i
 /* Asks whether it can run here; `impl` may be gone afterwards. */
 void pd__impl_ask(pd__operation *operation, pd__op *op, pd__impl *impl);
 
+/* Returns whether this thread is asking that, further up its stack: the candidate then waits for
+ * the answer, as for one that another thread asks. */
+bool pd__impl_awaits_answer(pd__impl *impl);
+
 /* In the child of a fork, only the questions of this thread are left: the others are asked again.
  */
 void pd__impls_in_child(void);
@@ -156,7 +161,7 @@ void pd__impls_in_child(void);
 /* A call can't pin what it jumps to. So a module whose implementation other modules call stays
  * loaded until the process ends. */
 bool pd__impl_must_stay(const pd__op *op, const pd__impl *best);
-void pd__impl_keep(pd__operation *operation, const pd__impl *impl);
+void pd__impl_keep(pd__operation *operation, pd__impl *impl);
 
 /* Returns whether the list ends with a name and !, and of the implementations that it has, among
  * them one of that name, none can run; `why` is then the reason in words. The second function asks
@@ -165,11 +170,48 @@ bool pd__impl_alone_why(const pd__family *family, const char *list, char *why, s
 bool pd__impl_alone_unusable(pd__operation *operation, pd__family *family, const char *list,
                              char *why, size_t size);
 
+/* ---- Joining (join.c) ----
+ *
+ * A join links its records, checks them, and unlinks them again before it releases the lock, so
+ * that nobody else sees them. */
+
+/* What a join must know before it publishes its records. */
+typedef struct pd__op_need {
+  pd__op *op;
+  pd__impl *staged; /* NULL: the candidate of that number */
+  uint64_t number;
+  bool keeps; /* its module is to stay loaded; otherwise ask whether it can run */
+  struct pd__op_need *next;
+} pd__op_need;
+
+/* Returns what is still needed of the candidates that the linked records would make win, in the
+ * arena of the operation; NULL if nothing is. */
+pd__op_need *pd__impls_find_needs(pd__operation *operation, const pd__impl *impls, size_t count);
+
+/* Finds that out. The records aren't linked. Releases the lock. */
+void pd__impls_meet_needs(pd__operation *operation, const pd__op_need *needs);
+
+/* Defines the flags of linked records; reports why that fails. Doesn't release the lock. */
+bool pd__impls_define_flags(pd__operation *operation, const pd__impl *impls, size_t count,
+                            pd__report *report, pd__report *waiting);
+
+/* ---- Flags of operations (flag.c) ---- */
+
+/* Defines the flag of a family. Doesn't release the lock. */
+void pd__family_define_flag(pd__operation *operation, pd__family *family, pd__report *waiting);
+
+/* Returns the interned list that the flag has, or would have if it were defined now. */
+const char *pd__family_list(pd__operation *operation, pd__family *family);
+
 /* ---- Choosing (choose.c) ---- */
 
-/* Defines the flags of operations that have arrived, undefines those of operations that have gone,
- * and chooses the implementations of both. May release the lock. */
+/* Defines the flags of operations that have come, undefines those of operations that have gone, and
+ * chooses the implementations of both. May release the lock. */
 void pd__impls_settle(pd__operation *operation, pd__report *waiting);
+
+/* Returns the candidate that code of modules would call by that list, whether or not it has been
+ * asked; NULL if there is none. */
+pd__impl *pd__op_find_best(pd__op *op, const char *list);
 
 /* What the header's pd_op_revision points to; changed under the lock. */
 extern uint64_t pd__impl_revision;
@@ -217,9 +259,15 @@ bool pd__is_known(const pd__family *family, const pd__preference *item);
 
 /* ---- The validator of the flag (validate.c) ---- */
 
-/* `context` is the family. Needs no lock. */
+/* `context` is the family. The first needs no lock; the second, for a flag that is being defined,
+ * asks no implementation. */
 bool pd__preference_check(const pd_flag_entry *const *entries, void *context, char *why,
                           size_t size);
+bool pd__preference_check_locked(const pd_flag_entry *const *entries, void *context, char *why,
+                                 size_t size);
+
+/* The watcher of the flag (choose.c). */
+void pd__choose_again(pd_flag *flag, void *context);
 
 /* Reports the implementations that the flag names and that haven't come. */
 void pd__preference_waiting(const pd__family *family, pd__report *report);

@@ -33,7 +33,6 @@ void pd__module_gone(pd_module *module) {
   static uint32_t generations;
   module->present = false;
   module->has_record = false;
-  module->kept = false;
   module->generation = ++generations;
   module->opened = module->pinned = module->closing = 0;
   module->handle = NULL;
@@ -56,6 +55,7 @@ pd_module *pd__module_add(const pd__platform_image *image) {
     *module = (pd_module){.path = path, .number = number & INT32_MAX, .name_space = ""};
   }
   pd__module_gone(module);
+  module->kept &= module->low == image->low; /* it was withdrawn, and never left */
   module->present = true;
   module->low = image->low;
   module->high = image->high;

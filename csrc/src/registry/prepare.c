@@ -155,7 +155,8 @@ pd_status pd__prepare(pd__change *change, const pd__changes *changes, pd_error *
     const pd_flag_def *def = pd__flag_def(flag);
     status = check_open(flag, change->node->name, &change->origin, err);
     if (status != PD_OK) return status;
-    if (def->retired || def->deprecated) pd__warn_of_flag(flag, &change->origin);
+    bool warns = (def->retired || def->deprecated) && !changes->drafts;
+    if (warns) pd__warn_of_flag(flag, &change->origin);
     if (def->retired) change->action = PD__IDLE;
     bool late = is_late(flag) && !changes->early && !def->retired;
     if (late && !def->convert) return read_late(change, err);

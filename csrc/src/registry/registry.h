@@ -488,6 +488,10 @@ bool pd__history_find(const pd_flag *flag, pd_source source, pd__entry *out);
 /* Copies the entry at `index`, as in pd_flag_get_entry, to *out. Returns false if there is none. */
 bool pd__history_at(const pd_flag *flag, size_t index, pd_flag_entry *out);
 
+/* Describes a value of the flag as validators and listings see it. */
+void pd__entry_describe(const pd_flag *flag, pd_value value, const pd_origin *origin,
+                        pd_flag_entry *out);
+
 /* Drops the values for which `keeps` returns false; it may also change a value. `current` is false
  * for replaced values. `base` is the value of pd__flag_base, read before a change of the flag's
  * type. */

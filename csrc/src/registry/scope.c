@@ -37,7 +37,9 @@ static thread *threads;
     if ((node)->next) (node)->next->at = (node)->at;                                               \
   } while (0)
 
-static _Thread_local thread *here; /* NULL: this thread has had no scope */
+
+/* Returns NULL if this thread has had no scope. Also in a signal handler. */
+static thread *find_own_thread(void) { return pd__platform_exit_argument(); }
 
 /* ---- What modules see ---- */
 
@@ -140,13 +142,13 @@ static void drop_thread(thread *gone) {
 
 static void leave_thread(void *gone) {
   pd__platform_lock();
-  here = NULL;
   drop_thread(gone);
   pd__platform_unlock();
 }
 
 /* The other threads are gone. */
 void pd__scopes_in_child(void) {
+  const thread *here = find_own_thread();
   for (thread *each = threads, *next; each; each = next) {
     next = each->next;
     if (each != here) drop_thread(each);
@@ -155,6 +157,7 @@ void pd__scopes_in_child(void) {
 
 /* Returns this thread; NULL if memory is out. */
 static thread *enter(void) {
+  thread *here = find_own_thread();
   if (here) {
     drop_saved(&here->retired); /* the thread is not reading */
     return here;
@@ -165,7 +168,6 @@ static thread *enter(void) {
     return NULL;
   }
   ADD_TO(threads, made);
-  here = made;
   return made;
 }
 
@@ -224,6 +226,7 @@ static bool end_in_saved(saved *of, const pd__scope *scope, bool *found) {
 /* The thread may be reading its current context, so that is kept until it next opens or ends a
  * scope. */
 static bool end_current(thread *of, const pd__scope *scope, bool *found) {
+  const thread *here = find_own_thread();
   pd_scope_context *rest;
   if (!pd__context_has(of->current, scope)) return true;
   *found = true;
@@ -251,6 +254,7 @@ static bool end_in_thread(thread *of, const pd__scope *scope, bool *found) {
 pd_status pd__scope_end(pd_scope number, pd_error *err) {
   const pd__scope *scope = pd__numbered_find(&scopes, number);
   bool found = false, done = true;
+  thread *here = find_own_thread();
   if (here && scope) done = end_in_thread(here, scope, &found);
   for (thread *each = threads; scope && each && !found; each = each->next) {
     if (each != here) done = end_in_thread(each, scope, &found);
@@ -262,6 +266,7 @@ pd_status pd__scope_end(pd_scope number, pd_error *err) {
 /* ---- Captured contexts ---- */
 
 pd_scope_context *pd__scope_capture(void) {
+  const thread *here = find_own_thread();
   return here ? pd__context_retain(here->current) : NULL;
 }
 
@@ -316,7 +321,7 @@ pd_status pd__scope_detach(pd_scope number, pd_error *err) {
 /* The owner replaces its own context only while it isn't here; another thread that replaces it
  * keeps the former one. */
 const pd__scoped *pd__scope_find(const pd_flag *flag) {
-  const thread *in = here;
+  const thread *in = find_own_thread();
   const pd_scope_context *context = in ? __atomic_load_n(&in->current, __ATOMIC_ACQUIRE) : NULL;
   const pd__scoped *found = pd__context_latest(context, flag);
   if (!found) return NULL;
@@ -325,6 +330,7 @@ const pd__scoped *pd__scope_find(const pd_flag *flag) {
 }
 
 const pd__scoped *pd__scope_at(const pd_flag *flag, size_t index) {
+  const thread *here = find_own_thread();
   const pd_scope_context *context = here ? here->current : NULL;
   const pd__scoped *value = pd__context_latest(context, flag);
   while (value && (value->generation != flag->generation || index-- > 0)) {

@@ -1,0 +1,52 @@
+/* Choices that follow one another: only what has come since the last one is compared.
+ *
+ * Built with: -Wl,--wrap=free $LIBRARY
+ */
+#include <malloc.h>
+
+#include "plugged.h"
+
+/* What is freed is overwritten, so that reading it shows. */
+void __real_free(void *memory);
+void __wrap_free(void *memory);
+void __wrap_free(void *memory) {
+  if (memory) memset(memory, 0x55, malloc_usable_size(memory));
+  __real_free(memory);
+}
+
+typedef double calls(double x, double y);
+#define NATIVE 2003.0
+
+static calls *calls_of(const char *plugin, const char *name) {
+  return (calls *)(intptr_t)symbol_in(plugin, name);
+}
+
+TEST(what_comes_and_is_not_listed_leaves_the_native_implementation_in_every_module) {
+  load_module("op_native");
+  CHECK_OK(pd_flag_set_by_name("impl.pow", "?missing", &err));
+  load_module("op_fast");
+  CHECK(calls_of("op_native", "native_calls")(2, 3) == NATIVE);
+  CHECK(calls_of("op_fast", "fast_calls")(2, 3) == NATIVE);
+}
+
+static double one(double x, double y) { return x * 0 + y * 0 + 1; }
+static double two(double x, double y) { return x * 0 + y * 0 + 2; }
+
+static pd_impl register_impl(const char *name, calls *function, int32_t rank) {
+  static const pd_op_signature signature = {
+      "pow", "double (double, double)", {PD_CODE_DOUBLE, PD_CODE_DOUBLE, PD_CODE_DOUBLE, 0}};
+  pd_op_def def = {.size = sizeof def, .kind = PD_KIND_IMPL, .name = name};
+  pd_impl number = 0;
+  def.signature = &signature;
+  def.choice = (pd_op_choice){.function = (void (*)(void))function, .rank = rank};
+  CHECK_OK(pd_impl_register(&def, &number, &err));
+  return number;
+}
+
+TEST(what_comes_after_the_latest_one_has_left_is_compared) {
+  load_module("op_native");
+  pd_impl low = register_impl("low", one, -1);
+  CHECK_OK(pd_impl_unregister(low, &err));
+  register_impl("high", two, 100);
+  CHECK(calls_of("op_native", "native_calls")(2, 3) == 2);
+}
