@@ -7,12 +7,12 @@
 #include <registry/names.h>
 
 /* The number `left` before the last one. */
-static void use_up_claims(uint32_t left) { pd__last_claim = UINT32_MAX - left; }
+static void use_up_marks(uint32_t left) { pd__last_visit_mark = UINT32_MAX - left; }
 
 TEST(flags_are_defined_and_set_while_the_numbers_begin_again) {
   char name[32];
   for (uint32_t left = 0; left < 4; left++) {
-    use_up_claims(left);
+    use_up_marks(left);
     for (uint32_t i = 0; i < 8; i++) {
       snprintf(name, sizeof name, "own_%u_%u", left, i);
       pd_flag *flag = define_flag(PD_TYPE_int64, name);
@@ -35,10 +35,10 @@ TEST(validators_see_all_proposed_values_while_the_numbers_begin_again) {
     pd_assignment items[] = {{flags[0], NULL, PD_TYPE_int64, {.i64 = 2}},
                              {flags[1], NULL, PD_TYPE_int64, {.i64 = 3}},
                              {flags[0], NULL, PD_TYPE_int64, {.i64 = 3}}};
-    use_up_claims(left);
+    use_up_marks(left);
     CHECK(pd_batch_set(items, 3, NULL, NULL, &err) == PD_ERR_REFUSED);
     items[2].value.i64 = 4;
-    use_up_claims(left);
+    use_up_marks(left);
     CHECK_OK(pd_batch_set(items, 3, NULL, NULL, &err));
     CHECK_STR(text_of(flags[0]), "4");
   }

@@ -178,16 +178,16 @@ pd__extra *pd__flag_extra(pd_flag *node) {
   return node->extra;
 }
 
-uint32_t pd__last_claim;
+uint32_t pd__last_visit_mark;
 
 /* After 2^32 numbers, they begin again: those that nodes have from before must go. */
-uint32_t pd__next_claims(uint32_t count) {
-  if (count > UINT32_MAX - pd__last_claim) {
-    for (uint32_t i = 0; i < names.count; i++) node_at(i)->claim = 0;
-    pd__last_claim = 0;
+uint32_t pd__next_visit_marks(uint32_t count) {
+  if (count > UINT32_MAX - pd__last_visit_mark) {
+    for (uint32_t i = 0; i < names.count; i++) node_at(i)->visit_mark = 0;
+    pd__last_visit_mark = 0;
   }
-  uint32_t first = pd__last_claim + 1;
-  pd__last_claim += count;
+  uint32_t first = pd__last_visit_mark + 1;
+  pd__last_visit_mark += count;
   return first;
 }
 

@@ -124,7 +124,7 @@ struct pd_flag {
   uint32_t generation;  /* of the definition; changes whenever that does */
   uint32_t line;        /* of the origin */
   uint32_t column;      /* of the origin */
-  uint32_t claim;       /* marks the last operation that visited the node: pd__next_claim */
+  uint32_t visit_mark;  /* marks the last operation that visited the node: pd__next_visit_mark */
   const char *place;    /* of the origin */
   const char *text;     /* the value of a string */
   uint32_t index;       /* of the node: pd__names_at */
@@ -195,10 +195,10 @@ pd_flag *pd__names_listed(const pd_flag *previous);
 /* Returns the rarely needed fields; NULL if memory is out. */
 pd__extra *pd__flag_extra(pd_flag *node);
 
-/* Returns the first of `count` numbers for flag->claim that no node has, and that follow one
+/* Returns the first of `count` numbers for flag->visit_mark that no node has, and that follow one
  * another. Earlier numbers are of no use afterwards. */
-uint32_t pd__next_claims(uint32_t count);
-static inline uint32_t pd__next_claim(void) { return pd__next_claims(1); }
+uint32_t pd__next_visit_marks(uint32_t count);
+static inline uint32_t pd__next_visit_mark(void) { return pd__next_visit_marks(1); }
 
 /* ---- For readers in other processes (index.c) ---- */
 
