@@ -92,6 +92,7 @@ bench: $(VENV)/test ## Compare speed and memory with other libraries; ARGS="--qu
 
 bench-instructions: $(VENV)/built ## Count instructions and compare them with the record; ARGS=--renew
 	$(BIN)/python -m bench.instructions $(ARGS)
+	$(BIN)/python -m bench.linear
 
 layers: ## Check that files use only earlier layers; ARGS="--draw" or "--write"
 	$(PYTHON) tools/layers.py $(ARGS)

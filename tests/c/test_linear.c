@@ -250,6 +250,24 @@ static void wait_and_define(int count) {
     CHECK_STR(text_of(define_flag(PD_TYPE_int64, name)), "1");
   }
 }
+static void list_waiting(int count) {
+  static int round;
+  char name[48];
+  pd_pending_info info = {.size = sizeof info};
+  pd_snapshot *before = NULL;
+  CHECK_OK(pd_snapshot_take(&before, &err));
+  round++;
+  for (int i = 0; i < count; i++) {
+    snprintf(name, sizeof name, "listed_%d_%d", round, i);
+    CHECK_OK(pd_pending_set(name, "1", NULL, &err));
+  }
+  size_t listed = 0;
+  while (pd_pending_get(listed, &info, NULL) == PD_OK) listed++;
+  CHECK(listed == (size_t)count);
+  CHECK_OK(pd_snapshot_restore(before, &err));
+  pd_snapshot_free(before);
+}
+TEST(values_that_wait_are_listed_for_the_same_cost_each) { check_linear(list_waiting); }
 TEST(values_that_wait_cost_the_same_each) { check_linear(wait_and_define); }
 
 /* ---- Errors ---- */

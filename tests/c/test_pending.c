@@ -136,6 +136,30 @@ TEST(what_waits_is_listed_and_the_unclaimed_are_reported_with_the_nearest_name) 
   pd_error_list_free(errors);
 }
 
+static const char *name_at(size_t index) {
+  static pd_pending_info info = {.size = sizeof info};
+  return pd_pending_get(index, &info, NULL) == PD_OK ? info.name : "none";
+}
+
+TEST(a_list_of_what_waits_is_right_after_each_change) {
+  CHECK_STR(name_at(0), "none");
+  parse("--one=1 --two=2 --three=3");
+  CHECK_STR(name_at(1), "two");
+  pd_flag *one = define_flag(PD_TYPE_int64, "one");
+  CHECK_STR(name_at(1), "three");
+  CHECK_STR(name_at(2), "none");
+  CHECK_OK(pd_flag_unregister(one, &err)); /* it keeps its value */
+  CHECK_STR(name_at(1), "two");
+  CHECK_STR(name_at(2), "three");
+  CHECK_STR(name_at(0), "one");
+  CHECK_OK(pd_pending_set("four", "4", NULL, &err));
+  CHECK_STR(name_at(3), "four");
+  CHECK_STR(name_at(3), "four");
+  CHECK_STR(name_at(4), "none");
+  CHECK_OK(pd_pending_set("five", "5", NULL, &err));
+  CHECK_STR(name_at(4), "five");
+}
+
 TEST(names_that_no_flag_can_have_are_refused) {
   CHECK_STATUS(pd_pending_set("9", "x", NULL, &err), PD_ERR_NAME,
                "'9' can't be the name of a flag");

@@ -26,12 +26,12 @@ static bool is_free(const pd__batch *batch, pd_flag *node, const pd_flag *flag,
 }
 
 /* Reserves a name for the definitions that are being checked. */
-static pd_status claim(pd__batch *batch, pd_flag *flag, const pd__naming *of) {
+static pd_status reserve_name(pd__batch *batch, pd_flag *flag, const pd__naming *of) {
   pd_flag *node = of->kind == PD__NAME_OWN ? flag : add_node(of, batch);
   if (!node) return pd__fail_memory(&batch->err);
-  bool free = is_free(batch, node, flag, of->def) && node->claim != batch->claim;
+  bool free = is_free(batch, node, flag, of->def) && node->visit_mark != batch->visit_mark;
   if (!free) return pd__conflict(batch, node);
-  node->claim = batch->claim;
+  node->visit_mark = batch->visit_mark;
   return pd__conflict_of_name(batch, of, node);
 }
 
@@ -47,7 +47,7 @@ static pd_status check(pd__batch *batch, pd__cell *cell, const pd__sought *name)
   if (def->kind == PD_KIND_IMPORT) return pd__conflict_of_import(batch);
   pd_status status = PD_OK;
   do {
-    status = claim(batch, node, &at);
+    status = reserve_name(batch, node, &at);
   } while (status == PD_OK && pd__naming_next(&at));
   return status;
 }
@@ -115,12 +115,12 @@ static bool check_batch(pd__batch *batch, pd__stage *stage, pd__report *report) 
 
 bool pd__stage_check(pd__stage *stage, pd__report *report) {
   pd__batch batch = {
-      .operation = stage->operation, .cells = stage->cells, .claim = pd__next_claim()};
+      .operation = stage->operation, .cells = stage->cells, .visit_mark = pd__next_visit_mark()};
   if (stage->replaces) {
     const char *name = stage->cells->def->name;
     batch.replaced = stage->replaced = pd__names_find(name, strlen(name));
   }
-  stage->claim = batch.claim;
+  stage->visit_mark = batch.visit_mark;
   bool accepted = check_batch(&batch, stage, report);
   stage->has_former = batch.has_former;
   if (!accepted) pd__stage_release(stage);

@@ -174,7 +174,7 @@ static const pd__cell *holder_of_name(const pd__batch *batch, const char *name, 
   if (!node) return NULL;
   const pd_flag *flag = pd__flag_meant(node);
   bool taken = flag != batch->replaced && (node->defined || flag != node);
-  return taken || node->claim == batch->claim ? holder_of(batch, node) : NULL;
+  return taken || node->visit_mark == batch->visit_mark ? holder_of(batch, node) : NULL;
 }
 
 /* Fails unless `holder` is NULL: as an argument, the name would turn off the flag whose name is

@@ -47,7 +47,7 @@ static inline bool pd__naming_next(pd__naming *at) {
 typedef struct pd__batch {
   pd__operation *operation;
   const pd__cell *cells;
-  uint32_t claim;          /* flag->claim of the names that they reserve */
+  uint32_t visit_mark;     /* flag->visit_mark of the names that they reserve */
   const pd__cell *cell;    /* the one being checked */
   const pd_flag *replaced; /* its definition is going to leave; NULL: none */
   bool has_former;         /* some names have values of a former definition */

@@ -92,7 +92,8 @@ pd__draft *pd__draft_of_cell(pd__stage *stage, const pd__cell *cell) {
 }
 
 pd__draft *pd__draft_of_flag(pd__stage *stage, const pd_flag *node) {
-  if (node->claim != stage->claim) return NULL; /* no definition of the stage has the name */
+  if (node->visit_mark != stage->visit_mark)
+    return NULL; /* no definition of the stage has the name */
   for (size_t i = 0; i < stage->count; i++) {
     const pd__cell *cell = &stage->cells[i];
     if (pd__draft_node(stage, cell) == node) return pd__draft_of_cell(stage, cell);

@@ -9,7 +9,8 @@
 #include "../registry/deferred.h"
 #include "definition.h"
 
-static size_t waiting; /* pending values of all names */
+static size_t waiting;    /* pending values of all names */
+static uint64_t revision; /* changes whenever a pending value is added or removed */
 pd__late_names *pd__define_names;
 
 /* ---- Adding and dropping ---- */
@@ -53,6 +54,7 @@ static pd__pending *unlink_at(pd__pending **at) {
   pd__pending *taken = *at;
   *at = taken->following;
   waiting--;
+  revision++;
   return taken;
 }
 
@@ -87,6 +89,7 @@ void pd__pending_keep(pd__pending *pending) {
   pending->following = NULL;
   *end = pending;
   waiting++;
+  revision++;
   if (others > PD_HISTORY_KEPT) release(unlink_at(oldest));
 }
 
@@ -347,6 +350,32 @@ static bool next_waiting(waiting_value *at) {
   return at->pending;
 }
 
+/* Goes to the value at `index`, from the one that was found last if nothing has changed since: who
+ * lists all values takes one step for each. */
+static bool find_waiting_at(size_t index, waiting_value *out) {
+  static struct {
+    waiting_value at;
+    size_t index;
+    uint64_t pending_revision, values_revision;
+    bool found;
+  } last;
+  bool same = last.pending_revision == revision && last.values_revision == pd__values_revision;
+  if (!last.found || !same || index < last.index) {
+    last.at = (waiting_value){.node = NULL};
+    last.found = next_waiting(&last.at);
+    last.index = 0;
+    last.pending_revision = revision;
+    last.values_revision = pd__values_revision;
+  }
+  waiting_value at = last.at;
+  bool found = last.found;
+  for (size_t left = index - last.index; found && left > 0; left--) found = next_waiting(&at);
+  if (!found) return false;
+  last.at = *out = at;
+  last.index = index;
+  return true;
+}
+
 /* Interns the texts, as the caller may keep them for as long as it likes. */
 static bool show(const pd__pending *at, pd_pending_info *info) {
   info->name = pd__intern(at->name);
@@ -370,12 +399,11 @@ static bool show_kept(const waiting_value *at, pd_pending_info *info) {
 
 pd_status pd__do_pending_get(size_t index, pd_pending_info *info, pd_error *err) {
   pd_pending_info found = {.size = sizeof found};
-  waiting_value at = {.node = NULL};
+  waiting_value at;
   pd_status status = pd__sized_check(info, PD__SIZE_UP_TO(pd_pending_info, origin), "info", err);
   if (status != PD_OK) return status;
   pd__platform_lock();
-  bool is_there = next_waiting(&at);
-  for (size_t left = index; is_there && left > 0; left--) is_there = next_waiting(&at);
+  bool is_there = find_waiting_at(index, &at);
   bool shown = is_there && (at.pending ? show(at.pending, &found) : show_kept(&at, &found));
   pd__platform_unlock();
   if (!is_there) {

@@ -17,7 +17,7 @@ void pd__stage_begin(pd__stage *stage, pd__operation *operation, pd__cell *cells
 void pd__stage_drop(pd__stage *stage) { pd__do_error_list_free(stage->rejected.list); }
 
 bool pd__stage_defines(const pd_flag *node) {
-  if (!planned || node->claim != planned->claim) return false;
+  if (!planned || node->visit_mark != planned->visit_mark) return false;
   for (size_t i = 0; i < planned->count; i++) {
     if (pd__draft_node(planned, &planned->cells[i]) == node) return true;
   }

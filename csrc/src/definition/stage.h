@@ -27,11 +27,11 @@ typedef struct pd__stage {
   bool replaces;        /* the definition of the flag that the one cell defines makes way for it */
   const pd_hook *hooks; /* go with that definition; borrowed */
   size_t hooks_count;
-  pd_flag *replaced; /* the flag of that definition, if there is one */
-  bool has_former;   /* some flags have values of a former definition */
-  uint32_t claim;    /* flag->claim of the names that are reserved */
-  int rounds;        /* how many plans were made */
-  pd__known **known; /* one for each cell, NULL where nothing is known, in the arena */
+  pd_flag *replaced;   /* the flag of that definition, if there is one */
+  bool has_former;     /* some flags have values of a former definition */
+  uint32_t visit_mark; /* flag->visit_mark of the names that are reserved */
+  int rounds;          /* how many plans were made */
+  pd__known **known;   /* one for each cell, NULL where nothing is known, in the arena */
   pd__draft *drafts, **drafts_end;          /* of this plan: the flags that may get values */
   pd__changes plan;                         /* the values that the flags get */
   pd__report rejected;                      /* the values that they don't get */

@@ -117,15 +117,15 @@ static void write_flag(listing *list, const pd__row *row) {
  * The caller holds the lock. */
 static void write_removed(listing *list) {
   pd__json *to = &list->call->json;
-  uint32_t claim = pd__next_claim();
+  uint32_t mark = pd__next_visit_mark();
   pd__json_key(to, "removed");
   pd__json_open(to, "[");
   uint64_t last = list->complete ? list->since : pd__journal_revision();
   for (uint64_t at = list->since; at < last; at++) {
     const pd__event *event = pd__journal_after(at);
     pd_flag *flag = event->flag;
-    if (event->kind != PD__EVENT_REMOVED || flag->defined || flag->claim == claim) continue;
-    flag->claim = claim;
+    if (event->kind != PD__EVENT_REMOVED || flag->defined || flag->visit_mark == mark) continue;
+    flag->visit_mark = mark;
     pd__json_item(to);
     pd__json_text(to->out, flag->name);
   }

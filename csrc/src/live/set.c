@@ -20,14 +20,14 @@ static bool find(pd__deed *deed, pd__wishes *wishes) {
 
 /* Two spellings of one flag would set it twice. */
 static bool are_different(pd__deed *deed) {
-  uint32_t claim = pd__next_claim();
+  uint32_t mark = pd__next_visit_mark();
   for (size_t i = 0; i < deed->order->set.count; i++) {
     pd__wish *wish = &deed->order->set.items[i];
-    if (wish->flag->claim == claim) {
+    if (wish->flag->visit_mark == mark) {
       pd__deed_fail(deed, PD__PROBLEM_MALFORMED, wish->name, PD_ERR_ARGUMENT,
                     "%s: is in set twice, as a name or an alias", wish->flag->name);
     }
-    wish->flag->claim = claim;
+    wish->flag->visit_mark = mark;
   }
   return deed->fault_count == 0;
 }

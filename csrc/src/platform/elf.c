@@ -24,11 +24,12 @@
 typedef enum progress { PD__AT_PROGRAM, PD__BEFORE_LOADER, PD__UNSURE } progress;
 
 PD__READS_IMAGE static progress advance(progress before, const pd__image *image) {
+  if (before == PD__UNSURE) return before;
   uintptr_t loader = getauxval(AT_BASE), program = getauxval(AT_PHDR);
   if (before == PD__AT_PROGRAM && (!loader || (uintptr_t)image->segments != program)) {
     return PD__UNSURE;
   }
-  return before == PD__UNSURE || image->base == loader ? PD__UNSURE : PD__BEFORE_LOADER;
+  return image->base == loader ? PD__UNSURE : PD__BEFORE_LOADER;
 }
 
 /* Returns whether dlclose never unloads the image with these entries: it has DF_1_NODELETE, or the

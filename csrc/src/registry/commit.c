@@ -65,12 +65,12 @@ static bool needs_entry(const pd__change *change, bool repeated) {
 static bool reserve(pd__changes *changes) {
   const char *given = NULL, *kept = NULL;
   size_t entries = 0;
-  uint32_t claim = changes->count > 1 ? pd__next_claim() : 0;
+  uint32_t mark = changes->count > 1 ? pd__next_visit_mark() : 0;
   for (size_t i = 0; i < changes->count; i++) {
     pd__change *change = &changes->items[i];
     if (change->action != PD__ASSIGN) continue;
-    bool repeated = claim && change->flag->claim == claim;
-    if (claim) change->flag->claim = claim;
+    bool repeated = mark && change->flag->visit_mark == mark;
+    if (mark) change->flag->visit_mark = mark;
     entries += !changes->scopes && needs_entry(change, repeated);
     if (!keep_text(change) || !keep_place(change, &given, &kept)) return false;
     if (changes->pushes && !pd__flag_extra(change->flag)) return false;
@@ -133,11 +133,11 @@ static void commit_one(const pd__changes *changes, const pd__change *change) {
 /* Collects the watchers of each flag, once. */
 static pd_status gather(pd__changes *changes, pd_error *err) {
   pd_status status = PD_OK;
-  uint32_t claim = pd__next_claim();
+  uint32_t mark = pd__next_visit_mark();
   for (size_t i = 0; status == PD_OK && i < changes->count; i++) {
     pd_flag *flag = changes->items[i].flag;
-    if (flag->claim == claim) continue;
-    flag->claim = claim;
+    if (flag->visit_mark == mark) continue;
+    flag->visit_mark = mark;
     status = pd__notices_add(changes, flag, err);
   }
   return status;

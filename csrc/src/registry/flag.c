@@ -85,6 +85,7 @@ void pd__flag_look_again(pd_flag *flag) {
 void pd__flag_new_generation(pd_flag *flag) {
   static uint32_t last;
   __atomic_store_n(&flag->generation, ++last, __ATOMIC_RELEASE);
+  pd__values_revision++;
   pd__journal_overlooked();
 }
 

@@ -2,6 +2,8 @@
  * others, sorted by rank, the latest of each rank first. */
 #include "change.h"
 
+uint64_t pd__values_revision;
+
 #include "../base/text.h"
 
 /* ---- Memory ---- */
@@ -175,6 +177,7 @@ void pd__entries_filter(pd__entry **list, pd_flag *flag, pd__keeps *keeps, void 
 void pd__history_filter(pd_flag *flag, pd_value base, pd__keeps *keeps, void *context) {
   pd__entry now = {.value = base, .origin = pd__flag_origin(flag)};
   if (!flag->assigned) return;
+  pd__values_revision++;
   bool kept = keeps(flag, &now, true, context);
   if (kept) set_base(flag, now.value, false);
   pd__entries_filter(&flag->history, flag, keeps, context);
@@ -194,6 +197,7 @@ void pd__entries_put(pd__entry **list, const pd__entry *values) {
 }
 
 void pd__history_put(pd_flag *flag, const pd__entry *current) {
+  pd__values_revision++;
   pd__entries_put(&flag->history, current ? current->next : NULL);
   flag->assigned = current != NULL;
   flag->source = PD_SOURCE_DEFAULT;

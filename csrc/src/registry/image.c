@@ -1,8 +1,11 @@
 /* The images that the registry knows: modules that have joined, and images that have registered
  * something. */
 #include <stdlib.h>
+#include <string.h>
 
+#include "../base/hash.h"
 #include "../base/numbered.h"
+#include "../base/table.h"
 #include "../base/text.h"
 #include "loader.h"
 #include "names.h"
@@ -12,22 +15,81 @@
 static pd__numbered modules;
 const void *const pd__modules_place = &modules;
 
-pd_module *pd__module_next(const pd_module *previous) {
-  return pd__numbered_after(&modules, previous ? previous->number : 0);
-}
+static pd__table by_path; /* of interned paths: those of one path are few */
+
+/* The modules where images are or were, by their addresses, none of which overlap. */
+static struct {
+  pd__arena arena;
+  pd_module **items;
+  size_t count, capacity;
+} placed;
 
 /* Modules are never removed, so row and number correspond. */
+static pd_module *module_of_number(uint32_t number) { return modules.rows[number - 1].item; }
+
+pd_module *pd__module_next(const pd_module *previous) {
+  uint32_t next = previous ? previous->number + 1 : 1;
+  return next <= modules.count ? module_of_number(next) : NULL;
+}
+
 pd_module *pd__cell_module(const pd__cell *cell) {
-  return cell->module ? modules.rows[cell->module - 1].item : NULL;
+  return cell->module ? module_of_number(cell->module) : NULL;
+}
+
+/* ---- Where images are ---- */
+
+/* Returns the index of the first one that ends above the address. */
+static size_t search_placed(uintptr_t address) {
+  size_t low = 0, high = placed.count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (placed.items[middle]->high <= address) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
 }
 
 pd_module *pd__module_at(const void *address) {
-  pd_module *module = pd__module_next(NULL);
-  while (module && !(module->present && pd__module_has(module, (uintptr_t)address))) {
-    module = pd__module_next(module);
-  }
-  return module;
+  size_t at = search_placed((uintptr_t)address);
+  pd_module *module = at < placed.count ? placed.items[at] : NULL;
+  bool here = module && module->present && pd__module_has(module, (uintptr_t)address);
+  return here ? module : NULL;
 }
+
+/* Replaces `count` of them, at that index, by `fresh` or, if that is NULL, by none. */
+static void replace_placed(size_t at, size_t count, pd_module *fresh) {
+  pd_module **from = placed.items + at;
+  size_t added = fresh ? 1 : 0, behind = placed.count - at - count;
+  if (added != count && behind > 0) memmove(from + added, from + count, behind * sizeof *from);
+  if (fresh) *from = fresh;
+  placed.count += added - count;
+}
+
+/* An image that was at these addresses and has no record has left without notice. */
+static void place_module(pd_module *module, const pd__platform_image *image) {
+  size_t at = search_placed(module->low), count = 0;
+  if (at < placed.count && placed.items[at] == module) replace_placed(at, 1, NULL);
+  module->low = image->low;
+  module->high = image->high;
+  for (at = search_placed(image->low); at + count < placed.count; count++) {
+    pd_module *old = placed.items[at + count];
+    if (old->low >= image->high) break;
+    if (!old->has_record) old->present = false;
+  }
+  replace_placed(at, count, module);
+}
+
+static bool reserve_placed(void) {
+  pd_module **items = pd__arena_room(&placed.arena, placed.items, placed.count, &placed.capacity,
+                                     sizeof(pd_module *));
+  if (items) placed.items = items;
+  return items != NULL;
+}
+
+/* ---- Adding and leaving ---- */
 
 void pd__module_gone(pd_module *module) {
   static uint32_t generations;
@@ -38,27 +100,31 @@ void pd__module_gone(pd_module *module) {
   module->handle = NULL;
 }
 
+static bool is_reusable(uint32_t number, const void *path) {
+  const pd_module *module = module_of_number(number);
+  return module->path == path && !module->present;
+}
+
+static pd_module *add_module(const char *path, uint32_t hash) {
+  pd_module *module = pd__table_reserve(&by_path, 1) ? pd__forever(sizeof *module) : NULL;
+  uint64_t number = module ? pd__numbered_add(&modules, module) : 0;
+  if (number == 0) return NULL;
+  *module = (pd_module){.path = path, .number = number & INT32_MAX, .name_space = ""};
+  pd__table_add(&by_path, hash, (uint32_t)number);
+  return module;
+}
+
 pd_module *pd__module_add(const pd__platform_image *image) {
   const char *path = pd__intern(image->path);
-  if (!path) return NULL;
-  /* An image that was at these addresses and has no record has left without notice. */
-  for (pd_module *old = NULL; (old = pd__module_next(old));) {
-    bool overlaps = old->low < image->high && image->low < old->high;
-    if (overlaps && !old->has_record) old->present = false;
-  }
-  pd_module *module = pd__module_next(NULL);
-  while (module && (module->path != path || module->present)) module = pd__module_next(module);
-  if (!module) {
-    module = pd__forever(sizeof *module);
-    uint64_t number = module ? pd__numbered_add(&modules, module) : 0;
-    if (number == 0) return NULL;
-    *module = (pd_module){.path = path, .number = number & INT32_MAX, .name_space = ""};
-  }
+  if (!path || !reserve_placed()) return NULL;
+  uint32_t hash = pd__hash_text(path, strlen(path));
+  uint32_t number = pd__table_find(&by_path, hash, is_reusable, path);
+  pd_module *module = number ? module_of_number(number) : add_module(path, hash);
+  if (!module) return NULL;
   pd__module_gone(module);
   module->kept &= module->low == image->low; /* it was withdrawn, and never left */
+  place_module(module, image);
   module->present = true;
-  module->low = image->low;
-  module->high = image->high;
   module->stays = image->stays;
   module->registrations = 0;
   module->reference = NULL;

@@ -178,9 +178,17 @@ pd__extra *pd__flag_extra(pd_flag *node) {
   return node->extra;
 }
 
-uint32_t pd__next_claim(void) {
-  static uint32_t last;
-  return ++last;
+uint32_t pd__last_visit_mark;
+
+/* After 2^32 numbers, they begin again: those that nodes have from before must go. */
+uint32_t pd__next_visit_marks(uint32_t count) {
+  if (count > UINT32_MAX - pd__last_visit_mark) {
+    for (uint32_t i = 0; i < names.count; i++) node_at(i)->visit_mark = 0;
+    pd__last_visit_mark = 0;
+  }
+  uint32_t first = pd__last_visit_mark + 1;
+  pd__last_visit_mark += count;
+  return first;
 }
 
 /* ---- The order of definition ---- */

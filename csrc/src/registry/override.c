@@ -59,6 +59,7 @@ void pd__override_drop(pd__overridden *from) {
   if (from->below) from->below->above = from->above;
   *(from->above ? &from->above->below : &extra->overrides) = from->below;
   from->flag = NULL;
+  pd__values_revision++;
   if (extra->overrides || !flag->assigned) return; /* publishing uses the default */
   pd__cell_store(flag->type, pd__flag_address(flag, flag->type), extra->base);
 }

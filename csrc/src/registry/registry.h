@@ -124,7 +124,7 @@ struct pd_flag {
   uint32_t generation;  /* of the definition; changes whenever that does */
   uint32_t line;        /* of the origin */
   uint32_t column;      /* of the origin */
-  uint32_t claim;       /* marks the last operation that visited the node: pd__next_claim */
+  uint32_t visit_mark;  /* marks the last operation that visited the node: pd__next_visit_mark */
   const char *place;    /* of the origin */
   const char *text;     /* the value of a string */
   uint32_t index;       /* of the node: pd__names_at */
@@ -195,8 +195,10 @@ pd_flag *pd__names_listed(const pd_flag *previous);
 /* Returns the rarely needed fields; NULL if memory is out. */
 pd__extra *pd__flag_extra(pd_flag *node);
 
-/* Returns a new number for flag->claim. */
-uint32_t pd__next_claim(void);
+/* Returns the first of `count` numbers for flag->visit_mark that no node has, and that follow one
+ * another. Earlier numbers are of no use afterwards. */
+uint32_t pd__next_visit_marks(uint32_t count);
+static inline uint32_t pd__next_visit_mark(void) { return pd__next_visit_marks(1); }
 
 /* ---- For readers in other processes (index.c) ---- */
 
@@ -466,6 +468,10 @@ pd_status pd__flag_check_defined(pd__operation *operation, pd_flag *flag, pd_err
 pd_status pd__fail_gone(const pd_flag *flag, pd_error *err);
 
 /* ---- History (history.c) ---- */
+
+/* Changes whenever a definition does, or flags lose values: what is known of the values of
+ * undefined flags must then be looked up again. */
+extern uint64_t pd__values_revision;
 
 /* Makes room for `count` entries, so that assigning and dropping values can't fail. Returns false
  * if memory is out. */

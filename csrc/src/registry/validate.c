@@ -10,9 +10,9 @@
 typedef struct validation {
   pd__changes *changes;
   uint64_t round;
-  uint64_t added;   /* pd__validators_added at the start of the round */
-  uint32_t claim;   /* the claim of the first change; the others follow in order */
-  size_t *previous; /* for each change, the one before it of the same flag, as index + 1 */
+  uint64_t added;      /* pd__validators_added at the start of the round */
+  uint32_t visit_mark; /* the mark of the first change; the others follow in order */
+  size_t *previous;    /* for each change, the one before it of the same flag, as index + 1 */
   pd__question *first, **end;
   bool memory_out;
 } validation;
@@ -22,18 +22,18 @@ typedef struct validation {
 /* Returns the index + 1 of the last change of the flag; 0 if there is none. */
 static size_t last_of(const validation *all, const pd_flag *flag) {
   const pd__changes *changes = all->changes;
-  uint32_t index = flag->claim - all->claim;
+  uint32_t index = flag->visit_mark - all->visit_mark;
   return index < changes->count && changes->items[index].flag == flag ? index + 1 : 0;
 }
 
-/* Link each flag to its last change by its claim, and each change to the one before it of the same
- * flag. The claims hold until another operation gets the lock. */
+/* Link each flag to its last change by its mark, and each change to the one before it of the same
+ * flag. The marks hold until another operation gets the lock. */
 static void link_changes(validation *all) {
-  all->claim = pd__next_claim() + 1;
+  uint32_t next = all->visit_mark = pd__next_visit_marks((uint32_t)all->changes->count);
   for (size_t i = 0; i < all->changes->count; i++) {
     pd_flag *flag = all->changes->items[i].flag;
     all->previous[i] = last_of(all, flag);
-    flag->claim = pd__next_claim();
+    flag->visit_mark = next++;
   }
 }
 
