@@ -18,52 +18,81 @@ static void answer(pd__impl *impl, const char *why) {
 
 /* ---- Asking ---- */
 
-/* One for each call of `usable` that is running. */
+/* One for each call of `usable` that is running. In the arena of its operation, as a pd__listing
+ * is. */
 typedef struct question {
-  struct question *outer; /* of this thread */
-  pd__operation *operation;
+  struct question *next, **at; /* in the list of all; *at points here */
+  const pd__listing *listing;
   pd__op *op;
   const char *name; /* of the candidate, which may leave meanwhile */
   uint64_t number;
-  bool answered;
-  const char *why;
 } question;
 
-static _Thread_local question *innermost;
-static size_t running; /* questions of all threads */
+static question *questions;
+
+static void add_question(question *of) {
+  of->next = questions;
+  of->at = &questions;
+  if (of->next) of->next->at = &of->next;
+  questions = of;
+}
+
+static void remove_question(question *of) {
+  *of->at = of->next;
+  if (of->next) of->next->at = of->at;
+  of->next = NULL;
+  of->at = &of->next;
+}
+
+/* What the call of `usable` has said. */
+typedef struct reply {
+  pd__operation *operation;
+  question *of;
+  bool given;
+  const char *why;
+} reply;
 
 /* Also if an exception or the end of the thread has interrupted it. Then nobody has chosen. */
-static void end_question(question *of) {
-  pd__operation_lock(of->operation);
-  innermost = of->outer;
-  running--;
-  if (!of->answered) of->op->family->due = true;
+static void end_question(const reply *got) {
+  question *of = got->of;
+  pd__operation_lock(got->operation);
+  remove_question(of);
+  if (!got->given) of->op->family->due = true;
   pd__impl *impl = pd__impl_find(of->op, of->name, of->number);
-  if (impl) answer(impl, of->why);
+  if (impl) answer(impl, got->why);
 }
 
 static void ask_unlocked(pd__operation *operation, pd__op *op, pd__impl *impl) {
   const char *(*usable)(void) = impl->def->choice.usable;
-  question asked __attribute__((cleanup(end_question))) = {
-      innermost,
-      operation,
-      op,
-      impl->name,
-      impl->number,
-      false,
-      "the question whether it can run here was interrupted"};
-  innermost = &asked;
-  running++;
+  question *asked = pd__arena_take(&operation->arena, sizeof *asked);
+  pd__hooks_prepare(operation);
+  if (!asked || !operation->listing) {
+    answer(impl, "memory is out");
+    return;
+  }
+  *asked = (question){
+      .listing = operation->listing, .op = op, .name = impl->name, .number = impl->number};
+  add_question(asked);
+  reply got __attribute__((cleanup(end_question))) = {
+      operation, asked, false, "the question whether it can run here was interrupted"};
   impl->asking = true;
   pd__operation_unlock(operation);
-  PD__IN_HOOK();
-  asked.why = usable();
-  asked.answered = true;
+  PD__IN_HOOK(operation);
+  got.why = usable();
+  got.given = true;
+}
+
+/* Only the questions of this thread are left. */
+static void drop_lost_questions(void) {
+  for (question *each = questions, *next; each; each = next) {
+    next = each->next;
+    if (each->listing->lost) remove_question(each);
+  }
 }
 
 void pd__impls_in_child(void) {
   pd__family *family = NULL;
-  while (running > 0 && (family = pd__family_next(family))) {
+  while (questions && (family = pd__family_next(family))) {
     for (pd__op *op = family->ops; op; op = op->next) {
       for (pd__impl *each = op->candidates; each; each = each->next_candidate) {
         family->due |= each->asking;
@@ -72,11 +101,10 @@ void pd__impls_in_child(void) {
       }
     }
   }
-  running = 0;
-  for (question *each = innermost; each; each = each->outer) {
+  drop_lost_questions();
+  for (const question *each = questions; each; each = each->next) {
     pd__impl *impl = pd__impl_find(each->op, each->name, each->number);
     if (impl) impl->asking = true;
-    running++;
   }
 }
 

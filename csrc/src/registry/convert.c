@@ -84,9 +84,10 @@ static void append(const char *text, size_t length, void *context) {
 
 /* The caller holds the lock, which is released meanwhile. */
 static void run(pd__operation *operation, conversion *all) {
+  pd__hooks_prepare(operation);
   pd__operation_unlock(operation);
   for (conversion *each = all; each; each = each->next) {
-    PD__IN_HOOK();
+    PD__IN_HOOK(operation);
     each->accepted = each->call && each->call(each->text, each->context, append, each, each->why,
                                               sizeof each->why);
   }

@@ -229,14 +229,16 @@ static bool pin(question *all) {
 
 /* The caller holds the lock, which is released while the validators run. */
 static void run(question *all) {
-  pd__operation_unlock(all->changes->operation);
+  pd__operation *operation = all->changes->operation;
+  pd__hooks_prepare(operation);
+  pd__operation_unlock(operation);
   for (asked *each = all->first; each; each = each->next) {
-    PD__IN_HOOK();
+    PD__IN_HOOK(operation);
     pd_validator accepts = (pd_validator)each->call.function;
     each->accepted =
         accepts && accepts(each->entries, each->call.context, each->why, sizeof each->why);
   }
-  pd__operation_lock(all->changes->operation);
+  pd__operation_lock(operation);
 }
 
 /* Returns whether the validators have seen the values as they are now, and none was added. */

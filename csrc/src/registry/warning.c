@@ -54,8 +54,9 @@ void pd__warnings_deliver(pd__operation *operation) {
     if (any) first = taken->next;
     if (!first) end = &first;
     if (!any) pd__set_due(PD__DUE_WARNINGS, false);
+    if (any) pd__hooks_prepare(operation);
     pd__operation_unlock(operation);
-    PD__IN_HOOK();
+    PD__IN_HOOK(operation);
     if (any) ((pd_warning_handler)to.function)(taken->text.message, taken->kind, to.context);
   }
 }
