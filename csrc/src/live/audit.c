@@ -26,9 +26,10 @@ void pd__audit(pd_live *live, pd__operation *operation, const char *text, size_t
     pd__pins_take(operation);
     how = pd__pin_module(operation, module);
   }
+  pd__hooks_prepare(operation);
   pd__operation_unlock(operation);
   if (how == PD__LEAVING) return;
-  PD__IN_HOOK();
+  PD__IN_HOOK(operation);
   live->audit(text, length, live->context);
 }
 

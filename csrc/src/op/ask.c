@@ -20,65 +20,99 @@ static void record_answer(pd__impl *impl, const char *why) {
 
 /* ---- Asking ---- */
 
-/* One for each call of `usable` that is running. */
+/* One for each call of `usable` that is running. In the arena of its operation, as a pd__listing
+ * is. */
 typedef struct question {
-  struct question *outer; /* of this thread */
-  pd__operation *operation;
+  struct question *next, **at; /* in the list of all; *at points here */
+  const pd__listing *listing;
   pd__op *op;
   const pd_op_def *def;
   pd__impl *staged; /* NULL: a linked one, which may leave meanwhile */
   uint64_t number;  /* of that */
   bool awaited;     /* `usable` has made its own module join, which waits for the answer */
-  bool answered;
-  const char *why;
 } question;
 
-static _Thread_local question *innermost;
-static size_t running; /* questions of all threads */
+static question *questions;
+
+static void add_question(question *of) {
+  of->next = questions;
+  of->at = &questions;
+  if (of->next) of->next->at = &of->next;
+  questions = of;
+}
+
+static void remove_question(question *of) {
+  *of->at = of->next;
+  if (of->next) of->next->at = of->at;
+  of->next = NULL;
+  of->at = &of->next;
+}
 
 /* Returns the candidate that waits for the same answer. */
 static pd__impl *find_waiting(const question *of) {
   pd__impl *each = of->awaited ? of->op->candidates : NULL;
-  while (each && !(each->asking && each->def == of->def)) each = each->next_candidate;
+  while (each && (each->asked || each->def != of->def)) each = each->next_candidate;
   return each;
 }
 
+/* What the call of `usable` has said. */
+typedef struct reply {
+  pd__operation *operation;
+  question *of;
+  bool given;
+  const char *why;
+} reply;
+
 /* Also if an exception or the end of the thread has interrupted it. Then nobody has chosen. */
-static void end_question(question *of) {
-  pd__operation_lock(of->operation);
-  innermost = of->outer;
-  running--;
+static void end_question(const reply *got) {
+  question *of = got->of;
+  pd__operation_lock(got->operation);
+  remove_question(of);
   pd__impl *impl = of->staged ? of->staged : pd__impl_find(of->number);
-  if (impl) record_answer(impl, of->why);
+  if (impl) record_answer(impl, got->why);
   pd__impl *waiting = find_waiting(of);
-  if (waiting) record_answer(waiting, of->why);
-  if (!of->answered || waiting) pd__op_set_due(of->op);
+  if (waiting) record_answer(waiting, got->why);
+  if (!got->given || waiting) pd__op_set_due(of->op);
 }
 
 static void ask_unlocked(pd__operation *operation, pd__op *op, pd__impl *impl) {
   const char *(*usable)(void) = impl->def->choice.usable;
-  question asked __attribute__((cleanup(end_question))) = {
-      .outer = innermost,
-      .operation = operation,
-      .op = op,
-      .def = impl->def,
-      .staged = impl->op ? NULL : impl,
-      .number = impl->number,
-      .why = "the question whether it can run here was interrupted"};
-  innermost = &asked;
-  running++;
+  question *asked = pd__arena_take(&operation->arena, sizeof *asked);
+  pd__hooks_prepare(operation);
+  if (!asked || !operation->listing) {
+    record_answer(impl, "memory is out");
+    return;
+  }
+  *asked = (question){.listing = operation->listing,
+                      .op = op,
+                      .def = impl->def,
+                      .staged = impl->op ? NULL : impl,
+                      .number = impl->number};
+  add_question(asked);
+  reply got __attribute__((cleanup(end_question))) = {
+      operation, asked, false, "the question whether it can run here was interrupted"};
   impl->asking = true;
   pd__operation_unlock(operation);
-  PD__IN_HOOK();
-  asked.why = usable();
-  asked.answered = true;
+  PD__IN_HOOK(operation);
+  got.why = usable();
+  got.given = true;
 }
 
 bool pd__impl_awaits_answer(pd__impl *impl) {
-  question *each = innermost;
-  while (each && each->def != impl->def) each = each->outer;
+  question *each = questions;
+  while (each && !(each->def == impl->def && pd__hook_is_called_here(each->listing))) {
+    each = each->next;
+  }
   if (each) each->awaited = impl->asking = true;
   return each != NULL;
+}
+
+/* Only the questions of this thread are left. */
+static void drop_lost_questions(void) {
+  for (question *each = questions, *next; each; each = next) {
+    next = each->next;
+    if (each->listing->lost) remove_question(each);
+  }
 }
 
 static void forget_questions(pd__op *op) {
@@ -92,14 +126,15 @@ static void forget_questions(pd__op *op) {
 
 void pd__impls_in_child(void) {
   pd__family *family = NULL;
-  while (running > 0 && (family = pd__family_next(family))) {
+  while (questions && (family = pd__family_next(family))) {
     for (pd__op *op = family->ops; op; op = op->next) forget_questions(op);
   }
-  running = 0;
-  for (question *each = innermost; each; each = each->outer) {
+  drop_lost_questions();
+  for (const question *each = questions; each; each = each->next) {
     pd__impl *impl = each->staged ? NULL : pd__impl_find(each->number);
     if (impl) impl->asking = true;
-    running++;
+    pd__impl *waiting = find_waiting(each);
+    if (waiting) waiting->asking = true;
   }
 }
 

@@ -142,6 +142,10 @@ typedef struct pd__platform_self {
 } pd__platform_self;
 void pd__platform_identify(pd__platform_self *out);
 
+/* Returns a number of this thread, which a later thread may have after it has ended, and the thread
+ * that forked in the child. */
+uintptr_t pd__platform_thread(void);
+
 /* Yields the processor to another thread. */
 void pd__platform_yield(void);
 

@@ -236,6 +236,8 @@ void pd__platform_unlock(void) {
   }
 }
 
+uintptr_t pd__platform_thread(void) { return (uintptr_t)pthread_self(); }
+
 void pd__posix_begin_walk(pd__fork_pause *pause) {
   pd__platform_pause_fork(pause);
   pthread_rwlock_rdlock(&walks);

@@ -47,6 +47,8 @@ void pd__platform_unlock(void) {
 void pd__platform_pause_fork(pd__fork_pause *out) { *out = (pd__fork_pause){.paused = false}; }
 void pd__platform_resume_fork(const pd__fork_pause *paused) { (void)paused; }
 
+uintptr_t pd__platform_thread(void) { return GetCurrentThreadId(); }
+
 void pd__platform_yield(void) { Sleep(0); }
 
 void pd__platform_identify(pd__platform_self *out) {

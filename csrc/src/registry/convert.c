@@ -47,10 +47,11 @@ static void append_result(const char *text, size_t length, void *context) {
 }
 
 void pd__conversions_run(pd__operation *operation, pd__conversion *list) {
+  pd__hooks_prepare(operation);
   pd__operation_unlock(operation);
   for (; list; list = list->next) {
     if (list->answered) continue;
-    PD__IN_HOOK();
+    PD__IN_HOOK(operation);
     list->accepted = list->call && list->call(list->text, list->context, append_result, list,
                                               list->why, sizeof list->why);
     list->why[sizeof list->why - 1] = '\0';

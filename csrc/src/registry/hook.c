@@ -100,17 +100,19 @@ void pd__hook_hold(pd__operation *operation, pd__hook *hook, pd__held *held) {
 }
 
 void pd__hooks_let_go(pd__operation *operation) {
+  if (pd__operation_is_lost(operation)) operation->held = NULL;
   for (; operation->held; operation->held = operation->held->next) {
     pd__hook *hook = operation->held->hook;
     bool last = hook->calls > 0 && --hook->calls == 0;
     if (last && hook->removed) pd__set_due(PD__DUE_RELEASES, true);
   }
+  if (operation->listing) operation->listing->held = NULL;
 }
 
 void pd__hooks_in_child(void) {
   for (pd__hook *hook = NULL; (hook = pd__hooks_next(hook));) hook->calls = 0;
   for (pd__hook *hook = removed; hook; hook = hook->next_removed) hook->calls = 0;
-  for (const pd__operation *each = pd__operations_listed(); each; each = each->outer) {
+  for (const pd__listing *each = NULL; (each = pd__listing_next(each));) {
     for (const pd__held *held = each->held; held; held = held->next) held->hook->calls++;
   }
 }
@@ -177,33 +179,64 @@ static pd__handler take_release(pd__operation *operation, pd__hook *hook) {
 void pd__hooks_release(pd__operation *operation) {
   pd__hook *hook = NULL;
   do { /* calls from release functions nest here, up to the limit of depth */
-    if (!pd__is_due(PD__DUE_RELEASES) || pd__hooks_check_depth(NULL) != PD_OK) return;
+    if (!pd__is_due(PD__DUE_RELEASES)) return;
     pd__operation_lock(operation);
-    hook = claim_removed();
+    hook = pd__hooks_check_depth(NULL) == PD_OK ? claim_removed() : NULL;
     pd__handler release = {.function = NULL};
     if (hook) release = take_release(operation, hook);
+    if (hook) pd__hooks_prepare(operation);
     pd__operation_unlock(operation);
-    PD__IN_HOOK();
+    PD__IN_HOOK(operation);
     if (release.function) ((void (*)(void *))release.function)(release.context);
   } while (hook);
 }
 
 /* ---- Depth ---- */
 
-static _Thread_local unsigned depth;
+static bool is_own_call(const pd__listing *listing) {
+  return __atomic_load_n(&listing->calling, __ATOMIC_RELAXED) &&
+         __atomic_load_n(&listing->thread, __ATOMIC_RELAXED) == pd__platform_thread();
+}
 
-void pd__hooks_enter(pd__hook_call *call) {
-  depth++;
+/* Stacks grow down. A call whose frame isn't above this one was left by longjmp, or is on the stack
+ * of a suspended fiber: this thread isn't within it. */
+static unsigned count_calls_above(uintptr_t frame) {
+  unsigned count = 0;
+  for (pd__listing *each = NULL; (each = pd__listing_next(each));) {
+    if (!is_own_call(each)) continue;
+    bool above = each->frame > frame;
+    if (!above) __atomic_store_n(&each->calling, false, __ATOMIC_RELAXED);
+    count += above;
+  }
+  return count;
+}
+
+bool pd__hook_is_called_here(const pd__listing *listing) {
+  return is_own_call(listing) && listing->frame > (uintptr_t)__builtin_frame_address(0);
+}
+
+void pd__hooks_prepare(pd__operation *operation) {
+  uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+  count_calls_above(frame);
+  pd__operation_list(operation);
+  if (operation->listing) operation->listing->frame = frame;
+}
+
+void pd__hooks_enter(pd__hook_call *call, const pd__operation *operation) {
+  call->listing = operation->listing;
+  if (call->listing) __atomic_store_n(&call->listing->calling, true, __ATOMIC_RELAXED);
   pd__platform_pause_fork(&call->pause);
 }
 
 void pd__hooks_exit(const pd__hook_call *call) {
   pd__platform_resume_fork(&call->pause);
-  depth--;
+  if (!call->listing) return;
+  __atomic_store_n(&call->listing->thread, pd__platform_thread(), __ATOMIC_RELAXED);
+  __atomic_store_n(&call->listing->calling, false, __ATOMIC_RELAXED);
 }
 
 pd_status pd__hooks_check_depth(pd_error *err) {
-  if (depth < DEEPEST) return PD_OK;
+  if (count_calls_above((uintptr_t)__builtin_frame_address(0)) < DEEPEST) return PD_OK;
   return pd__fail(err, PD_ERR_DEPTH,
                   "validators, watchers and the warning handler call the library %d deep, one "
                   "inside the other: most likely in a circle",

@@ -84,20 +84,29 @@ void pd__hooks_leave(pd__operation *operation, const pd_module *module);
  * lock. */
 void pd__hooks_release(pd__operation *operation);
 
-/* Returns PD_ERR_DEPTH if calls of hooks are nested too deeply on this thread. Needs no lock. */
+/* Returns PD_ERR_DEPTH if calls of hooks are nested too deeply on this thread. */
 pd_status pd__hooks_check_depth(pd_error *err);
+
+/* Returns whether this thread is in a hook that this operation calls, further up its stack. */
+bool pd__hook_is_called_here(const pd__listing *listing);
+
+/* Before the first call of a hook by the operation: lists it. If memory is out, the calls don't
+ * count. */
+void pd__hooks_prepare(pd__operation *operation);
 
 /* A call of a hook. */
 typedef struct pd__hook_call {
+  pd__listing *listing;
   pd__fork_pause pause;
 } pd__hook_call;
-void pd__hooks_enter(pd__hook_call *call);
+void pd__hooks_enter(pd__hook_call *call, const pd__operation *operation);
 void pd__hooks_exit(const pd__hook_call *call);
 
-/* Declare this around a call of a hook: it keeps the depth right however the call ends. */
-#define PD__IN_HOOK()                                                                              \
+/* Declare this around a call of a hook, after pd__hooks_prepare, without the lock: it keeps the
+ * depth right however the call ends. */
+#define PD__IN_HOOK(operation)                                                                     \
   pd__hook_call in_hook __attribute__((cleanup(pd__hooks_exit)));                                  \
-  pd__hooks_enter(&in_hook)
+  pd__hooks_enter(&in_hook, operation)
 
 /* Size of the buffer for a validator's reason. */
 #define PD__WHY_SIZE 512

@@ -74,9 +74,9 @@ pd_status pd__do_deferred_handle(pd_deferred_handler wanted, void *context, pd_e
 
 pd_status pd__do_warning_report(const char *message, pd_error *err) {
   if (!message) return pd__fail_null(err, "message");
+  PD__LOCKED_OPERATION(operation);
   pd_status status = pd__hooks_check_depth(err);
   if (status != PD_OK) return status;
-  PD__LOCKED_OPERATION(operation);
   pd__fail(pd__warning_add(PD_WARNING_GENERAL), PD_OK, "%s", message);
   return pd__operation_return(&operation, PD_OK);
 }

@@ -1,22 +1,43 @@
-/* The operations of this thread that keep something in the process, and the work they leave to
- * others. */
+/* The operations of the process that keep something in it or call a hook, and the work that
+ * operations leave to others. */
 #include "registry.h"
 
-static _Thread_local pd__operation *innermost;
+static pd__listing *listings;
 
-pd__operation *pd__operations_listed(void) { return innermost; }
-
-void pd__operation_list(pd__operation *operation) {
-  if (operation->listed) return;
-  operation->listed = true;
-  operation->outer = innermost;
-  innermost = operation;
+pd__listing *pd__listing_next(const pd__listing *previous) {
+  return previous ? previous->next : listings;
 }
 
-void pd__operation_unlist(pd__operation *operation) {
-  pd__operation **at = &innermost;
-  while (*at && *at != operation) at = &(*at)->outer;
-  if (*at) *at = operation->outer;
+void pd__operation_list(pd__operation *operation) {
+  pd__listing *listing = operation->listing;
+  if (!listing) {
+    listing = pd__arena_take(&operation->arena, sizeof *listing);
+    if (!listing) return;
+    *listing = (pd__listing){.next = listings, .at = &listings};
+    if (listings) listings->at = &listing->next;
+    listings = listing;
+    operation->listing = listing;
+  }
+  listing->thread = pd__platform_thread();
+  listing->pins = operation->pins;
+  listing->held = operation->held;
+}
+
+void pd__listing_remove(pd__listing *listing) {
+  *listing->at = listing->next;
+  if (listing->next) listing->next->at = listing->at;
+}
+
+void pd__listings_in_child(void) {
+  uintptr_t here = pd__platform_thread();
+  for (pd__listing *each = listings, *next; each; each = next) {
+    next = each->next;
+    if (__atomic_load_n(&each->thread, __ATOMIC_RELAXED) == here) continue;
+    pd__listing_remove(each);
+    each->next = NULL;
+    each->at = &each->next;
+    each->lost = true;
+  }
 }
 
 uint8_t pd__due;

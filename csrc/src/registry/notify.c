@@ -189,9 +189,10 @@ void pd__notices_deliver(pd__operation *operation) {
     operation->notices = notice->next;
     pd__operation_lock(operation);
     pd__handler due = pinned_watcher(operation, notice);
+    if (due.function) pd__hooks_prepare(operation);
     pd__operation_unlock(operation);
     if (!due.function) continue;
-    PD__IN_HOOK();
+    PD__IN_HOOK(operation);
     ((pd_watcher)due.function)(notice->flag, due.context);
   }
   operation->notices_end = &operation->notices;

@@ -7,6 +7,7 @@
 #include "scope.h"
 
 void pd__operations_in_child(void) {
+  pd__listings_in_child();
   pd__pins_in_child();
   pd__hooks_in_child();
   pd__deferred_in_child();
@@ -15,13 +16,13 @@ void pd__operations_in_child(void) {
 }
 
 void pd__operation_abandon(pd__operation *operation) {
-  if (operation->held || operation->pins || operation->notices) {
+  if (operation->listing || operation->held || operation->pins || operation->notices) {
     if (!operation->locked) pd__operation_lock(operation);
     pd__notices_abandon(operation);
     pd__hooks_let_go(operation);
     pd__pins_release(operation);
   }
-  if (operation->listed) pd__operation_unlist(operation);
+  if (operation->listing) pd__listing_remove(operation->listing);
   if (operation->locked) pd__operation_unlock(operation);
   pd__pins_close(operation);
   pd__arena_free(&operation->arena);

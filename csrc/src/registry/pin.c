@@ -79,12 +79,18 @@ static bool counts(const pd__pin *pin) {
   return pin->state == COUNTED && pin->generation == pin->module->generation;
 }
 
+static void unpin(pd__operation *operation, pd_module *module) {
+  if (module->pinned > 0 && --module->pinned == 0) close_all(operation, module);
+}
+
 void pd__pins_release(pd__operation *operation) {
+  bool lost = pd__operation_is_lost(operation);
   for (; operation->pins; operation->pins = operation->pins->next) {
     pd__pin *pin = operation->pins;
     if (pin->state == HELD) close_later(operation, pin->handle, NULL);
-    if (counts(pin) && --pin->module->pinned == 0) close_all(operation, pin->module);
+    if (!lost && counts(pin)) unpin(operation, pin->module);
   }
+  if (operation->listing) operation->listing->pins = NULL;
 }
 
 void pd__pins_close(pd__operation *operation) {
@@ -97,7 +103,7 @@ void pd__pins_close(pd__operation *operation) {
 
 void pd__pins_in_child(void) {
   for (pd_module *module = NULL; (module = pd__module_next(module));) module->pinned = 0;
-  for (const pd__operation *each = pd__operations_listed(); each; each = each->outer) {
+  for (const pd__listing *each = NULL; (each = pd__listing_next(each));) {
     for (const pd__pin *pin = each->pins; pin; pin = pin->next) pin->module->pinned += counts(pin);
   }
 }

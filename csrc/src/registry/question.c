@@ -35,10 +35,11 @@ bool pd__questions_pin(pd__operation *operation, pd__question *list) {
 }
 
 void pd__questions_ask(pd__operation *operation, pd__question *list) {
+  pd__hooks_prepare(operation);
   pd__operation_unlock(operation);
   for (; list; list = list->next) {
     if (list->answered) continue;
-    PD__IN_HOOK();
+    PD__IN_HOOK(operation);
     pd_validator accepts = (pd_validator)list->call.function;
     list->accepted =
         accepts && accepts(list->entries, list->call.context, list->why, sizeof list->why);

@@ -320,6 +320,7 @@ typedef struct pd__notice pd__notice; /* notify.c */
 typedef struct pd__pin pd__pin;       /* pin.c */
 typedef struct pd__held pd__held;     /* hook.c */
 typedef struct pd__closing pd__closing;
+typedef struct pd__listing pd__listing;
 
 /* One call of the library. All memory that it allocates is in its arena, and everything that it
  * keeps in the process is listed here. So it can be ended in the same way on success, on an error,
@@ -332,8 +333,7 @@ struct pd__operation {
   pd__notice *notices; /* watchers to notify once the lock is released */
   pd__notice **notices_end;
   pd__closing *closing; /* handles to close without the lock */
-  pd__operation *outer; /* of this thread, if `listed` */
-  bool listed;
+  pd__listing *listing; /* NULL: it is not listed */
   bool locked;
   bool deferred; /* it has left work to pd_deferred_run */
 };
@@ -386,12 +386,34 @@ void pd__operations_in_child(void);
   PD__OPERATION(name);                                                                             \
   pd__operation_lock(&(name))
 
-/* List an operation that keeps something in the process until it ends (kept.c). */
-void pd__operation_list(pd__operation *operation);
-void pd__operation_unlist(pd__operation *operation);
+/* What the list of operations knows of one (kept.c). It is in the operation's arena, not on a
+ * stack: a callback that leaves by longjmp leaves it behind for good, and one on a fiber may go on
+ * in another thread. */
+struct pd__listing {
+  pd__pin *pins;
+  pd__held *held;
+  uintptr_t thread;        /* that was the last to run it */
+  uintptr_t frame;         /* where it calls hooks: an address in its stack */
+  bool calling;            /* a hook */
+  bool lost;               /* it belongs to the parent of this process */
+  pd__listing *next, **at; /* *at points here */
+};
 
-/* Returns the innermost listed operation of this thread. Needs no lock. */
-pd__operation *pd__operations_listed(void);
+/* Lists an operation that keeps something in the process until it ends, or renews what is listed.
+ * If memory is out, it isn't listed: a forked child doesn't know what it keeps. */
+void pd__operation_list(pd__operation *operation);
+void pd__listing_remove(pd__listing *listing);
+
+/* Iterates over the list; NULL gives the first. */
+pd__listing *pd__listing_next(const pd__listing *previous);
+
+/* In the child of a fork, removes the operations of other threads. */
+void pd__listings_in_child(void);
+
+/* Returns whether what the operation keeps is that of the parent of this process. */
+static inline bool pd__operation_is_lost(const pd__operation *operation) {
+  return operation->listing && operation->listing->lost;
+}
 
 /* ---- Pins (pin.c) ---- */
 

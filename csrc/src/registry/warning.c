@@ -81,8 +81,9 @@ void pd__warnings_deliver(pd__operation *operation) {
     warning *taken __attribute__((cleanup(drop))) = to.function ? next_to_deliver() : NULL;
     any = taken != NULL;
     if (!any) pd__set_due(PD__DUE_WARNINGS, false);
+    if (any) pd__hooks_prepare(operation);
     pd__operation_unlock(operation);
-    PD__IN_HOOK();
+    PD__IN_HOOK(operation);
     if (any) ((pd_warning_handler)to.function)(taken->text.message, taken->kind, to.context);
   }
 }
