@@ -37,7 +37,6 @@ static thread *threads;
     if ((node)->next) (node)->next->at = (node)->at;                                               \
   } while (0)
 
-
 /* Returns NULL if this thread has had no scope. Also in a signal handler. */
 static thread *find_own_thread(void) { return pd__platform_exit_argument(); }
 
