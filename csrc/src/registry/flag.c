@@ -82,6 +82,8 @@ void pd__flag_look_again(pd_flag *flag) {
   __atomic_store_n(&flag->variable, variable, __ATOMIC_RELEASE);
 }
 
+uint64_t pd__values_revision;
+
 void pd__flag_new_generation(pd_flag *flag) {
   static uint32_t last;
   __atomic_store_n(&flag->generation, ++last, __ATOMIC_RELEASE);

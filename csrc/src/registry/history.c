@@ -2,8 +2,6 @@
  * others, sorted by rank, the latest of each rank first. */
 #include "change.h"
 
-uint64_t pd__values_revision;
-
 #include "../base/text.h"
 
 /* ---- Memory ---- */

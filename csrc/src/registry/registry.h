@@ -465,6 +465,10 @@ void pd__flag_publish_state(pd_flag *flag);
 void pd__flag_look_again(pd_flag *flag);
 void pd__flag_new_generation(pd_flag *flag);
 
+/* Changes whenever a definition does, or flags lose values: what is known of the values of
+ * undefined flags must then be looked up again. */
+extern uint64_t pd__values_revision;
+
 /* Hides the variable from readers without the lock, and waits for those that are reading it, which
  * takes a few instructions. */
 void pd__flag_hide_variable(pd_flag *flag);
@@ -490,10 +494,6 @@ pd_status pd__flag_check_defined(pd__operation *operation, pd_flag *flag, pd_err
 pd_status pd__fail_gone(const pd_flag *flag, pd_error *err);
 
 /* ---- History (history.c) ---- */
-
-/* Changes whenever a definition does, or flags lose values: what is known of the values of
- * undefined flags must then be looked up again. */
-extern uint64_t pd__values_revision;
 
 /* Makes room for `count` entries, so that assigning and dropping values can't fail. Returns false
  * if memory is out. */
