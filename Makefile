@@ -1,4 +1,4 @@
-# Needs a C compiler, make, and Python 3.9 or newer with venv and headers; tools/check.sh names what
+# Needs a C compiler, make, and Python 3.11 or newer with venv and headers; tools/check.sh names what
 # is missing. Everything else goes into $(VENV), installed when a target needs it.
 # Variables: PYTHON= CC= CXX= VENV=, ARGS= for pytest, and REAL= (empty: no tests beside the real
 # Paddle and PyTorch). PACKAGES= names an environment of the
@@ -73,7 +73,7 @@ lint: $(VENV)/dev ## Check style and types of Python and C
 	  -Icsrc/include -Icsrc/live -D_GNU_SOURCE -DPD_HEADER_ONLY
 	printf '%s\n' $(filter-out csrc/live/% csrc/fleet/% tests/% examples/gen/%,$(filter %.c,$(C_FILES))) | \
 	  xargs -P 2 -I{} clang-tidy --quiet {} -- -std=gnu11 -Icsrc/include \
-	  -isystem "$$($(BIN)/python -c 'import sysconfig as s; print(s.get_path("include"))')" -DPy_LIMITED_API=0x03090000 \
+	  -isystem "$$($(BIN)/python -c 'import sysconfig as s; print(s.get_path("include"))')" -DPy_LIMITED_API=0x030B0000 \
 	  -Xclang -analyzer-config -Xclang max-nodes=75000
 
 format: $(VENV)/dev ## Format Python and C, and fix what ruff can fix

@@ -125,7 +125,7 @@ def extension(name, sources):
         sources,
         language="c",  # so the linker is C's
         include_dirs=[str(INCLUDE)],
-        define_macros=[("Py_LIMITED_API", "0x03090000")] if LIMITED_API else [],
+        define_macros=[("Py_LIMITED_API", "0x030B0000")] if LIMITED_API else [],
         # C++20 instantiates std::string here, so an old libstdc++ is enough.
         extra_compile_args=[
             *(["-std=c++2a", "-fno-sized-deallocation"] if cxx else []),
@@ -143,7 +143,7 @@ def extension(name, sources):
 options = {"build_ext": {"force": True}}  # compiler flags may have changed
 options["build_library"] = options["build_ext"]
 if LIMITED_API:
-    options["bdist_wheel"] = {"py_limited_api": "cp39"}
+    options["bdist_wheel"] = {"py_limited_api": "cp311"}
 setup(
     version=VERSION,
     ext_modules=[

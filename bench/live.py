@@ -135,7 +135,7 @@ async def read_stream(reader: asyncio.StreamReader, watch: Watch) -> None:
         for match in BATCH.finditer(kept):
             watch.see(match[1], int(match[2]), int(match[3]))
             if match[4]:
-                at = datetime.fromisoformat(match[4].decode().replace("Z", "+00:00"))
+                at = datetime.fromisoformat(match[4].decode())
                 watch.delays.append((time.time() - at.timestamp()) * 1000)
             last = match.end()
         kept = kept[max(last, len(kept) - 200) :]

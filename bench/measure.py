@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bench.places import output
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
 SLOW_S = 10.0
 Summary = dict[str, Any]

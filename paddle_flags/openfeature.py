@@ -12,9 +12,9 @@ It needs the extra `openfeature`.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Callable, Union
+from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.containers import DictType
 from paddle_flags._core.history import place_of
@@ -26,7 +26,7 @@ from paddle_flags._core.values import from_c, kind_of, plain_value, type_in
 from paddle_flags._native import lib
 from paddle_flags.errors import FlagError, UndefinedFlagError
 
-with importing("paddle_flags.openfeature", "openfeature-sdk, for Python 3.10", "openfeature"):
+with importing("paddle_flags.openfeature", "openfeature-sdk", "openfeature"):
     from openfeature.event import ProviderEventDetails
     from openfeature.exception import ErrorCode
     from openfeature.flag_evaluation import FlagResolutionDetails, Reason
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from paddle_flags._core.hooks import Hook
     from paddle_flags._core.types import Type
 
-    Structure = Union[Sequence[FlagValueType], Mapping[str, FlagValueType]]
+    Structure = Sequence[FlagValueType] | Mapping[str, FlagValueType]
 
 __all__ = ["PaddleFlagsProvider"]
 

@@ -22,11 +22,11 @@ from paddle_flags.errors import FlagError, FlagTypeError, ReadOnlyFlagError, Und
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any, Union
+    from typing import Any
 
     from paddle_flags._core.assign import Assignment
 
-    Value = Union[bool, int, float, str]
+    Value = bool | int | float | str
 
 __all__ = ["NotExportedError", "flag_guard", "get_flags", "set_flags"]
 

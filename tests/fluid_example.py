@@ -7,7 +7,8 @@ import os
 import shlex
 import sys
 import textwrap
-from typing import TYPE_CHECKING, Any, Callable
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from support import CXX, INCLUDE, ROOT, SANITIZE, installed, run, tool, write

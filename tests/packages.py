@@ -8,8 +8,9 @@ import re
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Callable, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from support import INCLUDE, ROOT, WARNINGS, run, tool

@@ -6,7 +6,7 @@ import enum
 import ipaddress
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Optional, Union
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -26,16 +26,16 @@ class Level(enum.IntEnum):
     LOW = 1
 
 
-class Colour(str, enum.Enum):
+class Colour(str, enum.Enum):  # noqa: UP042 - as older programs have it
     """Colours, as text."""
 
     RED = "red"
 
 
-Address = Union[ipaddress.IPv4Address, ipaddress.IPv6Address]
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 if TYPE_CHECKING:
-    from typing_extensions import assert_type
+    from typing import assert_type
 
     assert_type(pf.define("check", default=False), pf.Flag[bool])
     assert_type(pf.define("level", 6, min=1, max=9), pf.Flag[int])
@@ -57,9 +57,9 @@ if TYPE_CHECKING:
     assert_type(pf.define("names", ["a"], replace=True), pf.Flag[tuple[str, ...]])
     pf.undefine("level")
     pf.undefine(pf.FLAGS["level"])
-    assert_type(pf.define("level", 6).unit, Optional[str])
+    assert_type(pf.define("level", 6).unit, str | None)
     assert_type(pf.define("level", 6).value, int)
-    assert_type(pf.define("level", 6).min, Optional[int])
+    assert_type(pf.define("level", 6).min, int | None)
     assert_type(pf.FLAGS["level"], pf.Flag[Any])
     assert_type(pf.load_plugin("libalpha.so").flags, dict[str, pf.Flag[Any]])
     assert_type(pf.parse(["program"]), list[str])
@@ -93,7 +93,7 @@ if TYPE_CHECKING:
     assert_type(pf.define("mode", Level.LOW), pf.Flag[Level])
     assert_type(pf.define("mode", Colour.RED), pf.Flag[Colour])
     assert_type(pf.define("out", Path("a")), pf.Flag[Path])
-    assert_type(pf.define("when", dt.datetime.now(dt.timezone.utc)), pf.Flag[dt.datetime])
+    assert_type(pf.define("when", dt.datetime.now(dt.UTC)), pf.Flag[dt.datetime])
     assert_type(pf.define("day", dt.date(2026, 1, 1)), pf.Flag[dt.date])
     assert_type(pf.define("wait", dt.timedelta(0), max=dt.timedelta(1)), pf.Flag[dt.timedelta])
     assert_type(pf.define("price", Decimal(1)).value, Decimal)
@@ -105,21 +105,20 @@ if TYPE_CHECKING:
     assert_type(pf.define("sizes", [], type=list[int], multi=True), pf.Flag[tuple[int, ...]])
     assert_type(pf.define("options", {"a": 1}), pf.Flag[dict[str, int]])
     assert_type(pf.define("options", {}, type=dict[str, float]), pf.Flag[dict[str, float]])
-    assert_type(pf.define("count", None, type=int), pf.Flag[Optional[int]])
-    assert_type(pf.define("check", None, type=bool), pf.Flag[Optional[bool]])
-    assert_type(pf.define("count", None, type="int32"), pf.Flag[Optional[int]])
-    assert_type(pf.define("name", None, type=str).value, Optional[str])
-    assert_type(pf.define("out", None, type=Path), pf.Flag[Optional[Path]])
-    assert_type(pf.define("mode", None, type=Mode), pf.Flag[Optional[Mode]])
-    assert_type(pf.define("sizes", None, type=list[int]), pf.Flag[Optional[tuple[int, ...]]])
+    assert_type(pf.define("count", None, type=int), pf.Flag[int | None])
+    assert_type(pf.define("check", None, type=bool), pf.Flag[bool | None])
+    assert_type(pf.define("count", None, type="int32"), pf.Flag[int | None])
+    assert_type(pf.define("name", None, type=str).value, str | None)
+    assert_type(pf.define("out", None, type=Path), pf.Flag[Path | None])
+    assert_type(pf.define("mode", None, type=Mode), pf.Flag[Mode | None])
+    assert_type(pf.define("sizes", None, type=list[int]), pf.Flag[tuple[int, ...] | None])
     address: pf.Type[Address] = pf.Type(ipaddress.ip_address)
-    assert_type(pf.define("host", None, type=address), pf.Flag[Optional[Address]])
+    assert_type(pf.define("host", None, type=address), pf.Flag[Address | None])
     assert_type(pf.define("host", ipaddress.ip_address("::1"), type=address), pf.Flag[Address])
     assert_type(pf.Type(int, str), pf.Type[int])
-    # Pyright judges for Python 3.9, where it takes Literal[...] for a type that isn't there.
     kind: pf.Flag[Literal["a", "b"]]
-    kind = pf.define("kind", "a", type=Literal["a", "b"])  # pyright: ignore[reportCallIssue, reportArgumentType]
-    assert_type(kind.value, Literal["a", "b"])  # pyright: ignore[reportAssertTypeFailure]
+    kind = pf.define("kind", "a", type=Literal["a", "b"])
+    assert_type(kind.value, Literal["a", "b"])
     pf.FLAGS["out"].value = Path("b")
 
     # Other parsers, and commands.

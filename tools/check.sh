@@ -48,8 +48,8 @@ check_python() {
   case ${PYTHON##*/} in python3.*) package=${PYTHON##*/} ;; esac
   if ! command -v "$PYTHON" >/dev/null; then
     lacks "Python ($PYTHON) with venv and headers" "$package $package-venv $package-dev"
-  elif ! "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 9))'; then
-    lacks "Python 3.9 or newer ($PYTHON is $("$PYTHON" -V 2>&1)); set PYTHON= to one" python3
+  elif ! "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
+    lacks "Python 3.11 or newer ($PYTHON is $("$PYTHON" -V 2>&1)); set PYTHON= to one" python3
   else
     "$PYTHON" -c 'import ensurepip, venv' 2>/dev/null ||
       lacks "Python's venv with pip (ensurepip)" "$package-venv"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import itertools
 import os
 import re
 import shlex
@@ -229,7 +230,7 @@ def circles(kind: str, arrows: list[Arrow]) -> list[str]:
     found = []
     for members in components(why):
         way = shortest_circle(members, why)
-        steps = [why[pair] for pair in zip(way, way[1:])]
+        steps = [why[pair] for pair in itertools.pairwise(way)]
         # For folders, show the dependency between files.
         said = [str(step) if kind == "files" else step.how for step in steps]
         head = f"circle of {len(members)} {kind}: {', '.join(members)}"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Run tests on CPython 3.14, in a minimal system of the next Debian, with what is built in
-# paddle_flags/ (make .venv/dev): the binaries are for CPython 3.9 and later. As root.
+# paddle_flags/ (make .venv/dev): the binaries are for CPython 3.11 and later. As root.
 #   tools/newest.sh DIR [argument of pytest ...]     by default the tests of scoped values
 # DIR/system is replaced. Downloads are kept in ${PD_CACHE:-build/cache}. Needs debootstrap.
 set -euo pipefail

@@ -12,7 +12,10 @@ import sys
 import timeit
 from importlib import import_module
 from time import process_time
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 REPEATS = 5
 UNROLLED = 10  # makes the cost of the loop itself small

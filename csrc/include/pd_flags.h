@@ -53,13 +53,16 @@
  *   watchers.
  * - A signal handler may call pd_flag_get_<type> with NULL for `err`, pd_flag_get_address,
  *   pd_flag_get_state, pd_flag_get_generation, pd_status_name and similar functions: they take no
- *   lock. It may call no other function.
+ *   lock and allocate nothing, nor does PD_SCOPED. It may call no other function.
  * - In the child of a fork every flag can be read and set, whatever other threads did at that
  *   moment, and the validators and watchers of the program and of modules that pd_module_load
  *   opened run. What needs the loader (loading, unloading, the hooks of modules that came by
  *   dlopen, the first registration from an image that has no flags, pd_copy_get_info) is safe there
  *   only if no other thread was loading or unloading at that moment: glibc's loader may hang or
  *   abort otherwise. After vfork, or a fork in a signal handler, call no function.
+ *   Handlers of pthread_atfork may call every function. Those that were registered before this
+ *   library was loaded run while other threads can't use the registry: they must not wait for a
+ *   thread that may be calling it, as a dlopen of theirs does.
  * - At exit, atexit handlers and destructors may call every function, while other threads go on
  *   too. The flags of a module stay defined until its last destructor has run. After that
  *   FLAGS_x keeps its last value, and a handle gives PD_ERR_UNDEFINED. */
@@ -770,13 +773,17 @@ PD_API pd_status pd_deferred_handle(pd_deferred_handler handler, void *context,
 #define PD_WARNING_ENUM(name, number, text) PD_WARNING_##name = number,
 typedef enum pd_warning { PD_WARNING_MAP(PD_WARNING_ENUM) } pd_warning;
 
+/* The number of warnings that are kept while there is no handler: the latest. */
+#define PD_WARNINGS_KEPT 256
+
 typedef void (*pd_warning_handler)(const char *message, pd_warning kind,
                                    void *context);
 
 /* Send warnings to `handler` from now on; those that no handler has received yet are sent at
- * once. The handler runs on the thread that used the name, without any lock, perhaps in a
- * constructor: if it waited for a lock there, it could hang, so keep the message and return. It
- * replaces an earlier one. With NULL, warnings are kept again. */
+ * once, after one that says how many earlier ones were dropped. The handler runs on the thread
+ * that used the name, without any lock, perhaps in a constructor: if it waited for a lock there,
+ * it could hang, so keep the message and return. It replaces an earlier one. With NULL, warnings
+ * are kept again. */
 PD_API pd_status pd_warning_handle(pd_warning_handler handler, void *context,
                                    pd_error *err);
 

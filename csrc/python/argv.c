@@ -69,8 +69,7 @@ static PyObject *object_of(const line *made, const char *word) {
   if (word < made->block || word >= made->block + made->used) return fast_text(word);
   memcpy(&index, word - sizeof index, sizeof index);
   PyObject *object = PyList_GetItem(made->words, index);
-  Py_XINCREF(object);
-  return object;
+  return Py_XNewRef(object);
 }
 
 /* Returns the remaining arguments, without the program. */

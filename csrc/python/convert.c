@@ -160,8 +160,7 @@ PyObject *fast_get(PyObject *dict, PyObject *key) {
 PyObject *fast_set_default(PyObject *dict, PyObject *key, PyObject *value) {
   PyObject *found = value ? fast_get(dict, key) : NULL;
   if (!found && value && PyDict_SetItem(dict, key, value) == 0) {
-    found = value;
-    Py_INCREF(found);
+    found = Py_NewRef(value);
   }
   Py_XDECREF(value);
   return found;

@@ -155,8 +155,7 @@ PyObject *fast_define(PyObject *module, PyObject *arguments) {
   if (fill(PyModule_GetState(module), &made, given)) {
     flag = define(module, given, &made.def);
   } else {
-    flag = Py_None;
-    Py_INCREF(flag);
+    flag = Py_NewRef(Py_None);
   }
   release(&made);
   return flag;

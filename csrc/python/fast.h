@@ -6,7 +6,7 @@
  * twice. In the comments "not plain" means that the function has done nothing and raised nothing,
  * and that the caller falls back to Python.
  *
- * One binary serves CPython 3.9 and all later versions (abi3). Each interpreter has its own module
+ * One binary serves CPython 3.11 and all later versions (abi3). Each interpreter has its own module
  * object with a fast_state; state of the process is in loader.c. The caller is attached to its
  * interpreter (holds the GIL) unless a comment says otherwise. */
 #ifndef PD__PYTHON_FAST_H
@@ -187,6 +187,7 @@ bool fast_waiting(void);
 
 /* Functions of the Python module. */
 PyObject *fast_load(PyObject *module, PyObject *arguments);
+PyObject *fast_unload(PyObject *module, PyObject *arguments);
 PyObject *fast_take_warnings(PyObject *module, PyObject *nothing);
 PyObject *fast_take_deferred(PyObject *module, PyObject *nothing);
 PyObject *fast_is_waiting(PyObject *module, PyObject *nothing);

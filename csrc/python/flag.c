@@ -355,10 +355,8 @@ PyObject *fast_flag_make(PyObject *module, pd_flag *handle, PyObject *name, bool
   self->state = pd_flag_get_state(handle);
   self->generation = pd_flag_get_generation(handle);
   self->sensitive = sensitive;
-  Py_INCREF(module);
-  self->module = module;
-  Py_INCREF(name);
-  self->name = name;
+  self->module = Py_NewRef(module);
+  self->name = Py_NewRef(name);
   return (PyObject *)self;
 }
 

@@ -10,9 +10,17 @@
 
 static bool in_main(void) { return PyInterpreterState_GetID(PyInterpreterState_Get()) == 0; }
 
+/* While a library is loaded or unloaded, its thread keeps the GIL: for constructors and destructors
+ * that use Python, and because os.fork needs the GIL. A child that is born while another thread is
+ * in the loader inherits the loader's locks and a half-changed list of images. import keeps the GIL
+ * for the same reasons. A sub-interpreter lets go of it, since callbacks would wait for it. */
+static PyThreadState *enter_loader(void) { return in_main() ? NULL : PyEval_SaveThread(); }
+static void leave_loader(PyThreadState *thread) {
+  if (thread) PyEval_RestoreThread(thread);
+}
+
 /* load(path, namespace, errors, out, err), the last three as addresses. Returns the status of
- * pd_module_load_as. The thread keeps the GIL, for constructors that use Python; but not in a
- * sub-interpreter, where callbacks would wait for it. */
+ * pd_module_load_as. */
 PyObject *fast_load(PyObject *module, PyObject *arguments) {
   unsigned long long errors, out, err;
   const char *path, *name_space;
@@ -20,10 +28,21 @@ PyObject *fast_load(PyObject *module, PyObject *arguments) {
   if (!PyArg_ParseTuple(arguments, "yyKKK:load", &path, &name_space, &errors, &out, &err)) {
     return NULL;
   }
-  PyThreadState *thread = in_main() ? NULL : PyEval_SaveThread();
+  PyThreadState *thread = enter_loader();
   pd_status status = pd_module_load_as(path, name_space, (pd_error_list *)(uintptr_t)errors,
                                        (pd_module **)(uintptr_t)out, (pd_error *)(uintptr_t)err);
-  if (thread) PyEval_RestoreThread(thread);
+  leave_loader(thread);
+  return PyLong_FromLong(status);
+}
+
+/* unload(module, err), as addresses. Returns the status of pd_module_unload. */
+PyObject *fast_unload(PyObject *module, PyObject *arguments) {
+  unsigned long long unloaded, err;
+  (void)module;
+  if (!PyArg_ParseTuple(arguments, "KK:unload", &unloaded, &err)) return NULL;
+  PyThreadState *thread = enter_loader();
+  pd_status status = pd_module_unload((pd_module *)(uintptr_t)unloaded, (pd_error *)(uintptr_t)err);
+  leave_loader(thread);
   return PyLong_FromLong(status);
 }
 

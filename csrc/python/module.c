@@ -5,8 +5,7 @@
 
 static void replace(PyObject **where, PyObject *value) {
   PyObject *old = *where;
-  Py_INCREF(value);
-  *where = value;
+  *where = Py_NewRef(value);
   Py_XDECREF(old);
 }
 
@@ -32,12 +31,8 @@ static PyObject *connect(PyObject *module, PyObject *arguments) {
 
 static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec, const char *name) {
   PyObject *type = PyType_FromModuleAndSpec(module, spec, NULL);
-  if (!type) return NULL;
-  Py_INCREF(type);
-  if (PyModule_AddObject(module, name, type) == 0) return (PyTypeObject *)type;
-  Py_DECREF(type);
-  Py_DECREF(type);
-  return NULL;
+  if (PyModule_AddObjectRef(module, name, type) != 0) Py_CLEAR(type);
+  return (PyTypeObject *)type;
 }
 
 static PyObject *find_method_type(void) {
@@ -127,6 +122,7 @@ static PyMethodDef methods[] = {{"connect", connect, METH_VARARGS, NULL},
                                 {"scopes_place", fast_scopes_place, METH_NOARGS, NULL},
                                 {"scopes_end", fast_scopes_end, METH_VARARGS, NULL},
                                 {"load", fast_load, METH_VARARGS, NULL},
+                                {"unload", fast_unload, METH_VARARGS, NULL},
                                 {"take_warnings", fast_take_warnings, METH_NOARGS, NULL},
                                 {"take_deferred", fast_take_deferred, METH_NOARGS, NULL},
                                 {"is_waiting", fast_is_waiting, METH_NOARGS, NULL},

@@ -55,8 +55,7 @@ static PyObject *call(PyObject *self, PyObject *arguments, PyObject *named) {
 static PyObject *descriptor_get(PyObject *self, PyObject *instance, PyObject *Py_UNUSED(type)) {
   if (!instance || instance == Py_None || !inner(self)) {
     if (PyErr_Occurred()) return NULL;
-    Py_INCREF(self);
-    return self;
+    return Py_NewRef(self);
   }
   fast_state *state = PyModule_GetState(((function_object *)self)->module);
   return PyObject_CallFunctionObjArgs(state->method_type, self, instance, NULL);
@@ -83,8 +82,7 @@ static PyObject *get_of_function(PyObject *self, void *name) {
 
 static PyObject *get_wrapped(PyObject *self, void *Py_UNUSED(closure)) {
   PyObject *function = inner(self);
-  Py_XINCREF(function);
-  return function;
+  return Py_XNewRef(function);
 }
 
 static PyObject *represent(PyObject *self) {
@@ -105,18 +103,15 @@ PyObject *fast_public(PyObject *module, PyObject *function) {
   }
   function_object *self = (function_object *)PyType_GenericAlloc(state->function_type, 0);
   if (!self) return NULL;
-  Py_INCREF(module);
-  self->module = module;
-  Py_INCREF(function);
-  self->function = function;
+  self->module = Py_NewRef(module);
+  self->function = Py_NewRef(function);
   return (PyObject *)self;
 }
 
 PyObject *fast_conceal_with(PyObject *module, PyObject *prune) {
   fast_state *state = PyModule_GetState(module);
   PyObject *old = state->prune;
-  Py_INCREF(prune);
-  state->prune = prune;
+  state->prune = Py_NewRef(prune);
   Py_XDECREF(old);
   Py_RETURN_NONE;
 }

@@ -116,8 +116,7 @@ static int set_attribute(PyObject *self, PyObject *name, PyObject *value) {
 
 static void replace(PyObject **where, PyObject *value) {
   PyObject *old = *where;
-  Py_INCREF(value);
-  *where = value;
+  *where = Py_NewRef(value);
   Py_XDECREF(old);
 }
 

@@ -12,11 +12,11 @@ from paddle_flags.errors import FlagError
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
-    from typing import Any, Union
+    from typing import Any
 
     from paddle_flags._core.flag import Flag
 
-    Assignment = tuple[Union["Flag[Any]", FlagError], object]
+    Assignment = tuple[Flag[Any] | FlagError, object]
 
 
 def caller(depth: int) -> tuple[str, int]:

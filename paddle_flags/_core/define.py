@@ -30,27 +30,20 @@ if TYPE_CHECKING:
     from decimal import Decimal
     from enum import Enum
     from pathlib import PurePath
-    from typing import Any, Literal, TypeVar, Union, _SpecialForm, overload
-
-    from typing_extensions import Unpack
+    from types import UnionType
+    from typing import Any, Literal, TypeVar, Unpack, _SpecialForm, overload
 
     from paddle_flags._core.header import Attributes, Floating, Integer
     from paddle_flags._core.types import Type
 
     _Unit = Literal["bytes", "seconds"]
-    _Value = Union[PurePath, dt.date, dt.time, dt.timedelta, Decimal]
+    _Value = PurePath | dt.date | dt.time | dt.timedelta | Decimal
     _T = TypeVar("_T")
     _K = TypeVar("_K")
     _E = TypeVar("_E", bound=Enum)
     _V = TypeVar("_V", bound=_Value)
 
-    # What Literal[...] and Optional[...] are as arguments.
-    if sys.version_info >= (3, 10):
-        from types import UnionType
-
-        _Form = Union[_SpecialForm, UnionType]
-    else:
-        _Form = _SpecialForm
+    _Form = _SpecialForm | UnionType  # what Literal[...] and Optional[...] are as arguments
 else:
 
     def overload(function: object) -> object:
@@ -431,4 +424,3 @@ def define(name: str, default: Any, help: str = "", **attributes: Any) -> Flag[A
 # errors about its arguments come from _define_with().
 define.__wrapped__ = _define_with  # type: ignore[attr-defined]
 _define_with.__qualname__ = "define"
-_define_with.__code__ = _define_with.__code__.replace(co_name="define")  # Python 3.9 reads that

@@ -43,7 +43,7 @@ def _bits_type(python: type[enum.Flag], *, case_sensitive: bool) -> Type[Any]:
     members = python.__members__
     folded = {} if case_sensitive else {name.casefold(): m for name, m in members.items()}
     # Those of one bit first, each once.
-    parts = sorted(set(members.values()), key=lambda m: (bin(m.value).count("1"), m.value))
+    parts = sorted(set(members.values()), key=lambda m: (m.value.bit_count(), m.value))
 
     def part(text: str) -> enum.Flag:
         found = members.get(text, folded.get(text.casefold()))

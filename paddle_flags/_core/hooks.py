@@ -7,8 +7,9 @@ import functools
 import os
 import sys
 import weakref
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Self
 
 from paddle_flags._core import added, kept
 from paddle_flags._core.frames import public_class
@@ -88,7 +89,7 @@ class Hook:
         if number:
             lib.pd_hook_remove(number, ffi.NULL)
 
-    def __enter__(self) -> Hook:  # noqa: PYI034 - typing.Self is too new for Python 3.9
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -376,8 +377,23 @@ def _reference(callback: Callback, hook: Hook, *, weak: bool) -> Callable[[], An
     if not weak:
         return lambda: callback
     if hasattr(callback, "__self__") and hasattr(callback, "__func__"):
-        return weakref.WeakMethod(callback, gone)
+        return _refer_to_method(callback, gone)
     return weakref.ref(callback, gone)
+
+
+def _refer_to_method(method: Any, gone: Callable[[object], None]) -> Callable[[], Any]:
+    """Return a weak reference to a bound method.
+
+    That of `weakref.WeakMethod` prints an exception if it goes as CPython 3.14 ends.
+    """
+    owner, function = weakref.ref(method.__self__, gone), weakref.ref(method.__func__, gone)
+    kind = type(method)
+
+    def get() -> Any:
+        found, code = owner(), function()
+        return None if found is None or code is None else kind(code, found)
+
+    return get
 
 
 def add_watcher(

@@ -8,7 +8,8 @@ from paddle_flags._fast import split_list
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
-    from typing import Any, Callable
+    from collections.abc import Callable
+    from typing import Any
 
 _TRUE = ("1", "t", "true", "y", "yes")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import Any
+from typing import Any, Self
 
 from paddle_flags._core.flag import Flag, flag_of
 from paddle_flags._core.frames import public, public_class
@@ -18,7 +18,7 @@ from paddle_flags._core.status import (
     to_argument,
     to_text,
 )
-from paddle_flags._fast import load
+from paddle_flags._fast import load, unload
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import (
     FlagArgumentError,
@@ -81,7 +81,7 @@ class Plugin:
             index += 1
         return found
 
-    def __enter__(self) -> Plugin:  # noqa: PYI034 - typing.Self is too new for Python 3.9
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -96,13 +96,13 @@ class Plugin:
         flags become undefined; their Flag objects work again once the library is loaded
         again. Make sure that no native code is running in the library and that nothing
         points into it: the process would crash. Raises FlagArgumentError if this object
-        was unloaded before.
+        was unloaded before. Destructors of the library run with the GIL held.
         """
         if not self._loaded:
             message = f"{self._path}: is already unloaded"
             raise FlagArgumentError(message)
         err = new_error()
-        expect(lib.pd_module_unload(self._handle, err), err)
+        expect(unload(_address(self._handle), _address(err)), err)
         self._loaded = False
         has_left = not _info(self._handle).present
         settle(has_left)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from paddle_flags._core import added, former, implied, kept
@@ -17,6 +17,7 @@ from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagError, FlagTypeError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import FrameType
 
 

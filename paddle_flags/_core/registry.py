@@ -17,11 +17,11 @@ from paddle_flags.errors import FlagError, FlagNameError, FlagTypeError, Undefin
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import Any, Union
+    from typing import Any
 
     from paddle_flags._core.assign import Assignment
 
-    Value = Union[bool, int, float, str, Sequence[Union[bool, int, float, str]]]
+    Value = bool | int | float | str | Sequence[bool | int | float | str]
     # By Flag or name: type checkers infer no common key of a dictionary that has both.
     Values = Mapping[Any, object]
 

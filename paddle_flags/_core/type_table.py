@@ -6,8 +6,8 @@ import datetime as dt
 import decimal
 import enum
 import pathlib
-import sys
 from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
+from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from paddle_flags._core import types
@@ -22,13 +22,7 @@ from paddle_flags.errors import FlagTypeError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-if sys.version_info >= (3, 10):
-    from types import UnionType
-
-    _UNIONS: tuple[Any, ...] = (Union, UnionType)
-else:
-    _UNIONS = (Union,)
-
+_UNIONS = (Union, UnionType)
 _LISTS = (list, tuple, Sequence, MutableSequence)
 _DICTS = (dict, Mapping, MutableMapping)
 

@@ -6,7 +6,7 @@ import datetime as dt
 import decimal
 import os
 import re
-from typing import TYPE_CHECKING, Any, Callable, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from paddle_flags._core import lists
 from paddle_flags._core.frames import public_class
@@ -14,7 +14,7 @@ from paddle_flags._core.values import BY_NAME, plain
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 T = TypeVar("T")
 
@@ -218,7 +218,7 @@ _DATE_TIME = re.compile(rf"{_DATE}(?:[Tt ]{_TIME})?", re.ASCII)
 def _zone(groups: tuple[str | None, ...]) -> dt.tzinfo | None:
     utc, sign, *parts = groups
     if utc:
-        return dt.timezone.utc
+        return dt.UTC
     if not sign:
         return None
     hours, minutes, seconds, micro = (int(part or 0) for part in parts)

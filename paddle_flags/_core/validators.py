@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from paddle_flags._core.flag import Flag, flag_of
 from paddle_flags._core.frames import public
@@ -17,10 +17,10 @@ from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 F = TypeVar("F", bound="Callable[..., Any]")
-FlagOrName = Union[Flag[Any], str]
+FlagOrName = Flag[Any] | str
 
 
 def _flags_of(wanted: Sequence[FlagOrName], least: int = 1) -> list[Flag[Any]]:

@@ -12,7 +12,8 @@ from paddle_flags.errors import FlagTypeError, FlagValueError
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
-    from typing import Any, Callable
+    from collections.abc import Callable
+    from typing import Any
 
     from paddle_flags._core.flag import Flag
     from paddle_flags._core.types import Type

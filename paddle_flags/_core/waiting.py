@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.lists import encode
@@ -75,6 +76,6 @@ def _take_table(start: str) -> list[tuple[str, Any]]:
 def _last_place(every: Iterable[list[Any]]) -> Any:
     """Return the file that was read last: values of one name are in the order of arrival."""
     places = [[info.origin.place for info in found] for found in every]
-    older = {one for found in places for one, other in zip(found, found[1:]) if one != other}
+    older = {one for found in places for one, other in itertools.pairwise(found) if one != other}
     known = [place for found in places for place in found]
     return ([place for place in known if place not in older] or known or [None])[-1]

@@ -14,8 +14,7 @@ from paddle_flags.errors import FlagArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from typing_extensions import Self
+    from typing import Self
 
 _CHUNK = 3 << 22  # bytes; a multiple of all sizes of entries: 4, 8, 12, 16 and 24
 

@@ -19,7 +19,7 @@ from paddle_flags._native import ffi, lib
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-Item = Union[bool, int, float, str]
+Item = bool | int | float | str
 Value = Union[Item, "list[Item]"]  # as JSON has it
 
 _KINDS = {bool: lib.PD_TYPE_bool, int: lib.PD_TYPE_int64, float: lib.PD_TYPE_double, str: 0}

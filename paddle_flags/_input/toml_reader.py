@@ -7,14 +7,13 @@ walk over the text, which accepts more than TOML, finds the places first.
 from __future__ import annotations
 
 import re
-import sys
+import tomllib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags._input.reading import DEPTH, Place, Places, Reading, Scalar, number_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import ModuleType
 
 _BASIC = r'"(?:\\.|[^"\\\n])*"'
 _PART = rf"(?:[A-Za-z0-9_-]+|{_BASIC}|'[^'\n]*')"
@@ -56,18 +55,17 @@ class _Number(str):
 def read(text: str, reading: Reading) -> None:
     """Read the text of a file."""
     text = text.replace("\r\n", "\n")
-    library = _library(reading)
     found: list[_Found] = []
     lost = False
     try:
-        found.extend(_Walk(text, reading, library).pairs())
+        found.extend(_Walk(text, reading).pairs())
     except _Lost:
         lost = True
     if sum(not (one.is_header or reading.claim(one.keys, one.key)) for one in found):
         return  # TOML forbids it too, but says it less well
     try:
-        data = library.loads(text, parse_float=_Number)
-    except library.TOMLDecodeError as error:
+        data = tomllib.loads(text, parse_float=_Number)
+    except tomllib.TOMLDecodeError as error:
         reading.stop(*_explain(text, str(error)))
     if lost:
         reading.stop(None, "is valid TOML, but paddle_flags cannot read it")
@@ -82,15 +80,6 @@ def _value_at(data: Any, keys: list[str]) -> Any:
     for key in keys:
         data = data.get(key) if isinstance(data, dict) else None
     return data
-
-
-def _library(reading: Reading) -> ModuleType:
-    with reading.importing("reading TOML on this Python", "tomli", "toml"):
-        if sys.version_info >= (3, 11):
-            import tomllib  # noqa: PLC0415 - seldom used
-        else:
-            import tomli as tomllib  # noqa: PLC0415 - an extra
-    return tomllib
 
 
 def _explain(text: str, message: str) -> tuple[Place, str]:
@@ -127,10 +116,9 @@ def _scalar(value: Any, raw: str) -> Scalar:
 
 
 class _Walk:
-    def __init__(self, text: str, reading: Reading, library: ModuleType) -> None:
+    def __init__(self, text: str, reading: Reading) -> None:
         self._text = text
         self._reading = reading
-        self._library = library
         self._place = Places(text)
         self._at = 0
 
@@ -198,8 +186,8 @@ class _Walk:
         if "\\" not in part or part[0] != '"':
             return part[1:-1] if part[0] in "\"'" else part
         try:
-            (key,) = self._library.loads(f"{part}=0")
-        except self._library.TOMLDecodeError:
+            (key,) = tomllib.loads(f"{part}=0")
+        except tomllib.TOMLDecodeError:
             raise _Lost from None
         return str(key)
 

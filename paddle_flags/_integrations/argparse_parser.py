@@ -19,8 +19,7 @@ from paddle_flags.cli.parse import print_warnings
 from paddle_flags.errors import FlagArgumentError, FlagConflictError, FlagParseError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Callable
+    from collections.abc import Callable, Sequence
 
     from paddle_flags._integrations.argparse_adopt import Adopted
     from paddle_flags._integrations.options import Only

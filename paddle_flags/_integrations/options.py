@@ -14,9 +14,7 @@ from paddle_flags._report import facts
 from paddle_flags.errors import FlagTypeError
 
 if TYPE_CHECKING:
-    from typing import Union
-
-    Only = Union[str, Iterable[str], None]
+    Only = str | Iterable[str] | None
 
 
 class Option:

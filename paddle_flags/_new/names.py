@@ -34,7 +34,7 @@ def check_name(name: str) -> str:
         )
         usable = re.sub(r"[^a-z0-9_]+", "_", name.lower()).strip("_0123456789")[:_NAME_MAX]
         raise argparse.ArgumentTypeError(f"{message}, such as '{usable or 'alpha'}'")
-    modules = getattr(sys, "stdlib_module_names", ())
+    modules = sys.stdlib_module_names
     if name in _TAKEN or name in keyword.kwlist or name in modules:
         message = (
             f"{name!r}: is a keyword of a language or the name of a well-known module, expected"

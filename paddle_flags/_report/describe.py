@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, Callable, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from paddle_flags._core import bridged
 from paddle_flags._core.frames import public
@@ -15,7 +15,7 @@ from paddle_flags._report.help import help_text, json_text
 from paddle_flags.errors import FlagArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 class _Wanted(NamedTuple):

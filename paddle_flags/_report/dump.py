@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Callable, Literal, NamedTuple, Union, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, overload
 
 from paddle_flags._core.frames import public
 from paddle_flags._core.missing import importing
@@ -23,7 +23,7 @@ from paddle_flags.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from paddle_flags._core.flag import Flag
 

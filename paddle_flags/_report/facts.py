@@ -6,7 +6,7 @@ import math
 import os
 from contextlib import suppress
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union
+from typing import TYPE_CHECKING, Any, TypeVar, Union
 
 from paddle_flags._core.flag import Flag, bound, names_in
 from paddle_flags._core.header import MARKS
@@ -17,7 +17,7 @@ from paddle_flags._core.values import REDACTED, from_c, kind_of, native
 from paddle_flags.errors import UndefinedFlagError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 T = TypeVar("T")
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING
 
 from paddle_flags._core import paths
 from paddle_flags.cli.options import PROGRAM
 from paddle_flags.cli.output import print_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from paddle_flags.cli.parser import Parser
 
 # Each option with the function that finds what it prints, and its help.

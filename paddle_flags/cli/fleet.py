@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import re
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING
 
 from paddle_flags.cli import remote
 from paddle_flags.cli.suggestions import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from paddle_flags.cli.parser import Parser
     from paddle_flags.errors import FlagError

@@ -6,7 +6,7 @@ import json
 import signal
 import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING
 
 from paddle_flags._report.facts import one_line
 from paddle_flags.cli.fleet_common import print_unconfirmed, reason_of
@@ -19,7 +19,7 @@ from paddle_flags.fleet._turns import repeat
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from paddle_flags.errors import FlagError
     from paddle_flags.fleet._record import Change

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING
 
 from paddle_flags import errors
 from paddle_flags._completion.flags import awaits_value, is_flag, is_known
@@ -10,7 +10,7 @@ from paddle_flags._core.registry import FLAGS
 from paddle_flags.cli.suggestions import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from paddle_flags.cli.parser import Parser
 

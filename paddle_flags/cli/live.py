@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING
 
 from paddle_flags.cli import remote
 from paddle_flags.cli.suggestions import nearest
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from paddle_flags.cli.parser import Parser
     from paddle_flags.errors import FlagError

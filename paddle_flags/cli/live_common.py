@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.values import REDACTED
@@ -91,7 +91,7 @@ def who_text(who: Mapping[str, Any] | None) -> str:
 def moment_of(text: str) -> datetime | None:
     """Return the moment that a document names, in local time; None if it isn't one."""
     try:
-        moment = datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=timezone.utc)
+        moment = datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
         return moment.astimezone()
     except (ValueError, OverflowError, OSError):  # of the last or the first year
         return None

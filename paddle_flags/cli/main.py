@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Callable, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from paddle_flags import errors
 from paddle_flags._completion.answer import NOTHING
@@ -30,7 +30,7 @@ from paddle_flags.cli.parse import print_warnings
 from paddle_flags.cli.parser import Parser, ShowVersion
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from paddle_flags._completion.answer import Answer
     from paddle_flags.cli.options import Action

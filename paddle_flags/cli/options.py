@@ -6,7 +6,8 @@ import argparse
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, Any, Callable
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from paddle_flags import errors
 from paddle_flags._core.plugin import load_named

@@ -24,12 +24,12 @@ from paddle_flags.cli.output import print_error, print_text
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Literal, Union
+    from typing import Literal
 
     from paddle_flags._input.config import Path
     from paddle_flags._input.options import Order
 
-    Exit = Union[bool, Literal["gflags"]]
+    Exit = bool | Literal["gflags"]
 
 _NAMELESS = "program"  # in messages, if sys.argv has no name
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING
 
 from paddle_flags import errors
 from paddle_flags.cli.output import print_error
 from paddle_flags.cli.parser import Parser
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     Adder = Callable[[Parser], None]
 

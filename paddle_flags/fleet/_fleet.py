@@ -8,7 +8,7 @@ import os
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.frames import public_class
 from paddle_flags._core.lists import encode as encode_list
@@ -29,14 +29,13 @@ from paddle_flags.fleet._store import FleetError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
-
-    from typing_extensions import Self
+    from typing import Self
 
     from paddle_flags.fleet._difference import Difference
     from paddle_flags.fleet._state import Step
     from paddle_flags.fleet._store import Store
 
-Value = Union[bool, int, float, str, Sequence[Union[bool, int, float, str]]]
+Value = bool | int | float | str | Sequence[bool | int | float | str]
 
 _PATIENCE = 10.0  # seconds for votes, if nobody says how long to wait
 _BIGGEST = (1 << 62) - 1  # step or revision

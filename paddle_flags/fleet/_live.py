@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags._native import lib
@@ -176,5 +176,5 @@ def _event_of(view: View, order: _Order, outcome: Outcome, asked: Asked) -> dict
 
 
 def _now() -> str:
-    now = datetime.now(timezone.utc)
+    now = datetime.now(UTC)
     return now.isoformat(timespec="milliseconds").replace("+00:00", "Z")

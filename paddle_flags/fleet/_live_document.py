@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.fleet._follow import verdict_text
@@ -137,7 +137,7 @@ def _values(tables: Tables, secret: frozenset[str]) -> Iterator[dict[str, Any]]:
 
 def _time_text(seconds: float) -> str | None:
     try:
-        moment = datetime.fromtimestamp(seconds, timezone.utc)
+        moment = datetime.fromtimestamp(seconds, UTC)
     except (OverflowError, ValueError, OSError):  # of a record that somebody else wrote
         return None
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

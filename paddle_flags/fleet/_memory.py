@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags.fleet._store import (
     CompactedError,
@@ -21,7 +21,7 @@ from paddle_flags.fleet._store import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 METHODS = frozenset({
     *("last", "append", "read", "wait", "base", "compact"),
@@ -201,7 +201,7 @@ class Server:
             self._grown.pop(job, asyncio.Event()).set()
         return "", result
 
-    async def _wait(self, job: str, after: int, timeout: float) -> int:
+    async def _wait(self, job: str, after: int, timeout: float) -> int:  # noqa: ASYNC109 - as Store
         store = self._stores[job]
         if store.last() <= after:
             grown = self._grown.setdefault(job, asyncio.Event())

@@ -16,7 +16,7 @@ import queue
 import secrets
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgpack
 import ray
@@ -27,6 +27,7 @@ from paddle_flags.fleet._store import UnreachableError
 
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Callable
 
     from paddle_flags.fleet._url import Url
 

@@ -16,7 +16,7 @@ import socket
 import struct
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any
 
 import msgpack
 
@@ -25,7 +25,7 @@ from paddle_flags.fleet._remote import RemoteStore
 from paddle_flags.fleet._store import MAX_RECORD, UnreachableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _LENGTH = struct.Struct(">Q")
 _LONGEST = 2 * MAX_RECORD  # bytes of a call; a reply may be longer
@@ -168,7 +168,7 @@ def _left(end: float) -> float:
     left = end - time.monotonic()
     if left <= 0:
         message = "timed out"
-        raise socket.timeout(message)
+        raise TimeoutError(message)
     return left
 
 

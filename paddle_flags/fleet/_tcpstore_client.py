@@ -16,7 +16,7 @@ import time
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.distributed import TCPStore
@@ -24,7 +24,7 @@ from torch.distributed import TCPStore
 from paddle_flags.fleet._store import FleetError, UnreachableError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     _Job = tuple["Future[Any]", Callable[..., Any], tuple[Any, ...]]
 

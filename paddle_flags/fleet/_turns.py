@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Callable, Optional
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from paddle_flags.errors import FlagError
 from paddle_flags.fleet._store import UnreachableError
@@ -10,7 +11,7 @@ from paddle_flags.fleet._store import UnreachableError
 if TYPE_CHECKING:
     import threading
 
-OnProblem = Callable[[Optional[FlagError]], object]
+OnProblem = Callable[[FlagError | None], object]
 """Called with each new problem, and with None when all is well again."""
 
 _PAUSE = 1.0  # seconds until the next try

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.gen.check_flags import check_version, version_key
@@ -75,7 +76,7 @@ def _check_chains(flags: FlagSet, known: dict[str, Flag], problems: Problems) ->
                 chains.setdefault((change.flag, change.change), []).append(change)
     for (name, kind), changes in chains.items():
         what = f"{name}: {kind}"
-        for former, later in zip(changes, changes[1:]):
+        for former, later in itertools.pairwise(changes):
             if former.after != later.before:
                 expected = f"{shown(former.after)}, its value since {former.at['to']}"
                 problems.add(later.at["from"], what, shown(later.before), expected)

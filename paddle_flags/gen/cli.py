@@ -6,7 +6,7 @@ import argparse
 import gc
 import json
 import os
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING
 
 from paddle_flags.cli.output import print_error, print_text
 from paddle_flags.cli.parser import Parser, one_of
@@ -19,7 +19,7 @@ from paddle_flags.gen.render import LANGUAGES, SPLIT, render
 from paddle_flags.gen.write import differing, left_over, write
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 STAGES = ("read", "normal", "files")
 

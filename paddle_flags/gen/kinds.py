@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Callable, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
@@ -13,6 +13,8 @@ from paddle_flags.gen.problems import Odd, near, one_of, shown
 from paddle_flags.gen.tree import Mapping, Node, Scalar, Sequence, shape_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
 

@@ -36,7 +36,7 @@ UNITS = ("bytes", "seconds")
 ATTRIBUTES = tuple(sorted(header.MARKS))
 CHANGES = ("default", "range", "choices", "type", "unit", "meaning")
 
-Scalar = Union[bool, int, float, str]
+Scalar = bool | int | float | str
 Value = Union[Scalar, "list[Scalar]"]  # as the type says; a list where there are items
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any
 
 from paddle_flags.gen.model import (
     INTEGERS,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from paddle_flags.gen.model import Place
     from paddle_flags.gen.read import Source
 
-Type = tuple[str, Optional[str], Optional[str]]  # type, items and unit
+Type = tuple[str, str | None, str | None]  # type, items and unit
 Types = dict[str, Type]
 
 UNREADABLE: Any = None  # stands for an invalid value, whose problem has been reported

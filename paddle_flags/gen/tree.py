@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any
 
 from paddle_flags.gen.model import Place
 from paddle_flags.gen.problems import GenerateError, Problems, needing, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import NoReturn
-
-    from typing_extensions import Self
+    from typing import NoReturn, Self
 
 PURE = False  # whether libyaml is ignored even if it is installed
 MOST_BYTES = 32 * 2**20
@@ -61,7 +59,7 @@ class Mapping(dict[str, "Node"]):
         self[key], self.key_places[key] = value, place
 
 
-Node = Union[Scalar, Sequence, Mapping]
+Node = Scalar | Sequence | Mapping
 
 _MARKS = {
     b"\xff\xfe\0\0": "UTF-32",

@@ -6,11 +6,10 @@ import csv
 import math
 import struct
 import sys
-from typing import Union
 
 from paddle_flags.live._attach_memory import Unreadable
 
-Scalar = Union[bool, int, float, str]
+Scalar = bool | int | float | str
 TRUE = frozenset(("1", "t", "y", "yes", "true"))
 _DOUBLE = struct.Struct("=d")
 

@@ -10,7 +10,7 @@ import json
 import logging
 import os
 import re
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.unraisable import report
 from paddle_flags.errors import FlagTypeError
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     Event = Mapping[str, Any]
     Callback = Callable[[dict[str, Any]], object]
-    OneAudit = Union[str, os.PathLike[str], AuditFile, Callback]
-    Audit = Union[OneAudit, Iterable[OneAudit]]
+    OneAudit = str | os.PathLike[str] | AuditFile | Callback
+    Audit = OneAudit | Iterable[OneAudit]
 
 __all__ = ["Audit", "AuditFile", "logger", "make_sink"]
 

@@ -158,7 +158,7 @@ class AuditFile:
 
 def _gap(count: int) -> bytes:
     """Return the line that stands in place of lost events."""
-    at = dt.datetime.now(dt.timezone.utc).isoformat(timespec="milliseconds")
+    at = dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
     found: dict[str, Any] = {"at": at.replace("+00:00", "Z"), "event": "lost", "lost": count}
     return json.dumps(found).encode() + b"\n"
 

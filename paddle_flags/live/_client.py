@@ -20,7 +20,6 @@ from paddle_flags.live._find import Endpoint, Socket, connect, endpoint_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from typing import Union
 
     from paddle_flags.live._documents import (
         Change,
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
         Process,
     )
 
-    NewValue = Union[bool, int, float, str, list[Any], tuple[Any, ...], None]
+    NewValue = bool | int | float | str | list[Any] | tuple[Any, ...] | None
 
 _LARGEST = 256 << 20  # bytes of an answer
 _PART = 1 << 16

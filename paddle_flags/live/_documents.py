@@ -12,9 +12,9 @@ from paddle_flags.live._errors import LiveError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Literal, TypedDict, Union
+    from typing import Literal, TypedDict
 
-    Value = Union[bool, int, float, str, list[Any], None]
+    Value = bool | int | float | str | list[Any] | None
 
     class Who(TypedDict):
         """Who makes a change."""

@@ -98,11 +98,10 @@ class Proxy:
         try:
             await _Connection(self, reader, writer).run()
             await asyncio.wait_for(_linger(reader, writer), _LINGER)
-        except (OSError, asyncio.TimeoutError, TimeoutError, h11.ProtocolError):
+        except (OSError, TimeoutError, h11.ProtocolError):
             pass
         except asyncio.CancelledError:
-            if sys.version_info >= (3, 11):
-                task.uncancel()  # the server has no use for it
+            task.uncancel()  # the server has no use for it
         finally:
             self._connections.discard(task)
             self._active = time.monotonic()
@@ -289,7 +288,7 @@ class _Connection:
         try:
             try:
                 status, headers = await upstream.ask(request, api.target, body)
-            except (LiveError, OSError, asyncio.TimeoutError, h11.ProtocolError) as error:
+            except (TimeoutError, LiveError, OSError, h11.ProtocolError) as error:
                 detail = f"the process can't be reached: {_reason(error)}"
                 await self._send(*problem(rules.Refusal(502, "unreachable", detail)))
                 return

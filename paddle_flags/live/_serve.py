@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 import warnings
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from paddle_flags._core.frames import public, public_class
 from paddle_flags._core.missing import importing
@@ -22,12 +22,12 @@ from paddle_flags.live._tokens import Token
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from typing import Literal, Union
+    from typing import Literal
 
     from paddle_flags.live._audit import Audit
     from paddle_flags.live._server import Listener
 
-    Address = Union[str, "os.PathLike[str]", "tuple[str, int]"]
+    Address = str | os.PathLike[str] | tuple[str, int]
 
 
 class _Options(NamedTuple):
@@ -124,7 +124,7 @@ class Server:
         """Wait until the server is closed; return False if it isn't after `timeout` seconds."""
         return self._ended.wait(timeout)
 
-    def __enter__(self) -> Server:  # noqa: PYI034 - typing.Self is too new for Python 3.9
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:

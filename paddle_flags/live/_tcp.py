@@ -6,7 +6,7 @@ import ipaddress
 import os
 import re
 import socket
-from typing import TYPE_CHECKING, NamedTuple, Union
+from typing import TYPE_CHECKING, NamedTuple
 
 from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
@@ -29,7 +29,7 @@ class Port(NamedTuple):
     number: int
 
 
-def parse_address(address: object) -> Union[Port, str, None]:  # noqa: UP007 - Python 3.9
+def parse_address(address: object) -> Port | str | None:
     """Return what an address means: a port, a path, or the default."""
     if address is None:
         return None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags.live._threads import allocate_lock, start_thread
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Callable
 
 PATIENCE = 5.0
 """Seconds after which a pool whose threads are all busy with one job each counts as stuck."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from paddle_flags._core.frames import public, public_class
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from paddle_flags.live._audit import Audit
 
     Environ = dict[str, Any]
-    Answer = Union[None, Literal["read", "change"], User]
+    Answer = None | Literal["read", "change"] | User
     Start = Callable[[str, "list[tuple[str, str]]"], object]
 
 _PATH = "/!$&'()*+,;=:@-._~"  # what a path may have as it is (RFC 3986)

@@ -207,12 +207,12 @@ static void count_warning(const char *message, pd_warning kind, void *context) {
   warned += message && kind == PD_WARNING_DEPRECATED && !context;
 }
 
-/* Each warns once in a process: others each time. Nobody takes the warnings before all are there.
- */
+/* Each warns once in a process: others each time. All of them are added before the first one is
+ * delivered. */
 static void deprecate(int count) {
   static int round;
   char name[32];
-  CHECK_OK(pd_warning_handle(NULL, NULL, &err));
+  CHECK_OK(pd_warning_handle(count_warning, NULL, &err));
   snprintf(name, sizeof name, "deprecated_%d", round++);
   char **argv = arguments_of(name, count);
   for (int i = 0; i < count; i++) {
@@ -225,12 +225,11 @@ static void deprecate(int count) {
   int argc = count + 1;
   char **words = calloc((size_t)count + 1, sizeof *words);
   memcpy(words, argv, ((size_t)count + 1) * sizeof *words);
+  warned = 0;
   CHECK_OK(pd_parse_argv(&argc, argv, NULL, &err));
   for (int i = 1; i <= count; i++) free(words[i]);
   free(words);
   free(argv);
-  warned = 0;
-  CHECK_OK(pd_warning_handle(count_warning, NULL, &err));
   CHECK(warned == count);
 }
 
@@ -367,3 +366,141 @@ static void implement(int count) {
 }
 
 TEST(implementations_that_are_registered_cost_the_same_each) { check_linear(implement); }
+
+static pd_impl register_of(const pd_op_signature *signature, const char *name) {
+  pd_op_def def = {.size = sizeof def,
+                   .kind = PD_KIND_IMPL,
+                   .name = name,
+                   .signature = signature,
+                   .choice = {(void (*)(void))implement, 0, NULL}};
+  pd_impl made = 0;
+  CHECK_OK(pd_impl_register(&def, &made, &err));
+  return made;
+}
+
+static void unregister_all(int count) {
+  for (int i = 0; i < count; i++) CHECK_OK(pd_impl_unregister(impls[i], &err));
+}
+
+static void operate(int count) {
+  char name[32];
+  pd_op_signature signature = {name, "void (void)", {PD_CODE_VOID, PD_CODE_VOID}};
+  for (int i = 0; i < count; i++) {
+    snprintf(name, sizeof name, "op_%d", i);
+    impls[i] = register_of(&signature, "only");
+  }
+  for (int i = 0; i < count; i++) {
+    pd_op *op = NULL;
+    snprintf(name, sizeof name, "op_%d", i);
+    CHECK_OK(pd_op_find(name, signature.types, &op, &err));
+  }
+  unregister_all(count);
+}
+
+/* Structs have one code: only their names in the text tell such signatures apart. */
+static void overload(int count) {
+  char text[48];
+  pd_op_signature signature = {
+      "op", text, {PD_CODE_VOID, PD_CODE_STRUCT + PD_CODE_POINTER, PD_CODE_INT32}};
+  pd_op *op = NULL;
+  for (int i = 0; i < count; i++) {
+    snprintf(text, sizeof text, "void (struct s%d *, int32_t)", i);
+    impls[i] = register_of(&signature, "only");
+    CHECK_OK(pd_op_find("op", signature.types, &op, &err));
+  }
+  unregister_all(count);
+}
+
+static void overload_by_types(int count) {
+  char text[] = "void (…)";
+  pd_op_signature signature = {"op", text, {PD_CODE_VOID}};
+  for (int i = 0; i < count; i++) {
+    size_t at = 1;
+    for (int left = i; left > 0; left /= 8) {
+      signature.types[at++] = (uint8_t)(PD_CODE_INT8 + left % 8);
+    }
+    signature.types[at++] = PD_CODE_BOOL;
+    signature.types[at] = 0;
+    impls[i] = register_of(&signature, "only");
+    pd_op *op = NULL;
+    CHECK_OK(pd_op_find("op", signature.types, &op, &err));
+  }
+  unregister_all(count);
+}
+
+TEST(operations_that_are_registered_cost_the_same_each) { check_linear(operate); }
+TEST(signatures_of_one_operation_cost_the_same_each) { check_linear(overload); }
+TEST(signatures_that_differ_in_types_cost_the_same_each) { check_linear(overload_by_types); }
+
+/* ---- Scopes ---- */
+
+static pd_scope scopes[MANY];
+
+static pd_flag *define_scoped(const char *name) {
+  pd_flag_def def = definition(PD_TYPE_int64, name);
+  pd_flag *made = NULL;
+  def.scoped = true;
+  CHECK_OK(pd_flag_register(&def, &made, &err));
+  return made;
+}
+
+static void push_scopes(int count, bool own_flags) {
+  for (int i = 0; i < count; i++) {
+    pd_assignment item = {own_flags ? many[i] : flag, NULL, PD_TYPE_int64, {.i64 = i}};
+    CHECK_OK(pd_scope_push(&item, 1, NULL, NULL, &scopes[i], &err));
+  }
+}
+
+static void check_scoped(const pd_flag *of, int64_t expected) {
+  int64_t value;
+  CHECK_OK(pd_flag_get_int64(of, &value, &err));
+  CHECK(value == expected);
+}
+
+static void scope_outermost_first(int count) {
+  push_scopes(count, false);
+  for (int i = 0; i < count; i++) {
+    check_scoped(flag, count - 1);
+    CHECK_OK(pd_scope_pop(scopes[i], &err));
+  }
+  check_scoped(flag, 0);
+}
+static void scope_innermost_first(int count) {
+  push_scopes(count, false);
+  for (int i = count - 1; i >= 0; i--) {
+    check_scoped(flag, i);
+    CHECK_OK(pd_scope_pop(scopes[i], &err));
+  }
+}
+static void scope_own_flags(int count) {
+  push_scopes(count, true);
+  for (int i = 0; i < count; i++) {
+    check_scoped(many[i], i);
+    CHECK_OK(pd_scope_pop(scopes[i], &err));
+    check_scoped(many[i], 0);
+  }
+}
+static void attach_outermost_first(int count) {
+  for (int i = 0; i < count; i++) CHECK_OK(pd_scope_attach(NULL, &scopes[i], &err));
+  for (int i = 0; i < count; i++) CHECK_OK(pd_scope_detach(scopes[i], &err));
+}
+
+TEST(scopes_that_end_outermost_first_cost_the_same_each) {
+  flag = define_scoped("own");
+  check_linear(scope_outermost_first);
+}
+TEST(scopes_that_end_innermost_first_cost_the_same_each) {
+  flag = define_scoped("own");
+  check_linear(scope_innermost_first);
+}
+TEST(scopes_of_many_flags_cost_the_same_each) {
+  char name[32];
+  for (int i = 0; i < MANY; i++) {
+    snprintf(name, sizeof name, "scoped_%d", i);
+    many[i] = define_scoped(name);
+  }
+  check_linear(scope_own_flags);
+}
+TEST(attached_contexts_that_end_outermost_first_cost_the_same_each) {
+  check_linear(attach_outermost_first);
+}

@@ -521,3 +521,50 @@ TEST(a_thousand_scopes_nest) {
   for (int i = 999; i > 0; i -= 2) pop(scopes[i]);
   CHECK(PD_SCOPED(level) == 6 && !FLAGS_level.find);
 }
+
+/* ---- Many scopes ---- */
+
+enum { DEEP = 20000 };
+
+/* On the smallest stack that programs give to threads. */
+static void *end_deep_scopes(void *unused) {
+  static pd_scope deep[DEEP];
+  for (int i = 0; i < DEEP; i++) deep[i] = push(PD_SCOPED_FLAG(wide), i % 2 ? "1" : "2");
+  CHECK_OK(pd_scope_pop(deep[0], &err));
+  CHECK_OK(pd_scope_pop(deep[DEEP / 2], &err));
+  CHECK(PD_SCOPED(wide) == 1);
+  CHECK_OK(pd_scope_pop(deep[DEEP - 1], &err));
+  CHECK(PD_SCOPED(wide) == 2);
+  return unused;
+}
+
+TEST(an_outer_scope_of_many_ends_on_a_small_stack) {
+  pthread_attr_t small;
+  pthread_t thread;
+  CHECK(pthread_attr_init(&small) == 0 && pthread_attr_setstacksize(&small, 128 * 1024) == 0);
+  CHECK(pthread_create(&thread, &small, end_deep_scopes, NULL) == 0);
+  CHECK(pthread_join(thread, NULL) == 0);
+}
+
+/* Each order of ending leaves the value of the innermost scope that is still open. */
+TEST(scopes_that_end_in_any_order_leave_the_value_of_the_innermost_open_one) {
+  enum { COUNT = 300 };
+  pd_scope open[COUNT];
+  bool ended[COUNT] = {false};
+  char text[16];
+  unsigned random = 1;
+  for (int i = 0; i < COUNT; i++) {
+    snprintf(text, sizeof text, "%d", i + 1);
+    open[i] = push(PD_SCOPED_FLAG(wide), text);
+  }
+  for (int left = COUNT; left > 0; left--) {
+    int at = 0, innermost = COUNT - 1;
+    random = random * 1103515245 + 12345;
+    for (int skip = (int)(random >> 16) % left; skip > 0 || ended[at]; at++) skip -= !ended[at];
+    while (ended[innermost]) innermost--;
+    CHECK(PD_SCOPED(wide) == innermost + 1);
+    ended[at] = true;
+    CHECK_OK(pd_scope_pop(open[at], &err));
+  }
+  CHECK(pd_scope_pop(open[0], &err) == PD_ERR_ARGUMENT);
+}

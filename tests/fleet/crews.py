@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 PROGRAM = Path(__file__).parent / "crew_member.py"
 ROOT = Path(__file__).parents[2]
@@ -31,7 +31,7 @@ class Crew:
         self.events: list[Event] = []
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
 
-    def __enter__(self) -> Crew:  # noqa: PYI034 - no Self in 3.9
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_error: object) -> None:

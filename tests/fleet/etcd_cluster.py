@@ -8,6 +8,7 @@ import signal
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Self
 
 import support
 from etcd_node import Node, free_ports, wait_healthy
@@ -37,7 +38,7 @@ class Cluster:
             }
             self.nodes.append(Node(self.place / f"n{i}", client, health, urls, *options))
 
-    def __enter__(self) -> Cluster:  # noqa: PYI034 - Self needs Python 3.11
+    def __enter__(self) -> Self:
         for node in self.nodes:
             node.start()
         self.wait()

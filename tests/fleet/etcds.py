@@ -9,7 +9,7 @@ import signal
 import time
 import urllib.request
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from etcd_node import STARTS_IN, Node, free_ports, logs, wait_healthy
 from proxies import Network
@@ -57,7 +57,7 @@ class Cluster:
             name: Proxied(directory / name, each, peers, *options) for name, each in ports.items()
         }
 
-    def __enter__(self) -> Cluster:  # noqa: PYI034 - no Self in 3.9
+    def __enter__(self) -> Self:
         try:
             for node in self.nodes.values():
                 self.network.place(node.name, node.peer, node.peer_proxy)

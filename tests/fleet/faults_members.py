@@ -5,6 +5,7 @@ The URL is of any engine. What is guaranteed is asserted; how long things take i
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import subprocess
@@ -275,7 +276,7 @@ def longest_tick(crew: Crew, name: str, step: int) -> float:
         for event in crew.events
         if event["m"] == name and abs(event.get("step", -100) - step) <= 30
     ]
-    return max(after - before for before, after in zip(times, times[1:])) / 1e9
+    return max(after - before for before, after in itertools.pairwise(times)) / 1e9
 
 
 def until_joined(crew: Crew, name: str, times: int) -> None:

@@ -40,14 +40,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import Any, Union
+from typing import Any
 
 NEVER = float("inf")
 UNKNOWN = "unknown"  # no answer: it may have happened, after its invocation or never
 GAP = "gap"  # append with a number that is more than last() + 1, compact with more than last()
 COMPACTED = "compacted"  # read of a record that a base replaced
 
-Time = Union[int, float]
+Time = int | float
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Union
+from typing import Any, NamedTuple
 
 import histories
 from clients import Recorder, history
@@ -258,7 +258,7 @@ class Etcd:
         self._cluster.heal()
 
 
-Subject = Union[Folder, Server, Etcd]
+Subject = Folder | Server | Etcd
 
 
 @dataclass

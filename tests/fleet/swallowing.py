@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from contextlib import suppress
+from typing import Self
 
 
 class Swallowing:
@@ -21,7 +22,7 @@ class Swallowing:
     def swallow(self, text: bytes) -> None:
         self._text = text
 
-    def __enter__(self) -> Swallowing:  # noqa: PYI034 - Self needs Python 3.11
+    def __enter__(self) -> Self:
         self._run(self._accept)
         return self
 

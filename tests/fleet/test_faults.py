@@ -29,9 +29,11 @@ def place():
 def cluster():
     """Three nodes of etcd. Each test heals what it breaks, or begins with that."""
     support.tool("etcd", "etcd-server")
-    with tempfile.TemporaryDirectory(prefix="etcd-") as name:  # noqa: SIM117 - of 3.9
-        with Cluster(schedules.Path(name)) as cluster:
-            yield cluster
+    with (
+        tempfile.TemporaryDirectory(prefix="etcd-") as name,
+        Cluster(schedules.Path(name)) as cluster,
+    ):
+        yield cluster
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ def nothing_comes(to: socket.socket) -> bool:
     to.settimeout(0.3)
     try:
         to.recv(10)
-    except socket.timeout:
+    except TimeoutError:
         return True
     finally:
         to.settimeout(10)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from crews import Crew
 
@@ -30,7 +31,7 @@ class Writer:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run)
 
-    def __enter__(self) -> Writer:  # noqa: PYI034 - no Self in 3.9
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 
@@ -67,7 +68,7 @@ class Writer:
     def longest_pause(self) -> float:
         """Return the longest time in which no change was acknowledged."""
         ends = [change.ended for change in self.changes if change.acknowledged]
-        return max(after - before for before, after in zip(ends, ends[1:]))
+        return max(after - before for before, after in itertools.pairwise(ends))
 
 
 def check_changes(fleet: pf.fleet.Fleet, writer: Writer, crew: Crew, names: list[str]) -> float:

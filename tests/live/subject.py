@@ -10,7 +10,8 @@ import json
 import os
 import sys
 import time
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import live_serving
 from live_flags import EVEN, FLAGS, ORDERED

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 import pytest
 from flag_page import TOKENS, Trainer
-from support import missing, package, tool
+from support import package, tool
 
 HERE = Path(__file__).parent
 SWITCHES = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync",
@@ -100,8 +99,6 @@ def expect() -> Any:
 @pytest.fixture(scope="session")
 def axe() -> str:
     """The script of axe-core."""
-    if sys.version_info < (3, 10):
-        missing("axe-core-python", "Python 3.10")
     found = package("axe_core_python", "axe-core-python").__file__
     assert found
     return next(Path(found).parent.rglob("axe.min.js")).read_text("utf-8")

@@ -23,7 +23,7 @@ class Level(enum.IntEnum):
     HIGH = 2
 
 
-class Colour(str, enum.Enum):
+class Colour(str, enum.Enum):  # noqa: UP042 - as older programs have it
     RED = "red"
     BLUE = "blue"
 

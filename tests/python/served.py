@@ -9,10 +9,10 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any, Self
 
 from support import write
 
@@ -60,7 +60,7 @@ class Client(http.client.HTTPConnection):
         response = self.getresponse()
         return Answer(response.status, dict(response.headers.items()), response.read())
 
-    def __enter__(self) -> Client:  # noqa: PYI034 - typing.Self is too new for Python 3.9
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:

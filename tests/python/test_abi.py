@@ -326,7 +326,7 @@ class Image:
     """One writable segment that is a whole shared library."""
 
     def __init__(self) -> None:
-        self.bytes = bytearray(64 + 3 * 56)  # the ELF header and three segments
+        self.bytes = bytearray(64 + 4 * 56)  # the ELF header and four segments
         self.pointers: list[int] = []
 
     def put(self, content: bytes, align: int = 8) -> int:
@@ -365,11 +365,12 @@ class Image:
         dynamic = self.put(b"".join(struct.pack("<QQ", *tag) for tag in tags))
         end = len(self.bytes)
         header = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", 3, machine, 1, 0, 64, 0, 0,
-                             64, 56, 3, 64, 0, 0)  # fmt: skip
+                             64, 56, 4, 64, 0, 0)  # fmt: skip
         for kind, flags, start, size, align in (
             (1, 6, 0, end, 0x10000),
             (2, 6, dynamic, 16 * len(tags), 8),
             (4, 4, note, note_size, 4),
+            (0x6474E551, 6, 0, 0, 16),  # PT_GNU_STACK: without it, it asks for an executable one
         ):
             header += struct.pack("<IIQQQQQQ", kind, flags, start, start, start, size, size, align)
         self.bytes[: len(header)] = header

@@ -18,8 +18,6 @@ from paddle_flags._input.reading import Reading
 NULL = "null is not a value; to keep the default, leave the name out"
 GOLDEN = ROOT / "tests" / "golden"
 package("ruamel.yaml")
-if sys.version_info < (3, 11):
-    package("tomli")
 
 
 def parse(path: Path | list[Path], *words: str, **options) -> list[str]:
@@ -384,7 +382,7 @@ def test_a_line_without_files_leaves_their_values(tmp_path, name):
 
 
 def test_importing_the_package_imports_no_reader(python):
-    text = "print([m for m in sys.modules if m.split('.')[0] in ('tomllib', 'tomli', 'ruamel')])"
+    text = "print([m for m in sys.modules if m.split('.')[0] in ('tomllib', 'ruamel')])"
     assert python(text).stdout == "[]\n"
 
 
@@ -397,14 +395,6 @@ def test_a_reader_that_is_missing_is_named_with_its_remedy(python, tmp_path):
         "script.py: error: a.yaml: reading YAML requires ruamel.yaml:"
         " pip install 'paddle_flags[yaml]'"
     )
-    write(tmp_path / "a.toml", "x = 1")
-    text = (
-        "sys.modules['tomllib'] = sys.modules['tomli'] = None\n"
-        "sys.version_info = (3, 10)\npf.parse(config='a.toml')"
-    )
-    ended = python(text, cwd=tmp_path, check=False)
-    assert "a.toml: reading TOML on this Python requires tomli" in ended.stderr
-    assert "pip install 'paddle_flags[toml]'" in ended.stderr
 
 
 def test_the_command_line_takes_configuration_files(tmp_path, plugin):

@@ -11,9 +11,6 @@ from support import package, run, write
 
 import paddle_flags as pf
 
-if sys.version_info < (3, 11):
-    package("tomli")
-
 
 @pytest.fixture(autouse=True)
 def _no_files():

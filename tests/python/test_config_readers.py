@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
+import tomllib
 from contextlib import suppress
 
 import pytest
@@ -15,10 +15,6 @@ import paddle_flags as pf
 from paddle_flags._input import json_reader, toml_reader, yaml_reader
 from paddle_flags._input.reading import Reading, Stop
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    tomllib = package("tomli")
 package("ruamel.yaml")
 
 # What the readers of the formats make of a document must be what we make of it.

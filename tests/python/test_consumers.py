@@ -6,8 +6,9 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Callable
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING
 
 import pytest
 from support import ROOT, package, run, tool, write

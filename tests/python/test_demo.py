@@ -9,9 +9,9 @@ import resource
 import subprocess
 import sys
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable
 
 import pytest
 from support import CC, LIBDIR, ROOT, SANITIZE

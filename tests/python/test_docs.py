@@ -56,8 +56,6 @@ def check_console(block: Block, folder: Path) -> None:
 @pytest.mark.skipif(bool(SANITIZE), reason="a sanitizer's runtime makes the linker talk")
 @pytest.mark.parametrize("document", RUN_HERE, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_snippet_of_a_document_works(document, tmp_path):
-    if document.name == "use-openfeature.md" and sys.version_info < (3, 10):
-        pytest.skip("openfeature-sdk needs Python 3.10")
     for block in blocks(document.read_text("utf-8")):
         if block.file:
             (tmp_path / block.file).write_text(block.text, "utf-8")

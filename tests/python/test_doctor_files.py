@@ -9,9 +9,10 @@ import struct
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 import pytest
 from support import CC, INCLUDE, build_plugin, run, tool, write

@@ -8,8 +8,9 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -19,8 +20,6 @@ from support import package, run, write
 import paddle_flags as pf
 
 package("tomli_w", "tomli-w")
-if sys.version_info < (3, 11):
-    package("tomli")
 
 # ---- any definitions, any values ----
 

@@ -182,7 +182,6 @@ print(kind(mode))
 """
 
 
-@pytest.mark.skipif(sys.version_info < (3, 10), reason="match came with Python 3.10")
 def test_a_flag_is_matched_by_name_and_value(python):
     assert python(MATCH).stdout.splitlines() == [
         "level 3",
@@ -192,7 +191,7 @@ def test_a_flag_is_matched_by_name_and_value(python):
 
 
 def test_flag_of_a_type_is_an_annotation_at_run_time(name):
-    optional = typing.Optional[pf.Flag[str]]
+    optional = typing.Optional[pf.Flag[str]]  # noqa: UP045 - as users write it
 
     def function(level: pf.Flag[int], mode: optional = None) -> None: ...
 

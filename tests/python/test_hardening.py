@@ -56,6 +56,7 @@ def dynamic_weaknesses(path: Path) -> list[str]:
     text = readelf("-d", path)
     lines = dict(re.findall(r"\((\w+)\) +(.*)", text))
     found = ["text relocations"] if "TEXTREL" in text else []
+    found += ["static TLS, which all that dlopen loads shares"] if "STATIC_TLS" in text else []
     found += ["names bound late"] if "NOW" not in lines.get("FLAGS_1", "") else []
     found += ["may be unloaded"] if "NODELETE" not in lines.get("FLAGS_1", "") else []
     found += ["old kind of run path"] if "RPATH" in lines else []

@@ -16,8 +16,8 @@ from support import INCLUDE, LIBDIR, SANITIZE, WARNINGS, run, tool, write
 
 if TYPE_CHECKING:
     import subprocess
+    from collections.abc import Callable
     from pathlib import Path
-    from typing import Callable
 
 C_STANDARDS = ["c99", "gnu99", "c11", "gnu11", "c17", "gnu17"]
 CXX_STANDARDS = ["c++11", "gnu++11", "c++14", "gnu++14", "c++17", "gnu++17", "c++20", "gnu++20"]

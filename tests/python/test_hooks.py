@@ -394,6 +394,29 @@ def test_a_weakly_held_watcher_goes_with_its_object(name):
     assert repr(hook) == "<Hook: removed>"
 
 
+@pytest.mark.parametrize("keeper", ["sys.modules['__main__']", "early", "sys"])
+def test_python_ends_in_silence_with_a_weakly_held_watcher(keeper):
+    code = f"""
+    import sys, types
+    early = sys.modules["early"] = types.ModuleType("early")
+    import paddle_flags as pf
+
+    class Listener:
+        def __init__(self):
+            self.hook = pf.watch(self.hear, weak=True)
+
+        def hear(self, flag):
+            pass
+
+    {keeper}.listener = Listener()
+    {keeper}.function = lambda flag: None
+    {keeper}.function.hook = pf.watch({keeper}.function, weak=True)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    ended = subprocess.run(command, capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
 def test_a_circle_of_watchers_is_an_error_in_the_one_that_goes_too_far(name, monkeypatch):
     flag = pf.define(name, 1)
     reported = []

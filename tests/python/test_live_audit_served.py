@@ -192,7 +192,6 @@ def test_the_revision_and_temporary_changes_are_metrics_once_flags_are_served(se
     collector.close()
 
 
-@pytest.mark.skipif(sys.version_info < (3, 10), reason="openfeature-sdk needs Python 3.10")
 @pytest.mark.usefixtures("served")
 def test_the_metadata_of_openfeature_have_the_revision(name):
     package("openfeature.api", "openfeature-sdk")

@@ -54,7 +54,7 @@ def trickle(made, data):
             return found
         try:
             part = made.recv(4096)
-        except socket.timeout:
+        except TimeoutError:
             continue
         except ConnectionResetError:
             return found

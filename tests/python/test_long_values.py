@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -119,7 +119,5 @@ def test_a_long_sensitive_value_is_not_shown_at_all(name):
     assert "xx" not in message_of(setattr, flag, "value", [TEXT])
 
 
-if sys.version_info >= (3, 10, 8):
-
-    def test_a_default_with_too_many_digits_is_an_error_of_the_flag(name):
-        assert "expected an integer in" in message_of(pf.define, name, HUGE)
+def test_a_default_with_too_many_digits_is_an_error_of_the_flag(name):
+    assert "expected an integer in" in message_of(pf.define, name, HUGE)

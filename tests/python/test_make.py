@@ -118,11 +118,11 @@ def test_a_python_without_headers_is_named(bare, tmp_path):
 
 def test_an_old_python_is_named_with_its_version(bare, tmp_path):
     add(bare, "cc", CC)
-    code = "import sys; sys.version_info = (3, 8, 18)\n"
+    code = "import sys; sys.version_info = (3, 10, 19)\n"
     write(tmp_path / "old" / "sitecustomize.py", code)
     add(bare, "python3", [sys.executable], PYTHONPATH=tmp_path / "old")
     ended = make(bare, "demo")
-    assert "Python 3.9 or newer (python3 is Python 3." in ended.stderr
+    assert "Python 3.11 or newer (python3 is Python 3." in ended.stderr
     assert packages(ended) == ["python3"]
 
 

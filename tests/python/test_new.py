@@ -6,8 +6,8 @@ import os
 import re
 import shlex
 import subprocess
-import sys
-from typing import TYPE_CHECKING, Callable, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from documents import blocks, commands
@@ -211,7 +211,6 @@ def test_what_it_cannot_do_is_said_and_nothing_is_written(
     assert sorted(tmp_path.rglob("*")) == before
 
 
-@pytest.mark.skipif(sys.version_info < (3, 10), reason="Python 3.9 has no list of its modules")
 def test_the_name_of_a_standard_module_is_refused(new: Callable[..., Ended]) -> None:
     assert "'json': is a keyword" in new("json", "--lang", "cython").err
 

@@ -18,9 +18,6 @@ from support import package, run
 
 import paddle_flags as pf
 
-if sys.version_info < (3, 10):
-    pytest.skip("openfeature-sdk needs Python 3.10", allow_module_level=True)
-
 api = package("openfeature.api", "openfeature-sdk")
 
 from openfeature.client import OpenFeatureClient  # noqa: E402 - may be missing

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 
 import pytest
-from support import package, write
+from support import write
 
 import paddle_flags as pf
-
-if sys.version_info < (3, 11):
-    package("tomli")
 
 
 def give(*words: str) -> list[str]:

@@ -366,7 +366,7 @@ print(plugin.flags["{name}_level"].value, plugin.flags["{name}_rate"].value)
 
 def test_a_python_extension_module_joins_by_import(name, tmp_path):
     source = f"""
-    #define Py_LIMITED_API 0x03090000
+    #define Py_LIMITED_API 0x030B0000
     #include <Python.h>
     #include <pd_flags.h>
     PD_DEFINE_int32({name}_depth, 3, "Depth");

@@ -6,12 +6,13 @@ import importlib
 import sys
 import threading
 import warnings
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from enum import Enum
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Callable
+from typing import Any
 
 import pytest
 from support import write

@@ -9,7 +9,7 @@ import pytest
 import paddle_flags as pf
 
 
-class Mode(str, enum.Enum):
+class Mode(str, enum.Enum):  # noqa: UP042 - as older programs have it
     FAST = "fast"
     BEST = "best"
 

@@ -101,7 +101,7 @@ def test_files_give_tables_dates_and_numbers_as_they_are_written(name, suffix, t
     pf.parse(["program"], config=path, exit=False)
     assert opts.value == {"a": 1.0, "b.c": 2.5}
     assert opts.source == "file"
-    assert when.value == dt.datetime(2026, 1, 31, 12, 30, tzinfo=dt.timezone.utc)
+    assert when.value == dt.datetime(2026, 1, 31, 12, 30, tzinfo=dt.UTC)
     assert price.text == "1.10"
     assert paths.value == (pathlib.Path("a"), pathlib.Path("b"))
 
@@ -187,8 +187,8 @@ def test_no_part_of_a_date_or_time_is_dropped(name):
         def tzname(self, _: dt.datetime | None) -> str:
             return "Europe/Berlin"
 
-    clock = pf.define(f"{name}_clock", dt.time(1, tzinfo=dt.timezone.utc))
-    assert clock.value == dt.time(1, tzinfo=dt.timezone.utc)
+    clock = pf.define(f"{name}_clock", dt.time(1, tzinfo=dt.UTC))
+    assert clock.value == dt.time(1, tzinfo=dt.UTC)
     with pytest.raises(pf.FlagValueError, match="expected a time whose zone has one offset"):
         clock.value = dt.time(1, tzinfo=Berlin())
     when = pf.define(f"{name}_when", DAY)

@@ -42,7 +42,7 @@ CHOICES = {
                   "24h"),
     "text of a timedelta": (dt.timedelta(1), None, ["1d"], ("1d",), "24h"),
     "enum": (Mode.FAST, None, ["2", Mode.FAST], ("BEST", "FAST"), "GOOD"),
-    "optional enum": (None, Optional[Mode], [Mode.BEST], ("BEST",), "2"),
+    "optional enum": (None, Optional[Mode], [Mode.BEST], ("BEST",), "2"),  # noqa: UP045 - as users write it
     "paths": ([pathlib.Path("a/b")], None, ["a//b"], ("a/b",), "a//b,a/b"),
     "dict": ({"a": 1}, None, ["a=01"], ("a=1",), "a=0x1"),
 }  # fmt: skip
@@ -118,8 +118,8 @@ def test_help_shows_the_type_and_the_choices(name):
     [
         (object, "type object: expected bool, int"),
         (complex, "type complex: expected bool, int"),
-        (Union[int, str], "expected bool, int"),
-        (list[Optional[int]], "expected bool, int"),
+        (Union[int, str], "expected bool, int"),  # noqa: UP007 - as users write it
+        (list[int | None], "expected bool, int"),
         (list[list[int]], "expected bool, int"),
         (tuple[int, str], "expected bool, int"),
         (list[dt.timedelta], "expected items that are text in C, and these are double"),

@@ -29,7 +29,7 @@ VALUES = {
     ),
     "datetime": (
         DAY, None, "2026-01-31T12:30Z",
-        dt.datetime(2026, 1, 31, 12, 30, tzinfo=dt.timezone.utc), "2026-01-31T12:30:00+00:00",
+        dt.datetime(2026, 1, 31, 12, 30, tzinfo=dt.UTC), "2026-01-31T12:30:00+00:00",
     ),
     "datetime of a date": (
         DAY, None, "2026-01-31", DAY,
@@ -207,10 +207,10 @@ def test_validators_and_watchers_get_the_value_of_python(name):
         (bool, "false", False),
         (float, "0", 0.0),
         (str, "", ""),
-        (Optional[pathlib.Path], "x", pathlib.Path("x")),
-        (Union[Mode, None], "FAST", Mode.FAST),
+        (Optional[pathlib.Path], "x", pathlib.Path("x")),  # noqa: UP045 - as users write it
+        (Union[Mode, None], "FAST", Mode.FAST),  # noqa: UP007 - as users write it
         (list[int], "", ()),
-        (Optional[Literal["a"]], "a", "a"),
+        (Optional[Literal["a"]], "a", "a"),  # noqa: UP045 - as users write it
         (dt.timedelta, "0", dt.timedelta(0)),
         (dict[str, int], "", {}),
     ],
@@ -262,7 +262,7 @@ def test_required_flags_may_have_no_default(python):
 
 
 def test_none_is_refused_where_the_default_is_a_value(name):
-    flag = pf.define(name, 5, type=Optional[int])
+    flag = pf.define(name, 5, type=Optional[int])  # noqa: UP045 - as users write it
     with pytest.raises(pf.FlagTypeError, match="NoneType"):
         flag.value = None
     with pytest.raises(pf.FlagTypeError, match="expected int for a flag of type int64"):

@@ -41,7 +41,7 @@ static inline bool pd__naming_next(pd__naming *at) {
   return any && pd__naming_step(at);
 }
 
-/* ---- One against the others (conflict.c) ---- */
+/* ---- One against the others (check.c, conflict.c) ---- */
 
 /* Definitions that are checked together, one after the other. */
 typedef struct pd__batch {
@@ -50,6 +50,7 @@ typedef struct pd__batch {
   uint32_t claim;          /* flag->claim of the names that they reserve */
   const pd__cell *cell;    /* the one being checked */
   const pd_flag *replaced; /* its definition is going to leave; NULL: none */
+  bool has_former;         /* some names have values of a former definition */
   bool imports;            /* some of them are imports */
   bool texts;              /* some have aliases or a text default, which outlive them */
   pd_error err;            /* why one is refused */
@@ -76,26 +77,18 @@ pd_status pd__conflict_of_name(pd__batch *batch, const pd__naming *of, const pd_
 /* PD_ERR_TYPE if the definition is an import whose type isn't that of the flag. */
 pd_status pd__conflict_of_import(pd__batch *batch);
 
-/* ---- Defining (define.c) ---- */
+/* ---- Publishing (publish.c); stage.h has what comes before ---- */
 
-/* Returns true if all `count` definitions may be defined; reports the reasons otherwise. Each
- * cells[i].def points at a definition that pd__def_check accepted. */
-bool pd__define_check(pd__operation *operation, pd__cell *cells, size_t count, pd__report *report);
+/* Publishes a definition whose name is reserved, which can't fail: the registry uses the cell until
+ * pd__undefine. Reports values of a former definition that don't suit it. */
+void pd__cell_publish(pd__cell *cell, pd__report *waiting);
 
-/* The same for one definition that is going to replace that of its name; see pd__define_clear. */
-bool pd__define_check_again(pd__operation *operation, pd__cell *cell, pd__report *report);
+/* Sets the fields of a flag that follow from the definition in its first cell. */
+void pd__flag_describe(pd_flag *flag);
 
-/* Releases the names of definitions that were checked but won't be defined, except names that are
- * in use otherwise. */
-void pd__define_refuse(pd__cell *cells, size_t count);
-
-/* Defines them, which can't fail: the registry uses the cells until pd__undefine. Then applies the
- * pending values of the names; a value that doesn't fit is reported to `waiting` and dropped. May
- * release the lock to run validators. */
-void pd__define_take(pd__operation *operation, pd__cell *cells, size_t count, pd__report *waiting);
-
-/* Removes the definitions of a flag for one that has been checked and is taken next: nothing of the
- * flag changes that the new definition doesn't change, except that its default value is gone. */
+/* Removes the definitions of a flag for one that has been checked and is published next: nothing of
+ * the flag changes that the new definition doesn't change, except that its default value is gone.
+ */
 void pd__define_clear(pd_flag *flag, const pd_flag_def *fresh);
 
 /* Returns the flag of a cell; NULL if it has none. */
@@ -104,14 +97,27 @@ pd_flag *pd__cell_flag(const pd__cell *cell);
 /* Removes cells. A flag that loses its last definition becomes undefined. */
 void pd__undefine(pd__operation *operation, pd__cell *cells, size_t count);
 
+/* ---- Values that wait (review.c, pending.h) ---- */
+
 /* Checks the values that a former definition of type `was` left. Reports and drops those that the
- * new definition doesn't accept (review.c). */
+ * new definition doesn't accept. */
 void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report);
 
-/* A source of values for new flags other than pending values: the environment, once it is enabled.
- * There is one; without a function there is none. */
+/* Converts one of these values for the flag's definition; an error if it isn't accepted. */
+pd_status pd__review_convert(const pd_flag *flag, pd_type was, pd_value *value);
+
+/* A value from a source other than pending values. */
+typedef struct pd__late_value {
+  pd_flag *node; /* the flag, or the old name that it was given under; NULL: there is no value */
+  const char *text;
+  pd_origin origin; /* texts are in the arena of the operation */
+} pd__late_value;
+
+/* Such a source: the environment, once it is enabled. There is one; without a function there is
+ * none. `node` will be the flag of the definition. */
 typedef struct pd__late_source {
-  void (*apply)(pd__operation *operation, const char *prefix, pd_flag *flag, pd__report *report);
+  pd_status (*find)(pd__operation *operation, const char *prefix, const pd_flag_def *def,
+                    pd_flag *node, pd__late_value *out, pd_error *err);
   char prefix[PD_NAME_MAX + 1];
 } pd__late_source;
 extern pd__late_source pd__define_source;
@@ -120,11 +126,6 @@ extern pd__late_source pd__define_source;
  * such function; without it nothing does. */
 typedef void pd__late_names(pd__report *report);
 extern pd__late_names *pd__define_names;
-
-/* Applies the values that wait for a flag if it still has the definition of that generation. May
- * release the lock to run validators. */
-void pd__define_settle(pd__operation *operation, pd_flag *flag, uint32_t generation,
-                       pd__report *waiting);
 
 /* ---- Hooks and values deferred within constructors and destructors (resume.c) ---- */
 

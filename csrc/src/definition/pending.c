@@ -39,8 +39,8 @@ pd_status pd__pending_prepare(const pd__pending *given, pd__pending **out, pd_er
   return PD_OK;
 }
 
-/* Adds a pending value that has only a name, a text and an origin. */
-static pd_status await(const char *name, const char *text, const pd_origin *origin, pd_error *err) {
+pd_status pd__pending_add(const char *name, const char *text, const pd_origin *origin,
+                          pd_error *err) {
   pd__pending given = {.name = name, .length = strlen(name), .text = text, .origin = *origin};
   pd__pending *made = NULL;
   pd_status status = pd__pending_prepare(&given, &made, err);
@@ -121,21 +121,94 @@ void pd__pending_forget(pd_source source) {
   }
 }
 
-/* ---- Applying ---- */
+/* An iterator over the nodes whose pending values are for the flag of a definition. */
+typedef struct node_search {
+  pd__naming naming;
+  int form; /* of the name: 0 as it is, 1 and 2 as --noname and --no_name */
+  bool negated;
+} node_search;
+
+/* Returns the next one that exists; NULL at the end. */
+static pd_flag *next_node(node_search *search) {
+  char negated[PD_NAME_MAX + 8];
+  pd__naming *of = &search->naming;
+  for (;;) {
+    bool more = search->form > 0 && search->form < 3 && of->def->type == PD_TYPE_bool;
+    if (!more && !pd__naming_next(of)) return NULL;
+    search->form = more ? search->form : 0;
+    search->negated = search->form > 0;
+    const char *name = of->name;
+    size_t length = of->length;
+    if (more) {
+      const char *prefix = search->form == 1 ? "no" : "no_";
+      length = (size_t)snprintf(negated, sizeof negated, "%s%.*s", prefix, (int)length, name);
+      name = negated;
+    }
+    search->form++;
+    pd_flag *node = pd__names_find(name, length);
+    if (node) return node;
+  }
+}
 
 static pd__pending *gather_all(const pd_flag_def *def) {
-  char negated[PD_NAME_MAX + 8];
   pd__pending *list = NULL;
-  for (pd__naming of = {.def = def}; pd__naming_next(&of);) {
-    gather(pd__names_find(of.name, of.length), PD_SOURCE_DEFAULT, false, &list);
-    for (int i = 0; def->type == PD_TYPE_bool && i < 2; i++) {
-      int whole =
-          snprintf(negated, sizeof negated, "no%s%.*s", i ? "_" : "", (int)of.length, of.name);
-      gather(pd__names_find(negated, (size_t)whole), PD_SOURCE_DEFAULT, true, &list);
-    }
+  node_search search = {.naming = {.def = def}};
+  for (pd_flag *node; (node = next_node(&search));) {
+    gather(node, PD_SOURCE_DEFAULT, search.negated, &list);
   }
   return list;
 }
+
+/* ---- Listing ---- */
+
+/* Adds one to a list in order of arrival. Returns false if memory is out. */
+static bool list_one(pd__arena *arena, pd__waiting **at, pd__pending *pending, bool negated) {
+  pd__waiting *made = pd__arena_take(arena, sizeof *made);
+  if (!made) return false;
+  while (*at && (*at)->pending->order < pending->order) at = &(*at)->next;
+  *made = (pd__waiting){pending, pending->text, negated, false, *at};
+  *at = made;
+  return true;
+}
+
+static bool is_from_argv(const pd__pending *pending) {
+  return pending->text && pending->origin.source == PD_SOURCE_ARGV;
+}
+
+/* Two uses of a list that grows, one right after the other on a command line, make one value. */
+static void join_uses(pd__arena *arena, pd__waiting *list) {
+  size_t room = 0;
+  for (; list && list->next; list = list->next) {
+    list->continues = is_from_argv(list->pending) && is_from_argv(list->next->pending);
+    if (!list->continues) room = 0;
+    if (list->continues) {
+      list->next->text = pd__lists_join(arena, list->text, list->next->text, &room);
+    }
+  }
+}
+
+const pd__waiting *pd__pending_list(pd__operation *operation, const pd_flag_def *def) {
+  pd__waiting *list = NULL;
+  node_search search = {.naming = {.def = def}};
+  if (waiting == 0) return NULL;
+  for (pd_flag *node; (node = next_node(&search));) {
+    pd__pending *each = node->extra ? node->extra->pending : NULL;
+    for (; each; each = each->following) {
+      if (search.negated && each->text) continue;
+      if (!list_one(&operation->arena, &list, each, search.negated)) return NULL;
+    }
+  }
+  if (def->multi) join_uses(&operation->arena, list);
+  return list;
+}
+
+void pd__pending_remove(pd__pending *pending) {
+  pd__pending **at = &pending->node->extra->pending;
+  while (*at != pending) at = &(*at)->following;
+  release(unlink_at(at));
+}
+
+/* ---- Applying ---- */
 
 /* Assigns a value to a flag that is being defined; `node` is the flag or an alias of it. */
 static void settle(pd__operation *operation, pd_flag *node, const char *text,
@@ -169,19 +242,6 @@ static void apply(pd__operation *operation, pd_flag *flag, const pd__pending *gi
 }
 
 bool pd__pending_any(void) { return waiting > 0; }
-
-void pd__pending_settle(pd__operation *operation, pd_flag *node, const char *text,
-                        const pd_origin *origin, pd__report *report) {
-  pd_flag *flag = pd__flag_meant(node);
-  pd_error err;
-  if (!pd__deferred_validator(flag)) {
-    settle(operation, node, text, origin, 0, report);
-  } else if (await(node->name, text, origin, &err) == PD_OK) {
-    if (!pd__deferred_add(operation, flag, 0)) pd__report_memory(report);
-  } else {
-    pd__report_add(report, &err);
-  }
-}
 
 /* The text of a joined one is in an arena. */
 static void keep_again(pd__pending *given, bool joined) {
@@ -245,7 +305,7 @@ pd_status pd__do_pending_set(const char *name, const char *text, const pd_origin
   do { /* the flag may leave while its validators are asked */
     node = pd__resolve(name, strlen(name));
     status = node ? pd__assign(&operation, pd__flag_meant(node), text, (pd_value){0}, origin, err)
-                  : await(name, text, origin, err);
+                  : pd__pending_add(name, text, origin, err);
   } while (node && status == PD_ERR_UNDEFINED);
   return pd__operation_return(&operation, status);
 }

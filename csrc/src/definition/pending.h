@@ -33,14 +33,29 @@ void pd__pending_drop(pd__pending *pending);
 /* Returns true if there are pending values. */
 bool pd__pending_any(void);
 
-/* Applies the pending values of a flag that is being defined, those of its name and of its aliases,
- * in the order of arrival. Reports errors. */
+/* Applies the pending values of a flag that is defined: they had to wait for its validators, or
+ * came while it was defined. Reports errors. May release the lock. */
 void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *report);
 
-/* Assigns a value to a flag that is being defined, or keeps it pending until the validator can be
- * called. `node` is the flag or an alias of it. */
-void pd__pending_settle(pd__operation *operation, pd_flag *node, const char *text,
-                        const pd_origin *origin, pd__report *report);
+/* A pending value of a flag that is about to be defined. */
+typedef struct pd__waiting {
+  pd__pending *pending;
+  const char *text; /* together with that of earlier uses, of a list that grows; NULL: none */
+  bool negated;     /* it was written as --noname */
+  bool continues;   /* the next one contains its text */
+  struct pd__waiting *next;
+} pd__waiting;
+
+/* Lists the pending values of a definition, those of its name and of its aliases, in the order of
+ * arrival. The list is in the arena of the operation and valid while the lock is held. */
+const pd__waiting *pd__pending_list(pd__operation *operation, const pd_flag_def *def);
+
+/* Removes a pending value. */
+void pd__pending_remove(pd__pending *pending);
+
+/* Adds a pending value that has only a name, a text and an origin. */
+pd_status pd__pending_add(const char *name, const char *text, const pd_origin *origin,
+                          pd_error *err);
 
 /* Iterates over all pending values, name by name: NULL gives the first. */
 const pd__pending *pd__pending_next(const pd__pending *previous);

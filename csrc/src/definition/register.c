@@ -4,7 +4,7 @@
 
 #include "../base/text.h"
 #include "../registry/hook.h"
-#include "definition.h"
+#include "stage.h"
 
 enum { USED = 5 }; /* addresses in images that a definition may need */
 
@@ -71,7 +71,7 @@ static bool follows(const pd_flag *flag, const void *address) {
 }
 
 /* A definition on its way into the registry. */
-typedef struct arrival {
+typedef struct registration {
   pd_flag_def def;
   pd_module *modules[USED];
   bool stays;           /* all of its modules do */
@@ -80,10 +80,10 @@ typedef struct arrival {
   size_t count;
   bool taken;    /* the definition keeps the modules */
   pd_flag *flag; /* set once it is defined */
-} arrival;
+} registration;
 
 /* Returns the copy that the registry keeps; NULL if memory is out. */
-static registered *keep(const arrival *at) {
+static registered *keep(const registration *at) {
   registered *made = copy(&at->def);
   if (!made) return NULL;
   pd_module *const *modules = at->modules;
@@ -95,18 +95,38 @@ static registered *keep(const arrival *at) {
   return made;
 }
 
-/* Returns whether the definition is accepted and its texts are stored. `node` is that of its name,
- * if there is one. */
-static bool accept(pd__operation *operation, const arrival *at, registered *made,
-                   const pd_flag *node, pd__report *refused) {
-  bool comes_once = at->stays && !(node && node->known);
-  bool again = at->replaces && node && node->defined;
-  bool accepted = again ? pd__define_check_again(operation, &made->cell, refused)
-                        : pd__define_check(operation, &made->cell, 1, refused);
-  if (!accepted || store_texts(made, comes_once)) return accepted;
-  pd__define_refuse(&made->cell, 1);
-  pd__report_memory(refused);
-  return false;
+/* Returns the flag that the same definition has made before; NULL if there is none. */
+static pd_flag *find_same(const registration *at) {
+  const pd_flag_def *def = &at->def;
+  pd_flag *node = pd__names_find(def->name, strlen(def->name));
+  bool same = node && node->defined && !at->replaces && pd__def_same(pd__flag_def(node), def) &&
+              follows(node, def->cell);
+  return same ? node : NULL;
+}
+
+/* Makes the plan, and asks for what it needs. Returns whether the definition is accepted and its
+ * texts are stored. */
+static bool prepare(pd__stage *stage, registration *at, registered *made, pd__report *refused) {
+  for (;;) {
+    const pd_flag *node = pd__names_find(at->def.name, strlen(at->def.name));
+    bool comes_once = at->stays && !(node && node->known);
+    stage->replaces = at->replaces && node && node->defined;
+    stage->replaced = NULL;
+    if (stage->replaces && pd__def_check_registered(node, refused->first) != PD_OK) {
+      refused->status = PD_ERR_CONFLICT;
+      return false;
+    }
+    if (!pd__stage_check(stage, refused)) return false;
+    if (pd__stage_plan(stage)) {
+      if (store_texts(made, comes_once)) return true;
+      pd__stage_release(stage);
+      pd__report_memory(refused);
+      return false;
+    }
+    pd__stage_ask(stage);
+    at->flag = find_same(at);
+    if (at->flag) return false; /* without an error: another thread has made the same */
+  }
 }
 
 static void free_all(pd__operation *operation, registered *one) {
@@ -133,52 +153,49 @@ static registered *definitions_of(const pd_flag *flag) {
   return found;
 }
 
-static void enter(pd__operation *operation, arrival *at, registered *made, pd_flag *old,
-                  pd__report *waiting) {
+static void publish(pd__stage *stage, registration *at, registered *made, pd__report *waiting) {
+  pd__operation *operation = stage->operation;
   registered *gone = NULL;
   at->taken = true;
-  at->flag = pd__cell_flag(&made->cell); /* set now: the cell may go while validators run */
+  at->flag = pd__cell_flag(&made->cell);
   for (size_t i = 0; i < at->count; i++) {
     pd__hook *hook = pd__hook_find(at->hooks[i]);
     if (hook) pd__hook_remove(hook);
   }
-  if (old) {
-    gone = definitions_of(old);
-    pd__define_clear(old, &made->def);
+  if (stage->replaced) {
+    gone = definitions_of(stage->replaced);
+    pd__define_clear(stage->replaced, &made->def);
   }
   if (!at->stays) {
     made->next = leaving;
     leaving = made;
   }
   free_all(operation, gone);
-  pd__define_take(operation, &made->cell, 1, waiting);
+  pd__stage_publish(stage, waiting);
 }
+
+static void free_staged(registered **made) { free(*made); }
 
 /* The caller holds the lock. Defines the flag, or finds the one that the same definition made
  * before. */
-static pd_status register_one(pd__operation *operation, arrival *at, pd_error *err) {
-  const pd_flag_def *def = &at->def;
-  pd_flag *node = pd__names_find(def->name, strlen(def->name));
-  pd_flag *flag = node && node->defined ? node : NULL;
-  if (flag && !at->replaces && pd__def_same(pd__flag_def(flag), def) && follows(flag, def->cell)) {
-    at->flag = flag;
-    return PD_OK;
-  }
-  pd_flag *old = at->replaces ? flag : NULL;
-  if (old && pd__def_check_registered(old, err) != PD_OK) return PD_ERR_CONFLICT;
-  registered *made = keep(at);
+static pd_status register_one(pd__operation *operation, registration *at, pd_error *err) {
+  at->flag = find_same(at);
+  if (at->flag) return PD_OK;
+  registered *made __attribute__((cleanup(free_staged))) = keep(at);
   if (!made) return pd__fail_memory(err);
   pd__report refused = {.first = err}, waiting = {.first = err};
-  if (!accept(operation, at, made, node, &refused)) {
-    free(made);
-    return refused.status;
-  }
-  enter(operation, at, made, old, &waiting);
+  PD__STAGE(stage);
+  pd__stage_begin(&stage, operation, &made->cell, 1);
+  stage.hooks = at->hooks;
+  stage.hooks_count = at->count;
+  if (!prepare(&stage, at, made, &refused)) return refused.status;
+  publish(&stage, at, made, &waiting);
+  made = NULL;
   return waiting.status;
 }
 
 /* Watchers that stay are notified if the value is another one afterwards. */
-static pd_status replace_one(pd__operation *operation, arrival *at, pd_error *err) {
+static pd_status replace_one(pd__operation *operation, registration *at, pd_error *err) {
   pd_flag *flag = pd__names_find(at->def.name, strlen(at->def.name));
   if (!flag || !flag->defined) return register_one(operation, at, err);
   if (flag->assignable) pd__flag_adopt(operation, flag);
@@ -194,7 +211,7 @@ static pd_status replace_one(pd__operation *operation, arrival *at, pd_error *er
   return status;
 }
 
-static pd_status arrive(arrival *at, const pd_flag_def *def, pd_flag **out, pd_error *err) {
+static pd_status arrive(registration *at, const pd_flag_def *def, pd_flag **out, pd_error *err) {
   if (!def) return pd__fail_null(err, "def");
   pd_status status = pd__def_convert(def, &at->def, err);
   if (status == PD_OK) status = pd__def_check(&at->def, true, err);
@@ -212,13 +229,13 @@ static pd_status arrive(arrival *at, const pd_flag_def *def, pd_flag **out, pd_e
 }
 
 pd_status pd__do_flag_register(const pd_flag_def *def, pd_flag **out, pd_error *err) {
-  arrival at = {.replaces = false};
+  registration at = {.replaces = false};
   return arrive(&at, def, out, err);
 }
 
 pd_status pd__do_flag_replace(const pd_flag_def *def, const pd_hook *hooks, size_t count,
                               pd_flag **out, pd_error *err) {
-  arrival at = {.replaces = true, .hooks = hooks, .count = count};
+  registration at = {.replaces = true, .hooks = hooks, .count = count};
   if (count > 0 && !hooks) return pd__fail_null(err, "hooks");
   return arrive(&at, def, out, err);
 }

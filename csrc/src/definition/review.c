@@ -8,8 +8,8 @@ typedef struct review {
   pd__report *report;
 } review;
 
-/* Converts a value of type `was` to the flag's type, through text if the types differ. */
-static pd_status convert(pd_flag *flag, pd_type was, pd_value *value) {
+/* Through text if the types differ. */
+pd_status pd__review_convert(const pd_flag *flag, pd_type was, pd_value *value) {
   const pd_flag_def *def = pd__flag_def(flag);
   if (def->read_only) return PD_ERR_READ_ONLY;
   if (was == flag->type) return pd__value_check(def, *value);
@@ -42,7 +42,7 @@ static void fail(pd_status status, const pd_flag *flag, const pd__entry *entry,
 /* Values that had been replaced go without a report. */
 static bool suits(pd_flag *flag, pd__entry *entry, bool current, void *context) {
   const review *under = context;
-  pd_status status = convert(flag, under->was, &entry->value);
+  pd_status status = pd__review_convert(flag, under->was, &entry->value);
   if (status != PD_OK && current) fail(status, flag, entry, under);
   return status == PD_OK;
 }

@@ -310,13 +310,23 @@ static void put_pending(pd__pending *list) {
   }
 }
 
+/* The environment has a value for the flag: it waits with the others. */
+static void add_late_value(const restoring *run, pd_flag *flag) {
+  const pd__late_source *source = &pd__define_source;
+  pd__late_value late = {.node = NULL};
+  if (!source->find || flag->frozen) return;
+  source->find(run->operation, source->prefix, pd__flag_def(flag), flag, &late, NULL);
+  if (late.node) pd__pending_add(late.node->name, late.text, &late.origin, NULL);
+}
+
 /* Gives flags that are defined anew what waits for their definition. */
-static void settle(const restoring *run) {
+static void apply_waiting(const restoring *run) {
   pd__report refused = {.first = NULL};
-  if (!pd__define_source.apply && !pd__pending_any()) return;
+  if (!pd__define_source.find && !pd__pending_any()) return;
   for (pd_flag *flag = NULL; (flag = pd__names_listed(flag));) {
     if (!flag->defined || kept_of(run->snapshot, flag)->generation == flag->generation) continue;
-    pd__define_settle(run->operation, flag, flag->generation, &refused);
+    add_late_value(run, flag);
+    pd__pending_apply(run->operation, flag, &refused);
   }
 }
 
@@ -329,7 +339,7 @@ static void commit(const restoring *run) {
   pd__journal_overlooked();
   pd__define_source = run->snapshot->source;
   pd__notices_post(run->operation, run->notices);
-  settle(run);
+  apply_waiting(run);
 }
 
 pd_status pd__do_snapshot_restore(const pd_snapshot *snapshot, pd_error *err) {

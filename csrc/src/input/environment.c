@@ -2,6 +2,7 @@
  * case, once a host enables it. */
 #include <string.h>
 
+#include "../definition/stage.h"
 #include "input.h"
 
 /* ---- Variables ---- */
@@ -63,7 +64,8 @@ pd_status pd__environment_check_twin(const char *prefix, const pd_flag *named, c
     if (node->length != length) continue;
     const pd_flag *other = pd__flag_meant(node);
     bool reads = node == other || node->old_name; /* aliases have no variables */
-    if (other == flag || !other->defined || !reads || !claims(node, tail, length)) continue;
+    if (other == flag || !reads || !claims(node, tail, length)) continue;
+    if (!other->defined && !pd__stage_defines(other)) continue;
     return pd__fail(err, PD_ERR_CONFLICT,
                     "environment: %s: means both '%s' and '%s', expected a variable of one flag",
                     pd__quote(quoted, variable), named->name, node->name);
@@ -80,9 +82,9 @@ typedef struct found {
   pd_error err;
 } found;
 
-/* The flag's own variable takes precedence over those of its old names. */
-static pd_status look_up(const char *prefix, pd_flag *flag, found *out) {
-  const pd_flag_def *def = pd__flag_def(flag);
+/* The flag's own variable takes precedence over those of its old names. `flag` is, or will be, the
+ * flag of the definition. */
+static pd_status look_up(const char *prefix, const pd_flag_def *def, pd_flag *flag, found *out) {
   const char *name = def->name, *cursor = pd__list_begin(def->old_names);
   size_t length = strlen(name);
   pd_status status = PD_OK;
@@ -102,16 +104,14 @@ static pd_status look_up(const char *prefix, pd_flag *flag, found *out) {
 }
 
 /* Copies the text of the variable, which the program may change while validators run, and fills in
- * the origin. Returns false if memory is out, which it reports. */
-static bool take(pd__operation *operation, found *from, pd_origin *origin, pd__report *report) {
+ * the origin. Returns false if memory is out. */
+static bool copy_variable(pd__operation *operation, found *from, pd_origin *origin) {
   pd__arena *arena = &operation->arena;
   const char *name = from->variable.name, *text = from->variable.text;
   const char *place = pd__arena_text(arena, name, strlen(name));
   *origin = (pd_origin){PD_SOURCE_ENVIRONMENT, 0, place, 0};
   from->variable.text = pd__arena_text(arena, text, strlen(text));
-  if (place && from->variable.text) return true;
-  pd__report_memory(report);
-  return false;
+  return place && from->variable.text;
 }
 
 /* Call this only if the assignment was accepted: an error already names the old name. */
@@ -119,23 +119,24 @@ static void warn(pd_flag *flag, const found *from) {
   if (from->node != flag) pd__warn_of_name(from->node, flag);
 }
 
-/* Applies the environment to a flag that is being defined. */
-static void apply(pd__operation *operation, const char *prefix, pd_flag *flag, pd__report *report) {
+/* Finds the value of a flag that is about to be defined. */
+static pd_status find_value(pd__operation *operation, const char *prefix, const pd_flag_def *def,
+                            pd_flag *node, pd__late_value *out, pd_error *err) {
   found from;
-  pd_origin origin;
-  if (flag->frozen) return; /* it keeps the value that it was frozen with */
-  if (look_up(prefix, flag, &from) != PD_OK) pd__report_add(report, &from.err);
-  if (!from.node || !take(operation, &from, &origin, report)) return;
-  pd__report own = {report->list, report->status == PD_OK ? report->first : NULL, PD_OK};
-  pd__pending_settle(operation, from.node, from.variable.text, &origin, &own);
-  if (own.status == PD_OK) warn(flag, &from);
-  if (report->status == PD_OK) report->status = own.status;
+  out->node = NULL;
+  pd_status status = look_up(prefix, def, node, &from);
+  if (status != PD_OK && err) *err = from.err;
+  if (status != PD_OK || !from.node) return status;
+  if (!copy_variable(operation, &from, &out->origin)) return pd__fail_memory(err);
+  out->node = from.node;
+  out->text = from.variable.text;
+  return PD_OK;
 }
 
 void pd__environment_use(const char *prefix) {
-  pd__late_source *late = &pd__define_source;
-  if (prefix) strcpy(late->prefix, prefix); /* pd__environment_check made sure that it fits */
-  late->apply = prefix ? apply : NULL;
+  pd__late_source *source = &pd__define_source;
+  if (prefix) strcpy(source->prefix, prefix); /* pd__environment_check made sure that it fits */
+  source->find = prefix ? find_value : NULL;
 }
 
 void pd__environment_read(const char *prefix, pd__changes *changes) {
@@ -143,11 +144,14 @@ void pd__environment_read(const char *prefix, pd__changes *changes) {
     found from;
     pd_origin origin;
     if (changes->looks && flag != changes->wanted) continue;
-    pd_status status = flag->defined ? look_up(prefix, flag, &from) : PD_OK;
+    pd_status status = flag->defined ? look_up(prefix, pd__flag_def(flag), flag, &from) : PD_OK;
     if (status != PD_OK) pd__report_add(changes->report, &from.err);
     if (!flag->defined || !from.node) continue;
     if (pd__has_given(PD_SOURCE_ENVIRONMENT, flag, from.variable.text)) continue;
-    if (!take(changes->operation, &from, &origin, changes->report)) continue;
+    if (!copy_variable(changes->operation, &from, &origin)) {
+      pd__report_memory(changes->report);
+      continue;
+    }
     status = pd__changes_try(changes, from.node, from.variable.text, (pd_value){0}, &origin, 0,
                              &from.err);
     if (status == PD_OK) warn(flag, &from);

@@ -102,6 +102,7 @@ static void become_host(void) {
   pd__hash_seed(seed);
   pd__platform_settle(&pd__copy_v1, start_child);
   pd__members_begin(&own_table->host);
+  pd__loads_begin();
   pd__copy_v1.index = &pd__index;
 }
 

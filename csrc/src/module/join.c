@@ -1,7 +1,10 @@
-/* How the records of modules join the registry and leave it. */
+/* How modules join the registry and leave it. A join is a transaction: what a module brings is
+ * staged where only this call sees it, and published under one hold of the lock, or not at all. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "../base/text.h"
+#include "../definition/stage.h"
 #include "../registry/hook.h"
 #include "../registry/loader.h"
 #include "module.h"
@@ -15,12 +18,10 @@ void pd__members_begin(const pd_host *host) { own_host = host; }
 
 /* Returns the module of an image that registered something before its record joined, or that was
  * loaded without a record. */
-static pd_module *find_waiting(const pd__platform_image *image) {
-  for (pd_module *each = NULL; (each = pd__module_next(each));) {
-    bool here = each->present && each->low == image->low && each->high == image->high;
-    if (here && !(each->membership && each->membership->record)) return each;
-  }
-  return NULL;
+static pd_module *find_without_record(const pd__platform_image *image) {
+  pd_module *module = pd__module_at((const void *)image->low);
+  bool same = module && module->low == image->low && module->high == image->high;
+  return same && !(module->membership && module->membership->record) ? module : NULL;
 }
 
 static void forget_errors(pd__membership *member) {
@@ -30,13 +31,15 @@ static void forget_errors(pd__membership *member) {
 }
 
 pd_module *pd__member_add(const pd__platform_image *image) {
-  pd_module *module = find_waiting(image);
+  pd_module *module = find_without_record(image);
   if (!module) module = pd__module_add(image);
   if (!module) return NULL;
   if (module->membership) forget_errors(module->membership);
   if (!module->membership) module->membership = pd__forever(sizeof *module->membership);
   if (!module->membership) return NULL;
-  *module->membership = (pd__membership){.errors = NULL};
+  const pd__membership *before = module->membership;
+  *module->membership =
+      (pd__membership){.joined_in = before->joined_in, .has_companions = before->has_companions};
   module->name_space = "";
   return module;
 }
@@ -55,8 +58,6 @@ void pd__member_leave(pd__operation *operation, pd_module *module) {
   pd__hooks_leave(operation, module);
 }
 
-/* ---- Joining ---- */
-
 static pd_status check_abi(const pd_module_record *record, const char *path, pd_error *err) {
   if (record->abi != PD_ABI_VERSION) {
     return pd__fail(err, PD_ERR_ABI, "%.400s: built for ABI version %u, expected %d", path,
@@ -67,48 +68,153 @@ static pd_status check_abi(const pd_module_record *record, const char *path, pd_
                   path, record->size, PD__SMALLEST_RECORD);
 }
 
-/* Defines the definitions of the record (NULL for none) and the late ones, all or nothing, and
- * writes the result to the late ones. They are marked as seen and linked before they are defined,
- * because another thread may get here while validators run. */
-static bool define(pd__operation *operation, pd_module *module, const pd_module_record *record,
-                   pd__lates lates, pd__report *refused) {
-  pd__membership *member = module->membership;
-  pd__report waiting = {.list = member->errors};
-  pd__defs *defs = pd__defs_read(record, lates, module, refused), **end = &member->defs;
-  while (*end) end = &(*end)->more;
-  *end = defs;
-  bool defined = refused->status == PD_OK;
-  if (defined) pd__lates_settle(lates, defs, NULL);
-  if (defined) defined = pd__impls_link(defs->impls, defs->impls_count, refused);
-  bool both = defined && defs->impls_count > 0;
-  if (both) defined = pd__impls_check_names(defs->cells, defs->count, refused);
-  if (defined) defined = pd__define_check(operation, defs->cells, defs->count, refused);
-  if (defined) pd__define_take(operation, defs->cells, defs->count, &waiting);
-  if (!defined && defs) pd__impls_unlink(defs->impls, defs->impls_count);
-  pd__impls_settle(operation, &waiting);
-  if (defined && !pd__impls_have_flags(defs->impls, defs->impls_count, refused)) {
-    pd__undefine(operation, defs->cells, defs->count);
-    pd__impls_unlink(defs->impls, defs->impls_count);
-    pd__impls_settle(operation, &waiting);
-    defined = false;
-  }
-  pd__lates_settle(lates, defs, defined ? NULL : refused->first);
-  if (!defined) pd__defs_drop(end);
-  return defined;
+/* ---- One attempt ---- */
+
+/* What one call stages. Nobody else sees it. */
+typedef struct attempt {
+  pd__operation *operation;
+  pd_module *module;
+  pd_module_record *record;
+  bool late; /* the record has joined: only definitions that were added later are staged */
+  const char *name_space;
+  pd__lates lates;
+  pd__defs *defs;
+  pd__stage stage;
+  pd_error first;
+  pd__report refused, waiting; /* both add to `errors` */
+  pd_error_list *errors;
+} attempt;
+
+typedef enum outcome {
+  JOINED,
+  REFUSED,
+  OVERTAKEN /* another call has published or withdrawn some of it: look again */
+} outcome;
+
+static void drop_attempt(attempt *at) {
+  pd__stage_drop(&at->stage);
+  pd__defs_drop(&at->defs);
+  pd__do_error_list_free(at->errors);
 }
 
-/* Keeps the errors from the one at `first` on for pd_modules_check, as nobody else returns them,
- * and warns of the first refusal in a module. */
-static void note_refusal(const pd_module *module, size_t first) {
+#define ATTEMPT(name) attempt name __attribute__((cleanup(drop_attempt))) = {.operation = NULL}
+
+static void begin_attempt(attempt *at, pd__operation *operation, pd_module *module,
+                          pd_module_record *record) {
+  at->operation = operation;
+  at->module = module;
+  at->record = record;
+  at->errors = pd__do_error_list_new();
+  at->refused = (pd__report){.list = at->errors, .first = &at->first};
+  at->waiting = (pd__report){.list = at->errors};
+}
+
+/* Reads everything that the attempt stages, and checks each definition by itself. */
+static void read_definitions(attempt *at) {
+  at->lates = pd__lates_of(at->record, at->module->high, !at->late);
+  at->defs = pd__defs_read(at->late ? NULL : at->record, at->lates, at->module, at->name_space,
+                           &at->refused);
+  if (at->defs) pd__stage_begin(&at->stage, at->operation, at->defs->cells, at->defs->count);
+}
+
+/* Late definitions are processed from the oldest on. */
+static bool is_overtaken(const attempt *at) {
+  const pd__membership *member = at->module->membership;
+  bool joined = at->record->state == at->module && member->record == at->record;
+  if (!at->late) return joined && member->status == PD_OK;
+  const pd_late_def *oldest = at->lates.first;
+  while (oldest->next != at->lates.end) oldest = oldest->next;
+  return !joined || oldest->seen;
+}
+
+/* Checks the definitions against the registry: links the implementations, and reserves the names.
+ * Neither is seen before the lock is released. */
+static bool check_together(attempt *at) {
+  pd__defs *defs = at->defs;
+  pd__report *refused = &at->refused;
+  if (!pd__impls_link(defs->impls, defs->impls_count, refused)) return false;
+  bool both = defs->impls_count > 0;
+  bool checked = !both || pd__impls_check_names(defs->cells, defs->count, refused);
+  if (checked && pd__stage_check(&at->stage, refused)) return true;
+  pd__impls_unlink(defs->impls, defs->impls_count);
+  return false;
+}
+
+static void release_stage(attempt *at) {
+  pd__impls_unlink(at->defs->impls, at->defs->impls_count);
+  pd__stage_release(&at->stage);
+}
+
+/* Stores the host before late definitions are read again: one that is added afterwards sees the
+ * host and joins by itself. */
+static void announce(const attempt *at) {
+  pd_module *module = at->module;
+  pd_module_record *record = at->record;
+  __atomic_store_n(&record->host, own_host, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&record->state, module, __ATOMIC_RELEASE);
+  module->membership->record = record;
+  module->name_space = at->name_space;
+  module->has_record = true;
+}
+
+static void publish(attempt *at) {
+  pd__membership *member = at->module->membership;
+  pd__defs *defs = at->defs, **end = &member->defs;
+  if (!at->late) announce(at);
+  while (*end) end = &(*end)->more;
+  *end = defs;
+  at->defs = NULL;
+  pd__stage_publish(&at->stage, &at->waiting);
+  pd__lates_settle(at->lates, defs, NULL);
+  pd__impls_settle(at->operation, &at->waiting);
+}
+
+static outcome refuse(attempt *at) {
+  if (!at->late) announce(at);
+  pd__lates_settle(at->lates, NULL, at->refused.first);
+  return REFUSED;
+}
+
+/* Stages, asks, and stages again, until no answer is missing: then it publishes before anybody else
+ * gets the lock. */
+static outcome run_attempt(attempt *at) {
+  read_definitions(at);
+  if (at->refused.status != PD_OK) return refuse(at);
+  for (;;) {
+    if (is_overtaken(at)) return OVERTAKEN;
+    at->module->present = true; /* another call may have withdrawn it while this one asked */
+    if (!check_together(at)) return refuse(at);
+    const pd__defs *defs = at->defs;
+    const pd__op_need *needs = pd__impls_find_needs(at->operation, defs->impls, defs->impls_count);
+    bool planned = pd__stage_plan(&at->stage);
+    if (planned && !needs) break;
+    release_stage(at);
+    if (needs) {
+      pd__impls_meet_needs(at->operation, needs);
+    } else {
+      pd__stage_ask(&at->stage);
+    }
+  }
+  if (!pd__impls_define_flags(at->operation, at->defs->impls, at->defs->impls_count, &at->refused,
+                              &at->waiting)) {
+    release_stage(at);
+    return refuse(at);
+  }
+  publish(at);
+  return JOINED;
+}
+
+/* ---- The result ---- */
+
+/* Keeps the errors for pd_modules_check, as nobody else returns them, and warns of the first
+ * refusal in a module. */
+static void note_refusal(const pd_module *module, const pd_error_list *errors) {
   pd__membership *member = module->membership;
-  const pd_error *why = pd__do_error_list_at(member->errors, first), *each = why;
+  const pd_error *why = pd__do_error_list_at(errors, 0);
   bool again = member->refused != NULL;
   if (!again) member->refused = pd__do_error_list_new();
   pd__report kept = {.list = member->refused};
-  while (each) {
-    pd__report_add(&kept, each);
-    each = pd__do_error_list_at(member->errors, ++first);
-  }
+  pd__report_add_all(&kept, errors);
   if (again || !why) return;
   pd__fail(pd__warning_add(PD_WARNING_REFUSED), PD_OK,
            "%s: %s refused, and its own code sees only %s: %s", pd__tail(module->path, 160),
@@ -116,70 +222,133 @@ static void note_refusal(const pd_module *module, size_t first) {
            member->status == PD_OK ? "the default" : "defaults", why->message);
 }
 
-/* Defines what was added since the module joined. During the pd_module_load in which the module
- * joined, a refusal undefines the whole module; later, only the new definitions are refused. */
-static void join_late(pd__operation *operation, pd_module *module, const pd__loading *load) {
+/* The module has joined, or was refused, as part of the load. */
+static void add_to_load(pd__loading *load, pd_module *module) {
   pd__membership *member = module->membership;
-  pd_error err = {.status = member->status, .message = "its module was refused"};
-  pd__lates lates = pd__lates_of(member->record, module->high, false);
-  pd__report refused = {.list = member->errors, .first = &err};
-  size_t before = pd__do_error_list_count(member->errors);
-  if (lates.first == lates.end) return;
-  if (member->status != PD_OK) {
-    pd__lates_settle(lates, NULL, &err);
-    return;
-  }
-  if (define(operation, module, NULL, lates, &refused)) return;
-  if (!load || member->joined_in != load) {
-    note_refusal(module, before);
-    return;
-  }
-  pd__member_undefine(operation, module);
-  member->status = refused.status;
+  bool is_new = load && member->joined_in != load;
+  member->joined_in = load;
+  if (!is_new) return;
+  pd__joined *made = pd__arena_take(&load->arena, sizeof *made);
+  load->lost |= !made;
+  if (!made) return;
+  *made = (pd__joined){module, load->joined};
+  load->joined = made;
 }
 
-/* Called before the late definitions are read: one that is added afterwards sees the host and joins
- * by itself. */
-static void announce(pd_module *module, pd_module_record *record) {
-  __atomic_store_n(&record->host, own_host, __ATOMIC_SEQ_CST);
-  __atomic_store_n(&record->state, module, __ATOMIC_RELEASE);
-  module->membership->record = record;
-  module->has_record = true;
+static void record_errors(attempt *at, pd__loading *load) {
+  pd__membership *member = at->module->membership;
+  if (load) pd__report_add_all(load->report, at->errors);
+  if (at->late) {
+    pd__report all = {.list = member->errors};
+    pd__report_add_all(&all, at->errors);
+    return;
+  }
+  forget_errors(member);
+  member->errors = at->errors;
+  at->errors = NULL;
+}
+
+static outcome join_whole(pd__operation *operation, pd_module *module, pd_module_record *record,
+                          pd__loading *load) {
+  ATTEMPT(at);
+  begin_attempt(&at, operation, module, record);
+  bool asked_for = load && pd__platform_is_path(load->path, module->path);
+  at.name_space = asked_for ? load->name_space : "";
+  outcome result = run_attempt(&at);
+  if (result == OVERTAKEN) return result;
+  pd__membership *member = module->membership;
+  member->status = at.refused.status;
+  member->withdrawn_with = NULL;
+  add_to_load(load, module);
+  bool unnoticed = !load && result == REFUSED;
+  record_errors(&at, load);
+  if (unnoticed) note_refusal(module, member->errors);
+  return result;
+}
+
+/* Defines what was added since the module joined. During the pd_module_load in which the module
+ * joined, a refusal undefines the whole module; later, only the new definitions are refused. */
+static outcome join_late(pd__operation *operation, pd_module *module, pd_module_record *record,
+                         pd__loading *load) {
+  pd__membership *member = module->membership;
+  bool belongs = load && member->joined_in == load;
+  ATTEMPT(at);
+  begin_attempt(&at, operation, module, record);
+  at.late = true;
+  at.name_space = module->name_space;
+  outcome result = run_attempt(&at);
+  if (result == OVERTAKEN) return result;
+  record_errors(&at, belongs ? load : NULL);
+  if (result == JOINED) return result;
+  if (!belongs) {
+    note_refusal(module, at.errors);
+    return result;
+  }
+  pd__member_undefine(operation, module);
+  member->status = at.refused.status;
+  return result;
+}
+
+static void refuse_late(pd_module *module, pd__lates lates) {
+  pd_error err = {.status = module->membership->status, .message = "its module was refused"};
+  pd__lates_settle(lates, NULL, &err);
+}
+
+static void join_all_late(pd__operation *operation, pd_module_record *record, pd__loading *load) {
+  for (;;) {
+    pd_module *module = record->state;
+    if (!module) return;
+    pd__lates lates = pd__lates_of(record, module->high, false);
+    if (lates.first == lates.end) return;
+    if (module->membership->status != PD_OK) {
+      refuse_late(module, lates);
+      return;
+    }
+    join_late(operation, module, record, load);
+  }
+}
+
+static void refuse_abi(const pd__platform_image *image, const pd_error *why, pd__loading *load) {
+  pd_module *module = pd__member_add(image);
+  pd__membership *member = module ? module->membership : NULL;
+  if (!member) {
+    if (load) load->lost = true;
+    return;
+  }
+  member->errors = pd__do_error_list_new();
+  pd__report refused = {.list = member->errors};
+  pd__report_add(&refused, why);
+  member->status = refused.status;
+  add_to_load(load, module);
+  if (load) pd__report_add(load->report, why);
+  if (!load) note_refusal(module, member->errors);
 }
 
 /* Never writes to a record of another ABI. A module that was refused may try again when it is
  * loaded again: the reason may be gone. */
 void pd__member_join(pd__operation *operation, pd_module_record *record,
                      const pd__platform_image *image, pd__loading *load) {
-  pd_error err, first;
-  const char *path = image ? image->path : ((const pd_module *)record->state)->path;
-  pd_status status = check_abi(record, path, &err);
-  pd_module *module = status == PD_OK ? record->state : NULL;
-  if (module && (module->membership->status == PD_OK || !load)) {
-    join_late(operation, module, load);
+  pd_error err;
+  pd_module *module = NULL;
+  if (check_abi(record, image ? image->path : "", &err) != PD_OK) {
+    refuse_abi(image, &err, load);
     return;
   }
-  if (!module) module = pd__member_add(image);
-  if (!module) {
-    if (load) load->lost = true;
-    return;
+  for (outcome result = OVERTAKEN; result == OVERTAKEN;) {
+    if (record->state) module = record->state;
+    if (!record->state && image) module = pd__member_add(image);
+    if (!module) {
+      if (load) load->lost = true;
+      return;
+    }
+    const pd__membership *member = module->membership;
+    bool retries = load && member->status != PD_OK && member->joined_in != load;
+    if (record->state && !retries) break;
+    result = join_whole(operation, module, record, load);
   }
-  pd__membership *member = module->membership;
-  member->joined_in = load;
-  member->withdrawn_with = NULL;
-  bool asked_for = load && pd__platform_is_path(load->path, path);
-  module->name_space = asked_for ? load->name_space : "";
-  forget_errors(member);
-  member->errors = pd__do_error_list_new();
-  pd__report refused = {.list = member->errors, .first = &first};
-  if (status == PD_OK) {
-    announce(module, record);
-    define(operation, module, record, pd__lates_of(record, module->high, true), &refused);
-  } else {
-    pd__report_add(&refused, &err);
-  }
-  member->status = refused.status;
-  if (!load && refused.status != PD_OK) note_refusal(module, 0);
+  join_all_late(operation, record, load);
+  pd__report waiting = {.list = NULL};
+  pd__impls_settle(operation, load ? load->report : &waiting);
 }
 
 /* ---- The functions of pd_host ---- */
@@ -200,7 +369,7 @@ static void lose(void) {
   if (pd__loading_now) pd__loading_now->lost = true;
 }
 
-static void note(const pd__platform_image *image, void *context) {
+static void note_image(const pd__platform_image *image, void *context) {
   pd__platform_image ***end = context, *copy = pd__platform_copy_image(image);
   if (!copy) {
     lose();
@@ -224,7 +393,7 @@ void pd__module_join(pd_module_record *record) {
  * run constructors. */
 void pd__members_visit(const void *inside) {
   pd__platform_image *first = NULL, **end = &first;
-  pd__platform_visit(PD__RECORDS_OF_MODULES, inside, note, &end);
+  pd__platform_visit(PD__RECORDS_OF_MODULES, inside, note_image, &end);
   while (first) {
     pd__platform_image *each = first;
     first = each->next;
@@ -232,6 +401,8 @@ void pd__members_visit(const void *inside) {
     free(each);
   }
 }
+
+/* ---- Leaving ---- */
 
 void pd__member_withdraw(pd__operation *operation, pd_module *module) {
   pd_module_record *record = module->membership->record;

@@ -14,51 +14,59 @@
  * loader unloads a library linked with -z nodelete. A later load finds the module refused and lets
  * it try again. */
 static void withdraw(pd__operation *operation, const pd__loading *load, pd_module *withdrawn,
-                     const pd_module *with) {
+                     pd_module *with) {
   pd__membership *member = withdrawn->membership;
   pd__report late = {.list = member->errors};
   pd__report_fail(&late, PD_ERR_LOAD, "%.400s: came with %.400s, which was refused",
                   withdrawn->path, load->path);
   member->status = late.status;
   member->withdrawn_with = with;
+  if (with) with->membership->has_companions = true;
   pd__member_undefine(operation, withdrawn);
 }
 
-/* The caller holds the lock. Collects the errors of `module` (NULL if none was opened) and of the
- * modules that joined during this load. Returns true if all of them were accepted. */
-static bool finish(pd__operation *operation, const pd__loading *ended, pd_module *module,
-                   bool sound, pd__report *report) {
-  bool accepted = sound && !ended->lost;
-  for (pd_module *each = NULL; (each = pd__module_next(each));) {
-    const pd__membership *member = each->membership;
-    bool joined = member && member->joined_in == ended, refused = member && member->status != PD_OK;
-    if (!joined && (each != module || !refused)) continue;
-    pd__report_add_all(report, member->errors);
-    if (refused && !member->record) each->present = false;
+/* Returns true if `module` (NULL if none was opened) and all modules that joined during this load
+ * were accepted. */
+static bool is_accepted(const pd__loading *ended, const pd_module *module) {
+  bool accepted = module && module->membership->status == PD_OK && !ended->lost;
+  for (const pd__joined *each = ended->joined; each; each = each->next) {
+    const pd__membership *member = each->module->membership;
+    bool refused = member->status != PD_OK;
+    if (refused && !member->record) each->module->present = false;
     accepted &= !refused;
   }
-  for (pd_module *each = NULL; (each = pd__module_next(each));) {
-    pd__membership *member = each->membership;
-    if (!member || member->joined_in != ended) continue;
-    member->joined_in = NULL;
-    bool stays = accepted || each->opened > 0 || member->status != PD_OK || !member->record;
-    if (!stays) withdraw(operation, ended, each, module);
-  }
-  if (!accepted && report->status == PD_OK)
-    pd__report_memory(report); /* memory for the message was out */
   return accepted;
+}
+
+/* Ends the load for the modules that joined in it. If it has failed, those that nobody else holds
+ * are withdrawn. */
+static void end_joined(pd__operation *operation, pd__loading *ended, pd_module *module,
+                       bool accepted) {
+  for (const pd__joined *each = ended->joined; each; each = each->next) {
+    pd_module *joined = each->module;
+    pd__membership *member = joined->membership;
+    if (member->joined_in != ended) continue; /* since then it has joined as part of another load */
+    member->joined_in = NULL;
+    bool stays = accepted || joined->opened > 0 || member->status != PD_OK || !member->record;
+    if (!stays) withdraw(operation, ended, joined, module);
+  }
+  ended->joined = NULL;
 }
 
 /* ---- Opening ---- */
 
-/* Returns the module at the address. A library without flags has no record, so it gets its
- * membership here. */
-static pd_module *member_at(const void *inside) {
+/* Returns the module at the address, and counts the handle: nobody else's unload withdraws the
+ * module from now on. A library without flags has no record, so it gets its membership here. */
+static pd_module *hold_module(const void *inside, void *handle) {
   pd__platform_image *image = pd__platform_image_at(PD__NO_RECORDS, inside);
   if (!image) return NULL;
   pd__platform_lock();
   pd_module *module = pd__module_at(inside);
   if (!module || !module->membership) module = pd__member_add(image);
+  if (module) {
+    module->handle = handle;
+    module->opened++;
+  }
   pd__platform_unlock();
   free(image);
   return module;
@@ -66,7 +74,9 @@ static pd_module *member_at(const void *inside) {
 
 /* The modules that came with `module` when it was refused join again: the loader doesn't run their
  * constructors again. */
-static void rejoin(pd__operation *operation, const pd_module *module) {
+static void rejoin(pd__operation *operation, pd_module *module) {
+  if (!module->membership->has_companions) return;
+  module->membership->has_companions = false;
   for (pd_module *each = NULL; (each = pd__module_next(each));) {
     pd__membership *member = each->membership;
     if (!member || member->withdrawn_with != module || !member->record) continue;
@@ -74,18 +84,20 @@ static void rejoin(pd__operation *operation, const pd_module *module) {
   }
 }
 
-/* Opens the library and returns its module; NULL on an error. */
-static pd_module *open_module(const pd__loading *load, void **handle, pd__report *report) {
+/* Opens the library and returns its module, which is held; NULL on an error. */
+static pd_module *open_module(pd__loading *load, void **handle) {
   const void *inside;
   pd_error err;
   PD__IN_LOADER(load);
   pd_status status = pd__platform_open(load->path, handle, &inside, &err);
-  /* Most modules have joined in their constructors. One of another ABI looks for its own host
-   * only. */
-  if (status == PD_OK) pd__members_visit(inside);
-  pd_module *module = status == PD_OK ? member_at(inside) : NULL;
+  pd_module *module = status == PD_OK ? hold_module(inside, *handle) : NULL;
   if (status == PD_OK && !module) pd__fail_memory(&err);
-  if (!module) pd__report_add(report, &err);
+  if (!module) pd__report_add(load->report, &err);
+  load->held = module;
+  /* Most modules have joined in their constructors. Not so one of another ABI, which looks for its
+   * own host only, one that was refused before, and one that another thread's unload has withdrawn
+   * since. */
+  if (module) pd__members_visit(inside);
   return module;
 }
 
@@ -98,41 +110,78 @@ static bool check_namespace(const pd__loading *load, const pd_module *module, pd
   return false;
 }
 
-/* The caller holds the lock. Counts the handle if the load is accepted, closes it otherwise. A
- * module with a record reports by itself when it leaves. */
-static void settle(pd__operation *operation, pd_module *module, void *handle, bool accepted) {
-  if (!handle) return;
-  module->handle = handle;
-  module->opened++;
-  /* Another thread may have unloaded it meanwhile. */
-  if (accepted || !module->membership->record) module->present = accepted;
-  if (!accepted) pd__module_close(operation, module);
+/* Gives back what hold_module counted. Returns true if the caller is to close the handle, without
+ * the lock; otherwise whoever pins the module does. A module with a record reports by itself when
+ * it leaves. */
+static bool release_module(pd_module *module) {
+  if (!module->membership->record) module->present = false;
+  module->opened--;
+  bool closes = module->pinned == 0;
+  ++*(closes ? &module->closers : &module->closing);
+  return closes;
+}
+
+/* Withdraws a module that nobody holds any more, but that stays in the process since others call
+ * its code. Whoever keeps it for that decides so before this, or looks whether it is still held. */
+static void withdraw_kept(pd_module *module) {
+  PD__LOCKED_OPERATION(operation);
+  const pd__membership *member = module->membership;
+  module->closers--;
+  bool kept = module->opened == 0 && module->kept && member && member->record;
+  if (kept) pd__member_withdraw(&operation, module);
+  pd__operation_end(&operation);
+}
+
+void pd__loads_begin(void) { pd__module_closed = withdraw_kept; }
+
+static void close_module(pd_module *module, void *handle) {
+  pd__loader_close(handle);
+  withdraw_kept(module);
+}
+
+/* The caller holds the lock. Nothing remains of a load that isn't accepted. Returns whether the
+ * caller is to close the handle. */
+static bool finish(pd__operation *operation, pd__loading *ended, bool accepted) {
+  pd_module *module = ended->held;
+  ended->held = NULL;
+  bool closes = module && !accepted && release_module(module);
+  end_joined(operation, ended, module, accepted);
+  return closes;
 }
 
 /* Takes the lock; runs however the load ends, also when a hook throws. What is still deferred goes
  * to the enclosing load. */
 static void end_loading(pd__loading **ended) {
-  pd__loading_now = (*ended)->outer;
+  pd__loading *load = *ended;
+  void *handle = load->held ? load->held->handle : NULL;
+  pd__loading_now = load->outer;
   PD__LOCKED_OPERATION(operation);
-  pd__deferred_hand_over(&operation, *ended, pd__loader_now.owner);
+  pd_module *module = load->held;
+  bool closes = finish(&operation, load, false);
+  pd__deferred_hand_over(&operation, load, pd__loader_now.owner);
   pd__operation_unlock(&operation);
+  pd__arena_free(&load->arena);
+  if (closes) close_module(module, handle);
   if (operation.deferred) pd__deferred_tell(&operation);
 }
 
-static pd_status load_as(pd__loading *load, pd__report *report, pd_module **out) {
+static pd_status load_as(pd__loading *load, pd_module **out) {
   void *handle = NULL;
+  pd__report *report = load->report;
   pd__loading *now __attribute__((cleanup(end_loading))) = load;
   load->outer = pd__loading_now;
   pd__loading_now = now;
-  pd_module *module = open_module(load, &handle, report);
+  pd_module *module = open_module(load, &handle);
   PD__LOCKED_OPERATION(operation);
   if (module) rejoin(&operation, module);
   bool sound = module && check_namespace(load, module, report);
-  bool accepted = finish(&operation, load, module, sound, report);
+  bool accepted = is_accepted(load, module) && sound;
+  if (!accepted && report->status == PD_OK) pd__report_memory(report); /* for the message */
+  bool closes = finish(&operation, load, accepted);
   pd__impls_settle(&operation, report);
-  if (module) settle(&operation, module, handle, accepted);
   if (accepted && out) *out = module; /* before watchers are notified below: one may throw */
   pd__operation_end(&operation);
+  if (closes) close_module(module, handle);
   if (!module && handle) pd__loader_close(handle);
   if (!pd__loader_now.within) pd__deferred_run(load, report);
   return report->status;
@@ -149,8 +198,8 @@ pd_status pd__do_module_load_as(const char *path, const char *name_space, pd_err
   const char *stored = pd__intern(name_space);
   pd__platform_unlock();
   if (!stored) return pd__fail_memory(err);
-  pd__loading load = {.path = path, .name_space = stored};
-  return load_as(&load, &report, out);
+  pd__loading load = {.path = path, .name_space = stored, .report = &report};
+  return load_as(&load, out);
 }
 
 pd_status pd__do_module_load(const char *path, pd_error_list *errors, pd_module **out,
@@ -169,8 +218,6 @@ pd_status pd__do_module_unload(pd_module *module, pd_error *err) {
     pd__member_leave(&operation, module);
     module->present = false;
   }
-  if (module->opened == 0 && module->kept && module->has_record)
-    pd__member_withdraw(&operation, module);
   return pd__operation_return(&operation, PD_OK);
 }
 

@@ -34,11 +34,11 @@ pd__lates pd__lates_of(const pd_module_record *record, uintptr_t high, bool all)
  * defined. */
 void pd__lates_settle(pd__lates lates, const pd__defs *defs, const pd_error *refusal);
 
-/* Collects the definitions of `record` (may be NULL) and `lates`, and checks each one by itself.
- * The caller drops the result, also after an error; it is NULL if memory is out, which is
- * reported. */
+/* Collects the definitions of `record` (may be NULL) and `lates`, for the module, with their names
+ * in the namespace, and checks each one by itself. The caller drops the result, also after an
+ * error; it is NULL if memory is out, which is reported. */
 pd__defs *pd__defs_read(const pd_module_record *record, pd__lates lates, pd_module *module,
-                        pd__report *report);
+                        const char *name_space, pd__report *report);
 
 /* Frees a list and sets it to NULL. */
 void pd__defs_drop(pd__defs **list);
@@ -51,10 +51,11 @@ typedef struct pd__membership {
   pd_module_record *record;        /* NULL: none, or gone */
   pd__defs *defs;                  /* a list; those of the record come first */
   pd_status status;                /* why it was refused */
-  pd_error_list *errors;           /* owned; from joining; may be NULL */
+  pd_error_list *errors;           /* owned; from the last join; may be NULL */
   pd_error_list *refused;          /* owned; those of them that no pd_module_load returns */
   const pd__loading *joined_in;    /* the pd_module_load under way in which it joined, or NULL */
   const pd_module *withdrawn_with; /* the refused module that it came with, or NULL */
+  bool has_companions;             /* some module was withdrawn with this one */
 } pd__membership;
 
 /* Returns the module of an image that arrives, with a membership; NULL if memory is out. The caller
@@ -90,15 +91,28 @@ void pd__members_visit(const void *inside);
 
 /* ---- Loading (load.c; pd__loading_now is in join.c) ---- */
 
+/* A module that has joined, or was refused, as part of a load. */
+typedef struct pd__joined {
+  pd_module *module;
+  struct pd__joined *next;
+} pd__joined;
+
 /* A pd_module_load under way on this thread. Modules that join meanwhile belong to it: the one that
  * it names and its dependencies. */
 struct pd__loading {
   const char *path;
   const char *name_space; /* "" for none */
-  bool lost;              /* memory was out when a module joined */
+  pd__report *report;     /* of the modules that join in it; borrowed */
+  pd__joined *joined;     /* these modules, the last one first; in the arena */
+  pd__arena arena;
+  pd_module *held; /* the module of that path, which is opened once more for this load */
+  bool lost;       /* memory was out when a module joined */
   pd__loading *outer;
 };
 extern _Thread_local pd__loading *pd__loading_now;
+
+/* This copy hosts the registry. */
+void pd__loads_begin(void);
 
 /* ---- Copies of the library (copies.c) ---- */
 

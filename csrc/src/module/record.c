@@ -64,8 +64,8 @@ static void read_operation(pd__defs *defs, const pd_op_def *op, pd__report *repo
 
 /* Checks a definition and adds it; makes a copy if it has another size or is renamed by a
  * namespace. */
-static void read_next(pd__defs *defs, const pd_flag_def *def, pd_module *module,
-                      pd__report *report) {
+static void read_next(pd__defs *defs, const pd_flag_def *def, const pd_module *module,
+                      const char *name_space, pd__report *report) {
   pd_error err;
   pd_status status = PD_OK;
   if (!def) return;
@@ -73,12 +73,12 @@ static void read_next(pd__defs *defs, const pd_flag_def *def, pd_module *module,
     read_operation(defs, (const pd_op_def *)(const void *)def, report);
     return;
   }
-  bool named = *module->name_space && def->kind == PD_KIND_DEFINE;
+  bool named = *name_space && def->kind == PD_KIND_DEFINE;
   if (named || def->size != sizeof *def) {
     pd_flag_def *copy = pd__arena_take(&defs->arena, sizeof *copy);
     status = copy ? pd__def_convert(def, copy, &err) : pd__fail_memory(&err);
     if (status == PD_OK && named) {
-      status = pd__namespace_apply(&defs->arena, module->name_space, copy, &err);
+      status = pd__namespace_apply(&defs->arena, name_space, copy, &err);
     }
     def = copy;
   }
@@ -107,7 +107,7 @@ static void sort_out(pd__defs *defs, pd_module *module) {
 }
 
 pd__defs *pd__defs_read(const pd_module_record *record, pd__lates lates, pd_module *module,
-                        pd__report *report) {
+                        const char *name_space, pd__report *report) {
   size_t listed = record ? (size_t)(record->defs_end - record->defs) : 0, most = listed;
   for (const pd_late_def *at = lates.first; at != lates.end; at = at->next) most++;
   pd__defs *defs = calloc(1, sizeof *defs);
@@ -117,9 +117,9 @@ pd__defs *pd__defs_read(const pd_module_record *record, pd__lates lates, pd_modu
     pd__report_memory(report);
     return defs;
   }
-  for (size_t i = 0; i < listed; i++) read_next(defs, record->defs[i], module, report);
+  for (size_t i = 0; i < listed; i++) read_next(defs, record->defs[i], module, name_space, report);
   for (const pd_late_def *at = lates.first; at != lates.end; at = at->next) {
-    read_next(defs, at->def, module, report);
+    read_next(defs, at->def, module, name_space, report);
   }
   sort_files(defs->cells, defs->count);
   sort_out(defs, module);

@@ -4,11 +4,13 @@
 
 #include "../base/text.h"
 #include "../registry/hook.h"
+#include "../registry/loader.h"
 #include "op.h"
 
-static void answer(pd__impl *impl, const char *why) {
-  if (impl->missed || impl == impl->op->winner) impl->op->seen = NULL;
-  impl->op->family->again |= impl->missed;
+/* One that isn't linked belongs to a call that stages it. */
+static void record_answer(pd__impl *impl, const char *why) {
+  if (impl->op && (impl->missed || impl == impl->op->winner)) impl->op->seen = NULL;
+  if (impl->op) impl->op->family->again |= impl->missed;
   impl->missed = false;
   impl->asked = true;
   impl->asking = false;
@@ -23,8 +25,10 @@ typedef struct question {
   struct question *outer; /* of this thread */
   pd__operation *operation;
   pd__op *op;
-  const char *name; /* of the candidate, which may leave meanwhile */
-  uint64_t number;
+  const pd_op_def *def;
+  pd__impl *staged; /* NULL: a linked one, which may leave meanwhile */
+  uint64_t number;  /* of that */
+  bool awaited;     /* `usable` has made its own module join, which waits for the answer */
   bool answered;
   const char *why;
 } question;
@@ -32,26 +36,35 @@ typedef struct question {
 static _Thread_local question *innermost;
 static size_t running; /* questions of all threads */
 
+/* Returns the candidate that waits for the same answer. */
+static pd__impl *find_waiting(const question *of) {
+  pd__impl *each = of->awaited ? of->op->candidates : NULL;
+  while (each && !(each->asking && each->def == of->def)) each = each->next_candidate;
+  return each;
+}
+
 /* Also if an exception or the end of the thread has interrupted it. Then nobody has chosen. */
 static void end_question(question *of) {
   pd__operation_lock(of->operation);
   innermost = of->outer;
   running--;
-  if (!of->answered) of->op->family->due = true;
-  pd__impl *impl = pd__impl_find(of->op, of->name, of->number);
-  if (impl) answer(impl, of->why);
+  pd__impl *impl = of->staged ? of->staged : pd__impl_find(of->number);
+  if (impl) record_answer(impl, of->why);
+  pd__impl *waiting = find_waiting(of);
+  if (waiting) record_answer(waiting, of->why);
+  if (!of->answered || waiting) pd__op_set_due(of->op);
 }
 
 static void ask_unlocked(pd__operation *operation, pd__op *op, pd__impl *impl) {
   const char *(*usable)(void) = impl->def->choice.usable;
   question asked __attribute__((cleanup(end_question))) = {
-      innermost,
-      operation,
-      op,
-      impl->name,
-      impl->number,
-      false,
-      "the question whether it can run here was interrupted"};
+      .outer = innermost,
+      .operation = operation,
+      .op = op,
+      .def = impl->def,
+      .staged = impl->op ? NULL : impl,
+      .number = impl->number,
+      .why = "the question whether it can run here was interrupted"};
   innermost = &asked;
   running++;
   impl->asking = true;
@@ -61,20 +74,30 @@ static void ask_unlocked(pd__operation *operation, pd__op *op, pd__impl *impl) {
   asked.answered = true;
 }
 
+bool pd__impl_awaits_answer(pd__impl *impl) {
+  question *each = innermost;
+  while (each && each->def != impl->def) each = each->outer;
+  if (each) each->awaited = impl->asking = true;
+  return each != NULL;
+}
+
+static void forget_questions(pd__op *op) {
+  for (pd__impl *each = op->candidates; each; each = each->next_candidate) {
+    if (!each->asking) continue;
+    pd__op_set_due(op);
+    op->seen = NULL;
+    each->asking = false;
+  }
+}
+
 void pd__impls_in_child(void) {
   pd__family *family = NULL;
   while (running > 0 && (family = pd__family_next(family))) {
-    for (pd__op *op = family->ops; op; op = op->next) {
-      for (pd__impl *each = op->candidates; each; each = each->next_candidate) {
-        family->due |= each->asking;
-        if (each->asking) op->seen = NULL;
-        each->asking = false;
-      }
-    }
+    for (pd__op *op = family->ops; op; op = op->next) forget_questions(op);
   }
   running = 0;
   for (question *each = innermost; each; each = each->outer) {
-    pd__impl *impl = pd__impl_find(each->op, each->name, each->number);
+    pd__impl *impl = each->staged ? NULL : pd__impl_find(each->number);
     if (impl) impl->asking = true;
     running++;
   }
@@ -83,15 +106,15 @@ void pd__impls_in_child(void) {
 /* The module is pinned. Meanwhile the candidate doesn't count for other threads. */
 void pd__impl_ask(pd__operation *operation, pd__op *op, pd__impl *impl) {
   if (!impl->def->choice.usable) {
-    answer(impl, NULL);
+    record_answer(impl, NULL);
     return;
   }
   if (pd__hooks_check_depth(NULL) != PD_OK) {
-    answer(impl, "too many questions, one inside the other: most likely in a circle");
+    record_answer(impl, "too many questions, one inside the other: most likely in a circle");
     return;
   }
   pd__pinning pinning = pd__pin_module(operation, impl->module);
-  if (pinning == PD__LEAVING) answer(impl, "its module is leaving");
+  if (pinning == PD__LEAVING) record_answer(impl, "its module is leaving");
   if (pinning == PD__UNPINNED) pd__pins_take(operation);
   if (pinning == PD__PINNED) ask_unlocked(operation, op, impl);
 }
@@ -106,18 +129,35 @@ bool pd__impl_must_stay(const pd__op *op, const pd__impl *best) {
   return slot != NULL;
 }
 
-void pd__impl_keep(pd__operation *operation, pd__op *op, const pd__impl *impl) {
+/* Returns whether the module stays. The lock was released since it had `generation`, and `held` was
+ * whether pd_module_load had opened it. If the last handle was closed meanwhile, nobody would
+ * withdraw it later. */
+static bool stays_kept(pd_module *module, uint32_t generation, bool held) {
+  bool closes = module->closing > 0 || module->closers > 0;
+  bool closed = held && module->opened == 0 && !closes;
+  if (module->generation != generation || closed) return false;
+  module->kept = true;
+  return true;
+}
+
+void pd__impl_keep(pd__operation *operation, pd__impl *impl) {
   pd_module *module = impl->module;
   uint32_t generation = module->generation;
   uint64_t number = impl->number;
-  const char *path = module->path, *name = impl->name;
+  bool staged = !impl->op, held = module->opened > 0;
+  const char *path = module->path;
   uintptr_t low = module->low, high = module->high;
   pd__operation_unlock(operation);
-  const void *reference = pd__platform_hold(path, low, high); /* never given back */
+  void *reference = pd__platform_hold(path, low, high);
   pd__operation_lock(operation);
-  if (reference && module->generation == generation) module->kept = true;
-  pd__impl *found = reference ? NULL : pd__impl_find(op, name, number);
-  if (found) answer(found, "its module is leaving");
+  if (reference && stays_kept(module, generation, held)) return; /* it is never given back */
+  if (reference) {
+    pd__operation_unlock(operation);
+    pd__loader_close(reference);
+    pd__operation_lock(operation);
+  }
+  pd__impl *found = staged ? impl : pd__impl_find(number);
+  if (found) record_answer(found, "its module is leaving");
 }
 
 /* ---- A choice that leaves no other ---- */

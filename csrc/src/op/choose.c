@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "../base/text.h"
+#include "../definition/pending.h"
 #include "../registry/hook.h"
 #include "../registry/scope.h"
 #include "op.h"
@@ -48,8 +49,7 @@ static pd__impl *best_of(const pd__op *op, const char *list, bool foreign_too) {
 
 /* The same for the list of the process. If only candidates have come since the last choice, it
  * compares the winner with them. */
-static pd__impl *best_now(pd__op *op) {
-  const char *list = list_of(op->family);
+static pd__impl *best_now(pd__op *op, const char *list) {
   bool again = op->seen && op->chosen_from == list, named;
   comparison of = {0};
   if (again) {
@@ -78,12 +78,12 @@ static bool reaches_all(const pd__op *op, const pd__impl *best) {
 /* Everything is looked up again after the lock was released. Returns the best for modules. */
 static pd__impl *find_best(pd__operation *operation, pd__op *op, const pd__view *view) {
   for (;;) {
-    pd__impl *best = view ? best_of(op, view->list, false) : best_now(op);
+    pd__impl *best = view ? best_of(op, view->list, false) : best_now(op, list_of(op->family));
     bool native = best && best->why; /* nothing else is left */
     if (best && !best->asked && !best->asking) {
       pd__impl_ask(operation, op, best);
     } else if (best && !native && pd__impl_must_stay(op, best)) {
-      pd__impl_keep(operation, op, best);
+      pd__impl_keep(operation, best);
     } else {
       return best;
     }
@@ -177,13 +177,24 @@ static void warn_of_alone(pd__operation *operation, pd__family *family) {
            family->def.name, list, why);
 }
 
+static void mark_chosen(void) { __atomic_fetch_add(&pd__impl_revision, 1, __ATOMIC_RELEASE); }
+
 void pd__family_choose(pd__operation *operation, pd__family *family) {
   do {
     family->again = false;
     for (pd__op *op = family->ops; op; op = op->next) choose(operation, op);
     warn_of_alone(operation, family);
   } while (family->again);
-  __atomic_fetch_add(&pd__impl_revision, 1, __ATOMIC_RELEASE);
+  mark_chosen();
+}
+
+/* The same after records have come or gone, while the flag hasn't changed: many signatures may
+ * share it. */
+static void choose_due(pd__operation *operation, pd__family *family) {
+  for (pd__op *op; (op = pd__op_take_due(family));) choose(operation, op);
+  warn_of_alone(operation, family);
+  mark_chosen();
+  if (family->again) pd__family_choose(operation, family);
 }
 
 /* ---- Choices of callers that can call foreign implementations ---- */
@@ -200,50 +211,40 @@ const pd__impl *pd__impl_of_caller(pd__operation *operation, const pd_op *op) {
 
 const uint64_t *pd__do_op_revision(void) { return &pd__impl_revision; }
 
+pd__impl *pd__op_find_best(pd__op *op, const char *list) {
+  return list == list_of(op->family) ? best_now(op, list) : best_of(op, list, false);
+}
+
 /* Called after the flag has changed, without the lock. */
-static void choose_again(pd_flag *flag, void *context) {
+void pd__choose_again(pd_flag *flag, void *context) {
   (void)flag;
   PD__LOCKED_OPERATION(operation);
   pd__family_choose(&operation, context);
   pd__operation_end(&operation);
 }
 
-/* ---- The flags ---- */
+/* ---- What is due ---- */
 
-static void report_waiting(pd__report *report) {
-  for (pd__family *family = NULL; (family = pd__family_next(family));) {
-    pd__preference_waiting(family, report);
+static void settle_family(pd__operation *operation, pd__family *family, pd__report *waiting) {
+  bool defined = family->cell.flag != 0;
+  bool changed = defined && family->def.scoped != (family->scoped > 0);
+  bool defines = family->members > 0 && (!defined || changed);
+  bool undefines = changed || (family->members == 0 && defined);
+  if (undefines) pd__undefine(operation, &family->cell, 1);
+  if (defines) pd__family_define_flag(operation, family, waiting);
+  bool renewed = defines || undefines || family->renewed;
+  bool waits = family->waits;
+  family->renewed = family->waits = false;
+  if (waits) pd__pending_apply(operation, pd__cell_flag(&family->cell), waiting);
+  if (renewed) {
+    pd__family_choose(operation, family);
+  } else {
+    choose_due(operation, family);
   }
 }
 
-static void end_defining(pd__family **family) { (*family)->defining = false; }
-
-/* The implementations are chosen whether or not the flag can be defined. */
-static void define_flag(pd__operation *operation, pd__family *family, pd__report *waiting) {
-  pd__define_names = report_waiting;
-  family->def.validate = pd__preference_check;
-  family->def.watch = choose_again;
-  family->def.scoped = family->def.scoped_cell = family->scoped > 0;
-  family->def.cell = family->scoped > 0 ? &family->value : NULL;
-  family->cell = (pd__cell){.def = &family->def};
-  if (!pd__define_check(operation, &family->cell, 1, waiting)) return;
-  pd__family *defined __attribute__((cleanup(end_defining), unused)) = family;
-  family->defining = true;
-  pd__define_take(operation, &family->cell, 1, waiting);
-}
-
-static void settle(pd__operation *operation, pd__family *family, pd__report *waiting) {
-  bool defined = family->cell.flag != 0;
-  bool changed = defined && family->def.scoped != (family->scoped > 0);
-  family->due = false;
-  if (changed) pd__undefine(operation, &family->cell, 1);
-  if (family->members > 0 && (!defined || changed)) define_flag(operation, family, waiting);
-  if (family->members == 0 && defined) pd__undefine(operation, &family->cell, 1);
-  pd__family_choose(operation, family);
-}
-
 void pd__impls_settle(pd__operation *operation, pd__report *waiting) {
-  for (pd__family *family = NULL; (family = pd__family_next(family));) {
-    if (family->due) settle(operation, family, waiting);
+  for (pd__family *family; (family = pd__family_take_due());) {
+    settle_family(operation, family, waiting);
   }
 }

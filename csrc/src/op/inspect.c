@@ -80,8 +80,8 @@ pd_status pd__do_op_find(const char *name, const uint8_t *types, pd_op **out, pd
   PD__LOCKED_OPERATION(operation);
   pd__family *family = pd__family_find(name, strlen(name));
   if (family && family->members == 0) family = NULL;
-  pd__op *op = family ? family->ops : NULL;
-  while (op && types && strcmp((const char *)op->types, (const char *)types) != 0) op = op->next;
+  pd__op *op = family && types ? pd__op_of_types(family, types) : NULL;
+  if (family && !types) op = family->ops;
   if (op) *out = op;
   return pd__operation_return(&operation, op ? PD_OK : fail_find(name, family, err));
 }

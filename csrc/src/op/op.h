@@ -3,8 +3,8 @@
  *
  * A pd__family is the name of an operation, with the flag impl.<name>. A pd__op is one signature of
  * it. A pd__impl is a record of a module: a candidate, a slot through which the module calls the
- * operation, or both. Families and operations are never freed. The caller holds the lock unless a
- * comment says otherwise. */
+ * operation, or both. Families and operations are never freed. Each step costs the same however
+ * many of them there are. The caller holds the lock unless a comment says otherwise. */
 #ifndef PD__OP_H
 #define PD__OP_H
 
@@ -18,14 +18,14 @@ typedef struct pd__impl {
   pd_module *module;  /* NULL: in no known image */
   pd__op *op;         /* NULL: not linked */
   const char *name;   /* of a candidate: interned */
-  uint64_t number;    /* in the order of arrival, from 1; never reused */
+  uint64_t number;    /* of a candidate, in the order of arrival, from 1; never reused */
   const char *why;    /* it isn't usable: interned; NULL: it is */
   bool asked;         /* `why` is known */
   bool asking;        /* another thread asks */
   bool missed;        /* a choice was made meanwhile */
   pd_impl registered; /* its number, if it came at run time; 0: a module's record */
-  struct pd__impl *next_candidate, *previous_candidate, *next_slot;
-  struct pd__impl *next_alike; /* candidate whose name has the same bucket (record.c) */
+  struct pd__impl *next_candidate, *previous_candidate, *next_slot, *previous_slot;
+  struct pd__impl *next_alike, *previous_alike; /* candidates in the same bucket (record.c) */
 } pd__impl;
 
 /* What an operation runs in the scopes that choose by one list. Never freed. */
@@ -48,6 +48,8 @@ struct pd_op {
   pd__view *views;         /* read without the lock */
   size_t definitions;      /* records that define it */
   pd__op *next;            /* of the family */
+  bool due;                /* its implementation must be chosen again */
+  pd__op *next_due;
 };
 
 struct pd__family {
@@ -55,15 +57,56 @@ struct pd__family {
   pd_flag_def def;  /* of the flag */
   pd__cell cell;
   pd_scoped_cell value; /* if the flag is scoped */
-  pd__op *ops;
-  size_t members;        /* records of all its operations */
+  pd__op *ops, *last_op;
+  uint32_t number;       /* from 1 */
+  size_t members;        /* records of all its operations; pd__family_count_members */
+  size_t definitions;    /* of them: those that define an operation */
   size_t scoped, plain;  /* of them: those that say whether the flag is */
   const char *warned_of; /* a list that leaves only what can't run; interned */
-  bool due;              /* implementations must be chosen again, and the flag defined */
+  bool due;              /* for pd__impls_settle: choose for its due operations, define the flag */
   bool again;            /* an answer has come that a choice has missed */
-  bool defining;         /* the flag gets the values that have waited for it */
-  pd__family *next;
+  bool renewed;          /* the flag was defined since the last choice */
+  bool waits;            /* values of the flag wait until its validators have been asked */
+  pd__op *first_due, *last_due;
+  pd__family *next_due;
 };
+
+/* ---- Signatures (signature.c). These functions need no lock. ---- */
+
+bool pd__signature_same(const pd__op *op, const pd_op_signature *of);
+
+/* Hashes of a signature and of its types alone, in a family of that number. */
+uint32_t pd__signature_hash(uint32_t family, const pd_op_signature *of);
+uint32_t pd__types_hash(uint32_t family, const uint8_t *types);
+
+/* ---- Families and operations (family.c) ---- */
+
+/* Iterates in the order in which they came; NULL gives the first. */
+pd__family *pd__family_next(const pd__family *previous);
+pd__family *pd__family_find(const char *name, size_t length);
+
+/* Return the one of that name, or of that signature, and add it if needed; NULL if memory is out.
+ */
+pd__family *pd__family_add(const char *name);
+pd__op *pd__op_add(pd__family *family, const pd_op_signature *of);
+
+/* Returns the first operation of the family that has these types; NULL if there is none. */
+pd__op *pd__op_of_types(const pd__family *family, const uint8_t *types);
+
+/* Returns a family with members, other than `except`, whose flag has that name; NULL if there is
+ * none. */
+const pd__family *pd__family_of_flag(const char *name, size_t length, const pd__family *except);
+
+/* Changes the number of members. Adding one needs room; reserving it returns false if memory is
+ * out. */
+bool pd__family_reserve_member(void);
+void pd__family_count_members(pd__family *family, int change);
+
+/* pd__op_set_due appends an operation and its family to what is due. The others remove the next
+ * one; NULL if nothing is. */
+void pd__op_set_due(pd__op *op);
+pd__family *pd__family_take_due(void);
+pd__op *pd__op_take_due(pd__family *family);
 
 /* ---- Records (record.c) ---- */
 
@@ -90,17 +133,14 @@ void pd__impls_unlink(pd__impl *impls, size_t count);
  * alone; reports the others. */
 bool pd__impls_check_names(const pd__cell *cells, size_t count, pd__report *report);
 
-/* Returns whether pd__impls_settle has defined the flags of linked records; reports why not. */
+/* Returns whether the flags of linked records are defined; reports why not. */
 bool pd__impls_have_flags(const pd__impl *impls, size_t count, pd__report *report);
 
-/* Returns the candidate of that number, whose name is interned; NULL if it has left. */
-pd__impl *pd__impl_find(const pd__op *op, const char *name, uint64_t number);
+/* Returns the candidate of that number; NULL if it has left. */
+pd__impl *pd__impl_find(uint64_t number);
 
 /* "; it has *0: double (double, double) at pow.c:3, …": the signatures that are defined. */
 void pd__list_signatures(const pd__family *family, char *out, size_t size);
-
-pd__family *pd__family_next(const pd__family *previous);
-pd__family *pd__family_find(const char *name, size_t length);
 
 /* ---- Asking and keeping (ask.c). Each function releases the lock. ---- */
 
@@ -110,6 +150,10 @@ static inline bool pd__is_usable(const pd__impl *impl) { return !impl->why && !i
 /* Asks whether it can run here; `impl` may be gone afterwards. */
 void pd__impl_ask(pd__operation *operation, pd__op *op, pd__impl *impl);
 
+/* Returns whether this thread is asking that, further up its stack: the candidate then waits for
+ * the answer, as for one that another thread asks. */
+bool pd__impl_awaits_answer(pd__impl *impl);
+
 /* In the child of a fork, only the questions of this thread are left: the others are asked again.
  */
 void pd__impls_in_child(void);
@@ -117,7 +161,7 @@ void pd__impls_in_child(void);
 /* A call can't pin what it jumps to. So a module whose implementation other modules call stays
  * loaded until the process ends. */
 bool pd__impl_must_stay(const pd__op *op, const pd__impl *best);
-void pd__impl_keep(pd__operation *operation, pd__op *op, const pd__impl *impl);
+void pd__impl_keep(pd__operation *operation, pd__impl *impl);
 
 /* Returns whether the list ends with a name and !, and of the implementations that it has, among
  * them one of that name, none can run; `why` is then the reason in words. The second function asks
@@ -126,11 +170,48 @@ bool pd__impl_alone_why(const pd__family *family, const char *list, char *why, s
 bool pd__impl_alone_unusable(pd__operation *operation, pd__family *family, const char *list,
                              char *why, size_t size);
 
+/* ---- Joining (join.c) ----
+ *
+ * A join links its records, checks them, and unlinks them again before it releases the lock, so
+ * that nobody else sees them. */
+
+/* What a join must know before it publishes its records. */
+typedef struct pd__op_need {
+  pd__op *op;
+  pd__impl *staged; /* NULL: the candidate of that number */
+  uint64_t number;
+  bool keeps; /* its module is to stay loaded; otherwise ask whether it can run */
+  struct pd__op_need *next;
+} pd__op_need;
+
+/* Returns what is still needed of the candidates that the linked records would make win, in the
+ * arena of the operation; NULL if nothing is. */
+pd__op_need *pd__impls_find_needs(pd__operation *operation, const pd__impl *impls, size_t count);
+
+/* Finds that out. The records aren't linked. Releases the lock. */
+void pd__impls_meet_needs(pd__operation *operation, const pd__op_need *needs);
+
+/* Defines the flags of linked records; reports why that fails. Doesn't release the lock. */
+bool pd__impls_define_flags(pd__operation *operation, const pd__impl *impls, size_t count,
+                            pd__report *report, pd__report *waiting);
+
+/* ---- Flags of operations (flag.c) ---- */
+
+/* Defines the flag of a family. Doesn't release the lock. */
+void pd__family_define_flag(pd__operation *operation, pd__family *family, pd__report *waiting);
+
+/* Returns the interned list that the flag has, or would have if it were defined now. */
+const char *pd__family_list(pd__operation *operation, pd__family *family);
+
 /* ---- Choosing (choose.c) ---- */
 
-/* Defines the flags of operations that have arrived, undefines those of operations that have gone,
- * and chooses the implementations of both. May release the lock. */
+/* Defines the flags of operations that have come, undefines those of operations that have gone, and
+ * chooses the implementations of both. May release the lock. */
 void pd__impls_settle(pd__operation *operation, pd__report *waiting);
+
+/* Returns the candidate that code of modules would call by that list, whether or not it has been
+ * asked; NULL if there is none. */
+pd__impl *pd__op_find_best(pd__op *op, const char *list);
 
 /* What the header's pd_op_revision points to; changed under the lock. */
 extern uint64_t pd__impl_revision;
@@ -178,9 +259,15 @@ bool pd__is_known(const pd__family *family, const pd__preference *item);
 
 /* ---- The validator of the flag (validate.c) ---- */
 
-/* `context` is the family. Needs no lock. */
+/* `context` is the family. The first needs no lock; the second, for a flag that is being defined,
+ * asks no implementation. */
 bool pd__preference_check(const pd_flag_entry *const *entries, void *context, char *why,
                           size_t size);
+bool pd__preference_check_locked(const pd_flag_entry *const *entries, void *context, char *why,
+                                 size_t size);
+
+/* The watcher of the flag (choose.c). */
+void pd__choose_again(pd_flag *flag, void *context);
 
 /* Reports the implementations that the flag names and that haven't come. */
 void pd__preference_waiting(const pd__family *family, pd__report *report);

@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/numbered.h"
 #include "../base/sized.h"
 #include "../base/text.h"
 #include "op.h"
 
-static pd__family *families, **families_end = &families;
-static uint64_t arrivals;
+static pd__numbered candidates;
 
 /* ---- One record by itself ---- */
 
@@ -96,129 +96,10 @@ pd_status pd__impl_check_native(const pd_op_def *def, pd_error *err) {
   return PD_OK;
 }
 
-/* ---- Families and operations ---- */
-
-pd__family *pd__family_next(const pd__family *previous) {
-  return previous ? previous->next : families;
-}
-
-pd__family *pd__family_find(const char *name, size_t length) {
-  pd__family *family = families;
-  while (family && (strncmp(family->name, name, length) != 0 || family->name[length])) {
-    family = family->next;
-  }
-  return family;
-}
-
-static pd__family *find_family(const char *name) {
-  char flag[PD_NAME_MAX + 1], help[PD_NAME_MAX + 100];
-  pd__family *family = pd__family_find(name, strlen(name));
-  if (family) return family;
-  family = pd__forever(sizeof *family);
-  if (!family) return NULL;
-  snprintf(flag, sizeof flag, "impl.%s", name);
-  snprintf(help, sizeof help, "which implementation of %s runs, in order of preference", name);
-  *family = (pd__family){.name = pd__intern(name),
-                         .def = {.size = sizeof family->def,
-                                 .type = PD_TYPE_string,
-                                 .list = PD_TYPE_string,
-                                 .name = pd__intern(flag),
-                                 .help = pd__intern(help),
-                                 .category = "implementations",
-                                 .default_value = {.str = "*"},
-                                 .context = family}};
-  if (!family->name || !family->def.name || !family->def.help) return NULL;
-  *families_end = family;
-  families_end = &family->next;
-  return family;
-}
-
-/* Reads the types in the text of a signature. */
-typedef struct reader {
-  const char *at;
-  unsigned depth; /* of < */
-  bool begun;     /* the name of a type */
-  bool inside;    /* a word of it */
-} reader;
-
-static bool is_word(char byte) {
-  unsigned char lower = (unsigned char)byte | 0x20;
-  return (lower >= 'a' && lower <= 'z') || (byte >= '0' && byte <= '9') || byte == '_';
-}
-
-/* Returns the length of what doesn't belong to the name, at the cursor. */
-static size_t superfluous(const reader *in) {
-  static const char *const words[] = {"const", "volatile",   "struct",       "class",
-                                      "enum",  "__restrict", "__restrict__", "restrict"};
-  static const char *const others[] = {"{anonymous}::", "(anonymous namespace)::"};
-  for (size_t i = 0; i < sizeof words / sizeof *words && !in->inside; i++) {
-    size_t length = strlen(words[i]);
-    if (!strncmp(in->at, words[i], length) && !is_word(in->at[length])) return length;
-  }
-  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-    if (!strncmp(in->at, others[i], strlen(others[i]))) return strlen(others[i]);
-  }
-  if (!in->begun && !strncmp(in->at, "::", 2)) return 2;
-  return *in->at == ' ' || *in->at == '*';
-}
-
-/* Returns the next byte of the name of a type; 0 at its end. */
-static char next_byte(reader *in) {
-  for (size_t length; (length = superfluous(in)) > 0; in->at += length) in->inside = false;
-  char byte = *in->at;
-  if (!byte || (in->depth == 0 && strchr("(,)", byte))) return '\0';
-  in->depth += byte == '<';
-  in->depth -= byte == '>' && in->depth > 0;
-  in->inside = is_word(byte);
-  in->begun = true;
-  in->at++;
-  return byte;
-}
-
-static void leave_type(reader *in) {
-  while (next_byte(in)) continue;
-  in->at += *in->at ? 1 : 0;
-  in->begun = in->inside = false;
-}
-
-/* Structs have one code; the names in the texts tell them apart. */
-static bool same_structs(const uint8_t *types, const char *a, const char *b) {
-  reader one = {.at = a}, other = {.at = b};
-  for (; *types; types++) {
-    char byte = '1', other_byte = '1';
-    while (*types % PD_CODE_POINTER == PD_CODE_STRUCT && byte && byte == other_byte) {
-      byte = next_byte(&one);
-      other_byte = next_byte(&other);
-    }
-    if (byte != other_byte) return false;
-    leave_type(&one);
-    leave_type(&other);
-  }
-  return true;
-}
-
-/* Objects of another language are told apart by the text. */
-static bool is_signature(const pd__op *op, const pd_op_signature *of) {
-  if (strcmp((const char *)op->types, (const char *)of->types) != 0) return false;
-  if (strchr((const char *)of->types, PD_CODE_OBJECT)) return !strcmp(op->text, of->text);
-  return same_structs(op->types, op->text, of->text);
-}
-
-static pd__op *find_op(pd__family *family, const pd_op_signature *of) {
-  pd__op **at = &family->ops;
-  while (*at && !is_signature(*at, of)) at = &(*at)->next;
-  if (*at) return *at;
-  pd__op *op = pd__forever(sizeof *op);
-  if (!op) return NULL;
-  *op = (pd__op){.family = family, .text = pd__intern(of->text)};
-  memcpy(op->types, of->types, sizeof op->types);
-  if (!op->text) return NULL;
-  return *at = op;
-}
-
 /* ---- Candidates by name ---- */
 
-/* A hash table of all candidates, which finds one by its operation and its interned name. */
+/* A hash table of all candidates, which finds one by its operation and its interned name. One line
+ * that is compiled into many modules gives many of them: a bucket is a doubly linked list. */
 static pd__impl **buckets;
 static size_t bucket_count, bucket_used; /* the count is a power of 2 */
 
@@ -228,16 +109,11 @@ static pd__impl **bucket_of(const pd__op *op, const char *name) {
 }
 
 static void enter_bucket(pd__impl *impl, const pd__op *op) {
-  pd__impl **at = bucket_of(op, impl->name);
-  while (*at) at = &(*at)->next_alike; /* an earlier one comes first */
-  impl->next_alike = NULL;
-  *at = impl;
-}
-
-pd__impl *pd__impl_find(const pd__op *op, const char *name, uint64_t number) {
-  pd__impl *each = bucket_count ? *bucket_of(op, name) : NULL;
-  while (each && each->number != number) each = each->next_alike;
-  return each;
+  pd__impl **bucket = bucket_of(op, impl->name);
+  impl->previous_alike = NULL;
+  impl->next_alike = *bucket;
+  if (*bucket) (*bucket)->previous_alike = impl;
+  *bucket = impl;
 }
 
 /* Makes room for one more. Returns false if memory is out. */
@@ -249,7 +125,7 @@ static bool grow_buckets(void) {
   free(buckets);
   buckets = fresh;
   bucket_count = count;
-  for (pd__family *family = families; family; family = family->next) {
+  for (pd__family *family = NULL; (family = pd__family_next(family));) {
     for (pd__op *op = family->ops; op; op = op->next) {
       for (pd__impl *each = op->candidates; each; each = each->next_candidate) {
         enter_bucket(each, op);
@@ -260,11 +136,13 @@ static bool grow_buckets(void) {
 }
 
 static void leave_bucket(const pd__impl *impl) {
-  pd__impl **at = bucket_of(impl->op, impl->name);
-  while (*at != impl) at = &(*at)->next_alike;
-  *at = impl->next_alike;
+  pd__impl *before = impl->previous_alike, *after = impl->next_alike;
+  *(before ? &before->next_alike : bucket_of(impl->op, impl->name)) = after;
+  if (after) after->previous_alike = before;
   bucket_used--;
 }
+
+pd__impl *pd__impl_find(uint64_t number) { return pd__numbered_find(&candidates, number); }
 
 /* ---- Linking ---- */
 
@@ -275,7 +153,8 @@ static bool same_place(const pd__impl *a, const pd__impl *b) {
          a->def->choice.rank == b->def->choice.rank;
 }
 
-/* The same line, compiled into two modules, is one candidate; any other one needs its own name. */
+/* The same line, compiled into several modules, is one candidate; any other one needs its own name.
+ * So it is enough to look at one of those that are there. */
 static pd_status check_candidate(const pd__impl *fresh, const pd__op *op, pd_error *err) {
   char mine[PD__RECORD_PLACE_SIZE], theirs[PD__RECORD_PLACE_SIZE];
   const pd__impl *old = *bucket_of(op, fresh->name);
@@ -296,40 +175,48 @@ static bool looks_on(const pd__impl *impl) {
 static void count_record(const pd__impl *impl, int change) {
   pd__op *op = impl->op;
   pd__family *family = op->family;
-  op->definitions += impl->def->kind == PD_KIND_OP ? (size_t)change : 0;
-  family->due = true;
+  size_t definitions = impl->def->kind == PD_KIND_OP ? (size_t)change : 0;
+  op->definitions += definitions;
+  family->definitions += definitions;
+  pd__op_set_due(op);
   if (looks_on(impl)) return;
-  family->members += (size_t)change;
+  pd__family_count_members(family, change);
   if (impl->def->slot) *(impl->def->scoped ? &family->scoped : &family->plain) += (size_t)change;
 }
 
 static void link_slot(pd__impl *impl) {
-  impl->next_slot = impl->op->slots;
-  impl->op->slots = impl;
+  pd__op *op = impl->op;
+  impl->previous_slot = NULL;
+  impl->next_slot = op->slots;
+  if (op->slots) op->slots->previous_slot = impl;
+  op->slots = impl;
 }
 
-static void link_candidate(pd__impl *impl, pd__op *op) {
+static pd_status link_candidate(pd__impl *impl, pd__op *op, pd_error *err) {
+  pd_status status = grow_buckets() ? check_candidate(impl, op, err) : pd__fail_memory(err);
+  if (status != PD_OK) return status;
+  impl->number = pd__numbered_add(&candidates, impl);
+  if (!impl->number) return pd__fail_memory(err);
+  enter_bucket(impl, op);
+  bucket_used++;
   impl->previous_candidate = op->last_candidate;
   *(op->last_candidate ? &op->last_candidate->next_candidate : &op->candidates) = impl;
   op->last_candidate = impl;
+  return PD_OK;
 }
 
 static pd_status link_one(pd__impl *impl, pd_error *err) {
   const pd_op_def *def = impl->def;
-  pd__family *family = find_family(def->signature->name);
-  pd__op *op = family ? find_op(family, def->signature) : NULL;
+  pd__family *family = pd__family_add(def->signature->name);
+  pd__op *op = family ? pd__op_add(family, def->signature) : NULL;
   impl->name = pd__intern(def->name);
-  if (!op || !impl->name) return pd__fail_memory(err);
+  if (!op || !impl->name || !pd__family_reserve_member()) return pd__fail_memory(err);
   if (def->kind != PD_KIND_OP_IMPORT) {
-    pd_status status = grow_buckets() ? check_candidate(impl, op, err) : pd__fail_memory(err);
+    pd_status status = link_candidate(impl, op, err);
     if (status != PD_OK) return status;
-    enter_bucket(impl, op);
-    bucket_used++;
-    link_candidate(impl, op);
   }
   impl->op = op;
   if (def->slot) link_slot(impl);
-  impl->number = ++arrivals;
   count_record(impl, 1);
   return PD_OK;
 }
@@ -351,9 +238,8 @@ void pd__list_signatures(const pd__family *family, char *out, size_t size) {
 static pd_status check_signature(const pd__impl *impl, pd_error *err) {
   char place[PD__RECORD_PLACE_SIZE], found[700] = "";
   const pd__op *op = impl->op;
-  if (op->definitions > 0 || looks_on(impl)) return PD_OK;
+  if (op->definitions > 0 || op->family->definitions == 0 || looks_on(impl)) return PD_OK;
   pd__list_signatures(op->family, found, sizeof found);
-  if (!*found) return PD_OK;
   return pd__fail(err, PD_ERR_TYPE, "operation '%s' has no signature %s, which %s needs; it has %s",
                   op->family->name, op->text, pd__impl_place(impl->def, impl->module, place),
                   found);
@@ -390,38 +276,20 @@ static pd_status check_flag(const pd__impl *impl, pd_error *err) {
                   family->name, family->def.name, pd__type_name((pd_type)cell->def->type));
 }
 
-/* In names of flags, - and _ are equal. */
-static bool is_flag_of(const pd__family *family, const char *name, size_t length) {
-  const char *own = family->def.name;
-  for (size_t i = 0; i < length; i++) {
-    if (own[i] != name[i] &&
-        !((own[i] == '-' || own[i] == '_') && (name[i] == '-' || name[i] == '_')))
-      return false;
-  }
-  return !own[length];
-}
-
 static pd_status check_alike(const pd__impl *impl, pd_error *err) {
   char mine[PD__RECORD_PLACE_SIZE];
-  const pd__family *family = impl->op->family, *other = families;
-  size_t length = strlen(family->def.name);
-  while (other &&
-         (other == family || other->members == 0 || !is_flag_of(other, family->def.name, length))) {
-    other = other->next;
-  }
+  const pd__family *family = impl->op->family;
+  const char *flag = family->def.name;
+  const pd__family *other = pd__family_of_flag(flag, strlen(flag), family);
   if (!other) return PD_OK;
   return pd__fail(err, PD_ERR_CONFLICT,
                   "operation '%s', %s: operation '%s' is already there, and both would have the "
                   "flag '%s'",
-                  family->name, pd__impl_place(impl->def, impl->module, mine), other->name,
-                  family->def.name);
+                  family->name, pd__impl_place(impl->def, impl->module, mine), other->name, flag);
 }
 
 static pd_status check_name(const pd__naming *of, pd_error *err) {
-  const pd__family *family = families;
-  while (family && (family->members == 0 || !is_flag_of(family, of->name, of->length))) {
-    family = family->next;
-  }
+  const pd__family *family = pd__family_of_flag(of->name, of->length, NULL);
   if (!family || (of->def->kind == PD_KIND_IMPORT && of->def->type == PD_TYPE_string)) return PD_OK;
   return pd__fail(err, PD_ERR_CONFLICT,
                   "flag '%s', %s:%u: operation '%s' of the same module has a flag of that name",
@@ -476,9 +344,9 @@ bool pd__impls_have_flags(const pd__impl *impls, size_t count, pd__report *repor
 
 /* The slot gets the module's own function back: its destructors may still call it. */
 static void unlink_slot(pd__impl *impl) {
-  pd__impl **at = &impl->op->slots;
-  while (*at != impl) at = &(*at)->next_slot;
-  *at = impl->next_slot;
+  pd__impl *before = impl->previous_slot, *after = impl->next_slot;
+  *(before ? &before->next_slot : &impl->op->slots) = after;
+  if (after) after->previous_slot = before;
   __atomic_store_n(impl->def->slot, impl->def->choice.function, __ATOMIC_RELEASE);
   if (!impl->def->scoped) return;
   pd_scoped_slot *slot = (pd_scoped_slot *)(void *)impl->def->slot;
@@ -490,6 +358,7 @@ static void unlink_candidate(pd__impl *impl) {
   pd__impl *before = impl->previous_candidate, *after = impl->next_candidate;
   bool named = false;
   leave_bucket(impl);
+  pd__numbered_remove(&candidates, impl->number);
   *(before ? &before->next_candidate : &op->candidates) = after;
   *(after ? &after->previous_candidate : &op->last_candidate) = before;
   if (op->seen == impl) op->seen = before;

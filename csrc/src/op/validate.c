@@ -97,22 +97,32 @@ static bool may_wait(const pd_origin *origin) {
   return origin->source == PD_SOURCE_FILE || origin->source == PD_SOURCE_ENVIRONMENT;
 }
 
+/* The caller holds the lock. */
+static bool check_known(const pd__family *family, const pd_flag_entry *entry, char *why,
+                        size_t size) {
+  pd__preference item;
+  if (may_wait(&entry->origin)) return true;
+  for (const char *cursor = entry->value.str; pd__preference_next(&cursor, &item);) {
+    if (item.kind == PD__REST || item.kind == PD__IF_THERE || pd__is_known(family, &item)) continue;
+    return reject_unknown(family, &item, why, size);
+  }
+  return true;
+}
+
+bool pd__preference_check_locked(const pd_flag_entry *const *entries, void *context, char *why,
+                                 size_t size) {
+  return check_grammar(entries[0]->value.str, why, size) &&
+         check_known(context, entries[0], why, size);
+}
+
 bool pd__preference_check(const pd_flag_entry *const *entries, void *context, char *why,
                           size_t size) {
   pd__family *family = context;
   const char *list = entries[0]->value.str;
-  pd__preference item;
   if (!check_grammar(list, why, size)) return false;
-  bool known = true, waits = may_wait(&entries[0]->origin);
   PD__LOCKED_OPERATION(operation);
-  for (const char *cursor = list; !waits && known && pd__preference_next(&cursor, &item);) {
-    known = item.kind == PD__REST || item.kind == PD__IF_THERE || pd__is_known(family, &item);
-    if (!known) reject_unknown(family, &item, why, size);
-  }
-  bool runs = known;
-  if (known && !family->defining) {
-    runs = !pd__impl_alone_unusable(&operation, family, list, why, size);
-  }
+  bool runs = check_known(family, entries[0], why, size) &&
+              !pd__impl_alone_unusable(&operation, family, list, why, size);
   bool again = family->again;
   pd__operation_end(&operation);
   if (again) family->def.watch(NULL, family); /* chooses */

@@ -43,8 +43,6 @@ PD__READS_IMAGE static bool never_leaves(const ElfW(Dyn) *entry) {
 #endif
 }
 
-pthread_rwlock_t pd__posix_walks = PTHREAD_RWLOCK_INITIALIZER;
-
 typedef struct walk {
   pd__records kind;
   uintptr_t inside; /* 0 means every image */
@@ -102,9 +100,10 @@ static int visit_image(pd__image *image, size_t size, void *context) {
 
 void pd__platform_visit(pd__records kind, const void *inside, pd__visitor *visit, void *context) {
   walk run = {.kind = kind, .inside = (uintptr_t)inside, .visit = visit, .context = context};
-  pthread_rwlock_rdlock(&pd__posix_walks);
+  pd__fork_pause pause;
+  pd__posix_begin_walk(&pause);
   pd__walk_images(visit_image, &run);
-  pthread_rwlock_unlock(&pd__posix_walks);
+  pd__posix_end_walk(&pause);
 }
 
 /* ---- Opening ---- */

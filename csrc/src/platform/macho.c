@@ -15,8 +15,6 @@
 
 typedef struct mach_header_64 header;
 
-pthread_rwlock_t pd__posix_walks = PTHREAD_RWLOCK_INITIALIZER;
-
 /* Fills in the addresses of an image: from its header, at the start of the segment __TEXT, to the
  * end of its last segment. Images in the shared cache share all other segments. */
 static void image_of(const header *at, const char *path, pd__platform_image *image) {
@@ -53,13 +51,14 @@ static void visit_image(const header *at, const char *path, pd__records kind, pd
 void pd__platform_visit(pd__records kind, const void *inside, pd__visitor *visit, void *context) {
   Dl_info wanted = {.dli_fbase = NULL};
   if (inside && !dladdr(inside, &wanted)) return;
-  pthread_rwlock_rdlock(&pd__posix_walks);
+  pd__fork_pause pause;
+  pd__posix_begin_walk(&pause);
   for (uint32_t i = _dyld_image_count(); i-- > 0;) {
     const void *at = _dyld_get_image_header(i);
     if (!at || (inside && at != wanted.dli_fbase)) continue;
     visit_image(at, _dyld_get_image_name(i), kind, visit, context);
   }
-  pthread_rwlock_unlock(&pd__posix_walks);
+  pd__posix_end_walk(&pause);
 }
 
 const char *pd__posix_complaint(int fd, uint64_t size) {

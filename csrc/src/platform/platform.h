@@ -8,10 +8,25 @@
 #include "../base/error.h"
 
 /* The registry's lock, which guards all of its state. Not recursive. fork acquires it, so that it
- * is free in the child. While you hold it, don't call into the loader (dlopen, dlclose, dladdr,
- * walking images): the lock order is Python's GIL, the loader's locks, this lock. */
+ * is free in the child; the thread that forks may acquire it once more, in the handlers of others.
+ * While you hold it, don't call into the loader (dlopen, dlclose, dladdr, walking images): the lock
+ * order is Python's GIL, the loader's locks, this lock. */
 void pd__platform_lock(void);
 void pd__platform_unlock(void);
+
+/* A fork that is paused. */
+typedef struct pd__fork_pause {
+  bool paused;     /* false: this thread isn't forking */
+  bool in_child;   /* the registry has become that of the child */
+  unsigned nested; /* forks of its handlers */
+  int64_t process;
+} pd__fork_pause;
+
+/* Enclose a call of the loader or of a callback. If a handler of fork needs it, fork lets go of the
+ * lock meanwhile: the call may wait for threads that need the lock. The caller must not hold the
+ * lock. */
+void pd__platform_pause_fork(pd__fork_pause *out);
+void pd__platform_resume_fork(const pd__fork_pause *paused);
 
 /* A loaded image: the program or a shared library. */
 typedef struct pd__platform_image {
@@ -85,6 +100,10 @@ double pd__platform_strtod(const char *text);
  * call for the same thread, with its argument instead. There is one function. Call this with the
  * registry's lock held. Returns false if memory is out. */
 bool pd__platform_at_thread_exit(void (*function)(void *argument), void *argument);
+
+/* Returns the argument that this thread will pass to that function; NULL if it won't call it. Also
+ * in a signal handler: this needs neither a lock nor memory. */
+void *pd__platform_exit_argument(void);
 
 /* Milliseconds since 1970, and since some moment: the second one never jumps. */
 int64_t pd__platform_time(void);

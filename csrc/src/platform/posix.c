@@ -1,4 +1,4 @@
-/* Code that Linux and macOS share: the lock, opening libraries, reading files, the locale. */
+/* Code that Linux and macOS share: opening libraries, reading files, the locale. */
 #define _GNU_SOURCE
 #include "platform.h"
 
@@ -10,7 +10,6 @@
 #include <locale.h>
 #include <poll.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,37 +24,29 @@
 
 #include "posix.h"
 
-/* ---- Lock ---- */
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-void pd__platform_lock(void) { pthread_mutex_lock(&lock); }
-void pd__platform_unlock(void) { pthread_mutex_unlock(&lock); }
+/* ---- Threads ---- */
 
 void pd__platform_yield(void) { sched_yield(); }
 
+/* A variable of the thread would need memory at its first use, if this library came by dlopen, and
+ * a signal handler may have interrupted malloc. Static thread-local storage (initial-exec) is too
+ * scarce for plugins with a copy of their own. Reading a key takes neither. */
+static pthread_key_t exit_key;
+static bool has_exit_key;
+
 bool pd__platform_at_thread_exit(void (*function)(void *argument), void *argument) {
-  static pthread_key_t key;
-  static bool made;
-  if (!made) made = pthread_key_create(&key, function) == 0;
-  return made && pthread_setspecific(key, argument) == 0;
+  bool made = has_exit_key || pthread_key_create(&exit_key, function) == 0;
+  __atomic_store_n(&has_exit_key, made, __ATOMIC_RELEASE);
+  return made && pthread_setspecific(exit_key, argument) == 0;
+}
+
+void *pd__platform_exit_argument(void) {
+  return __atomic_load_n(&has_exit_key, __ATOMIC_ACQUIRE) ? pthread_getspecific(exit_key) : NULL;
 }
 
 /* Constructors and walks use different locks here. */
 uintptr_t pd__platform_enter_loader(void) { return 0; }
 void pd__platform_leave_loader(uintptr_t entered) { (void)entered; }
-
-static void (*start_child)(void);
-
-static void before_fork(void) {
-  pthread_rwlock_wrlock(&pd__posix_walks);
-  pd__platform_lock();
-}
-
-static void after_fork(void) {
-  pd__platform_unlock();
-  pthread_rwlock_unlock(&pd__posix_walks);
-}
 
 /* ---- This process ---- */
 
@@ -71,7 +62,7 @@ void pd__platform_identify(pd__platform_self *out) {
   snprintf(out->program, sizeof out->program, "%s", program ? program : "");
 }
 
-/* ---- Time, and the background thread ---- */
+/* ---- Time ---- */
 
 static int64_t read_clock(clockid_t clock) {
   struct timespec now;
@@ -82,104 +73,12 @@ static int64_t read_clock(clockid_t clock) {
 int64_t pd__platform_time(void) { return read_clock(CLOCK_REALTIME); }
 int64_t pd__platform_steady_time(void) { return read_clock(CLOCK_MONOTONIC); }
 
-static bool thread_runs;
-static pthread_cond_t woken;
-
-static void (*thread_body)(void);
-static bool thread_held; /* a forked child waits for pd__platform_resume_thread */
-static bool thread_due;  /* such a child has to start it */
-
-static void *run_thread(void *unused) {
-  thread_body();
-  return unused;
-}
-
-static bool make_condition(void) {
-  pthread_condattr_t attributes;
-  pthread_condattr_init(&attributes);
-  bool made = true;
-#ifndef __APPLE__ /* it has no steady condition: pd__platform_wait converts */
-  made = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0;
-#endif
-  made = made && pthread_cond_init(&woken, &attributes) == 0;
-  pthread_condattr_destroy(&attributes);
-  return made;
-}
-
-/* The thread takes no signals: it inherits that. */
-static bool create_thread(void *(*start)(void *), void *argument) {
-  pthread_attr_t attributes;
-  pthread_t thread;
-  sigset_t all, before;
-  if (pthread_attr_init(&attributes) != 0) return false;
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  bool created = pthread_create(&thread, &attributes, start, argument) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  pthread_attr_destroy(&attributes);
-  return created;
-}
-
-bool pd__platform_start_thread(void (*body)(void)) {
-  if (thread_runs) return true;
-  thread_body = body;
-  thread_runs = make_condition() && create_thread(run_thread, NULL);
-  if (thread_runs) __atomic_store_n(&thread_due, false, __ATOMIC_RELEASE);
-  return thread_runs;
-}
-
-static void *run_once(void *body) {
-  ((void (*)(void))(uintptr_t)body)();
-  return NULL;
-}
-
-bool pd__platform_run(void (*body)(void)) {
-  return create_thread(run_once, (void *)(uintptr_t)body);
-}
-
-void pd__platform_hold_thread(void) { __atomic_store_n(&thread_held, true, __ATOMIC_RELEASE); }
-bool pd__platform_thread_due(void) { return __atomic_load_n(&thread_due, __ATOMIC_ACQUIRE); }
-void pd__platform_resume_thread(void) {
-  if (pd__platform_thread_due()) pd__platform_start_thread(thread_body);
-}
-
-void pd__platform_wait(int64_t until) {
-#ifdef __APPLE__
-  until += pd__platform_time() - pd__platform_steady_time();
-#endif
-  struct timespec at = {.tv_sec = (time_t)(until / 1000), .tv_nsec = until % 1000 * 1000000};
-  pthread_cond_timedwait(&woken, &lock, &at);
-}
-
-void pd__platform_wake(void) {
-  if (thread_runs) pthread_cond_signal(&woken);
-}
-
-void pd__platform_end_thread(void) { thread_runs = false; }
-
-/* In the child, the thread that holds the lock of walks has another id, so it can't unlock it:
- * initialize the lock again. */
-static void in_child(void) {
-  bool had_thread = thread_runs;
-  thread_runs = false;
-  start_child();
-  if (had_thread && __atomic_load_n(&thread_held, __ATOMIC_ACQUIRE)) {
-    __atomic_store_n(&thread_due, true, __ATOMIC_RELEASE);
-  } else if (had_thread) {
-    pd__platform_start_thread(thread_body);
-  }
-  pd__platform_unlock();
-  pd__posix_walks = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
-}
-
 /* dladdr returns the name by which the loader knows the image. dlopen recognizes that name without
  * looking at the file. The program itself needs no reference, so it doesn't matter if dlopen fails
  * for it. */
 void pd__platform_settle(const pd_copy_record *own, void (*child)(void)) {
   Dl_info info;
-  start_child = child;
-  pthread_atfork(before_fork, after_fork, in_child);
+  pd__posix_watch_forks(child);
   if (dladdr(own, &info) && info.dli_fname) {
     void *self = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
     if (self) dlclose(self);
@@ -189,12 +88,15 @@ void pd__platform_settle(const pd_copy_record *own, void (*child)(void)) {
 /* The loader compares names first, so it finds the image after chdir or if the file is gone. */
 void *pd__platform_hold(const char *path, uintptr_t low, uintptr_t high) {
   int before = errno;
+  pd__fork_pause pause;
+  pd__platform_pause_fork(&pause);
   void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
   uintptr_t inside = handle ? (uintptr_t)pd__posix_inside(handle) : 0;
   if (handle && (inside < low || inside >= high)) { /* a different image of the same name */
     dlclose(handle);
     handle = NULL;
   }
+  pd__platform_resume_fork(&pause);
   errno = before;
   return handle;
 }
@@ -258,14 +160,20 @@ pd_status pd__platform_open(const char *path, void **handle, const void **inside
     close(fd);
   }
   if (why) return pd__fail_load(path, why, err);
+  pd__fork_pause pause;
+  pd__platform_pause_fork(&pause);
   *handle = open_file(path);
   *inside = *handle ? pd__posix_inside(*handle) : NULL;
+  pd__platform_resume_fork(&pause);
   return *inside ? PD_OK : pd__fail_load(path, loader_words(path), err);
 }
 
 void pd__platform_close(void *handle) {
   int before = errno;
+  pd__fork_pause pause;
+  pd__platform_pause_fork(&pause);
   dlclose(handle);
+  pd__platform_resume_fork(&pause);
   errno = before;
 }
 

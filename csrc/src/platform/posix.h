@@ -1,9 +1,12 @@
-/* Functions of the loader-specific files, elf.c and macho.c, for posix.c; and the lock of walks. */
+/* Functions of the loader-specific files, elf.c and macho.c, of posix.c and of posix_threads.c, for
+ * each other. */
 #ifndef PD__PLATFORM_POSIX_H
 #define PD__PLATFORM_POSIX_H
 
 #include <pthread.h>
 #include <stdint.h>
+
+#include "platform.h"
 
 /* Returns what is wrong with a library file of `size` bytes, as text for the user; NULL if the file
  * looks right or only the loader can tell. */
@@ -12,8 +15,11 @@ const char *pd__posix_complaint(int fd, uint64_t size);
 /* Returns an address in the image of a handle from dlopen; NULL if the loader doesn't reveal it. */
 const void *pd__posix_inside(void *handle);
 
-/* Held for reading by each walk over the images, and for writing by fork. glibc doesn't reset its
- * own lock for walks in a forked child, so no thread may be in a walk during fork. */
-extern pthread_rwlock_t pd__posix_walks;
+/* Enclose a walk over the images: fork waits until it is over. */
+void pd__posix_begin_walk(pd__fork_pause *pause);
+void pd__posix_end_walk(const pd__fork_pause *pause);
+
+/* From now on fork holds the lock, and a child calls `in_child` while it still does. */
+void pd__posix_watch_forks(void (*in_child)(void));
 
 #endif /* PD__PLATFORM_POSIX_H */

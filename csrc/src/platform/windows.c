@@ -44,6 +44,9 @@ void pd__platform_unlock(void) {
   if (!is_ending || !is_ending()) ReleaseSRWLockExclusive(&lock);
 }
 
+void pd__platform_pause_fork(pd__fork_pause *out) { *out = (pd__fork_pause){.paused = false}; }
+void pd__platform_resume_fork(const pd__fork_pause *paused) { (void)paused; }
+
 void pd__platform_yield(void) { Sleep(0); }
 
 void pd__platform_identify(pd__platform_self *out) {
@@ -156,8 +159,10 @@ void pd__platform_visit(pd__records kind, const void *inside, pd__visitor *visit
 }
 
 static void (*at_thread_exit)(void *argument);
+static _Thread_local void *exit_argument;
 
 static void NTAPI thread_exits(void *argument) {
+  exit_argument = NULL;
   if (argument) at_thread_exit(argument);
 }
 
@@ -165,8 +170,12 @@ bool pd__platform_at_thread_exit(void (*function)(void *argument), void *argumen
   static DWORD slot = FLS_OUT_OF_INDEXES;
   at_thread_exit = function;
   if (slot == FLS_OUT_OF_INDEXES) slot = FlsAlloc(thread_exits);
-  return slot != FLS_OUT_OF_INDEXES && FlsSetValue(slot, argument);
+  bool set = slot != FLS_OUT_OF_INDEXES && FlsSetValue(slot, argument);
+  if (set) exit_argument = argument;
+  return set;
 }
+
+void *pd__platform_exit_argument(void) { return exit_argument; }
 
 void *pd__platform_hold(const char *path, uintptr_t low, uintptr_t high) {
   HMODULE image = NULL;

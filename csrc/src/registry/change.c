@@ -68,7 +68,12 @@ static __attribute__((noinline)) pd_status take_over(const pd__changes *changes,
 
 pd_status pd__changes_try(pd__changes *changes, pd_flag *node, const char *text, pd_value value,
                           const pd_origin *origin, uint32_t literal, pd_error *err) {
-  pd_flag *flag = pd__flag_meant(node);
+  return pd__changes_try_as(changes, pd__flag_meant(node), node, text, value, origin, literal, err);
+}
+
+pd_status pd__changes_try_as(pd__changes *changes, pd_flag *flag, pd_flag *node, const char *text,
+                             pd_value value, const pd_origin *origin, uint32_t literal,
+                             pd_error *err) {
   if (changes->looks && flag != changes->wanted) return PD_OK;
   pd__change *change = next(changes);
   if (!change) return pd__fail_memory(err);
@@ -76,7 +81,7 @@ pd_status pd__changes_try(pd__changes *changes, pd_flag *node, const char *text,
   change->origin = *origin;
   change->literal = (uint8_t)literal;
   pd_status status = pd__prepare(change, changes, err);
-  bool grows = status == PD_OK && !flag->simple && pd__flag_def(flag)->multi;
+  bool grows = status == PD_OK && !flag->simple && !changes->drafts && pd__flag_def(flag)->multi;
   if (grows) status = take_over(changes, change, err);
   if (status == PD_OK && change->action != PD__IDLE) add(changes);
   return status;

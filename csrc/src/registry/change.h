@@ -43,10 +43,12 @@ typedef struct pd__changes {
   pd__operation *operation;
   pd__report *report;    /* collects the errors; borrowed */
   pd_override override;  /* with `pushes`: the number of the new override */
-  pd_scope scope;        /* with `pushes`: the number of the new scope; 0: it is an override */
+  pd_scope scope;        /* with `scopes`: the number of the scope, once it is open */
   bool pushes;           /* the values make up a new override or scope */
+  bool scopes;           /* with `pushes`: it is a scope */
   bool temporary;        /* with `pushes`: the override ends by itself */
   bool early;            /* the flag is being defined: it may change although startup is over */
+  bool drafts;           /* the flags are drafts (definition/draft.h): warn of nothing */
   bool forced;           /* call no validators */
   bool ask_all;          /* call all validators, also those of flags that don't change */
   bool looks;            /* nothing will be committed: only changes of `wanted` are prepared */
@@ -66,6 +68,11 @@ void pd__changes_reserve(pd__changes *changes, size_t capacity);
  * error in `err`, pd__changes_add adds it to the report. */
 pd_status pd__changes_try(pd__changes *changes, pd_flag *node, const char *text, pd_value value,
                           const pd_origin *origin, uint32_t literal, pd_error *err);
+
+/* The same for a flag that `node` doesn't lead to, since it isn't defined yet. */
+pd_status pd__changes_try_as(pd__changes *changes, pd_flag *flag, pd_flag *node, const char *text,
+                             pd_value value, const pd_origin *origin, uint32_t literal,
+                             pd_error *err);
 void pd__changes_add(pd__changes *changes, pd_flag *node, const char *text, pd_value value,
                      const pd_origin *origin, uint32_t literal);
 

@@ -71,12 +71,12 @@ static bool reserve(pd__changes *changes) {
     if (change->action != PD__ASSIGN) continue;
     bool repeated = claim && change->flag->claim == claim;
     if (claim) change->flag->claim = claim;
-    entries += !changes->scope && needs_entry(change, repeated);
+    entries += !changes->scopes && needs_entry(change, repeated);
     if (!keep_text(change) || !keep_place(change, &given, &kept)) return false;
     if (changes->pushes && !pd__flag_extra(change->flag)) return false;
   }
   if (entries > 0 && !pd__history_reserve(entries)) return false;
-  if (!changes->pushes || changes->scope) return true;
+  if (!changes->pushes || changes->scopes) return true;
   changes->override = pd__override_new(changes->count, changes->temporary);
   return changes->override != 0;
 }
@@ -145,11 +145,11 @@ static pd_status gather(pd__changes *changes, pd_error *err) {
 
 pd_status pd__commit(pd__changes *changes, pd_error *err) {
   pd__operation *operation = changes->operation;
-  bool notifies = changes->hooked && !changes->scope;
+  bool notifies = changes->hooked && !changes->scopes;
   pd__notice **from = notifies ? pd__notices_begin(operation) : NULL;
   pd_status status = from ? gather(changes, err) : PD_OK;
   if (status == PD_OK && !reserve(changes)) status = pd__fail_memory(err);
-  if (status == PD_OK && changes->scope) {
+  if (status == PD_OK && changes->scopes) {
     return pd__scope_open(changes) ? PD_OK : pd__fail_memory(err);
   }
   if (status != PD_OK) {

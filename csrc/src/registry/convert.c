@@ -1,75 +1,39 @@
 /* Calls the converters of definitions, which bring texts to their canonical form. */
 #include <string.h>
 
-#include "change.h"
-#include "hook.h"
 #include "loader.h"
+#include "question.h"
 
 /* Give up if other threads have defined the flags anew in this many rounds. */
 #define ROUNDS 100
 
-/* A call of a converter with its answer. */
-typedef struct conversion {
-  pd__change *change;
-  uint32_t generation;
-  pd__arena *arena;
-  pd_converter call;
-  void *context;
-  const char *text;
-  char *result; /* NULL: the text stays as it is */
-  size_t length, room;
-  bool accepted;
-  char why[PD__WHY_SIZE];
-  struct conversion *next;
-} conversion;
+/* ---- One conversion ---- */
 
-/* ---- Collecting ---- */
-
-static pd_converter converter_of(const pd__change *change) {
-  const pd_flag_def *def = pd__flag_def(change->flag);
-  bool assigns = change->action == PD__ASSIGN && !change->resets;
-  return def && assigns ? def->convert : NULL;
+pd__conversion *pd__conversion_new(pd__operation *operation, const pd_flag *flag,
+                                   const char *text) {
+  pd__conversion *made = pd__arena_take(&operation->arena, sizeof *made);
+  if (!made) return NULL;
+  made->arena = &operation->arena;
+  made->call = pd__flag_def(flag)->convert;
+  made->context = pd__flag_def(flag)->context;
+  made->module = pd__cell_module(flag->cells);
+  made->text = text;
+  return made;
 }
 
-/* Returns the conversions that are left to do; NULL also if memory is out, which the arena knows.
- */
-static conversion *collect(pd__changes *changes) {
-  pd__arena *arena = &changes->operation->arena;
-  conversion *first = NULL, **end = &first;
-  for (size_t i = 0; i < changes->count; i++) {
-    pd__change *change = &changes->items[i];
-    pd_converter call = converter_of(change);
-    if (!call || change->converted == change->generation) continue;
-    conversion *made = pd__arena_take(arena, sizeof *made);
-    if (!made) return NULL;
-    made->change = change;
-    made->generation = change->generation;
-    made->arena = arena;
-    made->call = call;
-    made->context = pd__flag_def(change->flag)->context;
-    made->text = change->value.str;
-    *end = made;
-    end = &made->next;
-  }
-  return first;
-}
-
-/* Pins the modules of the converters. Returns false if the lock had to be released for that. */
-static bool pin(pd__operation *operation, conversion *all) {
+bool pd__conversions_pin(pd__operation *operation, pd__conversion *list) {
   bool pinned = true;
-  for (conversion *each = all; each; each = each->next) {
-    pd__pinning how = pd__pin_module(operation, pd__cell_module(each->change->flag->cells));
-    if (how == PD__LEAVING) each->call = NULL; /* not called: counts as a rejection */
+  for (; list; list = list->next) {
+    pd__pinning how = pd__pin_module(operation, list->module);
+    if (how == PD__LEAVING) list->call = NULL; /* not called: counts as a rejection */
     pinned &= how != PD__UNPINNED;
   }
   if (!pinned) pd__pins_take(operation);
   return pinned;
 }
 
-/* ---- Calling ---- */
-
-static void append(const char *text, size_t length, void *context) {
-  conversion *one = context;
+static void append_result(const char *text, size_t length, void *context) {
+  pd__conversion *one = context;
   if (one->length + length >= one->room) {
     size_t room = 2 * (one->length + length) + 16;
     char *grown = pd__arena_grow(one->arena, one->result, one->length, room);
@@ -82,68 +46,106 @@ static void append(const char *text, size_t length, void *context) {
   one->result[one->length] = '\0';
 }
 
-/* The caller holds the lock, which is released meanwhile. */
-static void run(pd__operation *operation, conversion *all) {
+void pd__conversions_run(pd__operation *operation, pd__conversion *list) {
   pd__operation_unlock(operation);
-  for (conversion *each = all; each; each = each->next) {
+  for (; list; list = list->next) {
+    if (list->answered) continue;
     PD__IN_HOOK();
-    each->accepted = each->call && each->call(each->text, each->context, append, each, each->why,
-                                              sizeof each->why);
+    list->accepted = list->call && list->call(list->text, list->context, append_result, list,
+                                              list->why, sizeof list->why);
+    list->why[sizeof list->why - 1] = '\0';
+    list->answered = true;
   }
   pd__operation_lock(operation);
 }
 
-/* ---- Answers ---- */
-
-static void refuse(const conversion *one, pd__report *report) {
+static pd_status fail_conversion(const pd__conversion *one, const pd__change *change,
+                                 pd_error *err) {
   char source[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE];
-  const pd__change *change = one->change;
   bool sensitive = change->flag->sensitive;
   bool silent = !*one->why || (sensitive && *one->text && strstr(one->why, one->text));
-  pd__report_fail(report, PD_ERR_VALUE, "%s=%s: %s",
+  return pd__fail(err, PD_ERR_VALUE, "%s=%s: %s",
                   pd__source_of(change->node->name, &change->origin, source),
                   sensitive ? PD__REDACTED : pd__quote(quoted, one->text),
                   silent ? "is not a value of the flag" : one->why);
 }
 
+pd_status pd__conversion_apply(pd__conversion *conversion, pd__change *change,
+                               const pd__changes *changes, pd_error *err) {
+  change->converted = change->generation;
+  if (!conversion->accepted) return fail_conversion(conversion, change, err);
+  if (conversion->result) change->value.str = conversion->result;
+  return pd__prepare_converted(change, changes, conversion->text, err);
+}
+
+/* ---- The conversions of a list of changes ---- */
+
+/* The conversion that a change needs now. */
+typedef struct needed {
+  pd__conversion *conversion;
+  pd__change *change;
+  uint32_t generation;
+  struct needed *next;
+} needed;
+
+static bool needs_conversion(const pd__change *change) {
+  const pd_flag_def *def = pd__flag_def(change->flag);
+  bool assigns = change->action == PD__ASSIGN && !change->resets;
+  return def && assigns && def->convert;
+}
+
+/* Returns the conversions that are left to do, whose list begins with that of the first; NULL also
+ * if memory is out, which the arena knows. */
+static needed *collect_needed(pd__changes *changes) {
+  pd__operation *operation = changes->operation;
+  needed *first = NULL, **end = &first;
+  pd__conversion *last = NULL;
+  for (size_t i = 0; i < changes->count; i++) {
+    pd__change *change = &changes->items[i];
+    if (!needs_conversion(change) || change->converted == change->generation) continue;
+    needed *made = pd__arena_take(&operation->arena, sizeof *made);
+    pd__conversion *one = pd__conversion_new(operation, change->flag, change->value.str);
+    if (!made || !one) return NULL;
+    *made = (needed){one, change, change->generation, NULL};
+    if (last) last->next = one;
+    last = one;
+    *end = made;
+    end = &made->next;
+  }
+  return first;
+}
+
 /* A change that was prepared for another definition meanwhile is left to the next round. */
-static void take_answers(pd__changes *changes, conversion *all) {
-  for (conversion *each = all; each; each = each->next) {
-    pd__change *change = each->change;
+static void apply_answers(pd__changes *changes, const needed *all) {
+  for (; all; all = all->next) {
     pd_error err;
-    if (change->generation != each->generation || !converter_of(change)) continue;
-    each->why[sizeof each->why - 1] = '\0';
-    change->converted = change->generation;
-    if (!each->accepted) {
-      refuse(each, changes->report);
-      continue;
-    }
-    if (each->result) change->value.str = each->result;
-    if (pd__prepare_converted(change, changes, each->text, &err) != PD_OK) {
+    pd__change *change = all->change;
+    if (change->generation != all->generation || !needs_conversion(change)) continue;
+    if (pd__conversion_apply(all->conversion, change, changes, &err) != PD_OK) {
       pd__report_add(changes->report, &err);
     }
   }
 }
 
 /* A converter may wait for a thread that waits for the loader. */
-static void refuse_within(const pd__changes *changes, const conversion *one) {
+static void refuse_within_loader(const pd__changes *changes, const pd__change *change) {
   pd__report_fail(changes->report, PD_ERR_REFUSED,
                   "--%s: its values can't be converted in constructors and destructors, while a "
                   "module is loaded or unloaded",
-                  one->change->flag->name);
+                  change->flag->name);
 }
 
 void pd__convert(pd__changes *changes) {
   pd__operation *operation = changes->operation;
   for (int round = 0; round < ROUNDS; round++) {
-    conversion *all = collect(changes);
+    const needed *all = collect_needed(changes);
     if (operation->arena.failed) pd__report_memory(changes->report);
-    if (all && pd__loader_now.within) refuse_within(changes, all);
+    if (all && pd__loader_now.within) refuse_within_loader(changes, all->change);
     if (!all || operation->arena.failed || pd__loader_now.within) return;
-    bool pinned = pin(operation, all);
-    if (pinned) run(operation, all);
+    bool pinned = pd__conversions_pin(operation, all->conversion);
+    if (pinned) pd__conversions_run(operation, all->conversion);
     pd__prepare_again(changes);
-    if (pinned) take_answers(changes, all);
+    if (pinned) apply_answers(changes, all);
   }
   pd__report_fail(changes->report, PD_ERR_REFUSED,
                   "flags kept being defined while their values were converted");

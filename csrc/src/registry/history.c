@@ -239,6 +239,12 @@ static void describe(const pd_flag *flag, pd_flag_entry *out) {
   out->sensitive = flag->sensitive;
 }
 
+void pd__entry_describe(const pd_flag *flag, pd_value value, const pd_origin *origin,
+                        pd_flag_entry *out) {
+  *out = (pd_flag_entry){.size = sizeof *out, .value = value, .origin = *origin};
+  describe(flag, out);
+}
+
 bool pd__history_at(const pd_flag *flag, size_t index, pd_flag_entry *out) {
   size_t left = index;
   const pd__entry *found = NULL;

@@ -192,9 +192,13 @@ void pd__hooks_release(pd__operation *operation) {
 
 static _Thread_local unsigned depth;
 
-void pd__hooks_enter(void) { depth++; }
-void pd__hooks_exit(const int *unused) {
-  (void)unused;
+void pd__hooks_enter(pd__hook_call *call) {
+  depth++;
+  pd__platform_pause_fork(&call->pause);
+}
+
+void pd__hooks_exit(const pd__hook_call *call) {
+  pd__platform_resume_fork(&call->pause);
   depth--;
 }
 

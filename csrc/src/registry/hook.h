@@ -86,12 +86,18 @@ void pd__hooks_release(pd__operation *operation);
 
 /* Returns PD_ERR_DEPTH if calls of hooks are nested too deeply on this thread. Needs no lock. */
 pd_status pd__hooks_check_depth(pd_error *err);
-void pd__hooks_enter(void);
-void pd__hooks_exit(const int *unused);
+
+/* A call of a hook. */
+typedef struct pd__hook_call {
+  pd__fork_pause pause;
+} pd__hook_call;
+void pd__hooks_enter(pd__hook_call *call);
+void pd__hooks_exit(const pd__hook_call *call);
 
 /* Declare this around a call of a hook: it keeps the depth right however the call ends. */
 #define PD__IN_HOOK()                                                                              \
-  int in_hook __attribute__((cleanup(pd__hooks_exit), unused)) = (pd__hooks_enter(), 0)
+  pd__hook_call in_hook __attribute__((cleanup(pd__hooks_exit)));                                  \
+  pd__hooks_enter(&in_hook)
 
 /* Size of the buffer for a validator's reason. */
 #define PD__WHY_SIZE 512

@@ -19,8 +19,11 @@ struct pd__pin {
 /* A reference of the loader, closed when the operation ends. */
 struct pd__closing {
   void *handle;
+  pd_module *module; /* whose handle it is; NULL: another reference */
   pd__closing *next;
 };
+
+void (*pd__module_closed)(pd_module *module);
 
 static pd__pin *add(pd__operation *operation, pd_module *module) {
   pd__pin *pin = pd__arena_take(&operation->arena, sizeof *pin);
@@ -59,15 +62,16 @@ void pd__pins_take(pd__operation *operation) {
 /* ---- Unpinning ---- */
 
 /* If memory is out, the reference leaks and the image stays loaded. */
-static void close_later(pd__operation *operation, void *handle) {
+static void close_later(pd__operation *operation, void *handle, pd_module *module) {
   pd__closing *closing = pd__arena_take(&operation->arena, sizeof *closing);
   if (!closing) return;
-  *closing = (pd__closing){handle, operation->closing};
+  *closing = (pd__closing){handle, module, operation->closing};
   operation->closing = closing;
+  if (module) module->closers++;
 }
 
 static void close_all(pd__operation *operation, pd_module *module) {
-  for (; module->closing > 0; module->closing--) close_later(operation, module->handle);
+  for (; module->closing > 0; module->closing--) close_later(operation, module->handle, module);
 }
 
 /* Returns whether the pin is one of those that module->pinned counts. */
@@ -78,14 +82,16 @@ static bool counts(const pd__pin *pin) {
 void pd__pins_release(pd__operation *operation) {
   for (; operation->pins; operation->pins = operation->pins->next) {
     pd__pin *pin = operation->pins;
-    if (pin->state == HELD) close_later(operation, pin->handle);
+    if (pin->state == HELD) close_later(operation, pin->handle, NULL);
     if (counts(pin) && --pin->module->pinned == 0) close_all(operation, pin->module);
   }
 }
 
 void pd__pins_close(pd__operation *operation) {
   for (; operation->closing; operation->closing = operation->closing->next) {
+    pd_module *module = operation->closing->module;
     pd__loader_close(operation->closing->handle);
+    if (module) pd__module_closed(module);
   }
 }
 
@@ -104,6 +110,6 @@ void pd__module_close(pd__operation *operation, pd_module *module) {
 
 void pd__module_unregister(pd__operation *operation, pd_module *module) {
   if (!module || module->registrations == 0 || --module->registrations > 0) return;
-  if (module->reference) close_later(operation, module->reference);
+  if (module->reference) close_later(operation, module->reference, NULL);
   module->reference = NULL;
 }

@@ -129,7 +129,7 @@ static bool is_of_operation(const pd_flag *flag) {
 
 pd_status pd__flag_check_scoped(const pd__changes *changes, const pd_flag *flag, const char *name,
                                 pd_error *err) {
-  if (!changes->scope || pd__flag_def(flag)->scoped) return PD_OK;
+  if (!changes->scopes || pd__flag_def(flag)->scoped) return PD_OK;
   if (is_of_operation(flag)) {
     return pd__fail(err, PD_ERR_TYPE,
                     "%s: only scoped operations have a choice of one thread or task: define it by "
@@ -155,7 +155,8 @@ pd_status pd__prepare(pd__change *change, const pd__changes *changes, pd_error *
     const pd_flag_def *def = pd__flag_def(flag);
     status = check_open(flag, change->node->name, &change->origin, err);
     if (status != PD_OK) return status;
-    if (def->retired || def->deprecated) pd__warn_of_flag(flag, &change->origin);
+    bool warns = (def->retired || def->deprecated) && !changes->drafts;
+    if (warns) pd__warn_of_flag(flag, &change->origin);
     if (def->retired) change->action = PD__IDLE;
     bool late = is_late(flag) && !changes->early && !def->retired;
     if (late && !def->convert) return read_late(change, err);

@@ -71,9 +71,10 @@ typedef struct pd__extra {
   pd_flag *alias_of;          /* of an alias: the flag that it names */
   pd__pending *pending;       /* values for the name while it is undefined, in order */
   uint32_t prepared;          /* values allocated for `pending` by operations under way */
+  uint32_t scopes;            /* values that scopes have for the flag */
+  struct pd__scoped *scoped;  /* these values, in no particular order */
   pd__targets hooks;          /* validators and watchers added at run time */
   pd__overridden *overrides;  /* topmost first */
-  uint32_t scopes;            /* values that scopes have for the flag */
   pd_value base;              /* the value below the overrides, if there are any */
   struct pd__secret *secrets; /* texts that a sensitive flag has published */
 } pd__extra;
@@ -265,6 +266,7 @@ struct pd_module {
   uint32_t pinned;        /* by operations, while it is open */
   void *handle;           /* of the loader; used while `opened` or `closing` isn't 0 */
   uint32_t closing;       /* how often to close the handle once nothing pins it */
+  uint32_t closers;       /* closings under way, each of which ends with pd__module_closed */
   uint32_t registrations; /* hooks and definitions of an image without a record, which `reference`
                              keeps loaded */
   void *reference;
@@ -306,6 +308,9 @@ void pd__module_unregister(pd__operation *operation, pd_module *module);
 /* Closes one opening of a module by pd_module_load: when the operation ends, or when the last pin
  * is released. */
 void pd__module_close(pd__operation *operation, pd_module *module);
+
+/* Called after a handle of a module was closed, without the lock; module/load.c sets it. */
+extern void (*pd__module_closed)(pd_module *module);
 
 /* ---- Operations (operation.c) ---- */
 
@@ -480,6 +485,10 @@ bool pd__history_find(const pd_flag *flag, pd_source source, pd__entry *out);
 
 /* Copies the entry at `index`, as in pd_flag_get_entry, to *out. Returns false if there is none. */
 bool pd__history_at(const pd_flag *flag, size_t index, pd_flag_entry *out);
+
+/* Describes a value of the flag as validators and listings see it. */
+void pd__entry_describe(const pd_flag *flag, pd_value value, const pd_origin *origin,
+                        pd_flag_entry *out);
 
 /* Drops the values for which `keeps` returns false; it may also change a value. `current` is false
  * for replaced values. `base` is the value of pd__flag_base, read before a change of the flag's

@@ -1,27 +1,16 @@
-/* Contexts: chains of scopes, which are never changed. */
+/* Which scopes threads have. */
 #include "scope.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-/* A scope, and with the scopes below it a context. */
-struct pd_scope_context {
-  pd_scope number;
-  size_t references;            /* of threads, captures and the scopes above it */
-  pd_scope_context *below;      /* NULL: none */
-  pd_scope_context *next, **at; /* in the list of all; *at points here */
-  size_t count;                 /* of `values` */
-  size_t visible_count;
-  const pd__scoped **visible; /* of this scope and those below: the innermost value of each flag,
-                                 sorted by the addresses of the flags */
-  pd__scoped values[];
-};
+#include "../base/numbered.h"
 
 /* Contexts that a thread has replaced and puts back later, or may still be reading. */
 typedef struct saved {
   pd_scope number; /* of the attaching; 0: of none, another thread has replaced the context */
   pd_scope_context *context;
-  struct saved *below;
+  struct saved *below, *above; /* NULL: none */
+  struct thread *of;
 } saved;
 
 typedef struct thread {
@@ -31,7 +20,7 @@ typedef struct thread {
   struct thread *next, **at; /* in the list of all; *at points here */
 } thread;
 
-static pd_scope_context *contexts;
+static pd__numbered scopes, attachings; /* pd__scope and saved; no number is in both */
 static thread *threads;
 
 #define ADD_TO(list, node)                                                                         \
@@ -48,8 +37,8 @@ static thread *threads;
     if ((node)->next) (node)->next->at = (node)->at;                                               \
   } while (0)
 
-static _Thread_local thread *here; /* NULL: this thread has had no scope */
-static pd_scope last;
+/* Returns NULL if this thread has had no scope. Also in a signal handler. */
+static thread *find_own_thread(void) { return pd__platform_exit_argument(); }
 
 /* ---- What modules see ---- */
 
@@ -83,103 +72,51 @@ static void link_all(pd_flag *flag) {
   if (flag->defined) pd__flag_publish_state(flag);
 }
 
-static void count_value(pd_flag *flag, int change) {
-  pd__extra *extra = flag->extra; /* made before the commit */
-  extra->scopes += (uint32_t)change;
-  if (extra->scopes == (change > 0)) link_all(flag);
+/* ---- Scopes ---- */
+
+static void add_scoped_value(pd__scope *scope, const pd__scoped *value) {
+  static uint64_t last;
+  pd__scoped *own = &scope->values[scope->count++];
+  *own = *value;
+  own->order = ++last;
+  own->scope = scope;
+  if (!own->flag) return;
+  pd__extra *extra = own->flag->extra; /* made before the commit */
+  ADD_TO(extra->scoped, own);
+  if (extra->scopes++ == 0) link_all(own->flag);
 }
 
-/* ---- Contexts ---- */
-
-static pd_scope_context *hold(pd_scope_context *context) {
-  if (context) context->references++;
-  return context;
+static void unlist_scoped_value(pd__scoped *own) {
+  if (!own->flag) return;
+  REMOVE(own);
+  if (--own->flag->extra->scopes == 0) link_all(own->flag);
 }
 
-static void release(pd_scope_context *context) {
-  while (context && --context->references == 0) {
-    pd_scope_context *below = context->below;
-    for (size_t i = 0; i < context->count; i++) count_value(context->values[i].flag, -1);
-    REMOVE(context);
-    free(context->visible);
-    free(context);
-    context = below;
-  }
+static void free_scope(pd__scope *scope) {
+  for (size_t i = 0; i < scope->count; i++) unlist_scoped_value(&scope->values[i]);
+  pd__numbered_remove(&scopes, scope->number);
+  free(scope);
 }
 
-/* Returns where the flag is, or would be. */
-static size_t place_of(const pd_scope_context *context, const pd_flag *flag) {
-  size_t low = 0, high = context->visible_count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if ((uintptr_t)context->visible[middle]->flag < (uintptr_t)flag) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+static pd_scope add_scope_number(pd__numbered *to, void *item) {
+  uint64_t last = scopes.last > attachings.last ? scopes.last : attachings.last;
+  to->last = last;
+  return pd__numbered_add(to, item);
 }
 
-/* A later value of the same scope, or of a scope above, hides an earlier one. */
-static void show(pd_scope_context *context, const pd__scoped *value) {
-  size_t at = place_of(context, value->flag), behind = context->visible_count - at;
-  const pd__scoped **slot = context->visible + at;
-  if (behind > 0 && (*slot)->flag == value->flag) {
-    *slot = value;
-    return;
-  }
-  memmove(slot + 1, slot, behind * sizeof *slot);
-  *slot = value;
-  context->visible_count++;
-}
-
-/* Returns a context with room for `count` values, whose `below` is held; NULL if memory is out. */
-static pd_scope_context *make(pd_scope_context *below, size_t count) {
-  size_t inherited = below ? below->visible_count : 0;
-  pd_scope_context *made = calloc(1, sizeof *made + count * sizeof *made->values);
-  const pd__scoped **visible = malloc((count + inherited + 1) * sizeof *visible);
-  if (!made || !visible) {
+/* Returns a scope with room for `count` values, at least one; NULL if memory is out. */
+static pd__scope *make_scope(size_t count) {
+  size_t room = count > 0 ? count : 1;
+  pd__scope *made = calloc(1, sizeof *made + room * sizeof *made->values);
+  pd__context_scope_gone = free_scope;
+  pd_scope number = made ? add_scope_number(&scopes, made) : 0;
+  if (!number) {
     free(made);
-    free(visible);
     return NULL;
   }
-  if (inherited) memcpy(visible, below->visible, inherited * sizeof *visible);
-  made->visible = visible;
-  made->visible_count = inherited;
+  made->number = number;
   made->references = 1;
-  made->below = hold(below);
-  ADD_TO(contexts, made);
   return made;
-}
-
-static void add_value(pd_scope_context *context, const pd__scoped *value) {
-  pd__scoped *own = &context->values[context->count++];
-  *own = *value;
-  show(context, own);
-  count_value(own->flag, 1);
-}
-
-static bool has(const pd_scope_context *context, pd_scope number) {
-  while (context && context->number != number) context = context->below;
-  return context != NULL;
-}
-
-/* Returns the context without that scope, which it has. Returns false if memory is out. */
-static bool without(pd_scope_context *context, pd_scope number, pd_scope_context **out) {
-  if (context->number == number) {
-    *out = hold(context->below);
-    return true;
-  }
-  pd_scope_context *below;
-  if (!without(context->below, number, &below)) return false;
-  pd_scope_context *copy = make(below, context->count);
-  release(below); /* the copy holds it */
-  if (!copy) return false;
-  copy->number = context->number;
-  for (size_t i = 0; i < context->count; i++) add_value(copy, &context->values[i]);
-  *out = copy;
-  return true;
 }
 
 /* ---- Threads ---- */
@@ -188,7 +125,8 @@ static void drop_saved(saved **list) {
   while (*list) {
     saved *first = *list;
     *list = first->below;
-    release(first->context);
+    if (first->number) pd__numbered_remove(&attachings, first->number);
+    pd__context_release(first->context);
     free(first);
   }
 }
@@ -197,19 +135,19 @@ static void drop_thread(thread *gone) {
   REMOVE(gone);
   drop_saved(&gone->attached);
   drop_saved(&gone->retired);
-  release(gone->current);
+  pd__context_release(gone->current);
   free(gone);
 }
 
 static void leave_thread(void *gone) {
   pd__platform_lock();
-  here = NULL;
   drop_thread(gone);
   pd__platform_unlock();
 }
 
 /* The other threads are gone. */
 void pd__scopes_in_child(void) {
+  const thread *here = find_own_thread();
   for (thread *each = threads, *next; each; each = next) {
     next = each->next;
     if (each != here) drop_thread(each);
@@ -218,6 +156,7 @@ void pd__scopes_in_child(void) {
 
 /* Returns this thread; NULL if memory is out. */
 static thread *enter(void) {
+  thread *here = find_own_thread();
   if (here) {
     drop_saved(&here->retired); /* the thread is not reading */
     return here;
@@ -228,12 +167,11 @@ static thread *enter(void) {
     return NULL;
   }
   ADD_TO(threads, made);
-  here = made;
   return made;
 }
 
 /* Takes over the reference, and returns the one to the former context. */
-static pd_scope_context *replace(thread *in, pd_scope_context *context) {
+static pd_scope_context *replace_current(thread *in, pd_scope_context *context) {
   pd_scope_context *former = in->current;
   __atomic_store_n(&in->current, context, __ATOMIC_RELEASE);
   return former;
@@ -241,11 +179,7 @@ static pd_scope_context *replace(thread *in, pd_scope_context *context) {
 
 /* ---- Opening and ending ---- */
 
-bool pd__scope_open(const pd__changes *changes) {
-  thread *in = enter();
-  pd_scope_context *made = in ? make(in->current, changes->count) : NULL;
-  if (!made) return false;
-  made->number = changes->scope;
+static void add_scoped_values(pd__scope *scope, const pd__changes *changes) {
   for (size_t i = 0; i < changes->count; i++) {
     const pd__change *change = &changes->items[i];
     pd_flag *flag = change->flag;
@@ -254,13 +188,23 @@ bool pd__scope_open(const pd__changes *changes) {
     scoped.type = flag->type;
     scoped.unset = change->resets && flag->optional;
     pd__cell_store((pd_type)flag->type, &scoped.value, change->value);
-    add_value(made, &scoped);
+    add_scoped_value(scope, &scoped);
   }
-  release(replace(in, made));
-  return true;
+  if (scope->count == 0) add_scoped_value(scope, &(pd__scoped){.flag = NULL});
 }
 
-pd_scope pd__scope_number(void) { return ++last; }
+bool pd__scope_open(pd__changes *changes) {
+  thread *in = enter();
+  pd__scope *scope = in ? make_scope(changes->count) : NULL;
+  pd_scope_context *made;
+  if (!scope) return false;
+  pd_scope number = scope->number;
+  add_scoped_values(scope, changes);
+  if (!pd__context_with(in->current, scope, &made)) return false;
+  changes->scope = number;
+  pd__context_release(replace_current(in, made));
+  return true;
+}
 
 static pd_status fail_not_open(pd_scope number, const char *what, pd_error *err) {
   return pd__fail(err, PD_ERR_ARGUMENT, "%s %llu: expected one that is open in a thread", what,
@@ -268,48 +212,51 @@ static pd_status fail_not_open(pd_scope number, const char *what, pd_error *err)
 }
 
 /* Removes a scope from a context that isn't being read. */
-static bool end_in(pd_scope_context **at, pd_scope number, bool *found) {
+static bool end_in_saved(saved *of, const pd__scope *scope, bool *found) {
   pd_scope_context *rest;
-  if (!has(*at, number)) return true;
+  if (!pd__context_has(of->context, scope)) return true;
   *found = true;
-  if (!without(*at, number, &rest)) return false;
-  release(*at);
-  *at = rest;
+  if (!pd__context_without(of->context, scope, &rest)) return false;
+  pd__context_release(of->context);
+  of->context = rest;
   return true;
 }
 
 /* The thread may be reading its current context, so that is kept until it next opens or ends a
  * scope. */
-static bool end_current(thread *of, pd_scope number, bool *found) {
+static bool end_current(thread *of, const pd__scope *scope, bool *found) {
+  const thread *here = find_own_thread();
   pd_scope_context *rest;
-  if (!has(of->current, number)) return true;
+  if (!pd__context_has(of->current, scope)) return true;
   *found = true;
   saved *kept = of == here ? NULL : malloc(sizeof *kept);
-  if ((of != here && !kept) || !without(of->current, number, &rest)) {
+  if ((of != here && !kept) || !pd__context_without(of->current, scope, &rest)) {
     free(kept);
     return false;
   }
-  pd_scope_context *former = replace(of, rest);
-  if (!kept) release(former);
+  pd_scope_context *former = replace_current(of, rest);
+  if (!kept) pd__context_release(former);
   if (!kept) return true;
-  *kept = (saved){0, former, of->retired};
+  *kept = (saved){.context = former, .below = of->retired};
   of->retired = kept;
   return true;
 }
 
-static bool end_in_thread(thread *of, pd_scope number, bool *found) {
-  bool done = end_current(of, number, found);
+static bool end_in_thread(thread *of, const pd__scope *scope, bool *found) {
+  bool done = end_current(of, scope, found);
   for (saved *each = of->attached; done && !*found && each; each = each->below) {
-    done = end_in(&each->context, number, found);
+    done = end_in_saved(each, scope, found);
   }
   return done;
 }
 
 pd_status pd__scope_end(pd_scope number, pd_error *err) {
+  const pd__scope *scope = pd__numbered_find(&scopes, number);
   bool found = false, done = true;
-  if (here) done = end_in_thread(here, number, &found);
-  for (thread *each = threads; each && !found; each = each->next) {
-    if (each != here) done = end_in_thread(each, number, &found);
+  thread *here = find_own_thread();
+  if (here && scope) done = end_in_thread(here, scope, &found);
+  for (thread *each = threads; scope && each && !found; each = each->next) {
+    if (each != here) done = end_in_thread(each, scope, &found);
   }
   if (!done) return pd__fail_memory(err);
   return found ? PD_OK : fail_not_open(number, "scope", err);
@@ -317,24 +264,33 @@ pd_status pd__scope_end(pd_scope number, pd_error *err) {
 
 /* ---- Captured contexts ---- */
 
-pd_scope_context *pd__scope_capture(void) { return here ? hold(here->current) : NULL; }
+pd_scope_context *pd__scope_capture(void) {
+  const thread *here = find_own_thread();
+  return here ? pd__context_retain(here->current) : NULL;
+}
 
-void pd__scope_release(pd_scope_context *context) { release(context); }
+void pd__scope_release(pd_scope_context *context) { pd__context_release(context); }
 
 pd_status pd__scope_switch(pd_scope_context *context, pd_scope_context **former, pd_error *err) {
   thread *in = enter();
   if (!in) return pd__fail_memory(err);
-  *former = replace(in, context);
+  *former = replace_current(in, context);
   return PD_OK;
 }
 
 pd_status pd__scope_attach(pd_scope_context *context, pd_scope *out, pd_error *err) {
   thread *in = enter();
   saved *made = in ? malloc(sizeof *made) : NULL;
-  if (!made) return pd__fail_memory(err);
-  *made = (saved){pd__scope_number(), replace(in, hold(context)), in->attached};
+  pd_scope number = made ? add_scope_number(&attachings, made) : 0;
+  if (!number) {
+    free(made);
+    return pd__fail_memory(err);
+  }
+  pd_scope_context *former = replace_current(in, pd__context_retain(context));
+  *made = (saved){.number = number, .context = former, .below = in->attached, .of = in};
+  if (made->below) made->below->above = made;
   in->attached = made;
-  *out = made->number;
+  *out = number;
   return PD_OK;
 }
 
@@ -343,21 +299,18 @@ pd_status pd__scope_attach(pd_scope_context *context, pd_scope *out, pd_error *e
 pd_status pd__scope_detach(pd_scope number, pd_error *err) {
   thread *in = enter();
   if (!in) return pd__fail_memory(err);
-  pd_scope_context **above = NULL;
-  saved **at = &in->attached;
-  while (*at && (*at)->number != number) {
-    above = &(*at)->context;
-    at = &(*at)->below;
-  }
-  saved *gone = *at;
-  if (!gone) return fail_not_open(number, "attached context", err);
-  *at = gone->below;
+  saved *gone = pd__numbered_find(&attachings, number);
+  if (!gone || gone->of != in) return fail_not_open(number, "attached context", err);
+  saved *above = gone->above;
+  *(above ? &above->below : &in->attached) = gone->below;
+  if (gone->below) gone->below->above = above;
   if (above) {
-    release(*above);
-    *above = gone->context;
+    pd__context_release(above->context);
+    above->context = gone->context;
   } else {
-    release(replace(in, gone->context));
+    pd__context_release(replace_current(in, gone->context));
   }
+  pd__numbered_remove(&attachings, number);
   free(gone);
   return PD_OK;
 }
@@ -367,27 +320,22 @@ pd_status pd__scope_detach(pd_scope number, pd_error *err) {
 /* The owner replaces its own context only while it isn't here; another thread that replaces it
  * keeps the former one. */
 const pd__scoped *pd__scope_find(const pd_flag *flag) {
-  const thread *in = here;
+  const thread *in = find_own_thread();
   const pd_scope_context *context = in ? __atomic_load_n(&in->current, __ATOMIC_ACQUIRE) : NULL;
-  if (!context) return NULL;
-  size_t at = place_of(context, flag);
-  if (at == context->visible_count || context->visible[at]->flag != flag) return NULL;
-  const pd__scoped *found = context->visible[at];
+  const pd__scoped *found = pd__context_latest(context, flag);
+  if (!found) return NULL;
   uint32_t generation = __atomic_load_n(&found->generation, __ATOMIC_ACQUIRE);
   return generation == __atomic_load_n(&flag->generation, __ATOMIC_ACQUIRE) ? found : NULL;
 }
 
 const pd__scoped *pd__scope_at(const pd_flag *flag, size_t index) {
+  const thread *here = find_own_thread();
   const pd_scope_context *context = here ? here->current : NULL;
-  for (; context; context = context->below) {
-    for (size_t i = context->count; i > 0; i--) {
-      const pd__scoped *value = &context->values[i - 1];
-      if (value->flag == flag && value->generation == flag->generation && index-- == 0) {
-        return value;
-      }
-    }
+  const pd__scoped *value = pd__context_latest(context, flag);
+  while (value && (value->generation != flag->generation || index-- > 0)) {
+    value = pd__context_find(context, flag, value->order);
   }
-  return NULL;
+  return value;
 }
 
 pd_value pd__scoped_value(const pd__scoped *scoped) {
@@ -403,13 +351,10 @@ pd_value pd__flag_value_here(const pd_flag *flag) {
 
 void pd__scopes_renew(pd_flag *flag) {
   const pd_flag_def *def = pd__flag_def(flag);
-  for (pd_scope_context *each = contexts; each; each = each->next) {
-    for (size_t i = 0; i < each->count; i++) {
-      pd__scoped *value = &each->values[i];
-      if (value->flag != flag || value->type != def->type || !def->scoped) continue;
-      if (!value->unset && pd__value_check(def, pd__scoped_value(value)) != PD_OK) continue;
-      __atomic_store_n(&value->generation, flag->generation, __ATOMIC_RELEASE);
-    }
+  for (pd__scoped *value = flag->extra->scoped; value; value = value->next) {
+    if (value->type != def->type || !def->scoped) continue;
+    if (!value->unset && pd__value_check(def, pd__scoped_value(value)) != PD_OK) continue;
+    __atomic_store_n(&value->generation, flag->generation, __ATOMIC_RELEASE);
   }
   link_all(flag);
 }

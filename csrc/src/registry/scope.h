@@ -1,27 +1,11 @@
-/* Scopes: values of flags in one thread. A context is the chain of a thread's open scopes. It is
- * never changed: opening or ending a scope makes another context, so that readers need no lock, and
- * others may hold on to what they captured.
+/* Scopes: values of flags in one thread, whose context they make up (context.h).
  *
  * The caller holds the lock unless a function says otherwise. */
 #ifndef PD__SCOPE_H
 #define PD__SCOPE_H
 
 #include "change.h"
-
-/* A value that a scope gives a flag. */
-typedef struct pd__scoped {
-  pd_flag *flag;
-  uint32_t generation; /* of the definition that allows the value; read without the lock */
-  uint8_t type;        /* of the value */
-  bool unset;          /* an optional flag has no value */
-  bool warned;         /* that it hides an assignment */
-  union {              /* the value, in the form of a cell */
-    bool truth;
-    pd__number number;
-    const char *text;
-  } value;
-  pd_origin origin; /* its place is interned */
-} pd__scoped;
+#include "context.h"
 
 /* Returns the value that this thread's scopes give the flag; NULL if they give none. Valid until
  * this thread next opens or ends a scope. Needs no lock. */
@@ -46,8 +30,7 @@ void pd__scopes_renew(pd_flag *flag);
 /* In the child of a fork, ends the scopes of other threads. */
 void pd__scopes_in_child(void);
 
-/* pd__scope_number returns a new number. pd__scope_end ends a scope in whichever thread has it. */
-pd_scope pd__scope_number(void);
+/* Ends a scope in whichever thread has it. */
 pd_status pd__scope_end(pd_scope number, pd_error *err);
 
 /* As the functions of pd_flags.h. */
@@ -57,9 +40,9 @@ pd_status pd__scope_attach(pd_scope_context *context, pd_scope *out, pd_error *e
 pd_status pd__scope_detach(pd_scope number, pd_error *err);
 pd_status pd__scope_switch(pd_scope_context *context, pd_scope_context **former, pd_error *err);
 
-/* Opens the scope changes->scope with the values of `changes`, whose texts are kept for good.
- * Returns false, and does nothing, if memory is out. */
-bool pd__scope_open(const pd__changes *changes);
+/* Opens a scope with the values of `changes`, whose texts are kept for good, and sets
+ * changes->scope. Returns false, and does nothing, if memory is out. */
+bool pd__scope_open(pd__changes *changes);
 
 /* Warns, once for each value of a scope, of an assignment at run time or by an override that the
  * scope hides from this thread, which makes it. */

@@ -12,7 +12,7 @@ pd_status pd__do_scope_push(const pd_assignment *items, size_t count, const pd_o
   PD__LOCKED_OPERATION(operation);
   pd__changes_begin(&changes, &operation, &report);
   changes.pushes = true;
-  changes.scope = pd__scope_number();
+  changes.scopes = true;
   pd__changes_add_all(&changes, items, count, &place);
   pd_status status = pd__changes_finish(&changes);
   if (status == PD_OK) *out = changes.scope;

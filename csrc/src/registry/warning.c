@@ -1,4 +1,5 @@
-/* Warnings: kept until a handler takes them; each is delivered once. */
+/* Warnings: kept until a handler takes them; each is delivered once. Without a handler, a limited
+ * number is kept. */
 #include <stdlib.h>
 
 #include "hook.h"
@@ -10,13 +11,30 @@ typedef struct warning {
 } warning;
 
 static warning *first, **end = &first;
+static size_t kept, dropped;
+
+static warning *unlink_first(void) {
+  warning *unlinked = first;
+  if (!unlinked) return NULL;
+  first = unlinked->next;
+  if (!first) end = &first;
+  kept--;
+  return unlinked;
+}
+
+static void drop_oldest(void) {
+  free(unlink_first());
+  dropped++;
+}
 
 pd_error *pd__warning_add(pd_warning kind) {
   warning *made = calloc(1, sizeof *made);
   if (!made) return NULL;
+  if (kept >= PD_WARNINGS_KEPT && !pd__handlers[PD__HANDLE_WARNINGS].function) drop_oldest();
   made->kind = kind;
   *end = made;
   end = &made->next;
+  kept++;
   pd__set_due(PD__DUE_WARNINGS, true);
   return &made->text;
 }
@@ -44,15 +62,24 @@ void pd__warn_of_flag(pd_flag *flag, const pd_origin *origin) {
 /* Frees the warning however the handler ends. */
 static void drop(warning **taken) { free(*taken); }
 
+/* A warning of those that were dropped goes before the ones that came after them. */
+static warning *next_to_deliver(void) {
+  warning *made = dropped > 0 ? calloc(1, sizeof *made) : NULL;
+  if (!made) return unlink_first();
+  pd__fail(&made->text, PD_OK, "%zu earlier warning%s dropped, as no handler was set", dropped,
+           dropped == 1 ? " was" : "s were");
+  made->kind = PD_WARNING_GENERAL;
+  dropped = 0;
+  return made;
+}
+
 /* Without a handler, the warnings stay until one is set. */
 void pd__warnings_deliver(pd__operation *operation) {
   for (bool any = true; any && pd__is_due(PD__DUE_WARNINGS);) {
     pd__operation_lock(operation);
     pd__handler to = pd__handler_pinned(operation, &pd__handlers[PD__HANDLE_WARNINGS]);
-    warning *taken __attribute__((cleanup(drop))) = to.function ? first : NULL;
+    warning *taken __attribute__((cleanup(drop))) = to.function ? next_to_deliver() : NULL;
     any = taken != NULL;
-    if (any) first = taken->next;
-    if (!first) end = &first;
     if (!any) pd__set_due(PD__DUE_WARNINGS, false);
     pd__operation_unlock(operation);
     PD__IN_HOOK();

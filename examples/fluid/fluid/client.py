@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any
 
 import grpc
 
@@ -19,6 +19,8 @@ from fluid.messages import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fluid.executor import Array
     from fluid.transpiler import Slice
 

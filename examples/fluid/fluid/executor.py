@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -46,7 +47,7 @@ class Scope:
         runtime().fluid_scope_free(self.handle)
         self.handle = ffi.NULL
 
-    def __enter__(self) -> Scope:  # noqa: PYI034 - Self is in no typing of Python 3.9
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any
 
 import grpc
 import numpy as np
@@ -13,6 +13,7 @@ from fluid.executor import Array, Executor, FluidError, Scope
 from fluid.messages import MESSAGES, METHODS, SERVICE, VoidMessage, packed, unpacked
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from fluid.program import Program

@@ -7,6 +7,7 @@ sent, and runs the optimizers on its slices.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -38,7 +39,7 @@ def slice_parameters(parameters: list[Variable], endpoints: list[str]) -> list[S
     for each in parameters:
         count = min(len(endpoints), each.rows)
         bounds = [each.rows * i // count for i in range(count + 1)]
-        for number, (begin, end) in enumerate(zip(bounds, bounds[1:])):
+        for number, (begin, end) in enumerate(itertools.pairwise(bounds)):
             part = replace(each, name=f"{each.name}.slice_{number}", rows=end - begin)
             slices.append(Slice(each, begin, part, endpoints[len(slices) % len(endpoints)]))
     return slices

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING
 
 from paddle_flags.gen.importers.cpp_tokens import Token, string_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-Constant = Union[bool, int, float, str]
+Constant = bool | int | float | str
 
 
 class NoConstant(Exception):  # noqa: N818 - never leaves the importer
@@ -48,7 +48,7 @@ class _Integer:
         return low <= self.value < high
 
 
-_Value = Union[bool, _Integer, float, str]
+_Value = bool | _Integer | float | str
 
 
 def constant(tokens: Sequence[Token]) -> Constant:

@@ -15,7 +15,7 @@ from support import CHECKED, LIBDIR, require  # noqa: E402
 import paddle_flags  # noqa: E402
 
 if TYPE_CHECKING:
-    from typing import Callable
+    from collections.abc import Callable
 
 
 class Library:

@@ -1,0 +1,128 @@
+/* Checks a stage of definitions against the registry, and reserves their names. */
+#include <string.h>
+
+#include "../base/text.h"
+#include "stage.h"
+
+/* ---- One definition against the registry ---- */
+
+/* Returns the node of a name, which needn't end with a NUL; NULL if memory is out. */
+static pd_flag *add_node(const pd__naming *of, const pd__batch *batch) {
+  pd_flag *node = pd__names_find(of->name, of->length);
+  char *name = node ? NULL : pd__arena_text(&batch->operation->arena, of->name, of->length);
+  if (name) node = pd__names_add(name, of->length);
+  return node && pd__flag_extra(node) ? node : NULL;
+}
+
+/* Returns true if a definition of `flag` may take the name of `node`: the name is free, belongs to
+ * the same definition or is an alias of the flag. */
+static bool is_free(const pd__batch *batch, pd_flag *node, const pd_flag *flag,
+                    const pd_flag_def *def) {
+  const pd_flag *meant = pd__flag_meant(node);
+  if (node->defined && node != batch->replaced) {
+    return node == flag && pd__def_same(pd__flag_def(node), def);
+  }
+  return meant == node || meant == flag;
+}
+
+/* Reserves a name for the definitions that are being checked. */
+static pd_status claim(pd__batch *batch, pd_flag *flag, const pd__naming *of) {
+  pd_flag *node = of->kind == PD__NAME_OWN ? flag : add_node(of, batch);
+  if (!node) return pd__fail_memory(&batch->err);
+  bool free = is_free(batch, node, flag, of->def) && node->claim != batch->claim;
+  if (!free) return pd__conflict(batch, node);
+  node->claim = batch->claim;
+  return pd__conflict_of_name(batch, of, node);
+}
+
+static pd_status check(pd__batch *batch, pd__cell *cell, const pd__sought *name) {
+  const pd_flag_def *def = cell->def;
+  pd__naming at = {def, PD__NAME_OWN, name->name, name->length, NULL};
+  pd_flag *node = pd__names_add_sought(name);
+  if (!node) return pd__fail_memory(&batch->err);
+  cell->flag = node->index + 1;
+  batch->cell = cell;
+  const pd_flag *flag = pd__flag_meant(node);
+  batch->has_former |= flag->assigned || pd__flag_override(flag);
+  if (def->kind == PD_KIND_IMPORT) return pd__conflict_of_import(batch);
+  pd_status status = PD_OK;
+  do {
+    status = claim(batch, node, &at);
+  } while (status == PD_OK && pd__naming_next(&at));
+  return status;
+}
+
+/* ---- Checking a batch ---- */
+
+static bool has_texts(const pd_flag_def *def) {
+  return def->aliases || def->old_names || def->type == PD_TYPE_string;
+}
+
+/* Stores the texts that outlive the definition. Called only after the whole batch is accepted, so
+ * that a refused definition leaves nothing behind. */
+static bool keep_texts(const pd_flag_def *def) {
+  if (def->kind == PD_KIND_IMPORT) return true;
+  for (pd__naming at = {.def = def, .kind = PD__NAME_OWN}; pd__naming_next(&at);) {
+    if (!pd__names_keep(pd__names_find(at.name, at.length), at.name, at.length)) return false;
+  }
+  return def->type != PD_TYPE_string || pd__intern(def->default_value.str);
+}
+
+void pd__stage_release(pd__stage *stage) {
+  for (size_t i = 0; i < stage->count; i++) {
+    stage->cells[i].flag = 0;
+    for (pd__naming at = {.def = stage->cells[i].def}; pd__naming_next(&at);) {
+      pd_flag *node = pd__names_find(at.name, at.length);
+      if (node) pd__names_release(node);
+    }
+  }
+}
+
+#define AHEAD 16u /* names to look up together */
+
+/* Checks the definitions of one kind. */
+static bool check_all(pd__batch *batch, pd__cell *cells, size_t count, pd_kind kind,
+                      pd__report *report) {
+  pd__sought names[AHEAD];
+  bool accepted = true;
+  for (size_t i = 0; i < count; i++) {
+    for (size_t next = i; i % AHEAD == 0 && next < count && next < i + AHEAD; next++) {
+      const char *name = cells[next].def->name;
+      names[next % AHEAD] = pd__names_seek(name, strlen(name));
+    }
+    const pd_flag_def *def = cells[i].def;
+    batch->imports |= def->kind == PD_KIND_IMPORT;
+    batch->texts |= has_texts(def);
+    if (def->kind != kind || check(batch, &cells[i], &names[i % AHEAD]) == PD_OK) continue;
+    pd__report_add(report, &batch->err);
+    accepted = false;
+  }
+  return accepted;
+}
+
+static bool check_batch(pd__batch *batch, pd__stage *stage, pd__report *report) {
+  pd__cell *cells = stage->cells;
+  size_t count = stage->count;
+  /* Imports come last: they must match the definitions in the same batch. */
+  bool accepted = check_all(batch, cells, count, PD_KIND_DEFINE, report);
+  if (batch->imports) accepted &= check_all(batch, cells, count, PD_KIND_IMPORT, report);
+  for (size_t i = 0; batch->texts && accepted && i < count; i++) {
+    accepted = keep_texts(cells[i].def);
+    if (!accepted) pd__report_memory(report);
+  }
+  return accepted;
+}
+
+bool pd__stage_check(pd__stage *stage, pd__report *report) {
+  pd__batch batch = {
+      .operation = stage->operation, .cells = stage->cells, .claim = pd__next_claim()};
+  if (stage->replaces) {
+    const char *name = stage->cells->def->name;
+    batch.replaced = stage->replaced = pd__names_find(name, strlen(name));
+  }
+  stage->claim = batch.claim;
+  bool accepted = check_batch(&batch, stage, report);
+  stage->has_former = batch.has_former;
+  if (!accepted) pd__stage_release(stage);
+  return accepted;
+}

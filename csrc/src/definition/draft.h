@@ -1,0 +1,55 @@
+/* Drafts: flags as they will be once a stage is published. For plan.c, draft.c and judge.c. */
+#ifndef PD__DRAFT_H
+#define PD__DRAFT_H
+
+#include "pending.h"
+#include "stage.h"
+
+/* A flag filled in as if its definition were published. It is in no table, so nobody else finds it;
+ * it borrows the hooks and overrides of the node. In the arena of the operation. */
+struct pd__draft {
+  pd_flag flag;
+  pd_flag *node; /* becomes the flag */
+  pd__cell cell; /* a copy of the one in the stage */
+  pd__known *known;
+  pd_flag_entry now;    /* the value in effect so far, below temporary overrides */
+  pd_flag_entry former; /* the one that a former definition has left, if `has_former` */
+  bool has_former;
+  bool drops_former; /* a validator has rejected it */
+  bool blocked;      /* an answer is missing */
+  bool deferred;     /* its validators can't be called within the loader: its values wait */
+  const pd__waiting *waiting; /* pending values, in their order; its pending ones go in the end */
+  pd__late_value late;        /* from the environment, if late.node isn't NULL */
+  bool late_accepted;
+  bool warns; /* it has got a value: the first one's origin is in warned_origin */
+  pd_origin warned_origin;
+  pd__draft *next; /* of the stage */
+};
+
+/* What has been asked about a definition. Kept from one plan to the next. */
+struct pd__known {
+  pd__question *questions; /* linked by `following` */
+  pd__conversion *conversions;
+  pd__draft *draft; /* in this plan; NULL: none yet */
+};
+
+/* Returns the draft of a cell in this plan, and makes it if needed; NULL if memory is out. */
+pd__draft *pd__draft_of_cell(pd__stage *stage, const pd__cell *cell);
+
+/* Returns the draft of a flag that the stage defines; NULL if it doesn't, or if memory is out. */
+pd__draft *pd__draft_of_flag(pd__stage *stage, const pd_flag *node);
+
+/* Returns the node that the cell defines; NULL if its flag is defined already, or if the cell is an
+ * import. */
+pd_flag *pd__draft_node(const pd__stage *stage, const pd__cell *cell);
+
+typedef enum pd__verdict { PD__ACCEPTED, PD__REJECTED, PD__UNANSWERED } pd__verdict;
+
+/* Returns whether the validators accept that the flag gets the value, by the answers so far. Adds
+ * missing questions to those of the stage, and reports rejections (judge.c). */
+pd__verdict pd__draft_judge(pd__stage *stage, pd__draft *draft, const pd_flag_entry *proposed);
+
+/* Replaces the text of the last change of the plan by its canonical form, likewise. */
+pd__verdict pd__draft_convert(pd__stage *stage, pd__draft *draft);
+
+#endif /* PD__DRAFT_H */

@@ -1,0 +1,166 @@
+/* What validators and converters say of the values that a stage gives to its flags. */
+#include <string.h>
+
+#include "../base/text.h"
+#include "draft.h"
+
+pd__own_validator pd__stage_own_validator;
+
+/* Give up if other threads have changed the values in this many rounds. */
+#define ROUNDS 100
+
+/* ---- Questions ---- */
+
+/* The value that the flag has now, or will have. */
+static void describe_subject(pd__stage *stage, pd_flag *flag, pd__subject *out) {
+  pd__draft *draft = pd__draft_of_flag(stage, flag);
+  out->flag = draft ? &draft->flag : flag;
+  out->generation = out->flag->generation;
+  if (draft) out->entry = draft->now;
+  for (size_t i = 0; !draft && pd__history_at(flag, i, &out->entry) && out->entry.replaced; i++) {
+    continue;
+  }
+}
+
+/* Returns whether the hook is asked: all its flags are defined, or will be. */
+static bool is_asked(pd__stage *stage, const pd__hook *hook) {
+  if (hook->watches) return false;
+  for (size_t i = 0; i < stage->hooks_count; i++) {
+    if (stage->hooks[i] == hook->number) return false;
+  }
+  for (size_t i = 0; i < hook->count; i++) {
+    const pd__target *target = &hook->targets[i];
+    const pd__draft *draft = pd__draft_of_flag(stage, target->flag);
+    const pd_flag *flag = draft ? &draft->flag : target->flag;
+    if (!flag->defined || flag->type != target->type) return false;
+  }
+  return true;
+}
+
+static pd__question *ask_definition(pd__stage *stage, pd__draft *draft,
+                                    const pd_flag_entry *proposed) {
+  const pd_flag_def *def = draft->cell.def;
+  pd__handler call = {(pd__function *)def->validate, def->context, pd__cell_module(&draft->cell)};
+  pd__question *made = pd__question_new(stage->operation, NULL, call, 1);
+  if (!made) return NULL;
+  made->subjects[0] = (pd__subject){&draft->flag, draft->flag.generation, *proposed};
+  bool own = def->validate == pd__stage_own_validator.whole;
+  if (!own) return made;
+  made->answered = true;
+  made->accepted =
+      pd__stage_own_validator.locked(made->entries, def->context, made->why, sizeof made->why);
+  return made;
+}
+
+static pd__question *ask_hook(pd__stage *stage, pd__draft *draft, pd__hook *hook,
+                              const pd_flag_entry *proposed) {
+  pd__question *made = pd__question_new(stage->operation, hook, hook->call, hook->count);
+  for (size_t i = 0; made && i < hook->count; i++) {
+    pd_flag *flag = hook->targets[i].flag;
+    if (flag->assignable) pd__flag_adopt(stage->operation, flag);
+    describe_subject(stage, flag, &made->subjects[i]);
+    if (made->subjects[i].flag == &draft->flag) made->subjects[i].entry = *proposed;
+  }
+  return made;
+}
+
+/* ---- Answers ---- */
+
+static bool same_subject(const pd__subject *a, const pd__subject *b) {
+  return a->generation == b->generation && a->entry.type == b->entry.type &&
+         a->entry.origin.source == b->entry.origin.source && a->entry.unset == b->entry.unset &&
+         pd__value_equal(a->entry.type, a->entry.value, b->entry.value);
+}
+
+static bool same_question(const pd__question *a, const pd__question *b) {
+  bool same = a->hook == b->hook && a->count == b->count;
+  for (size_t i = 0; same && i < a->count; i++) {
+    same = same_subject(&a->subjects[i], &b->subjects[i]);
+  }
+  return same;
+}
+
+static void add_unasked(pd__stage *stage, pd__question *question) {
+  question->next = NULL;
+  *stage->questions_end = question;
+  stage->questions_end = &question->next;
+}
+
+/* Returns the question, or the same one of an earlier plan. The flags that it is about are those of
+ * this plan. */
+static pd__question *find_asked(pd__stage *stage, pd__known *known, pd__question *made) {
+  pd__question *each = known->questions;
+  while (each && !same_question(each, made)) each = each->following;
+  if (each) {
+    for (size_t i = 0; i < each->count; i++) each->subjects[i].flag = made->subjects[i].flag;
+  } else if (!made->answered) {
+    each = made;
+    made->following = known->questions;
+    known->questions = made;
+  }
+  pd__question *found = each ? each : made;
+  if (!found->answered) add_unasked(stage, found);
+  return found;
+}
+
+static pd__verdict add_verdict(pd__stage *stage, pd__draft *draft, pd__question *made,
+                               pd__verdict so_far) {
+  if (!made) {
+    pd__report_memory(&stage->rejected);
+    return PD__REJECTED;
+  }
+  pd__question *asked = find_asked(stage, draft->known, made);
+  if (!asked->answered) return so_far == PD__REJECTED ? so_far : PD__UNANSWERED;
+  if (asked->accepted) return so_far;
+  asked->next = NULL;
+  pd__questions_report(asked, &stage->rejected);
+  return PD__REJECTED;
+}
+
+pd__verdict pd__draft_judge(pd__stage *stage, pd__draft *draft, const pd_flag_entry *proposed) {
+  pd__verdict verdict = PD__ACCEPTED;
+  const pd_flag_def *def = draft->cell.def;
+  if (def->validate && !def->retired) {
+    verdict = add_verdict(stage, draft, ask_definition(stage, draft, proposed), verdict);
+  }
+  for (pd__target *at = pd__hooks_of(draft->node); at; at = at->next) {
+    if (!is_asked(stage, at->hook)) continue;
+    verdict = add_verdict(stage, draft, ask_hook(stage, draft, at->hook, proposed), verdict);
+  }
+  if (verdict != PD__UNANSWERED || stage->rounds < ROUNDS) return verdict;
+  pd__report_fail(&stage->rejected, PD_ERR_REFUSED,
+                  "values kept changing while validators checked them");
+  return PD__REJECTED;
+}
+
+/* ---- Converters ---- */
+
+static pd__conversion *find_conversion(pd__stage *stage, pd__draft *draft, const char *text) {
+  pd__conversion *each = draft->known->conversions;
+  while (each && strcmp(each->text, text) != 0) each = each->following;
+  if (each) return each;
+  each = pd__conversion_new(stage->operation, &draft->flag, text);
+  if (!each) return NULL;
+  each->following = draft->known->conversions;
+  draft->known->conversions = each;
+  return each;
+}
+
+pd__verdict pd__draft_convert(pd__stage *stage, pd__draft *draft) {
+  pd__change *change = &stage->plan.items[stage->plan.count - 1];
+  pd__conversion *found = find_conversion(stage, draft, change->value.str);
+  pd_error err;
+  if (!found) {
+    pd__report_memory(&stage->rejected);
+    return PD__REJECTED;
+  }
+  if (!found->answered) {
+    found->next = NULL;
+    *stage->conversions_end = found;
+    stage->conversions_end = &found->next;
+    return PD__UNANSWERED;
+  }
+  if (pd__conversion_apply(found, change, &stage->plan, &err) == PD_OK) return PD__ACCEPTED;
+  pd__report_add(&stage->rejected, &err);
+  return PD__REJECTED;
+}

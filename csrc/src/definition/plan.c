@@ -1,0 +1,292 @@
+/* The plan of a stage: which values its flags get, and how it is carried out. */
+#include <string.h>
+
+#include "../base/text.h"
+#include "../registry/deferred.h"
+#include "../registry/hook.h"
+#include "draft.h"
+
+pd__late_source pd__define_source;
+
+static const pd__stage *planned; /* while a plan is made */
+
+void pd__stage_begin(pd__stage *stage, pd__operation *operation, pd__cell *cells, size_t count) {
+  *stage = (pd__stage){.operation = operation, .cells = cells, .count = count};
+}
+
+void pd__stage_drop(pd__stage *stage) { pd__do_error_list_free(stage->rejected.list); }
+
+bool pd__stage_defines(const pd_flag *node) {
+  if (!planned || node->claim != planned->claim) return false;
+  for (size_t i = 0; i < planned->count; i++) {
+    if (pd__draft_node(planned, &planned->cells[i]) == node) return true;
+  }
+  return false;
+}
+
+/* ---- One value ---- */
+
+static void report_missing(pd__stage *stage, const pd__draft *draft, const pd__pending *given) {
+  const pd_flag_def *def = draft->cell.def;
+  char expected[256], quoted[PD__QUOTE_SIZE];
+  pd__value_expected(def, expected, sizeof expected);
+  pd__report_fail(&stage->rejected, PD_ERR_ARGV,
+                  "--%s: the value is missing, expected %s; before the flag is defined, only "
+                  "--%s=%s is understood",
+                  def->name, expected, def->name,
+                  given->next && !draft->flag.sensitive ? pd__quote(quoted, given->next) : "VALUE");
+}
+
+/* Returns what the flag would have in effect with the last change of the plan. */
+static pd_flag_entry propose(const pd__stage *stage, const pd__draft *draft) {
+  const pd__change *change = &stage->plan.items[stage->plan.count - 1];
+  pd_flag_entry proposed = draft->now;
+  pd_source source = pd__change_source(change);
+  if (pd__source_rank(proposed.origin.source) > pd__source_rank(source)) return proposed;
+  pd_origin origin = change->origin;
+  origin.source = source;
+  pd__entry_describe(&draft->flag, change->value, &origin, &proposed);
+  return proposed;
+}
+
+/* Judges the last change of the plan. One that isn't accepted, or not yet, is taken back. */
+static bool judge_last(pd__stage *stage, pd__draft *draft) {
+  pd__verdict verdict = PD__ACCEPTED;
+  if (draft->cell.def->convert) verdict = pd__draft_convert(stage, draft);
+  pd_flag_entry proposed = propose(stage, draft);
+  if (verdict == PD__ACCEPTED) verdict = pd__draft_judge(stage, draft, &proposed);
+  if (verdict == PD__ACCEPTED) draft->now = proposed;
+  if (verdict == PD__UNANSWERED) draft->blocked = true;
+  if (verdict != PD__ACCEPTED) stage->plan.count--;
+  return verdict == PD__ACCEPTED;
+}
+
+/* Adds a value to the plan. `node` is the flag or an alias of it. Returns whether it is accepted.
+ * Texts of flags that somebody is asked about are copied: they may be freed meanwhile. */
+static bool plan_value(pd__stage *stage, pd__draft *draft, pd_flag *node, const char *text,
+                       const pd_origin *origin, uint32_t literal) {
+  pd_error err;
+  pd_origin kept = *origin;
+  pd__arena *arena = &stage->operation->arena;
+  size_t before = stage->plan.count;
+  if (pd__hooks_concern(&draft->flag)) {
+    text = pd__arena_text(arena, text, strlen(text));
+    if (kept.place) kept.place = pd__arena_text(arena, kept.place, strlen(kept.place));
+  }
+  if (!text || arena->failed) {
+    pd__report_memory(&stage->rejected);
+    return false;
+  }
+  pd_status status = pd__changes_try_as(&stage->plan, &draft->flag, node, text, (pd_value){0},
+                                        &kept, literal, &err);
+  if (status != PD_OK) {
+    pd__report_add(&stage->rejected, &err);
+    return false;
+  }
+  if (!draft->warns) draft->warned_origin = kept;
+  draft->warns = true;
+  if (stage->plan.count == before) return true; /* the flag is retired */
+  return judge_last(stage, draft);
+}
+
+/* ---- The values of one flag ---- */
+
+static void plan_former(pd__stage *stage, pd__draft *draft) {
+  if (!draft->has_former || !draft->cell.def->validate || draft->deferred) return;
+  pd__verdict verdict = pd__draft_judge(stage, draft, &draft->former);
+  if (verdict == PD__UNANSWERED) draft->blocked = true;
+  if (verdict != PD__REJECTED) return;
+  const pd_flag_def *def = draft->cell.def;
+  pd_origin origin = {PD_SOURCE_DEFAULT, def->line, pd__intern(def->file), 0};
+  draft->drops_former = true;
+  pd__entry_describe(&draft->flag, pd__def_default(def), &origin, &draft->now);
+  draft->now.unset = draft->flag.optional;
+}
+
+/* A fleet publishes its values, so it gives no secrets. */
+static bool is_ignored(const pd__draft *draft, const pd__pending *given) {
+  return draft->flag.sensitive && given->origin.source == PD_SOURCE_FLEET;
+}
+
+static void plan_pending(pd__stage *stage, pd__draft *draft, const pd__waiting *value) {
+  const pd__pending *given = value->pending;
+  const char *text = value->text;
+  if (is_ignored(draft, given) || value->continues) return;
+  if (!text && draft->cell.def->type == PD_TYPE_bool) text = value->negated ? "false" : "true";
+  if (!text) {
+    report_missing(stage, draft, given);
+    return;
+  }
+  pd_flag *node = value->negated ? draft->node : given->node;
+  plan_value(stage, draft, node, text, &given->origin, given->literal);
+}
+
+static void plan_draft(pd__stage *stage, pd__draft *draft) {
+  const pd__late_value *late = &draft->late;
+  if (draft->blocked || draft->deferred) return;
+  if (late->node) {
+    draft->late_accepted = plan_value(stage, draft, late->node, late->text, &late->origin, 0);
+  }
+  for (const pd__waiting *each = draft->waiting; each && !draft->blocked; each = each->next) {
+    plan_pending(stage, draft, each);
+  }
+}
+
+/* ---- All values ---- */
+
+static bool has_values(const pd_flag *flag) { return flag->assigned || pd__flag_override(flag); }
+
+/* Makes the draft of a flag that values wait for. */
+static void find_values(pd__stage *stage, const pd__cell *cell) {
+  const pd__late_source *source = &pd__define_source;
+  pd_flag *node = pd__draft_node(stage, cell);
+  pd__late_value late = {.node = NULL};
+  pd_error err;
+  if (!node) return;
+  if (source->find && !node->frozen) { /* frozen: it keeps the value that it was frozen with */
+    pd_status status = source->find(stage->operation, source->prefix, cell->def, node, &late, &err);
+    if (status != PD_OK) pd__report_add(&stage->rejected, &err);
+  }
+  const pd__waiting *waiting = pd__pending_list(stage->operation, cell->def);
+  bool is_reviewed = cell->def->validate && has_values(node);
+  if (!late.node && !waiting && !is_reviewed) return;
+  pd__draft *draft = pd__draft_of_cell(stage, cell);
+  if (!draft) return; /* the arena knows */
+  draft->late = late;
+  draft->waiting = waiting;
+}
+
+static void begin_plan(pd__stage *stage) {
+  pd__arena *arena = &stage->operation->arena;
+  stage->drafts = NULL;
+  stage->drafts_end = &stage->drafts;
+  stage->questions_end = &stage->questions;
+  stage->conversions_end = &stage->conversions;
+  stage->questions = NULL;
+  stage->conversions = NULL;
+  pd__do_error_list_free(stage->rejected.list);
+  stage->rejected = (pd__report){.list = pd__do_error_list_new(), .first = &stage->first};
+  pd__changes_begin(&stage->plan, stage->operation, &stage->rejected);
+  stage->plan.early = stage->plan.drafts = true;
+  if (!stage->known)
+    stage->known = pd__arena_take(arena, (stage->count + 1) * sizeof *stage->known);
+  for (size_t i = 0; stage->known && i < stage->count; i++) {
+    if (stage->known[i]) stage->known[i]->draft = NULL;
+  }
+  stage->rounds++;
+}
+
+bool pd__stage_plan(pd__stage *stage) {
+  stage->drafts = NULL;
+  bool waits = pd__define_source.find || pd__pending_any();
+  if (!waits && !stage->has_former) return true;
+  begin_plan(stage);
+  planned = stage;
+  for (size_t i = 0; i < stage->count; i++) find_values(stage, &stage->cells[i]);
+  for (pd__draft *each = stage->drafts; each; each = each->next) plan_former(stage, each);
+  for (pd__draft *each = stage->drafts; each; each = each->next) plan_draft(stage, each);
+  planned = NULL;
+  bool reported = stage->rejected.status == PD_ERR_MEMORY;
+  if (stage->operation->arena.failed && !reported) pd__report_memory(&stage->rejected);
+  return !stage->questions && !stage->conversions;
+}
+
+pd_value pd__stage_value(const pd__stage *stage) {
+  const pd__known *known = stage->drafts ? stage->known[0] : NULL;
+  return known && known->draft ? known->draft->now.value : stage->cells->def->default_value;
+}
+
+/* ---- Asking ---- */
+
+/* Hooks are nested too deeply: nobody is asked. */
+static void reject_questions(pd__stage *stage, const pd_error *why) {
+  for (pd__question *each = stage->questions; each; each = each->next) {
+    pd__append(each->why, sizeof each->why, "%s", why->message);
+    each->answered = true;
+  }
+  for (pd__conversion *each = stage->conversions; each; each = each->next) {
+    pd__append(each->why, sizeof each->why, "%s", why->message);
+    each->answered = true;
+  }
+}
+
+void pd__stage_ask(pd__stage *stage) {
+  pd__operation *operation = stage->operation;
+  pd_error err;
+  pd__stage_release(stage);
+  if (pd__hooks_check_depth(&err) != PD_OK) {
+    reject_questions(stage, &err);
+    return;
+  }
+  if (!pd__conversions_pin(operation, stage->conversions)) return;
+  if (!pd__questions_pin(operation, stage->questions)) return;
+  if (stage->conversions) pd__conversions_run(operation, stage->conversions);
+  if (stage->questions) pd__questions_ask(operation, stage->questions);
+}
+
+/* ---- Carrying it out ---- */
+
+/* What modules have assigned to their variables before is a value of its own. */
+static void commit_plan(pd__stage *stage, pd__report *waiting) {
+  pd_error err;
+  pd__changes *plan = &stage->plan;
+  for (size_t i = 0; i < plan->count; i++) {
+    pd__change *change = &plan->items[i];
+    change->flag = ((pd__draft *)change->flag)->node; /* the flag is its first field */
+    change->generation = change->flag->generation;
+    if (change->flag->assignable) pd__flag_adopt(stage->operation, change->flag);
+  }
+  if (plan->count > 0 && pd__commit(plan, &err) != PD_OK) pd__report_add(waiting, &err);
+}
+
+/* Values that wait for a validator stay pending, now as values of this flag. */
+static void defer_values(pd__stage *stage, const pd__draft *draft, pd__report *waiting) {
+  const pd__late_value *late = &draft->late;
+  pd_error err;
+  if (!late->node && !draft->waiting) return;
+  for (const pd__waiting *each = draft->waiting; each; each = each->next) {
+    each->pending->negated = each->negated;
+  }
+  if (late->node && pd__pending_add(late->node->name, late->text, &late->origin, &err) != PD_OK) {
+    pd__report_add(waiting, &err);
+  }
+  if (!pd__deferred_add(stage->operation, draft->node, 0)) pd__report_memory(waiting);
+}
+
+static void drop_former(pd_flag *flag) {
+  while (pd__flag_override(flag)) pd__override_drop(flag->extra->overrides);
+  pd__history_drop(flag, ~PD__SOURCE_BIT(PD_SOURCE_DEFAULT));
+  pd__flag_publish(flag);
+}
+
+static void finish_draft(pd__stage *stage, const pd__draft *draft, pd__report *waiting) {
+  if (draft->deferred) {
+    defer_values(stage, draft, waiting);
+    return;
+  }
+  const pd__late_value *late = &draft->late;
+  const pd_flag_def *def = draft->cell.def;
+  if (draft->warns && (def->retired || def->deprecated)) {
+    pd__warn_of_flag(draft->node, &draft->warned_origin);
+  }
+  if (draft->late_accepted && late->node != draft->node) {
+    pd__warn_of_name(late->node, draft->node);
+  }
+  for (const pd__waiting *each = draft->waiting; each; each = each->next) {
+    pd__pending_remove(each->pending);
+  }
+}
+
+void pd__stage_publish(pd__stage *stage, pd__report *waiting) {
+  for (size_t i = 0; i < stage->count; i++) pd__cell_publish(&stage->cells[i], waiting);
+  for (const pd__draft *each = stage->drafts; each; each = each->next) {
+    if (each->drops_former) drop_former(each->node);
+  }
+  pd__report_add_all(waiting, stage->rejected.list);
+  bool lacks = stage->rejected.status != PD_OK && !stage->rejected.list;
+  if (lacks) pd__report_add(waiting, &stage->first); /* memory was out for the list */
+  commit_plan(stage, waiting);
+  for (const pd__draft *each = stage->drafts; each; each = each->next) {
+    finish_draft(stage, each, waiting);
+  }
+}

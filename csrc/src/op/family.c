@@ -1,0 +1,216 @@
+/* The names of operations, and their signatures: how they are found, and which are due. */
+#include <stdio.h>
+#include <string.h>
+
+#include "../base/arena.h"
+#include "../base/hash.h"
+#include "../base/table.h"
+#include "../base/text.h"
+#include "op.h"
+
+/* All of a kind, in the order in which they came. Never freed. */
+typedef struct listing {
+  pd__arena arena;
+  void **items;
+  size_t count, capacity;
+} listing;
+
+static listing families, ops;
+static pd__table by_name;  /* families */
+static pd__table by_flag;  /* families with members, by the name of the flag */
+static pd__table by_types; /* operations; of those that differ only in the text, the first */
+static pd__table by_text;  /* operations */
+static pd__family *first_due, *last_due;
+
+/* Makes room for one more item. Returns false if memory is out. */
+static bool reserve_item(listing *list) {
+  void **items =
+      pd__arena_room(&list->arena, list->items, list->count, &list->capacity, sizeof *items);
+  if (items) list->items = items;
+  return items != NULL;
+}
+
+static pd__family *family_at(uint32_t item) { return families.items[item - 1]; }
+static pd__op *op_at(uint32_t item) { return ops.items[item - 1]; }
+
+/* ---- Families by name ---- */
+
+/* A name that needn't end with a NUL. */
+typedef struct name_key {
+  const char *name;
+  size_t length;
+  const pd__family *except;
+} name_key;
+
+static bool has_name(uint32_t item, const void *key) {
+  const name_key *wanted = key;
+  const char *name = family_at(item)->name;
+  return !strncmp(name, wanted->name, wanted->length) && !name[wanted->length];
+}
+
+pd__family *pd__family_next(const pd__family *previous) {
+  size_t next = previous ? previous->number : 0; /* numbers begin with 1 */
+  return next < families.count ? families.items[next] : NULL;
+}
+
+pd__family *pd__family_find(const char *name, size_t length) {
+  name_key wanted = {name, length, NULL};
+  uint32_t item = pd__table_find(&by_name, pd__hash_text(name, length), has_name, &wanted);
+  return item ? family_at(item) : NULL;
+}
+
+static pd__family *make_family(const char *name) {
+  char flag[PD_NAME_MAX + 1], help[PD_NAME_MAX + 100];
+  pd__family *family = pd__forever(sizeof *family);
+  if (!family) return NULL;
+  snprintf(flag, sizeof flag, "impl.%s", name);
+  snprintf(help, sizeof help, "which implementation of %s runs, in order of preference", name);
+  *family = (pd__family){.name = pd__intern(name),
+                         .def = {.size = sizeof family->def,
+                                 .type = PD_TYPE_string,
+                                 .list = PD_TYPE_string,
+                                 .name = pd__intern(flag),
+                                 .help = pd__intern(help),
+                                 .category = "implementations",
+                                 .default_value = {.str = "*"},
+                                 .context = family}};
+  return family->name && family->def.name && family->def.help ? family : NULL;
+}
+
+pd__family *pd__family_add(const char *name) {
+  size_t length = strlen(name);
+  pd__family *family = pd__family_find(name, length);
+  if (family) return family;
+  if (!reserve_item(&families) || !pd__table_reserve(&by_name, 1)) return NULL;
+  family = make_family(name);
+  if (!family) return NULL;
+  families.items[families.count++] = family;
+  family->number = (uint32_t)families.count;
+  pd__table_add(&by_name, pd__hash_text(name, length), family->number);
+  return family;
+}
+
+/* ---- Families by the name of their flag ---- */
+
+/* In names of flags, - and _ are equal. */
+static char fold_dash(char byte) { return byte == '-' ? '_' : byte; }
+
+static uint32_t hash_flag(const char *name, size_t length) {
+  char folded[PD_NAME_MAX + 1];
+  for (size_t i = 0; i < length; i++) folded[i] = fold_dash(name[i]);
+  return pd__hash_text(folded, length);
+}
+
+static bool has_flag(uint32_t item, const void *key) {
+  const name_key *wanted = key;
+  const char *own = family_at(item)->def.name;
+  if (family_at(item) == wanted->except) return false;
+  for (size_t i = 0; i < wanted->length; i++) {
+    if (fold_dash(own[i]) != fold_dash(wanted->name[i])) return false;
+  }
+  return !own[wanted->length];
+}
+
+const pd__family *pd__family_of_flag(const char *name, size_t length, const pd__family *except) {
+  name_key wanted = {name, length, except};
+  if (length > PD_NAME_MAX) return NULL;
+  uint32_t item = pd__table_find(&by_flag, hash_flag(name, length), has_flag, &wanted);
+  return item ? family_at(item) : NULL;
+}
+
+bool pd__family_reserve_member(void) { return pd__table_reserve(&by_flag, 1); }
+
+void pd__family_count_members(pd__family *family, int change) {
+  uint32_t hash = hash_flag(family->def.name, strlen(family->def.name));
+  bool had = family->members > 0;
+  family->members += (size_t)change;
+  bool has = family->members > 0;
+  if (has && !had) pd__table_add(&by_flag, hash, family->number);
+  if (had && !has) pd__table_remove(&by_flag, hash, family->number);
+}
+
+/* ---- Operations by their signature ---- */
+
+typedef struct op_key {
+  const pd__family *family;
+  const uint8_t *types;
+  const pd_op_signature *signature;
+} op_key;
+
+static bool has_types(uint32_t item, const void *key) {
+  const op_key *wanted = key;
+  const pd__op *op = op_at(item);
+  return op->family == wanted->family &&
+         !strcmp((const char *)op->types, (const char *)wanted->types);
+}
+
+static bool has_signature(uint32_t item, const void *key) {
+  const op_key *wanted = key;
+  const pd__op *op = op_at(item);
+  return op->family == wanted->family && pd__signature_same(op, wanted->signature);
+}
+
+pd__op *pd__op_of_types(const pd__family *family, const uint8_t *types) {
+  op_key wanted = {family, types, NULL};
+  uint32_t hash = pd__types_hash(family->number, types);
+  uint32_t item = pd__table_find(&by_types, hash, has_types, &wanted);
+  return item ? op_at(item) : NULL;
+}
+
+static pd__op *make_op(pd__family *family, const pd_op_signature *of) {
+  pd__op *op = pd__forever(sizeof *op);
+  if (!op) return NULL;
+  *op = (pd__op){.family = family, .text = pd__intern(of->text)};
+  memcpy(op->types, of->types, sizeof op->types);
+  return op->text ? op : NULL;
+}
+
+pd__op *pd__op_add(pd__family *family, const pd_op_signature *of) {
+  op_key wanted = {family, NULL, of};
+  uint32_t hash = pd__signature_hash(family->number, of);
+  uint32_t item = pd__table_find(&by_text, hash, has_signature, &wanted);
+  if (item) return op_at(item);
+  bool room = reserve_item(&ops) && pd__table_reserve(&by_text, 1);
+  pd__op *op = room && pd__table_reserve(&by_types, 1) ? make_op(family, of) : NULL;
+  if (!op) return NULL;
+  bool first = !pd__op_of_types(family, op->types);
+  ops.items[ops.count++] = op;
+  item = (uint32_t)ops.count;
+  pd__table_add(&by_text, hash, item);
+  if (first) pd__table_add(&by_types, pd__types_hash(family->number, op->types), item);
+  *(family->last_op ? &family->last_op->next : &family->ops) = op;
+  return family->last_op = op;
+}
+
+/* ---- What is due ---- */
+
+void pd__op_set_due(pd__op *op) {
+  pd__family *family = op->family;
+  if (!op->due) {
+    op->due = true;
+    op->next_due = NULL;
+    *(family->first_due ? &family->last_due->next_due : &family->first_due) = op;
+    family->last_due = op;
+  }
+  if (family->due) return;
+  family->due = true;
+  family->next_due = NULL;
+  *(first_due ? &last_due->next_due : &first_due) = family;
+  last_due = family;
+}
+
+pd__family *pd__family_take_due(void) {
+  pd__family *family = first_due;
+  if (!family) return NULL;
+  first_due = family->next_due;
+  family->due = false;
+  return family;
+}
+
+pd__op *pd__op_take_due(pd__family *family) {
+  pd__op *op = family->first_due;
+  if (!op) return NULL;
+  family->first_due = op->next_due;
+  op->due = false;
+  return op;
+}

@@ -1,0 +1,48 @@
+/* The flags of operations. */
+#include <string.h>
+
+#include "../base/text.h"
+#include "../definition/stage.h"
+#include "op.h"
+
+static void report_waiting(pd__report *report) {
+  for (pd__family *family = NULL; (family = pd__family_next(family));) {
+    pd__preference_waiting(family, report);
+  }
+}
+
+static void prepare_definition(pd__family *family) {
+  pd__define_names = report_waiting;
+  pd__stage_own_validator = (pd__own_validator){pd__preference_check, pd__preference_check_locked};
+  family->def.validate = pd__preference_check;
+  family->def.watch = pd__choose_again;
+  family->def.scoped = family->def.scoped_cell = family->scoped > 0;
+  family->def.cell = family->scoped > 0 ? &family->value : NULL;
+  family->cell = (pd__cell){.def = &family->def};
+}
+
+/* The implementations are chosen whether or not the flag can be defined. Somebody else's validator
+ * of the flag can't be asked now: values that it must see wait. */
+void pd__family_define_flag(pd__operation *operation, pd__family *family, pd__report *waiting) {
+  PD__STAGE(stage);
+  prepare_definition(family);
+  pd__stage_begin(&stage, operation, &family->cell, 1);
+  if (!pd__stage_check(&stage, waiting)) return;
+  family->waits = !pd__stage_plan(&stage);
+  family->renewed = true;
+  pd__stage_publish(&stage, waiting);
+}
+
+const char *pd__family_list(pd__operation *operation, pd__family *family) {
+  const pd_flag *flag = pd__cell_flag(&family->cell);
+  if (flag) return pd__flag_value(flag).str;
+  PD__STAGE(stage);
+  pd__report ignored = {.first = NULL};
+  prepare_definition(family);
+  pd__stage_begin(&stage, operation, &family->cell, 1);
+  if (!pd__stage_check(&stage, &ignored)) return "*";
+  pd__stage_plan(&stage);
+  const char *list = pd__intern(pd__stage_value(&stage).str);
+  pd__stage_release(&stage);
+  return list ? list : "*";
+}

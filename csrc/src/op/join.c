@@ -1,0 +1,63 @@
+/* What must be known of implementations before the module that brings them has joined. */
+#include "op.h"
+
+/* The records that join. */
+typedef struct joining {
+  pd__operation *operation;
+  const pd__impl *impls;
+  size_t count;
+  pd__op_need *first;
+} joining;
+
+/* If memory is out, it is found out after publishing. */
+static void add_need(joining *of, pd__op *op, pd__impl *impl, bool keeps) {
+  bool staged = impl >= of->impls && impl < of->impls + of->count;
+  pd__op_need *made = pd__arena_take(&of->operation->arena, sizeof *made);
+  if (!made) return;
+  *made = (pd__op_need){op, staged ? impl : NULL, impl->number, keeps, of->first};
+  of->first = made;
+}
+
+static void find_need(joining *of, pd__op *op, const char *list) {
+  pd__impl *best;
+  do {
+    best = pd__op_find_best(op, list);
+  } while (best && !best->asked && !best->asking && pd__impl_awaits_answer(best));
+  if (!best || best->asking) return;
+  if (!best->asked) {
+    add_need(of, op, best, false);
+  } else if (!best->why && pd__impl_must_stay(op, best)) {
+    add_need(of, op, best, true);
+  }
+}
+
+pd__op_need *pd__impls_find_needs(pd__operation *operation, const pd__impl *impls, size_t count) {
+  joining of = {operation, impls, count, NULL};
+  for (size_t i = 0; i < count; i++) {
+    pd__op *op = impls[i].op;
+    if (op->family->members == 0) continue;
+    find_need(&of, op, pd__family_list(operation, op->family));
+    for (const pd__view *view = op->views; view; view = view->next) find_need(&of, op, view->list);
+  }
+  return of.first;
+}
+
+/* Several needs may be about one candidate. */
+void pd__impls_meet_needs(pd__operation *operation, const pd__op_need *needs) {
+  for (; needs; needs = needs->next) {
+    pd__impl *impl = needs->staged ? needs->staged : pd__impl_find(needs->number);
+    if (!impl || impl->asking) continue;
+    if (!needs->keeps && !impl->asked) pd__impl_ask(operation, needs->op, impl);
+    if (needs->keeps && !impl->module->kept) pd__impl_keep(operation, impl);
+  }
+}
+
+bool pd__impls_define_flags(pd__operation *operation, const pd__impl *impls, size_t count,
+                            pd__report *report, pd__report *waiting) {
+  for (size_t i = 0; i < count; i++) {
+    pd__family *family = impls[i].op->family;
+    if (family->members == 0 || family->cell.flag) continue;
+    pd__family_define_flag(operation, family, waiting);
+  }
+  return pd__impls_have_flags(impls, count, report);
+}

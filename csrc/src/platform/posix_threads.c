@@ -1,0 +1,249 @@
+/* What Linux and macOS share: the lock, fork, which holds it, and the background thread.
+ *
+ * Handlers that the program has registered before ours run between them: in the parent after
+ * before_fork and before after_fork, in the child before in_child. They may call the library, so
+ * the thread that forks passes through the lock, while other threads wait. */
+#define _GNU_SOURCE
+#include "platform.h"
+
+#ifndef _WIN32
+
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "posix.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Held for reading by each walk over the images, and for writing by fork. glibc doesn't reset its
+ * own lock for walks in a forked child, so no thread may be in a walk during fork. */
+static pthread_rwlock_t walks = PTHREAD_RWLOCK_INITIALIZER;
+
+/* The thread for which fork holds the lock; 0: none. The other variables below belong to the thread
+ * that holds the lock. */
+static pthread_t forking;
+static unsigned entered; /* how often that thread has acquired the lock since */
+static bool holds_walks;
+static pd__fork_pause state; /* of this fork */
+
+static void (*start_child)(void);
+
+/* ---- The background thread ---- */
+
+static bool thread_runs;
+static bool thread_lost; /* the parent of this process had it */
+static pthread_cond_t woken;
+
+static void (*thread_body)(void);
+static bool thread_held; /* a forked child waits for pd__platform_resume_thread */
+static bool thread_due;  /* such a child has to start it */
+
+static void *run_thread(void *unused) {
+  thread_body();
+  return unused;
+}
+
+static bool make_condition(void) {
+  pthread_condattr_t attributes;
+  pthread_condattr_init(&attributes);
+  bool made = true;
+#ifndef __APPLE__ /* it has no steady condition: pd__platform_wait converts */
+  made = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0;
+#endif
+  made = made && pthread_cond_init(&woken, &attributes) == 0;
+  pthread_condattr_destroy(&attributes);
+  return made;
+}
+
+/* The thread takes no signals: it inherits that. */
+static bool create_thread(void *(*start)(void *), void *argument) {
+  pthread_attr_t attributes;
+  pthread_t thread;
+  sigset_t all, before;
+  if (pthread_attr_init(&attributes) != 0) return false;
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  bool created = pthread_create(&thread, &attributes, start, argument) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  pthread_attr_destroy(&attributes);
+  return created;
+}
+
+bool pd__platform_start_thread(void (*body)(void)) {
+  if (thread_runs) return true;
+  thread_body = body;
+  thread_runs = make_condition() && create_thread(run_thread, NULL);
+  if (thread_runs) __atomic_store_n(&thread_due, false, __ATOMIC_RELEASE);
+  return thread_runs;
+}
+
+static void *run_once(void *body) {
+  ((void (*)(void))(uintptr_t)body)();
+  return NULL;
+}
+
+bool pd__platform_run(void (*body)(void)) {
+  return create_thread(run_once, (void *)(uintptr_t)body);
+}
+
+void pd__platform_hold_thread(void) { __atomic_store_n(&thread_held, true, __ATOMIC_RELEASE); }
+bool pd__platform_thread_due(void) { return __atomic_load_n(&thread_due, __ATOMIC_ACQUIRE); }
+void pd__platform_resume_thread(void) {
+  if (pd__platform_thread_due()) pd__platform_start_thread(thread_body);
+}
+
+void pd__platform_wait(int64_t until) {
+#ifdef __APPLE__
+  until += pd__platform_time() - pd__platform_steady_time();
+#endif
+  struct timespec at = {.tv_sec = (time_t)(until / 1000), .tv_nsec = until % 1000 * 1000000};
+  pthread_cond_timedwait(&woken, &lock, &at);
+}
+
+void pd__platform_wake(void) {
+  if (thread_runs) pthread_cond_signal(&woken);
+}
+
+void pd__platform_end_thread(void) { thread_runs = false; }
+
+static void restart_thread(void) {
+  bool wanted = thread_lost && !thread_runs;
+  thread_lost = false;
+  if (wanted && __atomic_load_n(&thread_held, __ATOMIC_ACQUIRE)) {
+    __atomic_store_n(&thread_due, true, __ATOMIC_RELEASE);
+  } else if (wanted) {
+    pd__platform_start_thread(thread_body);
+  }
+}
+
+/* ---- Fork ---- */
+
+static bool is_forking(void) {
+  pthread_t thread = __atomic_load_n(&forking, __ATOMIC_RELAXED);
+  return thread && pthread_equal(thread, pthread_self());
+}
+
+static void hold_for_fork(void) {
+  pthread_rwlock_wrlock(&walks);
+  pthread_mutex_lock(&lock);
+  holds_walks = true;
+  __atomic_store_n(&forking, pthread_self(), __ATOMIC_RELAXED);
+}
+
+static void release_from_fork(void) {
+  bool held_walks = holds_walks;
+  holds_walks = false;
+  __atomic_store_n(&forking, (pthread_t)0, __ATOMIC_RELAXED);
+  pthread_mutex_unlock(&lock);
+  if (held_walks) pthread_rwlock_unlock(&walks);
+}
+
+/* The thread that holds the lock of walks has another id in the child, so it can't unlock it:
+ * initialize the lock again. */
+static void become_child(void) {
+  state.process = getpid();
+  state.in_child = true;
+  thread_lost |= thread_runs;
+  thread_runs = false;
+  if (holds_walks) walks = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
+  holds_walks = false;
+  start_child();
+}
+
+/* A handler of the program may need the registry before in_child has made it that of the child. */
+static void notice_child(void) {
+  if (getpid() != state.process) become_child();
+}
+
+static void before_fork(void) {
+  if (is_forking()) { /* a handler forks */
+    notice_child();
+    state.nested++;
+    return;
+  }
+  hold_for_fork();
+  state = (pd__fork_pause){.process = getpid()};
+}
+
+/* Returns whether the fork that ends is that of a handler. */
+static bool end_nested(void) {
+  bool nested = state.nested > 0;
+  state.nested -= nested;
+  return nested;
+}
+
+static void after_fork(void) {
+  if (!is_forking() || end_nested()) return;
+  restart_thread();
+  release_from_fork();
+}
+
+static void in_child(void) {
+  if (!is_forking()) return;
+  if (!state.in_child || getpid() != state.process) become_child();
+  after_fork();
+}
+
+void pd__posix_watch_forks(void (*child)(void)) {
+  start_child = child;
+  pthread_atfork(before_fork, after_fork, in_child);
+}
+
+void pd__platform_pause_fork(pd__fork_pause *out) {
+  *out = (pd__fork_pause){.paused = false};
+  if (!is_forking()) return;
+  notice_child();
+  *out = state;
+  out->paused = true;
+  release_from_fork();
+}
+
+void pd__platform_resume_fork(const pd__fork_pause *paused) {
+  if (!paused->paused) return;
+  hold_for_fork();
+  state = *paused;
+  state.process = getpid();
+}
+
+/* ---- The lock ---- */
+
+/* Not inlined, so that pd__platform_lock needs no stack. */
+static __attribute__((noinline)) void acquire_beside_fork(void) {
+  if (is_forking()) {
+    notice_child();
+    entered++;
+  } else {
+    pthread_mutex_lock(&lock);
+  }
+}
+
+/* While nobody forks, this costs one load and one test. */
+void pd__platform_lock(void) {
+  if (__builtin_expect(__atomic_load_n(&forking, __ATOMIC_RELAXED) != 0, 0)) {
+    acquire_beside_fork();
+  } else {
+    pthread_mutex_lock(&lock);
+  }
+}
+
+void pd__platform_unlock(void) {
+  if (__builtin_expect(entered > 0, 0)) {
+    entered--;
+  } else {
+    pthread_mutex_unlock(&lock);
+  }
+}
+
+void pd__posix_begin_walk(pd__fork_pause *pause) {
+  pd__platform_pause_fork(pause);
+  pthread_rwlock_rdlock(&walks);
+}
+
+void pd__posix_end_walk(const pd__fork_pause *pause) {
+  pthread_rwlock_unlock(&walks);
+  pd__platform_resume_fork(pause);
+}
+
+#endif /* _WIN32 */

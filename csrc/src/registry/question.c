@@ -1,0 +1,135 @@
+/* Asking validators, and what their rejections say. */
+#include "question.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Asking ---- */
+
+pd__question *pd__question_new(pd__operation *operation, pd__hook *hook, pd__handler call,
+                               size_t count) {
+  size_t size = sizeof(pd__question) + count * (sizeof(pd__subject) + sizeof(pd_flag_entry *));
+  pd__question *made = pd__arena_take(&operation->arena, size);
+  if (!made) return NULL;
+  made->hook = hook;
+  made->call = call;
+  made->count = count;
+  made->entries = (const pd_flag_entry **)&made->subjects[count];
+  for (size_t i = 0; i < count; i++) {
+    made->subjects[i].entry.size = sizeof made->subjects[i].entry;
+    made->entries[i] = &made->subjects[i].entry;
+  }
+  if (hook) pd__hook_hold(operation, hook, &made->held);
+  return made;
+}
+
+bool pd__questions_pin(pd__operation *operation, pd__question *list) {
+  bool pinned = true;
+  for (; list; list = list->next) {
+    pd__pinning how = pd__pin_module(operation, list->call.module);
+    if (how == PD__LEAVING) list->call.function = NULL; /* not called */
+    pinned &= how != PD__UNPINNED;
+  }
+  if (!pinned) pd__pins_take(operation);
+  return pinned;
+}
+
+void pd__questions_ask(pd__operation *operation, pd__question *list) {
+  pd__operation_unlock(operation);
+  for (; list; list = list->next) {
+    if (list->answered) continue;
+    PD__IN_HOOK();
+    pd_validator accepts = (pd_validator)list->call.function;
+    list->accepted =
+        accepts && accepts(list->entries, list->call.context, list->why, sizeof list->why);
+    list->why[sizeof list->why - 1] = '\0';
+    list->answered = true;
+  }
+  pd__operation_lock(operation);
+}
+
+/* ---- Rejections ---- */
+
+#define ITEM_SIZE (PD__QUOTE_SIZE * 3 + 8)
+#define VALUES_SIZE 400 /* leaves room for the reason */
+#define SUBJECT_SIZE (PD__SOURCE_SIZE + PD__QUOTE_SIZE)
+
+static const char *show_value(const pd__subject *seen, char quoted[PD__QUOTE_SIZE]) {
+  char number[PD__NUMBER_SIZE];
+  if (seen->flag->sensitive) return PD__REDACTED;
+  return pd__quote(quoted, pd__value_text(seen->flag->type, seen->entry.value, number));
+}
+
+/* Writes the values that were checked, as "--low=9 (argv[1]), --high=3 (default)". `given` leaves
+ * out the defaults. */
+static void write_values(const pd__question *one, bool given, char out[VALUES_SIZE]) {
+  bool fits = true;
+  out[0] = '\0';
+  for (size_t i = 0; fits && i < one->count; i++) {
+    char item[ITEM_SIZE], name[PD__QUOTE_SIZE], value[PD__QUOTE_SIZE], place[PD__QUOTE_SIZE];
+    const pd__subject *seen = &one->subjects[i];
+    if (given && seen->entry.origin.source == PD_SOURCE_DEFAULT) continue;
+    snprintf(item, sizeof item, "--%s=%s (%s)", pd__quote(name, seen->flag->name),
+             show_value(seen, value), pd__origin_shown(&seen->entry.origin, place));
+    fits = pd__append_item(out, VALUES_SIZE, item);
+  }
+}
+
+/* Writes what was checked: "--level=9", with its source, or the values of several flags. */
+static void write_subject(const pd__question *one, char out[SUBJECT_SIZE]) {
+  char source[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE];
+  if (one->count > 1) {
+    write_values(one, false, out);
+  } else {
+    snprintf(out, SUBJECT_SIZE, "%s=%s",
+             pd__source_of(one->subjects->flag->name, &one->subjects->entry.origin, source),
+             show_value(one->subjects, quoted));
+  }
+  pd__shorten(out, 600);
+}
+
+/* Returns whether the validator's reason contains the value of a sensitive flag. */
+static bool gives_away(const pd__question *one) {
+  char number[PD__NUMBER_SIZE];
+  for (size_t i = 0; i < one->count; i++) {
+    const pd__subject *seen = &one->subjects[i];
+    if (!seen->flag->sensitive) continue;
+    const char *text = pd__value_text(seen->flag->type, seen->entry.value, number);
+    if (*text && strstr(one->why, text)) return true;
+  }
+  return false;
+}
+
+/* If the validator gave no reason, name the module that it is in, if that is known. */
+static void report_silent(const pd__question *one, const char *subject, pd__report *report) {
+  char quoted[PD__QUOTE_SIZE];
+  const char *name = one->call.module ? one->call.module->path : "";
+  for (const char *at = name; *at; at++) {
+    if (*at == '/' || *at == '\\') name = at + 1;
+  }
+  pd__report_fail(report, PD_ERR_REFUSED, "%s: rejected by %s validator%s%s", subject,
+                  one->hook ? "a" : "its", *name ? " in " : "", pd__quote(quoted, name));
+}
+
+/* The reason of a group already names its flags. */
+static void report_group(const pd__question *one, pd__report *report) {
+  char given[VALUES_SIZE];
+  write_values(one, true, given);
+  pd__report_fail(report, PD_ERR_REFUSED, "%s%s%s", one->why, *given ? "; given: " : "", given);
+}
+
+/* The generations are unchanged, so names and values are still valid. */
+void pd__questions_report(const pd__question *each, pd__report *report) {
+  for (; each; each = each->next) {
+    char subject[SUBJECT_SIZE];
+    if (each->accepted) continue;
+    write_subject(each, subject);
+    if ((pd_validator)each->call.function == pd__group_check) {
+      report_group(each, report);
+    } else if (!*each->why || gives_away(each)) {
+      report_silent(each, subject, report);
+    } else {
+      pd__report_fail(report, PD_ERR_REFUSED, "%s: %s", subject, each->why);
+    }
+  }
+}
