@@ -383,15 +383,16 @@ def list_changes(folders: list[str], without: list[str]) -> list[Change]:
 
 
 def read_equivalent() -> set[str]:
-    """Give the changes that were judged to change nothing: `file: change` of each line."""
+    """Give the changes that were judged to change nothing, which the file lists."""
     path = ROOT / "tools" / "equivalent_mutants.txt"
     lines = path.read_text("utf-8").splitlines() if path.exists() else []
-    return {line.split(" | ")[0] for line in lines if " | " in line}
+    return {line.split(" # ")[0] for line in lines if not line.startswith("#")}
 
 
-def without_line(change: Change) -> str:
-    """Describe it as file: change, which stays when lines are added above."""
-    return f"{change.source.relative_to(SOURCES)}: {change.mutant.what}"
+def name_change(change: Change) -> str:
+    """Describe it as `file: line of code: change`, which stays when lines are added above."""
+    line = change.source.read_text("utf-8").splitlines()[change.line - 1].strip()
+    return f"{change.source.relative_to(SOURCES)}: {line}: {change.mutant.what}"
 
 
 def write_report(results: dict[Change, str]) -> None:
@@ -400,13 +401,13 @@ def write_report(results: dict[Change, str]) -> None:
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     survivors = []
     for change, result in results.items():
-        judged = result == "survived" and without_line(change) in equivalent
+        judged = result == "survived" and name_change(change) in equivalent
         counts[change.source.parent.name]["equivalent" if judged else result] += 1
         if result == "survived" and not judged:
             survivors.append(change)
     print("\nSurvived:")
     for change in sorted(survivors):
-        print(f"  {change.show()}")
+        print(f"  {change.show()}\n    {name_change(change)}")
     print()
     for folder, count in counts.items():
         alive = count["killed"] + count["survived"]
