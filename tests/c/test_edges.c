@@ -186,6 +186,48 @@ TEST(a_source_without_a_place_has_no_line_in_a_message) {
   CHECK(strstr(err.message, "--low=5 (file), --high=0 (default)"));
 }
 
+static bool freeze_after_startup(const pd_flag_entry *const *entries, void *flag, char *why,
+                                 size_t size) {
+  static bool again;
+  (void)why, (void)size;
+  if (again) return entries != NULL;
+  again = true;
+  end_startup();
+  CHECK_OK(pd_flag_freeze(*(pd_flag **)flag, &err));
+  return true;
+}
+
+TEST(a_flag_that_freezes_as_startup_ends_while_a_validator_is_asked_is_frozen) {
+  static pd_flag *flag;
+  pd_error own;
+  pd_flag_def def = definition(PD_TYPE_int64, "early");
+  def.startup_only = true;
+  flag = registered(&def);
+  CHECK_OK(pd_validator_add(&flag, 1, freeze_after_startup, &flag, NULL, NULL, &err));
+  CHECK(pd_flag_set_int64(flag, 5, &own) == PD_ERR_FROZEN);
+  CHECK_STR(own.message, "early: is frozen");
+}
+
+static int converted;
+static bool count_conversion(const char *text, void *context, pd_writer write, void *out, char *why,
+                             size_t size) {
+  (void)context, (void)why, (void)size;
+  converted++;
+  write(text, strlen(text), out);
+  return true;
+}
+
+TEST(a_value_that_a_constructor_gives_is_not_converted) {
+  pd_flag_def def = definition(PD_TYPE_string, "outer");
+  def.convert = count_conversion;
+  pd_flag *flag = registered(&def);
+  CHECK_OK(pd_module_unload(load_module("acting"), &err));
+  CHECK(converted == 0);
+  CHECK_STR(text_of(flag), "");
+  CHECK_OK(pd_flag_set_from_string(flag, "5", &err));
+  CHECK(converted == 1);
+}
+
 /* ---- Watchers ---- */
 
 TEST(a_value_that_changes_nothing_takes_no_later_notice_along) {
