@@ -64,6 +64,14 @@ TEST(a_context_is_attached_only_where_its_number_is_taken) {
   CHECK_STATUS(pd_scope_attach(NULL, NULL, &err), PD_ERR_ARGUMENT, "out is NULL");
 }
 
+TEST(only_letters_are_taken_for_flags_that_stand_together) {
+  char *argv[] = {(char[]){"program"}, (char[]){"-v{"}, NULL};
+  int argc = 2;
+  define_flag(PD_TYPE_bool, "v");
+  CHECK(pd_parse_argv(&argc, argv, NULL, &err) == PD_ERR_UNDEFINED);
+  CHECK(!strstr(err.message, "by itself"));
+}
+
 /* ---- Values ---- */
 
 TEST(uses_of_a_list_on_one_line_add_up) {
@@ -142,6 +150,17 @@ TEST(a_validator_sees_that_a_value_would_be_one_of_an_override) {
   CHECK_OK(pd_validator_add(&flag, 1, note_source, NULL, NULL, NULL, &err));
   push(flag, "5");
   CHECK(source_seen == PD_SOURCE_OVERRIDE);
+}
+
+TEST(a_validator_sees_that_a_flag_would_have_no_value) {
+  pd_flag_def def = definition(PD_TYPE_int64, "level");
+  def.optional = true;
+  pd_flag *flag = registered(&def);
+  CHECK_OK(pd_flag_set_int64(flag, 5, &err));
+  CHECK_OK(pd_validator_add(&flag, 1, note_source, NULL, NULL, NULL, &err));
+  source_seen = PD_SOURCE_RUNTIME;
+  push(flag, NULL);
+  CHECK(source_seen == PD_SOURCE_DEFAULT);
 }
 
 static bool is_small(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
