@@ -114,6 +114,9 @@ tsan: check ## Run all tests under ThreadSanitizer, in a copy under build/
 stress: ## Load, set, scope and fork on 4 threads, 10 minutes a build; ARGS="--seconds 60 --seed 1 --build tsan"
 	$(PYTHON) tests/stress/run.py $(ARGS)
 
+mutation: ## Change lines of the library, and list the changes that no test in C notices; ARGS="--sample 200 --seed 1"
+	$(PYTHON) tools/mutate.py $(ARGS)
+
 fuzz: check ## Run each fuzzer for 10 minutes, and compare with gflags; ARGS="--seconds 30 --lines 20000"
 	$(MAKE) --silent -C tests/fuzz OUT=$(CURDIR)/build/fuzz
 	$(PYTHON) tests/fuzz/run.py $(ARGS)
@@ -175,4 +178,4 @@ check:
 	@tools/check.sh $(MAKECMDGOALS)
 
 .DELETE_ON_ERROR:
-.PHONY: help real live demo fluid test test-all lint format matrix matrix-peers bench bench-instructions layers lists abi asan tsan stress fuzz library live-module fleet-module wheel sdist release docs clean check
+.PHONY: help real live demo fluid test test-all lint format matrix matrix-peers bench bench-instructions layers lists abi asan tsan stress mutation fuzz library live-module fleet-module wheel sdist release docs clean check

@@ -217,3 +217,11 @@ TEST(three_hundred_thousand_names_are_each_a_flag_of_its_own) {
     CHECK(value == i);
   }
 }
+
+TEST(longer_names_may_be_more_edits_away) {
+  define_flag(PD_TYPE_int64, "abc");
+  define_flag(PD_TYPE_int64, "uvwxyz");
+  hints("abd", "; did you mean 'abc'?");
+  hints("uvwxab", "; did you mean 'uvwxyz'?");
+  hints("uvwab", "");
+}
