@@ -114,8 +114,11 @@ static bool check_batch(pd__batch *batch, pd__stage *stage, pd__report *report) 
 }
 
 bool pd__stage_check(pd__stage *stage, pd__report *report) {
-  pd__batch batch = {
-      .operation = stage->operation, .cells = stage->cells, .visit_mark = pd__next_visit_mark()};
+  pd__batch batch; /* but for the error, which is large, and is written before it is read */
+  memset(&batch, 0, offsetof(pd__batch, err));
+  batch.operation = stage->operation;
+  batch.cells = stage->cells;
+  batch.visit_mark = pd__next_visit_mark();
   if (stage->replaces) {
     const char *name = stage->cells->def->name;
     batch.replaced = stage->replaced = pd__names_find(name, strlen(name));

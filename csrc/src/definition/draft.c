@@ -78,16 +78,16 @@ static pd__draft *add_draft(pd__stage *stage, const pd__cell *cell, pd__known *k
   if (!made) return NULL;
   made->known = known;
   fill_draft(made, cell, pd__draft_node(stage, cell));
-  *stage->drafts_end = made;
-  stage->drafts_end = &made->next;
+  *stage->plan->drafts_end = made;
+  stage->plan->drafts_end = &made->next;
   return known->draft = made;
 }
 
 pd__draft *pd__draft_of_cell(pd__stage *stage, const pd__cell *cell) {
   pd__arena *arena = &stage->operation->arena;
-  pd__known **known = stage->known ? &stage->known[cell - stage->cells] : NULL;
-  if (known && !*known) *known = pd__arena_take(arena, sizeof **known);
-  if (!known || !*known) return NULL;
+  pd__known **known = &stage->plan->known[cell - stage->cells];
+  if (!*known) *known = pd__arena_take(arena, sizeof **known);
+  if (!*known) return NULL;
   return (*known)->draft ? (*known)->draft : add_draft(stage, cell, *known);
 }
 

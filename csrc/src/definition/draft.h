@@ -2,8 +2,24 @@
 #ifndef PD__DRAFT_H
 #define PD__DRAFT_H
 
+#include "../registry/question.h"
 #include "pending.h"
 #include "stage.h"
+
+typedef struct pd__draft pd__draft;
+typedef struct pd__known pd__known;
+
+/* Which values the flags of a stage get. */
+struct pd__plan {
+  int rounds;                               /* how often it was made */
+  pd__known **known;                        /* one for each cell; NULL where nothing is known */
+  pd__draft *drafts, **drafts_end;          /* of the flags that may get values, in this round */
+  pd__changes changes;                      /* the values that they get */
+  pd__report rejected;                      /* the values that they don't get */
+  pd_error first;                           /* of these */
+  pd__question *questions, **questions_end; /* to ask */
+  pd__conversion *conversions, **conversions_end;
+};
 
 /* A flag filled in as if its definition were published. It is in no table, so nobody else finds it;
  * it borrows the hooks and overrides of the node. In the arena of the operation. */
@@ -26,14 +42,14 @@ struct pd__draft {
   pd__draft *next; /* of the stage */
 };
 
-/* What has been asked about a definition. Kept from one plan to the next. */
+/* What has been asked about a definition. Kept from one round to the next. */
 struct pd__known {
   pd__question *questions; /* linked by `following` */
   pd__conversion *conversions;
-  pd__draft *draft; /* in this plan; NULL: none yet */
+  pd__draft *draft; /* in this round; NULL: none yet */
 };
 
-/* Returns the draft of a cell in this plan, and makes it if needed; NULL if memory is out. */
+/* Returns the draft of a cell in this round, and makes it if needed; NULL if memory is out. */
 pd__draft *pd__draft_of_cell(pd__stage *stage, const pd__cell *cell);
 
 /* Returns the draft of a flag that the stage defines; NULL if it doesn't, or if memory is out. */

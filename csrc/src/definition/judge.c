@@ -82,8 +82,8 @@ static bool same_question(const pd__question *a, const pd__question *b) {
 
 static void add_unasked(pd__stage *stage, pd__question *question) {
   question->next = NULL;
-  *stage->questions_end = question;
-  stage->questions_end = &question->next;
+  *stage->plan->questions_end = question;
+  stage->plan->questions_end = &question->next;
 }
 
 /* Returns the question, or the same one of an earlier plan. The flags that it is about are those of
@@ -106,14 +106,14 @@ static pd__question *find_asked(pd__stage *stage, pd__known *known, pd__question
 static pd__verdict add_verdict(pd__stage *stage, pd__draft *draft, pd__question *made,
                                pd__verdict so_far) {
   if (!made) {
-    pd__report_memory(&stage->rejected);
+    pd__report_memory(&stage->plan->rejected);
     return PD__REJECTED;
   }
   pd__question *asked = find_asked(stage, draft->known, made);
   if (!asked->answered) return so_far == PD__REJECTED ? so_far : PD__UNANSWERED;
   if (asked->accepted) return so_far;
   asked->next = NULL;
-  pd__questions_report(asked, &stage->rejected);
+  pd__questions_report(asked, &stage->plan->rejected);
   return PD__REJECTED;
 }
 
@@ -127,8 +127,8 @@ pd__verdict pd__draft_judge(pd__stage *stage, pd__draft *draft, const pd_flag_en
     if (!is_asked(stage, at->hook)) continue;
     verdict = add_verdict(stage, draft, ask_hook(stage, draft, at->hook, proposed), verdict);
   }
-  if (verdict != PD__UNANSWERED || stage->rounds < ROUNDS) return verdict;
-  pd__report_fail(&stage->rejected, PD_ERR_REFUSED,
+  if (verdict != PD__UNANSWERED || stage->plan->rounds < ROUNDS) return verdict;
+  pd__report_fail(&stage->plan->rejected, PD_ERR_REFUSED,
                   "values kept changing while validators checked them");
   return PD__REJECTED;
 }
@@ -147,20 +147,21 @@ static pd__conversion *find_conversion(pd__stage *stage, pd__draft *draft, const
 }
 
 pd__verdict pd__draft_convert(pd__stage *stage, pd__draft *draft) {
-  pd__change *change = &stage->plan.items[stage->plan.count - 1];
+  pd__change *change = &stage->plan->changes.items[stage->plan->changes.count - 1];
   pd__conversion *found = find_conversion(stage, draft, change->value.str);
   pd_error err;
   if (!found) {
-    pd__report_memory(&stage->rejected);
+    pd__report_memory(&stage->plan->rejected);
     return PD__REJECTED;
   }
   if (!found->answered) {
     found->next = NULL;
-    *stage->conversions_end = found;
-    stage->conversions_end = &found->next;
+    *stage->plan->conversions_end = found;
+    stage->plan->conversions_end = &found->next;
     return PD__UNANSWERED;
   }
-  if (pd__conversion_apply(found, change, &stage->plan, &err) == PD_OK) return PD__ACCEPTED;
-  pd__report_add(&stage->rejected, &err);
+  if (pd__conversion_apply(found, change, &stage->plan->changes, &err) == PD_OK)
+    return PD__ACCEPTED;
+  pd__report_add(&stage->plan->rejected, &err);
   return PD__REJECTED;
 }

@@ -14,7 +14,10 @@ void pd__stage_begin(pd__stage *stage, pd__operation *operation, pd__cell *cells
   *stage = (pd__stage){.operation = operation, .cells = cells, .count = count};
 }
 
-void pd__stage_drop(pd__stage *stage) { pd__do_error_list_free(stage->rejected.list); }
+void pd__stage_drop(pd__stage *stage) {
+  if (stage->plan) pd__do_error_list_free(stage->plan->rejected.list);
+  stage->plan = NULL;
+}
 
 bool pd__stage_defines(const pd_flag *node) {
   if (!planned || node->visit_mark != planned->visit_mark) return false;
@@ -30,7 +33,7 @@ static void report_missing(pd__stage *stage, const pd__draft *draft, const pd__p
   const pd_flag_def *def = draft->cell.def;
   char expected[256], quoted[PD__QUOTE_SIZE];
   pd__value_expected(def, expected, sizeof expected);
-  pd__report_fail(&stage->rejected, PD_ERR_ARGV,
+  pd__report_fail(&stage->plan->rejected, PD_ERR_ARGV,
                   "--%s: the value is missing, expected %s; before the flag is defined, only "
                   "--%s=%s is understood",
                   def->name, expected, def->name,
@@ -39,7 +42,7 @@ static void report_missing(pd__stage *stage, const pd__draft *draft, const pd__p
 
 /* Returns what the flag would have in effect with the last change of the plan. */
 static pd_flag_entry propose(const pd__stage *stage, const pd__draft *draft) {
-  const pd__change *change = &stage->plan.items[stage->plan.count - 1];
+  const pd__change *change = &stage->plan->changes.items[stage->plan->changes.count - 1];
   pd_flag_entry proposed = draft->now;
   pd_source source = pd__change_source(change);
   if (pd__source_rank(proposed.origin.source) > pd__source_rank(source)) return proposed;
@@ -57,7 +60,7 @@ static bool judge_last(pd__stage *stage, pd__draft *draft) {
   if (verdict == PD__ACCEPTED) verdict = pd__draft_judge(stage, draft, &proposed);
   if (verdict == PD__ACCEPTED) draft->now = proposed;
   if (verdict == PD__UNANSWERED) draft->blocked = true;
-  if (verdict != PD__ACCEPTED) stage->plan.count--;
+  if (verdict != PD__ACCEPTED) stage->plan->changes.count--;
   return verdict == PD__ACCEPTED;
 }
 
@@ -68,24 +71,24 @@ static bool plan_value(pd__stage *stage, pd__draft *draft, pd_flag *node, const 
   pd_error err;
   pd_origin kept = *origin;
   pd__arena *arena = &stage->operation->arena;
-  size_t before = stage->plan.count;
+  size_t before = stage->plan->changes.count;
   if (pd__hooks_concern(&draft->flag)) {
     text = pd__arena_text(arena, text, strlen(text));
     if (kept.place) kept.place = pd__arena_text(arena, kept.place, strlen(kept.place));
   }
   if (!text || arena->failed) {
-    pd__report_memory(&stage->rejected);
+    pd__report_memory(&stage->plan->rejected);
     return false;
   }
-  pd_status status = pd__changes_try_as(&stage->plan, &draft->flag, node, text, (pd_value){0},
-                                        &kept, literal, &err);
+  pd_status status = pd__changes_try_as(&stage->plan->changes, &draft->flag, node, text,
+                                        (pd_value){0}, &kept, literal, &err);
   if (status != PD_OK) {
-    pd__report_add(&stage->rejected, &err);
+    pd__report_add(&stage->plan->rejected, &err);
     return false;
   }
   if (!draft->warns) draft->warned_origin = kept;
   draft->warns = true;
-  if (stage->plan.count == before) return true; /* the flag is retired */
+  if (stage->plan->changes.count == before) return true; /* the flag is retired */
   return judge_last(stage, draft);
 }
 
@@ -145,7 +148,7 @@ static void find_values(pd__stage *stage, const pd__cell *cell) {
   if (!node) return;
   if (source->find && !node->frozen) { /* frozen: it keeps the value that it was frozen with */
     pd_status status = source->find(stage->operation, source->prefix, cell->def, node, &late, &err);
-    if (status != PD_OK) pd__report_add(&stage->rejected, &err);
+    if (status != PD_OK) pd__report_add(&stage->plan->rejected, &err);
   }
   const pd__waiting *waiting = pd__pending_list(stage->operation, cell->def);
   bool is_reviewed = cell->def->validate && has_values(node);
@@ -156,43 +159,51 @@ static void find_values(pd__stage *stage, const pd__cell *cell) {
   draft->waiting = waiting;
 }
 
-static void begin_plan(pd__stage *stage) {
+/* Returns false if memory is out. */
+static bool add_plan(pd__stage *stage) {
   pd__arena *arena = &stage->operation->arena;
-  stage->drafts = NULL;
-  stage->drafts_end = &stage->drafts;
-  stage->questions_end = &stage->questions;
-  stage->conversions_end = &stage->conversions;
-  stage->questions = NULL;
-  stage->conversions = NULL;
-  pd__do_error_list_free(stage->rejected.list);
-  stage->rejected = (pd__report){.list = pd__do_error_list_new(), .first = &stage->first};
-  pd__changes_begin(&stage->plan, stage->operation, &stage->rejected);
-  stage->plan.early = stage->plan.drafts = true;
-  if (!stage->known)
-    stage->known = pd__arena_take(arena, (stage->count + 1) * sizeof *stage->known);
-  for (size_t i = 0; stage->known && i < stage->count; i++) {
-    if (stage->known[i]) stage->known[i]->draft = NULL;
+  pd__plan *made = pd__arena_take(arena, sizeof *made);
+  if (made) made->known = pd__arena_take(arena, (stage->count + 1) * sizeof *made->known);
+  if (made && made->known) stage->plan = made;
+  return stage->plan != NULL;
+}
+
+static void begin_round(pd__stage *stage) {
+  pd__plan *plan = stage->plan;
+  plan->drafts = NULL;
+  plan->drafts_end = &plan->drafts;
+  plan->questions = NULL;
+  plan->questions_end = &plan->questions;
+  plan->conversions = NULL;
+  plan->conversions_end = &plan->conversions;
+  pd__do_error_list_free(plan->rejected.list);
+  plan->rejected = (pd__report){.list = pd__do_error_list_new(), .first = &plan->first};
+  pd__changes_begin(&plan->changes, stage->operation, &plan->rejected);
+  plan->changes.early = plan->changes.drafts = true;
+  for (size_t i = 0; i < stage->count; i++) {
+    if (plan->known[i]) plan->known[i]->draft = NULL;
   }
-  stage->rounds++;
+  plan->rounds++;
 }
 
 bool pd__stage_plan(pd__stage *stage) {
-  stage->drafts = NULL;
-  bool waits = pd__define_source.find || pd__pending_any();
+  bool waits = pd__define_source.find || pd__pending_any() || stage->plan;
   if (!waits && !stage->has_former) return true;
-  begin_plan(stage);
+  if (!stage->plan && !add_plan(stage)) return true; /* the arena knows */
+  pd__plan *plan = stage->plan;
+  begin_round(stage);
   planned = stage;
   for (size_t i = 0; i < stage->count; i++) find_values(stage, &stage->cells[i]);
-  for (pd__draft *each = stage->drafts; each; each = each->next) plan_former(stage, each);
-  for (pd__draft *each = stage->drafts; each; each = each->next) plan_draft(stage, each);
+  for (pd__draft *each = plan->drafts; each; each = each->next) plan_former(stage, each);
+  for (pd__draft *each = plan->drafts; each; each = each->next) plan_draft(stage, each);
   planned = NULL;
-  bool reported = stage->rejected.status == PD_ERR_MEMORY;
-  if (stage->operation->arena.failed && !reported) pd__report_memory(&stage->rejected);
-  return !stage->questions && !stage->conversions;
+  bool reported = plan->rejected.status == PD_ERR_MEMORY;
+  if (stage->operation->arena.failed && !reported) pd__report_memory(&plan->rejected);
+  return !plan->questions && !plan->conversions;
 }
 
 pd_value pd__stage_value(const pd__stage *stage) {
-  const pd__known *known = stage->drafts ? stage->known[0] : NULL;
+  const pd__known *known = stage->plan ? stage->plan->known[0] : NULL;
   return known && known->draft ? known->draft->now.value : stage->cells->def->default_value;
 }
 
@@ -200,11 +211,11 @@ pd_value pd__stage_value(const pd__stage *stage) {
 
 /* Hooks are nested too deeply: nobody is asked. */
 static void reject_questions(pd__stage *stage, const pd_error *why) {
-  for (pd__question *each = stage->questions; each; each = each->next) {
+  for (pd__question *each = stage->plan->questions; each; each = each->next) {
     pd__append(each->why, sizeof each->why, "%s", why->message);
     each->answered = true;
   }
-  for (pd__conversion *each = stage->conversions; each; each = each->next) {
+  for (pd__conversion *each = stage->plan->conversions; each; each = each->next) {
     pd__append(each->why, sizeof each->why, "%s", why->message);
     each->answered = true;
   }
@@ -218,10 +229,10 @@ void pd__stage_ask(pd__stage *stage) {
     reject_questions(stage, &err);
     return;
   }
-  if (!pd__conversions_pin(operation, stage->conversions)) return;
-  if (!pd__questions_pin(operation, stage->questions)) return;
-  if (stage->conversions) pd__conversions_run(operation, stage->conversions);
-  if (stage->questions) pd__questions_ask(operation, stage->questions);
+  if (!pd__conversions_pin(operation, stage->plan->conversions)) return;
+  if (!pd__questions_pin(operation, stage->plan->questions)) return;
+  if (stage->plan->conversions) pd__conversions_run(operation, stage->plan->conversions);
+  if (stage->plan->questions) pd__questions_ask(operation, stage->plan->questions);
 }
 
 /* ---- Carrying it out ---- */
@@ -229,7 +240,7 @@ void pd__stage_ask(pd__stage *stage) {
 /* What modules have assigned to their variables before is a value of its own. */
 static void commit_plan(pd__stage *stage, pd__report *waiting) {
   pd_error err;
-  pd__changes *plan = &stage->plan;
+  pd__changes *plan = &stage->plan->changes;
   for (size_t i = 0; i < plan->count; i++) {
     pd__change *change = &plan->items[i];
     change->flag = ((pd__draft *)change->flag)->node; /* the flag is its first field */
@@ -277,16 +288,22 @@ static void finish_draft(pd__stage *stage, const pd__draft *draft, pd__report *w
   }
 }
 
-void pd__stage_publish(pd__stage *stage, pd__report *waiting) {
-  for (size_t i = 0; i < stage->count; i++) pd__cell_publish(&stage->cells[i], waiting);
-  for (const pd__draft *each = stage->drafts; each; each = each->next) {
+static void carry_out(pd__stage *stage, pd__report *waiting) {
+  pd__plan *plan = stage->plan;
+  for (const pd__draft *each = plan->drafts; each; each = each->next) {
     if (each->drops_former) drop_former(each->node);
   }
-  pd__report_add_all(waiting, stage->rejected.list);
-  bool lacks = stage->rejected.status != PD_OK && !stage->rejected.list;
-  if (lacks) pd__report_add(waiting, &stage->first); /* memory was out for the list */
+  pd__report_add_all(waiting, plan->rejected.list);
+  bool lacks = plan->rejected.status != PD_OK && !plan->rejected.list;
+  if (lacks) pd__report_add(waiting, &plan->first); /* memory was out for the list */
   commit_plan(stage, waiting);
-  for (const pd__draft *each = stage->drafts; each; each = each->next) {
+  for (const pd__draft *each = plan->drafts; each; each = each->next) {
     finish_draft(stage, each, waiting);
   }
+}
+
+void pd__stage_publish(pd__stage *stage, pd__report *waiting) {
+  for (size_t i = 0; i < stage->count; i++) pd__cell_publish(&stage->cells[i], waiting);
+  if (stage->plan) carry_out(stage, waiting);
+  if (!stage->plan && stage->operation->arena.failed) pd__report_memory(waiting);
 }

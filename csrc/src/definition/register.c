@@ -95,20 +95,23 @@ static registered *keep(const registration *at) {
   return made;
 }
 
-/* Returns the flag that the same definition has made before; NULL if there is none. */
-static pd_flag *find_same(const registration *at) {
-  const pd_flag_def *def = &at->def;
-  pd_flag *node = pd__names_find(def->name, strlen(def->name));
-  bool same = node && node->defined && !at->replaces && pd__def_same(pd__flag_def(node), def) &&
-              follows(node, def->cell);
-  return same ? node : NULL;
+static pd_flag *find_node(const pd_flag_def *def) {
+  return pd__names_find(def->name, strlen(def->name));
+}
+
+/* Returns true if the same definition has made the flag of the name, `node`, before. */
+static bool is_same(const registration *at, const pd_flag *node) {
+  return node && node->defined && !at->replaces && pd__def_same(pd__flag_def(node), &at->def) &&
+         follows(node, at->def.cell);
 }
 
 /* Makes the plan, and asks for what it needs. Returns whether the definition is accepted and its
  * texts are stored. */
-static bool prepare(pd__stage *stage, registration *at, registered *made, pd__report *refused) {
-  for (;;) {
-    const pd_flag *node = pd__names_find(at->def.name, strlen(at->def.name));
+static bool prepare(pd__stage *stage, registration *at, registered *made, pd_flag *node,
+                    pd__report *refused) {
+  for (;; node = find_node(&at->def)) {
+    if (is_same(at, node)) at->flag = node; /* without an error: another thread has made it */
+    if (at->flag) return false;
     bool comes_once = at->stays && !(node && node->known);
     stage->replaces = at->replaces && node && node->defined;
     stage->replaced = NULL;
@@ -117,15 +120,14 @@ static bool prepare(pd__stage *stage, registration *at, registered *made, pd__re
       return false;
     }
     if (!pd__stage_check(stage, refused)) return false;
-    if (pd__stage_plan(stage)) {
-      if (store_texts(made, comes_once)) return true;
-      pd__stage_release(stage);
-      pd__report_memory(refused);
-      return false;
+    if (!pd__stage_plan(stage)) {
+      pd__stage_ask(stage);
+      continue;
     }
-    pd__stage_ask(stage);
-    at->flag = find_same(at);
-    if (at->flag) return false; /* without an error: another thread has made the same */
+    if (store_texts(made, comes_once)) return true;
+    pd__stage_release(stage);
+    pd__report_memory(refused);
+    return false;
   }
 }
 
@@ -179,7 +181,8 @@ static void free_staged(registered **made) { free(*made); }
 /* The caller holds the lock. Defines the flag, or finds the one that the same definition made
  * before. */
 static pd_status register_one(pd__operation *operation, registration *at, pd_error *err) {
-  at->flag = find_same(at);
+  pd_flag *node = find_node(&at->def);
+  if (is_same(at, node)) at->flag = node;
   if (at->flag) return PD_OK;
   registered *made __attribute__((cleanup(free_staged))) = keep(at);
   if (!made) return pd__fail_memory(err);
@@ -188,7 +191,7 @@ static pd_status register_one(pd__operation *operation, registration *at, pd_err
   pd__stage_begin(&stage, operation, &made->cell, 1);
   stage.hooks = at->hooks;
   stage.hooks_count = at->count;
-  if (!prepare(&stage, at, made, &refused)) return refused.status;
+  if (!prepare(&stage, at, made, node, &refused)) return refused.status;
   publish(&stage, at, made, &waiting);
   made = NULL;
   return waiting.status;

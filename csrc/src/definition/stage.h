@@ -14,11 +14,9 @@
 #ifndef PD__STAGE_H
 #define PD__STAGE_H
 
-#include "../registry/question.h"
 #include "definition.h"
 
-typedef struct pd__draft pd__draft; /* a flag as it will be (draft.h) */
-typedef struct pd__known pd__known; /* what has been asked about one definition */
+typedef struct pd__plan pd__plan; /* which values the flags get (draft.h) */
 
 typedef struct pd__stage {
   pd__operation *operation;
@@ -30,19 +28,13 @@ typedef struct pd__stage {
   pd_flag *replaced;   /* the flag of that definition, if there is one */
   bool has_former;     /* some flags have values of a former definition */
   uint32_t visit_mark; /* flag->visit_mark of the names that are reserved */
-  int rounds;          /* how many plans were made */
-  pd__known **known;   /* one for each cell, NULL where nothing is known, in the arena */
-  pd__draft *drafts, **drafts_end;          /* of this plan: the flags that may get values */
-  pd__changes plan;                         /* the values that the flags get */
-  pd__report rejected;                      /* the values that they don't get */
-  pd_error first;                           /* of these */
-  pd__question *questions, **questions_end; /* to ask */
-  pd__conversion *conversions, **conversions_end;
+  pd__plan *plan;      /* in the arena of the operation; NULL: no values wait */
 } pd__stage;
 
 /* Declares a stage that gives back what it holds however the function is left. */
 #define PD__STAGE(name)                                                                            \
-  pd__stage name __attribute__((cleanup(pd__stage_drop))) = {.operation = NULL}
+  pd__stage name __attribute__((cleanup(pd__stage_drop)));                                         \
+  name.plan = NULL
 
 void pd__stage_begin(pd__stage *stage, pd__operation *operation, pd__cell *cells, size_t count);
 

@@ -80,7 +80,6 @@ typedef struct attempt {
   pd__lates lates;
   pd__defs *defs;
   pd__stage stage;
-  pd_error first;
   pd__report refused, waiting; /* both add to `errors` */
   pd_error_list *errors;
 } attempt;
@@ -105,7 +104,7 @@ static void begin_attempt(attempt *at, pd__operation *operation, pd_module *modu
   at->module = module;
   at->record = record;
   at->errors = pd__do_error_list_new();
-  at->refused = (pd__report){.list = at->errors, .first = &at->first};
+  at->refused = (pd__report){.list = at->errors};
   at->waiting = (pd__report){.list = at->errors};
 }
 
@@ -170,8 +169,10 @@ static void publish(attempt *at) {
 }
 
 static outcome refuse(attempt *at) {
+  static const pd_error no_memory = {.status = PD_ERR_MEMORY, .message = "out of memory"};
+  const pd_error *why = pd__do_error_list_at(at->errors, 0);
   if (!at->late) announce(at);
-  pd__lates_settle(at->lates, NULL, at->refused.first);
+  pd__lates_settle(at->lates, NULL, why ? why : &no_memory);
   return REFUSED;
 }
 

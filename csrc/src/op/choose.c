@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "../base/text.h"
-#include "../definition/pending.h"
 #include "../registry/hook.h"
 #include "../registry/scope.h"
 #include "op.h"
@@ -188,9 +187,7 @@ void pd__family_choose(pd__operation *operation, pd__family *family) {
   mark_chosen();
 }
 
-/* The same after records have come or gone, while the flag hasn't changed: many signatures may
- * share it. */
-static void choose_due(pd__operation *operation, pd__family *family) {
+void pd__family_choose_due(pd__operation *operation, pd__family *family) {
   for (pd__op *op; (op = pd__op_take_due(family));) choose(operation, op);
   warn_of_alone(operation, family);
   mark_chosen();
@@ -221,30 +218,4 @@ void pd__choose_again(pd_flag *flag, void *context) {
   PD__LOCKED_OPERATION(operation);
   pd__family_choose(&operation, context);
   pd__operation_end(&operation);
-}
-
-/* ---- What is due ---- */
-
-static void settle_family(pd__operation *operation, pd__family *family, pd__report *waiting) {
-  bool defined = family->cell.flag != 0;
-  bool changed = defined && family->def.scoped != (family->scoped > 0);
-  bool defines = family->members > 0 && (!defined || changed);
-  bool undefines = changed || (family->members == 0 && defined);
-  if (undefines) pd__undefine(operation, &family->cell, 1);
-  if (defines) pd__family_define_flag(operation, family, waiting);
-  bool renewed = defines || undefines || family->renewed;
-  bool waits = family->waits;
-  family->renewed = family->waits = false;
-  if (waits) pd__pending_apply(operation, pd__cell_flag(&family->cell), waiting);
-  if (renewed) {
-    pd__family_choose(operation, family);
-  } else {
-    choose_due(operation, family);
-  }
-}
-
-void pd__impls_settle(pd__operation *operation, pd__report *waiting) {
-  for (pd__family *family; (family = pd__family_take_due());) {
-    settle_family(operation, family, waiting);
-  }
 }

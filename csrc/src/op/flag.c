@@ -1,7 +1,8 @@
-/* The flags of operations. */
+/* The flags of operations: defined as long as there are records, and what follows from them. */
 #include <string.h>
 
 #include "../base/text.h"
+#include "../definition/pending.h"
 #include "../definition/stage.h"
 #include "op.h"
 
@@ -45,4 +46,30 @@ const char *pd__family_list(pd__operation *operation, pd__family *family) {
   const char *list = pd__intern(pd__stage_value(&stage).str);
   pd__stage_release(&stage);
   return list ? list : "*";
+}
+
+/* ---- What is due ---- */
+
+static void settle_family(pd__operation *operation, pd__family *family, pd__report *waiting) {
+  bool defined = family->cell.flag != 0;
+  bool changed = defined && family->def.scoped != (family->scoped > 0);
+  bool defines = family->members > 0 && (!defined || changed);
+  bool undefines = changed || (family->members == 0 && defined);
+  if (undefines) pd__undefine(operation, &family->cell, 1);
+  if (defines) pd__family_define_flag(operation, family, waiting);
+  bool renewed = defines || undefines || family->renewed;
+  bool waits = family->waits;
+  family->renewed = family->waits = false;
+  if (waits) pd__pending_apply(operation, pd__cell_flag(&family->cell), waiting);
+  if (renewed) {
+    pd__family_choose(operation, family);
+  } else {
+    pd__family_choose_due(operation, family);
+  }
+}
+
+void pd__impls_settle(pd__operation *operation, pd__report *waiting) {
+  for (pd__family *family; (family = pd__family_take_due());) {
+    settle_family(operation, family, waiting);
+  }
 }

@@ -203,11 +203,11 @@ void pd__family_define_flag(pd__operation *operation, pd__family *family, pd__re
 /* Returns the interned list that the flag has, or would have if it were defined now. */
 const char *pd__family_list(pd__operation *operation, pd__family *family);
 
-/* ---- Choosing (choose.c) ---- */
-
 /* Defines the flags of operations that have come, undefines those of operations that have gone, and
  * chooses the implementations of both. May release the lock. */
 void pd__impls_settle(pd__operation *operation, pd__report *waiting);
+
+/* ---- Choosing (choose.c) ---- */
 
 /* Returns the candidate that code of modules would call by that list, whether or not it has been
  * asked; NULL if there is none. */
@@ -226,6 +226,10 @@ const pd__impl *pd__impl_of_caller(pd__operation *operation, const pd_op *op);
 /* Chooses the implementations of a family. Releases the lock to ask whether one is usable, and to
  * keep its module loaded. */
 void pd__family_choose(pd__operation *operation, pd__family *family);
+
+/* The same for those of its operations that are due, while the flag hasn't changed: many signatures
+ * may share it. */
+void pd__family_choose_due(pd__operation *operation, pd__family *family);
 
 /* ---- Arrays (arrays.c) ---- */
 
