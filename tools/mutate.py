@@ -152,7 +152,7 @@ def compile_test(source: Path, out: Path) -> Path:
     made = out / f"{source.name}.o"
     compiler = CXX if source.suffix == ".cpp" else [*CC, "-std=gnu11"]
     flags = [flag for flag in arguments_of(source) if flag.startswith(("-I", "-std", "-D"))]
-    need(*compiler, "-O1", "-w", "-pthread", COMPILE[-1], *flags, "-c", source, "-o", made)
+    need(*compiler, "-w", "-pthread", COMPILE[-1], *flags, "-c", source, "-o", made)
     return made
 
 

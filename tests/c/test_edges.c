@@ -240,7 +240,9 @@ TEST(a_value_that_a_constructor_gives_is_not_converted) {
   pd_flag_def def = definition(PD_TYPE_string, "outer");
   def.convert = count_conversion;
   pd_flag *flag = registered(&def);
-  CHECK_OK(pd_module_unload(load_module("acting"), &err));
+  pd_module *module = load_module("acting");
+  CHECK(*(pd_status *)symbol_in("acting", "acting_status") == PD_ERR_REFUSED);
+  CHECK_OK(pd_module_unload(module, &err));
   CHECK(converted == 0);
   CHECK_STR(text_of(flag), "");
   CHECK_OK(pd_flag_set_from_string(flag, "5", &err));
