@@ -97,7 +97,7 @@ bench-instructions: $(VENV)/built ## Count instructions and compare them with th
 layers: ## Check that files use only earlier layers; ARGS="--draw" or "--write"
 	$(PYTHON) tools/layers.py $(ARGS)
 
-lists: ## Generate the Python code and the schemas that follow from the lists in pd_flags.h
+lists: ## Generate the code and the schemas that follow from the lists in the headers
 	$(PYTHON) tools/lists.py
 	$(MAKE) $(VENV)/test
 	$(BIN)/python tools/schemas.py

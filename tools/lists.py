@@ -1,10 +1,10 @@
-"""Generate the Python code that mirrors the lists of pd_flags.h: attributes and types of flags.
+"""Generate the code that mirrors lists of the headers: attributes, types, exported functions.
 
 lists.py [--check] [--root DIRECTORY]
 
-Writes all of paddle_flags/_core/header.py; in other files, the lines between
-`# <what>: made by tools/lists.py` and `# end of <what>`. --check writes nothing, and fails if a
-file differs from what would be written.
+Writes all of paddle_flags/_core/header.py and csrc/src/base/public_names.h; in other files, the
+lines between `# <what>: made by tools/lists.py` and `# end of <what>`. --check writes nothing, and
+fails if a file differs from what would be written.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 HEADER = Path("csrc", "include", "pd_flags.h")
 MODULE = Path("paddle_flags", "_core", "header.py")
+TABLE = Path("csrc", "include", "pd_flags", "table.h")
+PUBLIC_NAMES = Path("csrc", "src", "base", "public_names.h")
 WIDTH = 100
 
 
@@ -173,6 +175,27 @@ def module_of(lists: Lists) -> str:
     return "\n".join(made) + "\n"
 
 
+# ---- The names of exported functions ----
+
+
+def public_names_of(table: str) -> str:
+    """Return the text of public_names.h."""
+    functions = re.findall(r"^  (?:S|V|R)\((?:[^(]*, )?(\w+),", table, re.MULTILINE)
+    made = [
+        "/* Each function of PD_TABLE_MAP has its body in its layer, under its public name. The",
+        " * symbol of the body is the hidden pd__do_<name>; the exported symbol is a forwarder in",
+        " * api.c, which finds the copy of the library that hosts the registry. Made by",
+        " * `make lists`. */",
+        "#ifndef PD__PUBLIC_NAMES_H",
+        "#define PD__PUBLIC_NAMES_H",
+        "",
+        *(f"#define pd_{name} pd__do_{name}" for name in functions),
+        "",
+        "#endif /* PD__PUBLIC_NAMES_H */",
+    ]
+    return "\n".join(made) + "\n"
+
+
 # ---- Parts of other files ----
 
 
@@ -231,6 +254,7 @@ def written(root: Path) -> dict[Path, str]:
     text = put(text, "parameters", parameters_of(lists))
     return {
         MODULE: module_of(lists),
+        PUBLIC_NAMES: public_names_of((root / TABLE).read_text("utf-8")),
         flag: put((root / flag).read_text("utf-8"), "marks", f"\n{properties}\n"),
         define: put(text, "attributes", values_of(lists)),
     }
@@ -250,7 +274,7 @@ def main() -> None:
             if not options.check:
                 path.write_text(text, "utf-8")
     if options.check and stale:
-        sys.exit(f"{', '.join(stale)}: other lists than {HEADER}: run `make lists`")
+        sys.exit(f"{', '.join(stale)}: other lists than the headers: run `make lists`")
 
 
 if __name__ == "__main__":

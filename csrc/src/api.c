@@ -1,8 +1,8 @@
 /* The exported functions, and the table of those that work on the registry. The copy that hosts the
  * registry does the work, and the others forward to it. Nothing in the library calls this file. */
+#define PD__EXPORTS
 #include <string.h>
 
-#include "base/profile.h"
 #include "base/work.h"
 #include "module/module.h"
 
@@ -31,7 +31,6 @@ pd_status pd_list_get(const char *list, size_t index, char *buffer, size_t size,
 
 /* ---- The table of this copy ---- */
 
-const char *pd__do_version(void) { return PD__VERSION; }
 /* The function of a row, or NULL if PD__WITHOUT_<name> is defined: that macro is a comma, which
  * moves NULL to the second place. */
 #define PD__SECOND(first, second, ...) second

@@ -1,7 +1,8 @@
-"""What Python says of the lists of pd_flags.h is made from them."""
+"""What follows from the lists of the headers is made from them."""
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 
@@ -14,6 +15,8 @@ from paddle_flags._core import header
 
 TOOL = ROOT / "tools" / "lists.py"
 HEADER = "csrc/include/pd_flags.h"
+TABLE = "csrc/include/pd_flags/table.h"
+PUBLIC_NAMES = "csrc/src/base/public_names.h"
 MADE = ["header.py", "flag.py", "define.py"]
 LAST_MARK = '"a command line without a value for it is an error")'
 
@@ -21,7 +24,7 @@ LAST_MARK = '"a command line without a value for it is an error")'
 @pytest.fixture
 def copied(tmp_path):
     """Copy what the tool reads and writes."""
-    for name in (HEADER, *(f"paddle_flags/_core/{name}" for name in MADE)):
+    for name in (HEADER, TABLE, PUBLIC_NAMES, *(f"paddle_flags/_core/{name}" for name in MADE)):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
@@ -49,6 +52,17 @@ def test_a_new_attribute_asks_for_other_files_and_writes_them(copied):
     assert """    "more": 'is "new"',""" in texts[0]
     assert "    def more(self) -> bool:" in texts[1]
     assert "    more: bool = False," in texts[2]
+
+
+def test_a_new_function_of_the_table_gets_a_symbol_of_its_own_for_its_body(copied):
+    path = copied / TABLE
+    more = "  R(const char *, more, (void), ()) \\\n"
+    text = re.sub(r"(#define PD_TABLE_MAP.*\n)", lambda m: m[0] + more, path.read_text("utf-8"))
+    path.write_text(text, "utf-8")
+    assert "public_names.h" in check(copied).stderr
+    run(sys.executable, TOOL, "--root", copied)
+    assert check(copied).returncode == 0
+    assert "#define pd_more pd__do_more\n" in (copied / PUBLIC_NAMES).read_text("utf-8")
 
 
 def test_the_lists_are_what_the_compiler_makes_of_the_header():

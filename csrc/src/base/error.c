@@ -136,17 +136,17 @@ static const char *words_of(pd_status status, bool is_text) {
 const char *pd__status_name(pd_status status) { return words_of(status, false); }
 const char *pd__status_text(pd_status status) { return words_of(status, true); }
 
-pd_error_list *pd__do_error_list_new(void) { return calloc(1, sizeof(pd_error_list)); }
+pd_error_list *pd_error_list_new(void) { return calloc(1, sizeof(pd_error_list)); }
 
-void pd__do_error_list_free(pd_error_list *list) {
+void pd_error_list_free(pd_error_list *list) {
   if (!list) return;
   pd__arena_free(&list->arena);
   free(list);
 }
 
-size_t pd__do_error_list_count(const pd_error_list *list) { return list ? list->count : 0; }
+size_t pd_error_list_count(const pd_error_list *list) { return list ? list->count : 0; }
 
-const pd_error *pd__do_error_list_at(const pd_error_list *list, size_t index) {
+const pd_error *pd_error_list_at(const pd_error_list *list, size_t index) {
   return list && index < list->count ? &list->items[index] : NULL;
 }
 
@@ -177,8 +177,8 @@ void pd__report_fail(pd__report *report, pd_status status, const char *format, .
 }
 
 void pd__report_add_all(pd__report *report, const pd_error_list *errors) {
-  for (size_t i = 0; i < pd__do_error_list_count(errors); i++) {
-    pd__report_add(report, pd__do_error_list_at(errors, i));
+  for (size_t i = 0; i < pd_error_list_count(errors); i++) {
+    pd__report_add(report, pd_error_list_at(errors, i));
   }
 }
 

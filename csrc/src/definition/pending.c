@@ -296,8 +296,8 @@ void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *repo
 
 /* ---- Public functions ---- */
 
-pd_status pd__do_pending_set(const char *name, const char *text, const pd_origin *origin,
-                             pd_error *err) {
+pd_status pd_pending_set(const char *name, const char *text, const pd_origin *origin,
+                         pd_error *err) {
   if (!name) return pd__fail_null(err, "name");
   if (!text) return pd__fail_null(err, "text");
   if (!origin) origin = &pd__at_run_time;
@@ -397,7 +397,7 @@ static bool show_kept(const waiting_value *at, pd_pending_info *info) {
   return info->name && info->text;
 }
 
-pd_status pd__do_pending_get(size_t index, pd_pending_info *info, pd_error *err) {
+pd_status pd_pending_get(size_t index, pd_pending_info *info, pd_error *err) {
   pd_pending_info found = {.size = sizeof found};
   waiting_value at;
   pd_status status = pd__sized_check(info, PD__SIZE_UP_TO(pd_pending_info, origin), "info", err);
@@ -435,7 +435,7 @@ static bool is_unclaimed(const waiting_value *at) {
 /* The suggestion for each one costs a search through all names. */
 #define UNCLAIMED_SHOWN 100
 
-pd_status pd__do_pending_check(pd_error_list *errors, pd_error *err) {
+pd_status pd_pending_check(pd_error_list *errors, pd_error *err) {
   pd__report report = {.list = errors, .first = err};
   waiting_value at = {.node = NULL};
   size_t count = 0;

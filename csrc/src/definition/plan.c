@@ -15,7 +15,7 @@ void pd__stage_begin(pd__stage *stage, pd__operation *operation, pd__cell *cells
 }
 
 void pd__stage_drop(pd__stage *stage) {
-  if (stage->plan) pd__do_error_list_free(stage->plan->rejected.list);
+  if (stage->plan) pd_error_list_free(stage->plan->rejected.list);
   stage->plan = NULL;
 }
 
@@ -176,8 +176,8 @@ static void begin_round(pd__stage *stage) {
   plan->questions_end = &plan->questions;
   plan->conversions = NULL;
   plan->conversions_end = &plan->conversions;
-  pd__do_error_list_free(plan->rejected.list);
-  plan->rejected = (pd__report){.list = pd__do_error_list_new(), .first = &plan->first};
+  pd_error_list_free(plan->rejected.list);
+  plan->rejected = (pd__report){.list = pd_error_list_new(), .first = &plan->first};
   pd__changes_begin(&plan->changes, stage->operation, &plan->rejected);
   plan->changes.early = plan->changes.drafts = true;
   for (size_t i = 0; i < stage->count; i++) {

@@ -231,13 +231,13 @@ static pd_status arrive(registration *at, const pd_flag_def *def, pd_flag **out,
   return pd__operation_return(&operation, status);
 }
 
-pd_status pd__do_flag_register(const pd_flag_def *def, pd_flag **out, pd_error *err) {
+pd_status pd_flag_register(const pd_flag_def *def, pd_flag **out, pd_error *err) {
   registration at = {.replaces = false};
   return arrive(&at, def, out, err);
 }
 
-pd_status pd__do_flag_replace(const pd_flag_def *def, const pd_hook *hooks, size_t count,
-                              pd_flag **out, pd_error *err) {
+pd_status pd_flag_replace(const pd_flag_def *def, const pd_hook *hooks, size_t count, pd_flag **out,
+                          pd_error *err) {
   registration at = {.replaces = true, .hooks = hooks, .count = count};
   if (count > 0 && !hooks) return pd__fail_null(err, "hooks");
   return arrive(&at, def, out, err);
@@ -245,7 +245,7 @@ pd_status pd__do_flag_replace(const pd_flag_def *def, const pd_hook *hooks, size
 
 /* ---- Leaving ---- */
 
-pd_status pd__do_flag_unregister(pd_flag *flag, pd_error *err) {
+pd_status pd_flag_unregister(pd_flag *flag, pd_error *err) {
   if (!flag) return pd__fail_null(err, "flag");
   PD__LOCKED_OPERATION(operation);
   pd_status status = pd__flag_check_defined(&operation, flag, err);

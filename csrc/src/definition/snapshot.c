@@ -134,7 +134,7 @@ static void release(pd_snapshot *snapshot) {
   free(snapshot);
 }
 
-pd_status pd__do_snapshot_take(pd_snapshot **out, pd_error *err) {
+pd_status pd_snapshot_take(pd_snapshot **out, pd_error *err) {
   if (!out) return pd__fail_null(err, "out");
   PD__LOCKED_OPERATION(operation);
   pd__adopt_all(&operation);
@@ -145,7 +145,7 @@ pd_status pd__do_snapshot_take(pd_snapshot **out, pd_error *err) {
   return pd__operation_return(&operation, status);
 }
 
-void pd__do_snapshot_free(pd_snapshot *snapshot) {
+void pd_snapshot_free(pd_snapshot *snapshot) {
   if (!snapshot) return;
   PD__LOCKED_OPERATION(operation);
   release(snapshot);
@@ -218,11 +218,11 @@ static pd_flag *next(const pd_snapshot *snapshot, const pd_flag *previous, test 
   return flag;
 }
 
-pd_flag *pd__do_snapshot_next_change(const pd_snapshot *snapshot, const pd_flag *previous) {
+pd_flag *pd_snapshot_next_change(const pd_snapshot *snapshot, const pd_flag *previous) {
   return next(snapshot, previous, is_changed);
 }
 
-pd_flag *pd__do_snapshot_next_definition(const pd_snapshot *snapshot, const pd_flag *previous) {
+pd_flag *pd_snapshot_next_definition(const pd_snapshot *snapshot, const pd_flag *previous) {
   return next(snapshot, previous, is_new);
 }
 
@@ -342,7 +342,7 @@ static void commit(const restoring *run) {
   apply_waiting(run);
 }
 
-pd_status pd__do_snapshot_restore(const pd_snapshot *snapshot, pd_error *err) {
+pd_status pd_snapshot_restore(const pd_snapshot *snapshot, pd_error *err) {
   if (!snapshot) return pd__fail_null(err, "snapshot");
   PD__LOCKED_OPERATION(operation);
   pd__adopt_all(&operation);

@@ -67,18 +67,18 @@ static pd_status give(const pd_config *config, bool allow_pending,
   return pd__operation_return(&operation, finish(&reader));
 }
 
-pd_status pd__do_config_apply(const pd_config *config, bool allow_pending, pd_error_list *errors,
-                              pd_error *err) {
+pd_status pd_config_apply(const pd_config *config, bool allow_pending, pd_error_list *errors,
+                          pd_error *err) {
   return give(config, allow_pending, pd__reader_finish, errors, err);
 }
 
-pd_status pd__do_config_check(const pd_config *config, bool allow_pending, pd_error_list *errors,
-                              pd_error *err) {
+pd_status pd_config_check(const pd_config *config, bool allow_pending, pd_error_list *errors,
+                          pd_error *err) {
   return give(config, allow_pending, pd__reader_check, errors, err);
 }
 
-pd_status pd__do_config_add_flagfile(pd_config *config, const char *path, const char *program,
-                                     pd_error_list *errors, pd_error *err) {
+pd_status pd_config_add_flagfile(pd_config *config, const char *path, const char *program,
+                                 pd_error_list *errors, pd_error *err) {
   if (!config) return pd__fail_null(err, "config");
   if (!path) return pd__fail_null(err, "path");
   size_t before = config->values.count;

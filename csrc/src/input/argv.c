@@ -302,8 +302,7 @@ static pd_status take_options(const pd_parse_options *options, pd_parse_options 
 
 static void stop_strictness(const bool *before) { pd__preference_strict = *before; }
 
-pd_status pd__do_parse_argv(int *argc, char **argv, const pd_parse_options *options,
-                            pd_error *err) {
+pd_status pd_parse_argv(int *argc, char **argv, const pd_parse_options *options, pd_error *err) {
   if (!argc) return pd__fail_null(err, "argc");
   if (!argv) return pd__fail_null(err, "argv");
   pd_parse_options known;

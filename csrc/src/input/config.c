@@ -5,7 +5,7 @@
 
 #include "input.h"
 
-pd_status pd__do_config_new(pd_source source, pd_config **out, pd_error *err) {
+pd_status pd_config_new(pd_source source, pd_config **out, pd_error *err) {
   if (!out) return pd__fail_null(err, "out");
   if (source != PD_SOURCE_FILE && source != PD_SOURCE_FLEET) {
     return pd__fail(err, PD_ERR_ARGUMENT, "source is %d, expected %s or %s", (int)source,
@@ -18,7 +18,7 @@ pd_status pd__do_config_new(pd_source source, pd_config **out, pd_error *err) {
   return PD_OK;
 }
 
-void pd__do_config_free(pd_config *config) {
+void pd_config_free(pd_config *config) {
   if (!config) return;
   pd__arena_free(&config->arena);
   free(config);
@@ -37,8 +37,8 @@ pd_status pd__config_append(pd_config *config, const pd__token *token, pd_error 
   return kept ? PD_OK : pd__fail_memory(err);
 }
 
-pd_status pd__do_config_add(pd_config *config, const char *name, const char *text, uint32_t literal,
-                            const pd_origin *origin, pd_error *err) {
+pd_status pd_config_add(pd_config *config, const char *name, const char *text, uint32_t literal,
+                        const pd_origin *origin, pd_error *err) {
   if (!config) return pd__fail_null(err, "config");
   if (!name) return pd__fail_null(err, "name");
   if (!text) return pd__fail_null(err, "text");
@@ -55,7 +55,7 @@ pd_status pd__do_config_add(pd_config *config, const char *name, const char *tex
   return pd__config_append(config, &token, err);
 }
 
-pd_status pd__do_config_fail(pd_config *config, const pd_error *error, pd_error *err) {
+pd_status pd_config_fail(pd_config *config, const pd_error *error, pd_error *err) {
   if (!config) return pd__fail_null(err, "config");
   if (!error) return pd__fail_null(err, "error");
   if (error->status == PD_OK) return pd__fail(err, PD_ERR_ARGUMENT, "error->status is PD_OK");

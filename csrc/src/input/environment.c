@@ -167,7 +167,7 @@ pd_status pd__environment_check(const char *prefix, pd_error *err) {
                   pd__quote(quoted, prefix), PD_NAME_MAX);
 }
 
-pd_status pd__do_environment_enable(const char *prefix, pd_error_list *errors, pd_error *err) {
+pd_status pd_environment_enable(const char *prefix, pd_error_list *errors, pd_error *err) {
   pd__report report = {.list = errors, .first = err};
   pd_error wrong;
   if (prefix && pd__environment_check(prefix, &wrong) != PD_OK) {

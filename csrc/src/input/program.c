@@ -42,7 +42,7 @@ static pd_status check_argv(const pd_program *program, pd_error *err) {
   return PD_OK;
 }
 
-pd_status pd__do_program_set(const pd_program *program, pd_error *err) {
+pd_status pd_program_set(const pd_program *program, pd_error *err) {
   pd_program given;
   pd_status status = pd__sized_take(program, PD__SIZE_UP_TO(pd_program, version), &given,
                                     sizeof given, "program", err);
@@ -54,7 +54,7 @@ pd_status pd__do_program_set(const pd_program *program, pd_error *err) {
   return status;
 }
 
-pd_status pd__do_program_get(pd_program *program, pd_error *err) {
+pd_status pd_program_get(pd_program *program, pd_error *err) {
   pd_status status = pd__sized_check(program, PD__SIZE_UP_TO(pd_program, version), "program", err);
   if (status != PD_OK) return status;
   pd__platform_lock();

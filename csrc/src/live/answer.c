@@ -205,8 +205,8 @@ static pd_status check_request(const pd_live_request *request, pd_error *err) {
   return PD_OK;
 }
 
-pd_status pd__do_live_answer(pd_live *live, const pd_live_request *given,
-                             pd_live_response *response, pd_error *err) {
+pd_status pd_live_answer(pd_live *live, const pd_live_request *given, pd_live_response *response,
+                         pd_error *err) {
   pd_live_request request;
   if (!live) return pd__fail_null(err, "live");
   size_t least = PD__SIZE_UP_TO(pd_live_request, field_count);
@@ -220,8 +220,8 @@ pd_status pd__do_live_answer(pd_live *live, const pd_live_request *given,
   return pd__response_end(response, err);
 }
 
-pd_status pd__do_live_refuse(uint32_t status, const char *detail, pd_live_response *response,
-                             pd_error *err) {
+pd_status pd_live_refuse(uint32_t status, const char *detail, pd_live_response *response,
+                         pd_error *err) {
   if (!detail) return pd__fail_null(err, "detail");
   pd_status begun = pd__response_begin(response, err);
   if (begun != PD_OK) return begun;

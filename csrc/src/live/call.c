@@ -149,7 +149,7 @@ pd_status pd__response_begin(pd_live_response *response, pd_error *err) {
   return response->owner ? PD_OK : pd__fail_memory(err);
 }
 
-void pd__do_live_response_free(pd_live_response *response) {
+void pd_live_response_free(pd_live_response *response) {
   if (!response || !response->owner) return;
   pd__arena_free(response->owner);
   free(response->owner);
@@ -161,6 +161,6 @@ void pd__do_live_response_free(pd_live_response *response) {
 pd_status pd__response_end(pd_live_response *response, pd_error *err) {
   const pd__arena *arena = response->owner;
   if (!arena->failed) return PD_OK;
-  pd__do_live_response_free(response);
+  pd_live_response_free(response);
   return pd__fail_memory(err);
 }

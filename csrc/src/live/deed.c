@@ -96,8 +96,8 @@ static const char *only_name(const pd__deed *deed) {
 
 static bool take_errors(pd__deed *deed) {
   pd_error_list *list = deed->report.list;
-  for (size_t i = 0; i < pd__do_error_list_count(list); i++) {
-    const pd_error *error = pd__do_error_list_at(list, i);
+  for (size_t i = 0; i < pd_error_list_count(list); i++) {
+    const pd_error *error = pd_error_list_at(list, i);
     pd__deed_fail(deed, PD__PROBLEM_REJECTED, only_name(deed), error->status, "%s", error->message);
   }
   if (deed->report.status != PD_OK && deed->fault_count == 0) {

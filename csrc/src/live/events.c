@@ -78,7 +78,7 @@ void pd__get_events(pd__call *call) {
   pd__call_finish(call, 200, "text/event-stream");
 }
 
-pd_status pd__do_live_events(uint64_t since, pd_live_response *response, pd_error *err) {
+pd_status pd_live_events(uint64_t since, pd_live_response *response, pd_error *err) {
   pd_status status = pd__response_begin(response, err);
   if (status != PD_OK) return status;
   pd__out out = {.arena = response->owner};

@@ -261,7 +261,7 @@ void pd__get_flag(pd__call *call, const char *name) {
   listing list = {.call = call, .revision = pd__revision_now()};
   pd_error err;
   pd_flag *flag = NULL;
-  pd_status status = pd__do_flag_find(name, &flag, &err);
+  pd_status status = pd_flag_find(name, &flag, &err);
   if (status == PD_OK && !pd__rows_collect_one(&list.rows, flag, call->arena)) {
     status = PD_ERR_UNDEFINED; /* its module has just left */
     pd__fail_gone(flag, &err);

@@ -78,7 +78,7 @@ static pd_status make(const pd_live_options *options, pd_live **out, pd_error *e
   return PD_OK;
 }
 
-pd_status pd__do_live_open(const pd_live_options *given, pd_live **out, pd_error *err) {
+pd_status pd_live_open(const pd_live_options *given, pd_live **out, pd_error *err) {
   pd_live_options options;
   if (!out) return pd__fail_null(err, "out");
 #ifndef __linux__
@@ -91,7 +91,7 @@ pd_status pd__do_live_open(const pd_live_options *given, pd_live **out, pd_error
   return status == PD_OK ? make(&options, out, err) : status;
 }
 
-void pd__do_live_close(pd_live *live) {
+void pd_live_close(pd_live *live) {
   if (!live) return;
   PD__LOCKED_OPERATION(operation);
   pd__live_release(live);

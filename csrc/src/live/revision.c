@@ -49,4 +49,4 @@ void pd__head_write(pd__json *to, uint64_t revision) {
   pd__json_add_number(to, "revision", (int64_t)revision);
 }
 
-uint64_t pd__do_live_revision(void) { return pd__revision_now(); }
+uint64_t pd_live_revision(void) { return pd__revision_now(); }

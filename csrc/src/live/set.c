@@ -202,7 +202,7 @@ static void end_empty(void) {
 void pd__post_changes(pd__call *call) {
   pd__order order = {.undo = 0};
   if (!pd__order_read(call, &order)) return;
-  pd_error_list *errors = pd__do_error_list_new();
+  pd_error_list *errors = pd_error_list_new();
   pd__deed deed = {.call = call, .order = &order, .report = {.list = errors}};
   deed.event.arena = call->arena;
   PD__LOCKED_OPERATION(operation);
@@ -217,6 +217,6 @@ void pd__post_changes(pd__call *call) {
     if (done) pd__kept_trim();
   }
   pd__operation_end(&operation); /* notifies the watchers */
-  pd__do_error_list_free(errors);
+  pd_error_list_free(errors);
   pd__deed_finish(&deed, done);
 }

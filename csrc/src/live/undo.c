@@ -157,7 +157,7 @@ static pd__kept *undo(pd__deed *deed) {
 void pd__post_undo(pd__call *call) {
   pd__order order = {.undo = 0};
   if (!pd__order_read_undo(call, &order)) return;
-  pd_error_list *errors = pd__do_error_list_new();
+  pd_error_list *errors = pd_error_list_new();
   pd__deed deed = {.call = call, .order = &order, .report = {.list = errors}};
   deed.event.arena = call->arena;
   PD__LOCKED_OPERATION(operation);
@@ -167,6 +167,6 @@ void pd__post_undo(pd__call *call) {
   if (from) from->live = NULL;
   if (from) pd__kept_trim();
   pd__operation_end(&operation); /* notifies the watchers */
-  pd__do_error_list_free(errors);
+  pd_error_list_free(errors);
   pd__deed_finish(&deed, from != NULL);
 }

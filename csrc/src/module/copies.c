@@ -156,7 +156,7 @@ static void look_for(const pd__platform_image *image, void *context) {
   run->found = true;
 }
 
-pd_status pd__do_copy_get_info(size_t index, pd_copy_info *info, pd_error *err) {
+pd_status pd_copy_get_info(size_t index, pd_copy_info *info, pd_error *err) {
   search run = {.left = index, .info = {.size = sizeof run.info}};
   pd_status status = pd__sized_check(info, PD__SIZE_UP_TO(pd_copy_info, hosting), "info", err);
   if (status != PD_OK) return status;

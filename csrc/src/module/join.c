@@ -25,8 +25,8 @@ static pd_module *find_without_record(const pd__platform_image *image) {
 }
 
 static void forget_errors(pd__membership *member) {
-  pd__do_error_list_free(member->errors);
-  pd__do_error_list_free(member->refused);
+  pd_error_list_free(member->errors);
+  pd_error_list_free(member->refused);
   member->errors = member->refused = NULL;
 }
 
@@ -93,7 +93,7 @@ typedef enum outcome {
 static void drop_attempt(attempt *at) {
   pd__stage_drop(&at->stage);
   pd__defs_drop(&at->defs);
-  pd__do_error_list_free(at->errors);
+  pd_error_list_free(at->errors);
 }
 
 #define ATTEMPT(name) attempt name __attribute__((cleanup(drop_attempt))) = {.operation = NULL}
@@ -103,7 +103,7 @@ static void begin_attempt(attempt *at, pd__operation *operation, pd_module *modu
   at->operation = operation;
   at->module = module;
   at->record = record;
-  at->errors = pd__do_error_list_new();
+  at->errors = pd_error_list_new();
   at->refused = (pd__report){.list = at->errors};
   at->waiting = (pd__report){.list = at->errors};
 }
@@ -170,7 +170,7 @@ static void publish(attempt *at) {
 
 static outcome refuse(attempt *at) {
   static const pd_error no_memory = {.status = PD_ERR_MEMORY, .message = "out of memory"};
-  const pd_error *why = pd__do_error_list_at(at->errors, 0);
+  const pd_error *why = pd_error_list_at(at->errors, 0);
   if (!at->late) announce(at);
   pd__lates_settle(at->lates, NULL, why ? why : &no_memory);
   return REFUSED;
@@ -211,9 +211,9 @@ static outcome run_attempt(attempt *at) {
  * refusal in a module. */
 static void note_refusal(const pd_module *module, const pd_error_list *errors) {
   pd__membership *member = module->membership;
-  const pd_error *why = pd__do_error_list_at(errors, 0);
+  const pd_error *why = pd_error_list_at(errors, 0);
   bool again = member->refused != NULL;
-  if (!again) member->refused = pd__do_error_list_new();
+  if (!again) member->refused = pd_error_list_new();
   pd__report kept = {.list = member->refused};
   pd__report_add_all(&kept, errors);
   if (again || !why) return;
@@ -316,7 +316,7 @@ static void refuse_abi(const pd__platform_image *image, const pd_error *why, pd_
     if (load) load->lost = true;
     return;
   }
-  member->errors = pd__do_error_list_new();
+  member->errors = pd_error_list_new();
   pd__report refused = {.list = member->errors};
   pd__report_add(&refused, why);
   member->status = refused.status;

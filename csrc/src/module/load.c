@@ -187,8 +187,8 @@ static pd_status load_as(pd__loading *load, pd_module **out) {
   return report->status;
 }
 
-pd_status pd__do_module_load_as(const char *path, const char *name_space, pd_error_list *errors,
-                                pd_module **out, pd_error *err) {
+pd_status pd_module_load_as(const char *path, const char *name_space, pd_error_list *errors,
+                            pd_module **out, pd_error *err) {
   if (!path) return pd__fail_null(err, "path");
   if (!name_space) name_space = "";
   pd__report report = {.list = errors, .first = err};
@@ -202,12 +202,11 @@ pd_status pd__do_module_load_as(const char *path, const char *name_space, pd_err
   return load_as(&load, out);
 }
 
-pd_status pd__do_module_load(const char *path, pd_error_list *errors, pd_module **out,
-                             pd_error *err) {
-  return pd__do_module_load_as(path, NULL, errors, out, err);
+pd_status pd_module_load(const char *path, pd_error_list *errors, pd_module **out, pd_error *err) {
+  return pd_module_load_as(path, NULL, errors, out, err);
 }
 
-pd_status pd__do_module_unload(pd_module *module, pd_error *err) {
+pd_status pd_module_unload(pd_module *module, pd_error *err) {
   if (!module) return pd__fail_null(err, "module");
   PD__LOCKED_OPERATION(operation);
   if (module->opened == 0) {
@@ -223,7 +222,7 @@ pd_status pd__do_module_unload(pd_module *module, pd_error *err) {
 
 /* ---- Listing ---- */
 
-pd_module *pd__do_module_next(const pd_module *previous) {
+pd_module *pd_module_next(const pd_module *previous) {
   pd__platform_lock();
   pd_module *module = pd__module_next(previous);
   while (module && !module->membership) module = pd__module_next(module);
@@ -244,7 +243,7 @@ static pd_flag *find_flag(const pd_module *module, size_t index, size_t *count) 
   return found;
 }
 
-pd_status pd__do_modules_check(pd_error_list *errors, pd_error *err) {
+pd_status pd_modules_check(pd_error_list *errors, pd_error *err) {
   pd__report report = {.list = errors, .first = err};
   pd__platform_lock();
   for (pd_module *each = NULL; (each = pd__module_next(each));) {
@@ -254,7 +253,7 @@ pd_status pd__do_modules_check(pd_error_list *errors, pd_error *err) {
   return report.status;
 }
 
-pd_status pd__do_module_get_info(const pd_module *module, pd_module_info *info, pd_error *err) {
+pd_status pd_module_get_info(const pd_module *module, pd_module_info *info, pd_error *err) {
   if (!module) return pd__fail_null(err, "module");
   pd_module_info found = {.size = sizeof found};
   pd_status status = pd__sized_check(info, PD__SIZE_UP_TO(pd_module_info, name_space), "info", err);
@@ -270,8 +269,7 @@ pd_status pd__do_module_get_info(const pd_module *module, pd_module_info *info, 
   return PD_OK;
 }
 
-pd_status pd__do_module_get_flag(const pd_module *module, size_t index, pd_flag **out,
-                                 pd_error *err) {
+pd_status pd_module_get_flag(const pd_module *module, size_t index, pd_flag **out, pd_error *err) {
   if (!module) return pd__fail_null(err, "module");
   if (!out) return pd__fail_null(err, "out");
   size_t count;
@@ -283,15 +281,15 @@ pd_status pd__do_module_get_flag(const pd_module *module, size_t index, pd_flag 
   return PD_OK;
 }
 
-pd_status pd__do_module_get_errors(const pd_module *module, pd_error_list *errors, pd_error *err) {
+pd_status pd_module_get_errors(const pd_module *module, pd_error_list *errors, pd_error *err) {
   if (!module) return pd__fail_null(err, "module");
   if (!errors) return pd__fail_null(err, "errors");
   pd__report report = {.list = errors};
-  size_t before = pd__do_error_list_count(errors);
+  size_t before = pd_error_list_count(errors);
   pd__platform_lock();
   const pd_error_list *own = module->membership->errors;
   pd__report_add_all(&report, own);
-  bool whole = pd__do_error_list_count(errors) - before == pd__do_error_list_count(own);
+  bool whole = pd_error_list_count(errors) - before == pd_error_list_count(own);
   pd__platform_unlock();
   return whole ? PD_OK : pd__fail_memory(err);
 }

@@ -250,8 +250,8 @@ static size_t count_of(const char *text) {
   return count;
 }
 
-pd_status pd__do_op_check_arrays(const pd_op *op, const void *const *tensors, size_t count,
-                                 pd_error *err) {
+pd_status pd_op_check_arrays(const pd_op *op, const void *const *tensors, size_t count,
+                             pd_error *err) {
   if (!op) return pd__fail_null(err, "op");
   if (!tensors && count > 0) return pd__fail_null(err, "tensors");
   const char *text = arrays_of(op);

@@ -206,7 +206,7 @@ const pd__impl *pd__impl_of_caller(pd__operation *operation, const pd_op *op) {
   }
 }
 
-const uint64_t *pd__do_op_revision(void) { return &pd__impl_revision; }
+const uint64_t *pd_op_revision(void) { return &pd__impl_revision; }
 
 pd__impl *pd__op_find_best(pd__op *op, const char *list) {
   return list == list_of(op->family) ? best_now(op, list) : best_of(op, list, false);

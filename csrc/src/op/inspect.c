@@ -11,7 +11,7 @@ static pd__op *first_of(const pd__family *family) {
   return family ? family->ops : NULL;
 }
 
-pd_op *pd__do_op_next(const pd_op *previous) {
+pd_op *pd_op_next(const pd_op *previous) {
   pd__platform_lock();
   pd__op *op = previous && previous->next ? previous->next : NULL;
   const pd__family *family = previous ? pd__family_next(previous->family) : pd__family_next(NULL);
@@ -74,7 +74,7 @@ static pd_status fail_find(const char *name, const pd__family *family, pd_error 
                   pd__quote(quoted, name), *found ? found : ", and none that is defined");
 }
 
-pd_status pd__do_op_find(const char *name, const uint8_t *types, pd_op **out, pd_error *err) {
+pd_status pd_op_find(const char *name, const uint8_t *types, pd_op **out, pd_error *err) {
   if (!name) return pd__fail_null(err, "name");
   if (!out) return pd__fail_null(err, "out");
   PD__LOCKED_OPERATION(operation);
@@ -111,7 +111,7 @@ static bool show_op(const pd_op *op, pd_op_info *info) {
   return info->help && info->file && info->arrays;
 }
 
-pd_status pd__do_op_get_info(const pd_op *op, pd_op_info *info, pd_error *err) {
+pd_status pd_op_get_info(const pd_op *op, pd_op_info *info, pd_error *err) {
   if (!op) return pd__fail_null(err, "op");
   pd_op_info found = {.size = sizeof found};
   pd_status status = pd__sized_check(info, sizeof found, "info", err);
@@ -147,7 +147,7 @@ static bool show_impl(const pd__impl *impl, pd_impl_info *info) {
   return info->file && info->why;
 }
 
-pd_status pd__do_op_get_impl(const pd_op *op, size_t index, pd_impl_info *info, pd_error *err) {
+pd_status pd_op_get_impl(const pd_op *op, size_t index, pd_impl_info *info, pd_error *err) {
   if (!op) return pd__fail_null(err, "op");
   pd_impl_info found = {.size = sizeof found};
   pd_status status = pd__sized_check(info, sizeof found, "info", err);
@@ -166,7 +166,7 @@ pd_status pd__do_op_get_impl(const pd_op *op, size_t index, pd_impl_info *info, 
   return PD_OK;
 }
 
-pd_status pd__do_op_choose(const pd_op *op, pd_impl_info *info, pd_error *err) {
+pd_status pd_op_choose(const pd_op *op, pd_impl_info *info, pd_error *err) {
   if (!op) return pd__fail_null(err, "op");
   pd_impl_info found = {.size = sizeof found};
   pd_status status = pd__sized_check(info, sizeof found, "info", err);
@@ -185,7 +185,7 @@ pd_status pd__do_op_choose(const pd_op *op, pd_impl_info *info, pd_error *err) {
   return pd__operation_return(&operation, status);
 }
 
-pd_status pd__do_op_check_again(pd_op *op, pd_error *err) {
+pd_status pd_op_check_again(pd_op *op, pd_error *err) {
   if (!op) return pd__fail_null(err, "op");
   PD__LOCKED_OPERATION(operation);
   for (pd__impl *each = op->candidates; each; each = each->next_candidate) {

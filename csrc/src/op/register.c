@@ -61,7 +61,7 @@ static pd_status check_slot(const pd_op_def *def, pd_error *err) {
   return pd__fail(err, PD_ERR_ARGUMENT, "a slot without a function, expected both or none");
 }
 
-pd_status pd__do_impl_register(const pd_op_def *def, pd_impl *out, pd_error *err) {
+pd_status pd_impl_register(const pd_op_def *def, pd_impl *out, pd_error *err) {
   if (!def) return pd__fail_null(err, "def");
   pd_op_def whole;
   pd_status status = pd__impl_convert(def, &whole, err);
@@ -98,7 +98,7 @@ pd_status pd__do_impl_register(const pd_op_def *def, pd_impl *out, pd_error *err
 
 /* ---- Leaving ---- */
 
-pd_status pd__do_impl_unregister(pd_impl impl, pd_error *err) {
+pd_status pd_impl_unregister(pd_impl impl, pd_error *err) {
   PD__LOCKED_OPERATION(operation);
   registered *found = pd__numbered_find(&all, impl);
   if (!found) {

@@ -5,7 +5,7 @@
 #include "journal.h"
 #include "scope.h"
 
-pd_status pd__do_flag_find(const char *name, pd_flag **out, pd_error *err) {
+pd_status pd_flag_find(const char *name, pd_flag **out, pd_error *err) {
   if (!name) return pd__fail_null(err, "name");
   if (!out) return pd__fail_null(err, "out");
   PD__LOCKED_OPERATION(operation);
@@ -14,7 +14,7 @@ pd_status pd__do_flag_find(const char *name, pd_flag **out, pd_error *err) {
   return pd__operation_return(&operation, node ? PD_OK : pd__fail_undefined(name, err));
 }
 
-pd_flag *pd__do_flag_next(const pd_flag *previous) {
+pd_flag *pd_flag_next(const pd_flag *previous) {
   pd__platform_lock();
   pd_flag *flag = pd__names_listed(previous);
   while (flag && !flag->defined) flag = pd__names_listed(flag);
@@ -59,7 +59,7 @@ static pd_status get(const pd_flag *flag, pd_type type, const void *out, pd_valu
 }
 
 #define DEFINE_GET(name, number, ctype, member)                                                    \
-  pd_status pd__do_flag_get_##name(const pd_flag *flag, ctype *out, pd_error *err) {               \
+  pd_status pd_flag_get_##name(const pd_flag *flag, ctype *out, pd_error *err) {                   \
     pd_value value = {.u64 = 0};                                                                   \
     pd_status status = get(flag, PD_TYPE_##name, out, &value, err);                                \
     if (status == PD_OK) *out = (ctype)value.member;                                               \
@@ -67,8 +67,8 @@ static pd_status get(const pd_flag *flag, pd_type type, const void *out, pd_valu
   }
 PD_TYPE_MAP(DEFINE_GET) /* NOLINT: pd__fail gives no PD_OK */
 
-pd_status pd__do_flag_get_text(const pd_flag *flag, char *buffer, size_t size, size_t *length,
-                               pd_error *err) {
+pd_status pd_flag_get_text(const pd_flag *flag, char *buffer, size_t size, size_t *length,
+                           pd_error *err) {
   if (!flag) return pd__fail_null(err, "flag");
   if (!buffer && size > 0) return pd__fail_null(err, "buffer");
   char number[PD__NUMBER_SIZE];
@@ -82,14 +82,14 @@ pd_status pd__do_flag_get_text(const pd_flag *flag, char *buffer, size_t size, s
   return pd__operation_return(&operation, status);
 }
 
-const void *pd__do_flag_get_address(const pd_flag *flag) {
+const void *pd_flag_get_address(const pd_flag *flag) {
   if (!flag) return NULL;
   return pd__flag_address(flag, (pd_type)__atomic_load_n(&flag->type, __ATOMIC_RELAXED));
 }
 
-const uint8_t *pd__do_flag_get_state(const pd_flag *flag) { return flag ? &flag->state : NULL; }
+const uint8_t *pd_flag_get_state(const pd_flag *flag) { return flag ? &flag->state : NULL; }
 
-const uint32_t *pd__do_flag_get_generation(const pd_flag *flag) {
+const uint32_t *pd_flag_get_generation(const pd_flag *flag) {
   return flag ? &flag->generation : NULL;
 }
 
@@ -104,12 +104,12 @@ static pd_status set(pd_flag *flag, const char *text, pd_type type, pd_value val
 }
 
 #define DEFINE_SET(name, number, ctype, member_)                                                   \
-  pd_status pd__do_flag_set_##name(pd_flag *flag, ctype value, pd_error *err) {                    \
+  pd_status pd_flag_set_##name(pd_flag *flag, ctype value, pd_error *err) {                        \
     return set(flag, NULL, PD_TYPE_##name, (pd_value){.member_ = value}, &pd__at_run_time, err);   \
   }
 PD_TYPE_MAP(DEFINE_SET)
 
-pd_status pd__do_flag_set_from_string(pd_flag *flag, const char *text, pd_error *err) {
+pd_status pd_flag_set_from_string(pd_flag *flag, const char *text, pd_error *err) {
   if (!text) return pd__fail_null(err, "text");
   return set(flag, text, PD_TYPE_string, (pd_value){0}, &pd__at_run_time, err);
 }
@@ -133,13 +133,13 @@ static __attribute__((noinline)) pd_status set_in_operation(const char *name, co
   return pd__operation_return(&operation, status);
 }
 
-pd_status pd__do_flag_set_by_name(const char *name, const char *text, pd_error *err) {
+pd_status pd_flag_set_by_name(const char *name, const char *text, pd_error *err) {
   if (!name) return pd__fail_null(err, "name");
   if (!text) return pd__fail_null(err, "text");
   return set_at_once(name, text) ? PD_OK : set_in_operation(name, text, err);
 }
 
-pd_status pd__do_flag_set_default(pd_flag *flag, const char *text, pd_error *err) {
+pd_status pd_flag_set_default(pd_flag *flag, const char *text, pd_error *err) {
   static const pd_origin origin = {PD_SOURCE_DEFAULT, 0, NULL, 0};
   if (!text) return pd__fail_null(err, "text");
   return set(flag, text, PD_TYPE_string, (pd_value){0}, &origin, err);
@@ -165,17 +165,17 @@ static pd_status take_away(pd_flag *flag, pd__action action, pd_source source, p
   return pd__operation_return(&operation, status);
 }
 
-pd_status pd__do_flag_reset(pd_flag *flag, pd_error *err) {
+pd_status pd_flag_reset(pd_flag *flag, pd_error *err) {
   return take_away(flag, PD__RESET, PD_SOURCE_DEFAULT, err);
 }
 
-pd_status pd__do_flag_drop(pd_flag *flag, pd_source source, pd_error *err) {
+pd_status pd_flag_drop(pd_flag *flag, pd_source source, pd_error *err) {
   pd_origin origin = {source, 0, NULL, 0};
   pd_status status = flag ? pd__origin_check(&origin, err) : PD_OK;
   return status == PD_OK ? take_away(flag, PD__DROP, source, err) : status;
 }
 
-pd_status pd__do_flag_wipe(pd_flag *flag, pd_error *err) {
+pd_status pd_flag_wipe(pd_flag *flag, pd_error *err) {
   return take_away(flag, PD__WIPE, PD_SOURCE_DEFAULT, err);
 }
 
@@ -188,7 +188,5 @@ static pd_status set_frozen(pd_flag *flag, bool frozen, pd_error *err) {
   return pd__operation_return(&operation, status);
 }
 
-pd_status pd__do_flag_freeze(pd_flag *flag, pd_error *err) { return set_frozen(flag, true, err); }
-pd_status pd__do_flag_unfreeze(pd_flag *flag, pd_error *err) {
-  return set_frozen(flag, false, err);
-}
+pd_status pd_flag_freeze(pd_flag *flag, pd_error *err) { return set_frozen(flag, true, err); }
+pd_status pd_flag_unfreeze(pd_flag *flag, pd_error *err) { return set_frozen(flag, false, err); }

@@ -15,8 +15,8 @@ static pd_status change(const pd_assignment *items, size_t count, const pd_origi
   return pd__operation_return(&operation, status);
 }
 
-pd_status pd__do_batch_set(const pd_assignment *items, size_t count, const pd_origin *origin,
-                           pd_error_list *errors, pd_error *err) {
+pd_status pd_batch_set(const pd_assignment *items, size_t count, const pd_origin *origin,
+                       pd_error_list *errors, pd_error *err) {
   if (!items && count > 0) return pd__fail_null(err, "items");
   bool defaults = origin && origin->source == PD_SOURCE_DEFAULT;
   pd_status status = defaults ? PD_OK : pd__origin_check(origin, err);
@@ -24,14 +24,14 @@ pd_status pd__do_batch_set(const pd_assignment *items, size_t count, const pd_or
   return change(items, count, origin ? origin : &pd__at_run_time, false, NULL, errors, err);
 }
 
-pd_status pd__do_flags_validate(pd_error_list *errors, pd_error *err) {
+pd_status pd_flags_validate(pd_error_list *errors, pd_error *err) {
   return change(NULL, 0, NULL, true, NULL, errors, err);
 }
 
 /* ---- Overrides ---- */
 
-pd_status pd__do_override_push(const pd_assignment *items, size_t count, const pd_origin *origin,
-                               pd_error_list *errors, pd_override *out, pd_error *err) {
+pd_status pd_override_push(const pd_assignment *items, size_t count, const pd_origin *origin,
+                           pd_error_list *errors, pd_override *out, pd_error *err) {
   if (!items && count > 0) return pd__fail_null(err, "items");
   if (!out) return pd__fail_null(err, "out");
   pd_origin place = {PD_SOURCE_OVERRIDE, 0, NULL, 0};
@@ -59,7 +59,7 @@ pd_status pd__override_end(pd__operation *operation, pd_override number, pd_erro
   return status;
 }
 
-pd_status pd__do_override_pop(pd_override number, pd_error *err) {
+pd_status pd_override_pop(pd_override number, pd_error *err) {
   PD__LOCKED_OPERATION(operation);
   return pd__operation_return(&operation, pd__override_end(&operation, number, err));
 }

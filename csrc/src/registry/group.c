@@ -48,8 +48,8 @@ bool pd__group_check(const pd_flag_entry *const *entries, void *context, char *w
   return false;
 }
 
-pd_status pd__do_group_add(pd_group kind, pd_flag *const *flags, size_t count, pd_hook *out,
-                           pd_error *err) {
+pd_status pd_group_add(pd_group kind, pd_flag *const *flags, size_t count, pd_hook *out,
+                       pd_error *err) {
   if (!flags) return pd__fail_null(err, "flags");
   if (count == 0) return pd__fail(err, PD_ERR_ARGUMENT, "count is 0, expected some flags");
   if ((size_t)kind >= sizeof texts / sizeof *texts) {

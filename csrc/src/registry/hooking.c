@@ -19,17 +19,16 @@ static pd_status add(bool watches, uintptr_t function, void *context, void (*rel
   return pd__operation_return(&operation, status);
 }
 
-pd_status pd__do_validator_add(pd_flag *const *flags, size_t count, pd_validator function,
-                               void *context, void (*release)(void *), pd_hook *out,
-                               pd_error *err) {
+pd_status pd_validator_add(pd_flag *const *flags, size_t count, pd_validator function,
+                           void *context, void (*release)(void *), pd_hook *out, pd_error *err) {
   if (!flags) return pd__fail_null(err, "flags");
   if (count == 0) return pd__fail(err, PD_ERR_ARGUMENT, "count is 0, expected some flags");
   if (!function) return pd__fail_null(err, "function");
   return add(false, (uintptr_t)function, context, release, flags, count, out, err);
 }
 
-pd_status pd__do_watcher_add(pd_flag *flag, pd_watcher function, void *context,
-                             void (*release)(void *), pd_hook *out, pd_error *err) {
+pd_status pd_watcher_add(pd_flag *flag, pd_watcher function, void *context, void (*release)(void *),
+                         pd_hook *out, pd_error *err) {
   if (!function) return pd__fail_null(err, "function");
   return add(true, (uintptr_t)function, context, release, &flag, flag ? 1 : 0, out, err);
 }
@@ -45,10 +44,10 @@ static pd_status change(pd_hook number, bool removes, pd_error *err) {
                   (unsigned long long)number);
 }
 
-pd_status pd__do_hook_remove(pd_hook number, pd_error *err) { return change(number, true, err); }
+pd_status pd_hook_remove(pd_hook number, pd_error *err) { return change(number, true, err); }
 /* A hook that waits for a lock of its runtime can't be called in a forked child before that has
  * repaired its locks. */
-pd_status pd__do_hook_defer(pd_hook number, pd_error *err) {
+pd_status pd_hook_defer(pd_hook number, pd_error *err) {
   pd__platform_hold_thread();
   return change(number, false, err);
 }
@@ -62,17 +61,17 @@ static pd_status handle(pd__handling what, uintptr_t function, void *context) {
   return pd__operation_return(&operation, PD_OK);
 }
 
-pd_status pd__do_warning_handle(pd_warning_handler wanted, void *context, pd_error *err) {
+pd_status pd_warning_handle(pd_warning_handler wanted, void *context, pd_error *err) {
   (void)err;
   return handle(PD__HANDLE_WARNINGS, (uintptr_t)wanted, context);
 }
 
-pd_status pd__do_deferred_handle(pd_deferred_handler wanted, void *context, pd_error *err) {
+pd_status pd_deferred_handle(pd_deferred_handler wanted, void *context, pd_error *err) {
   (void)err;
   return handle(PD__HANDLE_DEFERRED, (uintptr_t)wanted, context);
 }
 
-pd_status pd__do_warning_report(const char *message, pd_error *err) {
+pd_status pd_warning_report(const char *message, pd_error *err) {
   if (!message) return pd__fail_null(err, "message");
   PD__LOCKED_OPERATION(operation);
   pd_status status = pd__hooks_check_depth(err);

@@ -93,7 +93,7 @@ static pd_status find_info(const pd_flag *flag, size_t index, view *found, pd_er
   return PD_OK;
 }
 
-pd_status pd__do_flag_get_info(const pd_flag *flag, pd_flag_info *info, pd_error *err) {
+pd_status pd_flag_get_info(const pd_flag *flag, pd_flag_info *info, pd_error *err) {
   return look(flag, 0, find_info, sizeof *info, info, PD__SIZE_UP_TO(pd_flag_info, cells), "info",
               err);
 }
@@ -113,8 +113,8 @@ static pd_status find_entry(const pd_flag *flag, size_t index, view *found, pd_e
   return status;
 }
 
-pd_status pd__do_flag_get_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry,
-                                pd_error *err) {
+pd_status pd_flag_get_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry,
+                            pd_error *err) {
   return look(flag, index, find_entry, sizeof *entry, entry, PD__SIZE_UP_TO(pd_flag_entry, origin),
               "entry", err);
 }
@@ -135,8 +135,7 @@ static pd_status find_cell(const pd_flag *flag, size_t index, view *found, pd_er
   return PD_OK;
 }
 
-pd_status pd__do_flag_get_cell(const pd_flag *flag, size_t index, pd_cell_info *info,
-                               pd_error *err) {
+pd_status pd_flag_get_cell(const pd_flag *flag, size_t index, pd_cell_info *info, pd_error *err) {
   return look(flag, index, find_cell, sizeof *info, info, PD__SIZE_UP_TO(pd_cell_info, in_step),
               "info", err);
 }

@@ -6,7 +6,7 @@
 
 bool pd__startup_over;
 
-bool pd__do_startup_over(void) {
+bool pd_startup_over(void) {
   pd__platform_lock();
   bool over = pd__startup_over;
   pd__platform_unlock();

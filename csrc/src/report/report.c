@@ -42,8 +42,8 @@ static void write_flags(pd__rows *rows, const pd_report_options *options, pd__ou
   }
 }
 
-pd_status pd__do_report_help(const pd_report_options *from, pd_writer write, void *context,
-                             pd_error *err) {
+pd_status pd_report_help(const pd_report_options *from, pd_writer write, void *context,
+                         pd_error *err) {
   if (!write) return pd__fail_null(err, "write");
   pd_report_options options;
   pd_help help;
@@ -63,7 +63,7 @@ pd_status pd__do_report_help(const pd_report_options *from, pd_writer write, voi
   return pd__out_finish(&out, &operation, write, context, err);
 }
 
-pd_status pd__do_report_flagfile(bool all, pd_writer write, void *context, pd_error *err) {
+pd_status pd_report_flagfile(bool all, pd_writer write, void *context, pd_error *err) {
   if (!write) return pd__fail_null(err, "write");
   pd__rows rows = {.count = 0};
   PD__OPERATION(operation);
@@ -74,8 +74,8 @@ pd_status pd__do_report_flagfile(bool all, pd_writer write, void *context, pd_er
   return pd__out_finish(&out, &operation, write, context, err);
 }
 
-pd_status pd__do_report_json(const pd_report_options *from, pd_writer write, void *context,
-                             pd_error *err) {
+pd_status pd_report_json(const pd_report_options *from, pd_writer write, void *context,
+                         pd_error *err) {
   if (!write) return pd__fail_null(err, "write");
   pd_report_options options;
   pd_help help;
