@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 HEADER = Path("csrc", "include", "pd_flags.h")
 MODULE = Path("paddle_flags", "_core", "header.py")
 TABLE = Path("csrc", "include", "pd_flags", "table.h")
+WORK = Path("csrc", "src", "base", "work.h")
 PUBLIC_NAMES = Path("csrc", "src", "base", "public_names.h")
 WIDTH = 100
 
@@ -178,14 +179,13 @@ def module_of(lists: Lists) -> str:
 # ---- The names of exported functions ----
 
 
-def public_names_of(table: str) -> str:
-    """Return the text of public_names.h."""
-    functions = re.findall(r"^  (?:S|V|R)\((?:[^(]*, )?(\w+),", table, re.MULTILINE)
+def public_names_of(maps: str) -> str:
+    """Return the text of public_names.h, for the rows of PD_TABLE_MAP and PD__PURE_MAP."""
+    functions = re.findall(r"^  (?:S|V|R)\((?:[^(]*, )?(\w+),", maps, re.MULTILINE)
     made = [
-        "/* Each function of PD_TABLE_MAP has its body in its layer, under its public name. The",
-        " * symbol of the body is the hidden pd__do_<name>; the exported symbol is a forwarder in",
-        " * api.c, which finds the copy of the library that hosts the registry. Made by",
-        " * `make lists`. */",
+        "/* Each exported function has its body in its layer, under its public name. The symbol",
+        " * of the body is the hidden pd__do_<name>; the exported symbol is a forwarder in api.c,",
+        " * which finds the copy of the library that hosts the registry. Made by `make lists`. */",
         "#ifndef PD__PUBLIC_NAMES_H",
         "#define PD__PUBLIC_NAMES_H",
         "",
@@ -254,7 +254,9 @@ def written(root: Path) -> dict[Path, str]:
     text = put(text, "parameters", parameters_of(lists))
     return {
         MODULE: module_of(lists),
-        PUBLIC_NAMES: public_names_of((root / TABLE).read_text("utf-8")),
+        PUBLIC_NAMES: public_names_of(
+            "".join((root / n).read_text("utf-8") for n in (TABLE, WORK))
+        ),
         flag: put((root / flag).read_text("utf-8"), "marks", f"\n{properties}\n"),
         define: put(text, "attributes", values_of(lists)),
     }

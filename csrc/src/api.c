@@ -8,26 +8,13 @@
 
 /* ---- Functions that need no registry ---- */
 
-const char *pd_status_name(pd_status status) { return pd__status_name(status); }
-const char *pd_status_text(pd_status status) { return pd__status_text(status); }
-const char *pd_type_name(pd_type type) { return pd__type_name(type); }
-const char *pd_source_name(pd_source source) { return pd__source_name(source); }
-uint32_t pd_source_rank(pd_source source) { return pd__source_rank(source); }
-
-void pd_flag_def_init(pd_flag_def *def, size_t size, pd_type type) {
-  if (!def) return;
-  pd_flag_def fresh = {.size = (uint32_t)size, .type = (uint8_t)type};
-  fresh.min = pd__type_of(type)->min;
-  fresh.max = pd__type_of(type)->max;
-  if (type == PD_TYPE_string) fresh.default_value.str = "";
-  memset(def, 0, size);
-  memcpy(def, &fresh, size < sizeof fresh ? size : sizeof fresh);
-}
-
-pd_status pd_list_get(const char *list, size_t index, char *buffer, size_t size, size_t *length,
-                      pd_error *err) {
-  return pd__list_get(list, index, buffer, size, length, err);
-}
+#define PD__PURE_S(name, parameters, arguments)                                                    \
+  pd_status pd_##name parameters { return pd__do_##name arguments; }
+#define PD__PURE_R(result, name, parameters, arguments)                                            \
+  result pd_##name parameters { return pd__do_##name arguments; }
+#define PD__PURE_V(name, parameters, arguments)                                                    \
+  void pd_##name parameters { pd__do_##name arguments; }
+PD__PURE_MAP(PD__PURE_S, PD__PURE_R, PD__PURE_V)
 
 /* ---- The table of this copy ---- */
 

@@ -91,7 +91,7 @@ def test_a_search_for_an_exported_function_ends_at_its_body():
     core = ROOT / "csrc" / "src"
     texts = {p.relative_to(core).as_posix(): p.read_text("utf-8") for p in core.rglob("*.[ch]")}
     assert {name for name, text in texts.items() if "pd__do_" in text} == makers
-    for name in ("parse_argv", "version", "flag_find"):
+    for name in ("parse_argv", "version", "flag_find", "list_get"):
         body = rf"(?m)^\w.*\bpd_{name}\([^;]*\{{"
         assert sum(bool(re.search(body, text)) for text in texts.values()) == 1, name
 

@@ -16,6 +16,7 @@ from paddle_flags._core import header
 TOOL = ROOT / "tools" / "lists.py"
 HEADER = "csrc/include/pd_flags.h"
 TABLE = "csrc/include/pd_flags/table.h"
+WORK = "csrc/src/base/work.h"
 PUBLIC_NAMES = "csrc/src/base/public_names.h"
 MADE = ["header.py", "flag.py", "define.py"]
 LAST_MARK = '"a command line without a value for it is an error")'
@@ -24,7 +25,8 @@ LAST_MARK = '"a command line without a value for it is an error")'
 @pytest.fixture
 def copied(tmp_path):
     """Copy what the tool reads and writes."""
-    for name in (HEADER, TABLE, PUBLIC_NAMES, *(f"paddle_flags/_core/{name}" for name in MADE)):
+    made = [PUBLIC_NAMES, *(f"paddle_flags/_core/{name}" for name in MADE)]
+    for name in (HEADER, TABLE, WORK, *made):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path

@@ -133,8 +133,8 @@ static const char *words_of(pd_status status, bool is_text) {
   return "unknown";
 }
 
-const char *pd__status_name(pd_status status) { return words_of(status, false); }
-const char *pd__status_text(pd_status status) { return words_of(status, true); }
+const char *pd_status_name(pd_status status) { return words_of(status, false); }
+const char *pd_status_text(pd_status status) { return words_of(status, true); }
 
 pd_error_list *pd_error_list_new(void) { return calloc(1, sizeof(pd_error_list)); }
 

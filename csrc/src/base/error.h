@@ -14,11 +14,6 @@
 #define PD__PRINTF(text, first) __attribute__((format(printf, text, first)))
 #endif
 
-/* Returns the name ("PD_ERR_RANGE") or the text ("value out of range") of a status; "unknown" if
- * there is no such status. The strings are static. */
-const char *pd__status_name(pd_status status);
-const char *pd__status_text(pd_status status);
-
 /* Fills `err`, which may be NULL, and returns `status`. */
 PD__PRINTF(3, 4) pd_status pd__fail(pd_error *err, pd_status status, const char *format, ...);
 

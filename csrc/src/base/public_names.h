@@ -1,7 +1,6 @@
-/* Each function of PD_TABLE_MAP has its body in its layer, under its public name. The
- * symbol of the body is the hidden pd__do_<name>; the exported symbol is a forwarder in
- * api.c, which finds the copy of the library that hosts the registry. Made by
- * `make lists`. */
+/* Each exported function has its body in its layer, under its public name. The symbol
+ * of the body is the hidden pd__do_<name>; the exported symbol is a forwarder in api.c,
+ * which finds the copy of the library that hosts the registry. Made by `make lists`. */
 #ifndef PD__PUBLIC_NAMES_H
 #define PD__PUBLIC_NAMES_H
 
@@ -113,5 +112,12 @@
 #define pd_live_events pd__do_live_events
 #define pd_config_check pd__do_config_check
 #define pd_startup_over pd__do_startup_over
+#define pd_status_name pd__do_status_name
+#define pd_status_text pd__do_status_text
+#define pd_type_name pd__do_type_name
+#define pd_source_name pd__do_source_name
+#define pd_source_rank pd__do_source_rank
+#define pd_flag_def_init pd__do_flag_def_init
+#define pd_list_get pd__do_list_get
 
 #endif /* PD__PUBLIC_NAMES_H */

@@ -12,6 +12,21 @@
 #define PD__WORK_V(name, parameters, arguments) void pd__do_##name parameters;
 PD_TABLE_MAP(PD__WORK_S, PD__WORK_R, PD__WORK_V)
 
+/* The exported functions that need no registry: each copy calls its own. */
+/* clang-format off */
+#define PD__PURE_MAP(S, R, V)                                                                      \
+  R(const char *, status_name, (pd_status status), (status))                                       \
+  R(const char *, status_text, (pd_status status), (status))                                       \
+  R(const char *, type_name, (pd_type type), (type))                                               \
+  R(const char *, source_name, (pd_source source), (source))                                       \
+  R(uint32_t, source_rank, (pd_source source), (source))                                           \
+  V(flag_def_init, (pd_flag_def *def, size_t size, pd_type type), (def, size, type))               \
+  S(list_get,                                                                                      \
+    (const char *list, size_t index, char *buffer, size_t size, size_t *length, pd_error *err),    \
+    (list, index, buffer, size, length, err))
+/* clang-format on */
+PD__PURE_MAP(PD__WORK_S, PD__WORK_R, PD__WORK_V)
+
 /* api.c defines the functions that are exported under these names. */
 #if !defined(PD__EXPORTS)
 #include "public_names.h"

@@ -11,7 +11,7 @@ static const char *place_of(const pd__cell *cell, char out[PLACE_SIZE]) {
   const pd_module *image = pd__cell_module(cell);
   const char *module = def->module;
   if (!module) module = image ? image->path : "";
-  snprintf(out, PLACE_SIZE, "%s", pd__type_name(def->type));
+  snprintf(out, PLACE_SIZE, "%s", pd_type_name(def->type));
   if (def->file) pd__append(out, PLACE_SIZE, " at %s", pd__tail(def->file, 100));
   if (def->file && def->line) pd__append(out, PLACE_SIZE, ":%u", def->line);
   if (*module) pd__append(out, PLACE_SIZE, " in %s", pd__tail(module, 160));
@@ -82,7 +82,7 @@ static void differ_in_range(char found[DIFFERENCES_SIZE], const pd_flag_def *min
 }
 
 static const char *item_type(const pd_flag_def *def) {
-  return def->list ? pd__type_name((pd_type)def->list) : "none";
+  return def->list ? pd_type_name((pd_type)def->list) : "none";
 }
 
 /* If the type or the file differs, the places in the message show it already. */
@@ -228,7 +228,7 @@ static pd_status check_imports(pd__batch *batch, const pd_flag *node) {
   if (!import) return PD_OK;
   return pd__fail(&batch->err, PD_ERR_TYPE,
                   "'%s' is already imported, as %s; expected %s, refused: %s", import->def->name,
-                  place_of(import, theirs), pd__type_name(import->def->type), place_of(cell, mine));
+                  place_of(import, theirs), pd_type_name(import->def->type), place_of(cell, mine));
 }
 
 pd_status pd__conflict_of_name(pd__batch *batch, const pd__naming *of, const pd_flag *node) {
@@ -249,7 +249,7 @@ pd_status pd__conflict_of_import(pd__batch *batch) {
                     "'%s' is scoped, defined in %s; refused: import in %s, expected "
                     "PD_IMPORT_SCOPED_%s",
                     def->name, place_of(holder, theirs), place_of(batch->cell, mine),
-                    pd__type_name(def->type));
+                    pd_type_name(def->type));
   }
   if (holder->def->type == def->type) return PD_OK;
   return pd__fail(&batch->err, PD_ERR_TYPE, "'%s' is %s; refused: import as %s", def->name,

@@ -45,7 +45,7 @@ static pd_flag_entry propose(const pd__stage *stage, const pd__draft *draft) {
   const pd__change *change = &stage->plan->changes.items[stage->plan->changes.count - 1];
   pd_flag_entry proposed = draft->now;
   pd_source source = pd__change_source(change);
-  if (pd__source_rank(proposed.origin.source) > pd__source_rank(source)) return proposed;
+  if (pd_source_rank(proposed.origin.source) > pd_source_rank(source)) return proposed;
   pd_origin origin = change->origin;
   origin.source = source;
   pd__entry_describe(&draft->flag, change->value, &origin, &proposed);

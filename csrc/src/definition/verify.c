@@ -100,7 +100,7 @@ static pd_status check_choices(const pd_flag_def *def, pd_error *err) {
     if (pd__choice_valid(def, choice, length)) continue;
     return refuse(def, err, PD_ERR_CHOICE, "choice '%s': expected a value of type %s",
                   pd__quote_part(quoted, choice, length),
-                  pd__type_name(def->list ? def->list : def->type));
+                  pd_type_name(def->list ? def->list : def->type));
   }
   return PD_OK;
 }
@@ -159,7 +159,7 @@ static pd_status check_access(const pd_flag_def *def, pd_error *err) {
   if (!access || (access->size >= size && (text ? !!access->put : !!access->store))) return PD_OK;
   return refuse(def, err, PD_ERR_ARGUMENT,
                 "its access is not that of %s: expected a size of %zu, and %s",
-                pd__type_name((pd_type)def->type), size, text ? "put" : "store");
+                pd_type_name((pd_type)def->type), size, text ? "put" : "store");
 }
 
 static pd_status check_list_and_unit(const pd_flag_def *def, pd_error *err) {
@@ -214,7 +214,7 @@ static pd_status check_scoped(const pd_flag_def *def, pd_error *err) {
     return refuse(def, err, PD_ERR_ARGUMENT,
                   "it is scoped, but its variable is that of a flag that isn't: expected "
                   "PD_DEFINE_SCOPED_%s",
-                  pd__type_name(def->type));
+                  pd_type_name(def->type));
   }
   bool fits = def->scoped && def->cell && !def->access && !def->assignable;
   if (!def->scoped_cell || fits) return PD_OK;

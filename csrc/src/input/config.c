@@ -9,7 +9,7 @@ pd_status pd_config_new(pd_source source, pd_config **out, pd_error *err) {
   if (!out) return pd__fail_null(err, "out");
   if (source != PD_SOURCE_FILE && source != PD_SOURCE_FLEET) {
     return pd__fail(err, PD_ERR_ARGUMENT, "source is %d, expected %s or %s", (int)source,
-                    pd__source_name(PD_SOURCE_FILE), pd__source_name(PD_SOURCE_FLEET));
+                    pd_source_name(PD_SOURCE_FILE), pd_source_name(PD_SOURCE_FLEET));
   }
   pd_config *made = calloc(1, sizeof *made);
   if (!made) return pd__fail_memory(err);

@@ -51,7 +51,7 @@ static void add_negated(pd__reader *reader, pd_flag *flag, const pd__token *toke
   const char *name = pd__flag_def(flag)->name;
   if (pd__flag_def(flag)->type != PD_TYPE_bool) {
     pd__reader_fail(reader, token, PD_ERR_ARGV, ": %s is %s, and only a bool can be negated", name,
-                    pd__type_name(flag->type));
+                    pd_type_name(flag->type));
   } else if (token->text) {
     pd__reader_fail(reader, token, PD_ERR_ARGV, ": takes no value; write --%s=true or --%s=false",
                     name, name);
@@ -101,7 +101,7 @@ static void fail_kept(pd__reader *reader, const pd_flag *flag, const pd_origin *
   pd__reader_fail(
       reader, NULL, PD_ERR_FROZEN, "--%s: %s, and the %s no longer gives its value%s%.*s%s",
       pd__flag_def(flag)->name, flag->frozen ? "is frozen" : "can be set at startup only",
-      pd__source_name(origin->source), length ? " (" : "", (int)length, place, length ? ")" : "");
+      pd_source_name(origin->source), length ? " (" : "", (int)length, place, length ? ")" : "");
 }
 
 void pd__reader_drop(pd__reader *reader, pd_flag *flag, pd_source source) {

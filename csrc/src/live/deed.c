@@ -38,7 +38,7 @@ static void write_faults(pd__deed *deed) {
     pd__json_item(to);
     pd__json_open(to, "{");
     pd__json_add_nullable(to, "name", fault->name);
-    pd__json_add_text(to, "code", pd__status_name(fault->error.status));
+    pd__json_add_text(to, "code", pd_status_name(fault->error.status));
     pd__json_add_text(to, "detail", fault->error.message);
     pd__json_close(to, "}");
   }
@@ -203,7 +203,7 @@ static void write_done(pd__json *to, const pd__wish *wish, bool temporary) {
   pd_source source = temporary    ? PD_SOURCE_OVERRIDE
                      : wish->text ? PD_SOURCE_LIVE
                                   : source_now(flag);
-  pd__json_add_text(to, "source", pd__source_name(source));
+  pd__json_add_text(to, "source", pd_source_name(source));
   pd__json_add_bool(to, "hidden", hidden);
   pd__json_close(to, "}");
 }

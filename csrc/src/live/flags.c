@@ -54,7 +54,7 @@ static void add_values(pd__json *to, const pd__row *row) {
   }
 
 static void add_attributes(pd__json *to, const pd_flag_info *info) {
-  if (info->list) pd__json_add_text(to, "items", pd__type_name((pd_type)info->list));
+  if (info->list) pd__json_add_text(to, "items", pd_type_name((pd_type)info->list));
   PD_TEXT_MAP(ADD_ATTRIBUTE)
   pd__json_add_text(to, "module", info->module);
   pd__json_add_text(to, "file", info->file);
@@ -97,10 +97,10 @@ static void write_flag(listing *list, const pd__row *row) {
   pd__json *to = &list->call->json;
   const pd_flag_info *info = &row->info;
   pd__json_add_text(to, "name", info->name);
-  pd__json_add_text(to, "type", pd__type_name(info->type));
+  pd__json_add_text(to, "type", pd_type_name(info->type));
   pd__json_add_text(to, "help", info->help);
   if (!info->sensitive) add_values(to, row);
-  pd__json_add_text(to, "source", pd__source_name(row->entry.origin.source));
+  pd__json_add_text(to, "source", pd_source_name(row->entry.origin.source));
   const char *place = pd__json_place(to, &row->entry.origin);
   if (*place) pd__json_add_text(to, "place", place);
   pd__json_add_number(to, "revision", (int64_t)row->revision);
@@ -205,7 +205,7 @@ static void write_history_entry(pd__json *to, const pd_flag_info *info,
   pd__json_item(to);
   pd__json_open(to, "{");
   if (!info->sensitive) add_entry(to, "value", "text", info, entry);
-  pd__json_add_text(to, "source", pd__source_name(entry->origin.source));
+  pd__json_add_text(to, "source", pd_source_name(entry->origin.source));
   const char *place = pd__json_place(to, &entry->origin);
   if (*place) pd__json_add_text(to, "place", place);
   pd__json_add_bool(to, "replaced", entry->replaced);

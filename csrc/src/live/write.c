@@ -88,7 +88,7 @@ void pd__event_write(pd__json *to, const pd__event *event) {
     add_value(to, "new", after);
   }
   if (after->defined) {
-    pd__json_add_text(to, "source", pd__source_name(origin.source));
+    pd__json_add_text(to, "source", pd_source_name(origin.source));
     const char *place = pd__json_place(to, &origin);
     if (*place) pd__json_add_text(to, "place", place);
   }

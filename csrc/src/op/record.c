@@ -273,7 +273,7 @@ static pd_status check_flag(const pd__impl *impl, pd_error *err) {
   if (!cell) return PD_OK;
   return pd__fail(err, PD_ERR_TYPE,
                   "operation '%s' needs the flag '%s', a string, which is imported as %s",
-                  family->name, family->def.name, pd__type_name((pd_type)cell->def->type));
+                  family->name, family->def.name, pd_type_name((pd_type)cell->def->type));
 }
 
 static pd_status check_alike(const pd__impl *impl, pd_error *err) {

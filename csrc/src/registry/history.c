@@ -120,10 +120,10 @@ bool pd__history_renew(pd_flag *flag, pd_value value, const pd_origin *origin) {
 
 void pd__history_give(pd_flag *flag, pd_value value, const pd_origin *origin) {
   if (pd__history_renew(flag, value, origin)) return;
-  uint32_t rank = pd__source_rank(origin->source);
-  if (pd__source_rank((pd_source)flag->source) > rank) { /* hidden: insert it by rank */
+  uint32_t rank = pd_source_rank(origin->source);
+  if (pd_source_rank((pd_source)flag->source) > rank) { /* hidden: insert it by rank */
     pd__entry **at = &flag->history;
-    while (*at && pd__source_rank((*at)->origin.source) > rank) at = &(*at)->next;
+    while (*at && pd_source_rank((*at)->origin.source) > rank) at = &(*at)->next;
     pd__entries_push(at, pd__entry_take(value, origin));
     return;
   }

@@ -56,7 +56,7 @@ const char *pd__place_of(const pd_origin *origin, char out[PD__PLACE_SIZE]) {
 
 const char *pd__origin_shown(const pd_origin *origin, char out[PD__QUOTE_SIZE]) {
   bool placed = origin->place && *origin->place && origin->source != PD_SOURCE_DEFAULT;
-  const char *place = placed ? origin->place : pd__source_name(origin->source);
+  const char *place = placed ? origin->place : pd_source_name(origin->source);
   const char *joint = pd__line_joint(origin);
   const char *tail = pd__tail(place, PD__QUOTE_SIZE - 15 - strlen(joint));
   const char *before = placed && is_variable(origin) ? "$" : "";
@@ -84,8 +84,7 @@ const char *pd__source_of(const char *name, const pd_origin *origin, char out[PD
 /* Returns whether callers may give values from the source; defaults and overrides have functions of
  * their own. */
 static bool is_given(pd_source source) {
-  return pd__source_rank(source) > 0 &&
-         pd__source_rank(source) <= pd__source_rank(PD_SOURCE_RUNTIME);
+  return pd_source_rank(source) > 0 && pd_source_rank(source) <= pd_source_rank(PD_SOURCE_RUNTIME);
 }
 
 #define LISTED(name, number, rank, text) PD_SOURCE_##name,
@@ -99,7 +98,7 @@ static void write_given(char *out, size_t size) {
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     if (!is_given(all[i])) continue;
     const char *joint = !*out ? "" : left > 1 ? ", " : " or ";
-    pd__append(out, size, "%s%s", joint, pd__source_name(all[i]));
+    pd__append(out, size, "%s%s", joint, pd_source_name(all[i]));
     left--;
   }
 }

@@ -21,7 +21,7 @@ static pd_status check_open(const pd_flag *flag, const char *name, const pd_orig
   char source[PD__SOURCE_SIZE];
   const pd_flag_def *def = pd__flag_def(flag);
   bool retired =
-      def->retired && pd__source_rank(origin->source) >= pd__source_rank(PD_SOURCE_RUNTIME);
+      def->retired && pd_source_rank(origin->source) >= pd_source_rank(PD_SOURCE_RUNTIME);
   if (!def->read_only && !flag->frozen && !retired) return PD_OK;
   pd__source_of(name, origin, source);
   if (def->read_only) return pd__fail(err, PD_ERR_READ_ONLY, "%s: is read-only", source);
@@ -42,7 +42,7 @@ pd_status pd__flag_check_type(pd__operation *operation, pd_flag *flag, pd_type t
   pd_status status = pd__flag_check_defined(operation, flag, err);
   if (status != PD_OK || flag->type == type) return status;
   return pd__fail(err, PD_ERR_TYPE, "%s: is %s, not %s", pd__flag_def(flag)->name,
-                  pd__type_name(flag->type), pd__type_name(type));
+                  pd_type_name(flag->type), pd_type_name(type));
 }
 
 pd_status pd__flag_check_handle(pd__operation *operation, pd_flag *flag, const char *text,
@@ -139,7 +139,7 @@ pd_status pd__flag_check_scoped(const pd__changes *changes, const pd_flag *flag,
   return pd__fail(err, PD_ERR_TYPE,
                   "%s: only scoped flags have values of one thread or task: define it by "
                   "PD_DEFINE_SCOPED_%s, or in Python by define(..., scoped=True)",
-                  name, pd__type_name(flag->type));
+                  name, pd_type_name(flag->type));
 }
 
 pd_status pd__prepare(pd__change *change, const pd__changes *changes, pd_error *err) {

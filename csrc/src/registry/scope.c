@@ -362,7 +362,7 @@ void pd__scopes_renew(pd_flag *flag) {
 void pd__scope_warn_now(const pd_flag *flag, const pd_origin *origin) {
   pd__scoped *hides = (pd__scoped *)pd__scope_find(flag);
   char source[PD__SOURCE_SIZE], place[PD__QUOTE_SIZE];
-  bool asked = pd__source_rank(origin->source) >= pd__source_rank(PD_SOURCE_RUNTIME);
+  bool asked = pd_source_rank(origin->source) >= pd_source_rank(PD_SOURCE_RUNTIME);
   if (!asked || !hides || hides->warned) return;
   hides->warned = true;
   pd__fail(pd__warning_add(PD_WARNING_HIDDEN), PD_OK,

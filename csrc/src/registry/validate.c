@@ -58,9 +58,9 @@ static void propose(const validation *all, const pd_flag *flag, pd_flag_entry *o
     pd_source source = pd__change_source(change);
     dropped |= pd__change_drops(change);
     if (change->action != PD__ASSIGN || dropped & PD__SOURCE_BIT(source)) continue;
-    if (best && pd__source_rank(source) <= rank) continue;
+    if (best && pd_source_rank(source) <= rank) continue;
     best = change;
-    rank = pd__source_rank(source);
+    rank = pd_source_rank(source);
   }
   const pd__scoped *scoped = all->changes->scopes ? pd__scope_find(flag) : NULL;
   bool goes = true, below = best && !all->changes->pushes;
@@ -73,7 +73,7 @@ static void propose(const validation *all, const pd_flag *flag, pd_flag_entry *o
     out->origin = scoped->origin;
     out->unset = scoped->unset;
   }
-  if (!best || pd__source_rank(out->origin.source) > rank) return;
+  if (!best || pd_source_rank(out->origin.source) > rank) return;
   out->value = best->value;
   out->origin = best->origin;
   bool unset = best->resets && flag->optional;

@@ -29,7 +29,7 @@ static void add_name(helper *help, const char *name, size_t length, bool negated
 
 /* Writes the placeholder of the value: "INT32", "{fast,best}", "BYTES", "INT32,...". */
 static void write_holder(const pd_flag_info *info, pd__out *out) {
-  const char *what = *info->unit ? info->unit : pd__type_name(info->list ? info->list : info->type);
+  const char *what = *info->unit ? info->unit : pd_type_name(info->list ? info->list : info->type);
   bool named = *info->metavar != '\0';
   bool choices = !named && *info->choices && strlen(info->choices) <= WIDEST_CHOICES;
   pd__out_clear(out);
@@ -138,7 +138,7 @@ static void write_origin(const pd_origin *origin, pd__out *out) {
     pd__out_text(out, "set live");
     return;
   }
-  pd__out_format(out, "%s%s", before, place ? origin->place : pd__source_name(origin->source));
+  pd__out_format(out, "%s%s", before, place ? origin->place : pd_source_name(origin->source));
   bool numbered = !place && origin->source == PD_SOURCE_ARGV;
   const char *joint = pd__line_joint(origin);
   if (origin->line && place) pd__out_format(out, "%s%u", joint, (unsigned)origin->line);

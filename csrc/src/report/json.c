@@ -32,7 +32,7 @@ static void write_entry(pd__json *to, const pd_flag_info *info, const pd_flag_en
   pd__json_open(to, "{");
   pd__json_key(to, "value");
   pd__json_entry(to, info, entry);
-  pd__json_add_text(to, "source", pd__source_name(entry->origin.source));
+  pd__json_add_text(to, "source", pd_source_name(entry->origin.source));
   add_place(to, &entry->origin);
   pd__json_add_bool(to, "replaced", entry->replaced);
   pd__json_close(to, "}");
@@ -56,7 +56,7 @@ static void add_values(pd__json *to, const pd__row *row) {
   pd_flag_entry base = {.value = info->default_value, .origin = {.source = PD_SOURCE_DEFAULT}};
   pd__json_key(to, "default");
   pd__json_entry(to, info, &base);
-  pd__json_add_text(to, "source", pd__source_name(row->entry.origin.source));
+  pd__json_add_text(to, "source", pd_source_name(row->entry.origin.source));
   add_place(to, &row->entry.origin);
   add_bound(to, "min", info, info->min, type->min);
   add_bound(to, "max", info, info->max, type->max);
@@ -72,8 +72,8 @@ static void write_flag(pd__json *to, const pd__rows *rows, const pd__row *row) {
   pd__json_item(to);
   pd__json_open(to, "{");
   pd__json_add_text(to, "name", info->name);
-  pd__json_add_text(to, "type", pd__type_name(info->type));
-  pd__json_add_optional(to, "items", info->list ? pd__type_name((pd_type)info->list) : "");
+  pd__json_add_text(to, "type", pd_type_name(info->type));
+  pd__json_add_optional(to, "items", info->list ? pd_type_name((pd_type)info->list) : "");
   pd__json_add_text(to, "help", info->help);
   add_values(to, row);
   PD_TEXT_MAP(ADD_ATTRIBUTE)

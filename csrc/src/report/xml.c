@@ -49,7 +49,7 @@ static void write_flag(pd__out *out, const pd__row *row) {
   write_element(out, "meaning", row->info.help);
   write_element(out, "default", value_of(row, row->info.default_value, buffer));
   write_element(out, "current", value_of(row, row->entry.value, buffer));
-  write_element(out, "type", pd__type_name(row->info.type));
+  write_element(out, "type", pd_type_name(row->info.type));
   pd__out_text(out, "</flag>\n");
 }
 

@@ -16,8 +16,8 @@ size_t pd__list_next(const char **cursor) {
 
 /* ---- Comma lists ---- */
 
-pd_status pd__list_get(const char *list, size_t index, char *buffer, size_t size, size_t *length,
-                       pd_error *err) {
+pd_status pd_list_get(const char *list, size_t index, char *buffer, size_t size, size_t *length,
+                      pd_error *err) {
   if (!list) return pd__fail_null(err, "list");
   if (!buffer && size > 0) return pd__fail_null(err, "buffer");
   const char *found = NULL;

@@ -4,7 +4,7 @@
 #define NAME(name, number, rank, text)                                                             \
   case PD_SOURCE_##name:                                                                           \
     return text;
-const char *pd__source_name(pd_source source) {
+const char *pd_source_name(pd_source source) {
   switch (source) { PD_SOURCE_MAP(NAME) }
   return "unknown";
 }
@@ -12,7 +12,7 @@ const char *pd__source_name(pd_source source) {
 #define RANK(name, number, rank, text)                                                             \
   case PD_SOURCE_##name:                                                                           \
     return rank;
-uint32_t pd__source_rank(pd_source source) {
+uint32_t pd_source_rank(pd_source source) {
   switch (source) { PD_SOURCE_MAP(RANK) } /* NOLINT(bugprone-branch-clone): two may have one rank */
   return 0;
 }

@@ -27,7 +27,17 @@ const pd__type pd__types[PD__TYPE_COUNT] = {
     [PD_TYPE_string] = {OTHER("string", "text", PD__TYPE_TEXT)},
 };
 
-const char *pd__type_name(pd_type type) { return pd__type_of(type)->name; }
+void pd_flag_def_init(pd_flag_def *def, size_t size, pd_type type) {
+  if (!def) return;
+  pd_flag_def fresh = {.size = (uint32_t)size, .type = (uint8_t)type};
+  fresh.min = pd__type_of(type)->min;
+  fresh.max = pd__type_of(type)->max;
+  if (type == PD_TYPE_string) fresh.default_value.str = "";
+  memset(def, 0, size);
+  memcpy(def, &fresh, size < sizeof fresh ? size : sizeof fresh);
+}
+
+const char *pd_type_name(pd_type type) { return pd__type_of(type)->name; }
 
 bool pd__value_equal(pd_type type, pd_value a, pd_value b) {
   pd__type_kind kind = pd__type_of(type)->kind;

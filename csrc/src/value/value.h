@@ -56,9 +56,6 @@ static inline bool pd__type_has_range(const pd__type *type) {
   return type->kind >= PD__TYPE_SIGNED && type->kind <= PD__TYPE_FLOATING;
 }
 
-/* "int32", or "unknown". */
-const char *pd__type_name(pd_type type);
-
 /* NaN equals itself, 0 differs from -0, and NaN is above all numbers. Only numbers have an
  * order. */
 bool pd__value_equal(pd_type type, pd_value a, pd_value b);
@@ -67,14 +64,6 @@ static inline bool pd__value_less(pd_type type, pd_value a, pd_value b) {
   if (kind == PD__TYPE_FLOATING) return isnan(b.f64) ? !isnan(a.f64) : a.f64 < b.f64;
   return kind == PD__TYPE_SIGNED ? a.i64 < b.i64 : a.u64 < b.u64;
 }
-
-/* ---- Sources: source.c ---- */
-
-/* "environment", or "unknown". */
-const char *pd__source_name(pd_source source);
-
-/* A value hides values of a lower or equal rank. 0 for the default and for unknown sources. */
-uint32_t pd__source_rank(pd_source source);
 
 /* ---- Text to value: read.c, unit.c ---- */
 
@@ -155,9 +144,5 @@ size_t pd__list_next(const char **cursor);
 /* Joins the texts of two lists, of which `first` has room for `room` bytes, or is no buffer.
  * Returns NULL if memory is out. */
 char *pd__lists_join(pd__arena *arena, const char *first, const char *second, size_t *room);
-
-/* Implements pd_list_get: an item of a comma list. */
-pd_status pd__list_get(const char *list, size_t index, char *buffer, size_t size, size_t *length,
-                       pd_error *err);
 
 #endif /* PD__VALUE_H */
