@@ -14,13 +14,13 @@ struct pd__block {
   size_t left;
 };
 
-void pd__wipe(void *memory, size_t size) {
+void pd__wipe_memory(void *memory, size_t size) {
   memset(memory, 0, size);
   __asm__ volatile("" : : "r"(memory) : "memory");
 }
 
 /* Returns the newest block, or a new one if it lacks room. NULL if memory is out. */
-static pd__block *block_for(pd__arena *arena, size_t least) {
+static pd__block *reserve_block(pd__arena *arena, size_t least) {
   pd__block *newest = arena->blocks;
   if (newest && least <= newest->left) return newest;
   size_t size = newest ? 2 * newest->size : SMALLEST_BLOCK;
@@ -36,9 +36,9 @@ static pd__block *block_for(pd__arena *arena, size_t least) {
   return fresh;
 }
 
-static void *take(pd__arena *arena, size_t size) {
+static void *alloc_unzeroed(pd__arena *arena, size_t size) {
   size = (size + 7) & ~(size_t)7;
-  pd__block *block = block_for(arena, size);
+  pd__block *block = reserve_block(arena, size);
   if (!block) return NULL;
   void *taken = (char *)(block + 1) + block->used;
   block->used += size;
@@ -46,13 +46,13 @@ static void *take(pd__arena *arena, size_t size) {
   return taken;
 }
 
-void *pd__arena_take(pd__arena *arena, size_t size) {
-  void *taken = take(arena, size);
+void *pd__arena_alloc(pd__arena *arena, size_t size) {
+  void *taken = alloc_unzeroed(arena, size);
   return taken ? memset(taken, 0, size) : NULL;
 }
 
-char *pd__arena_text(pd__arena *arena, const char *text, size_t length) {
-  pd__block *block = block_for(arena, length + 1);
+char *pd__arena_copy_text(pd__arena *arena, const char *text, size_t length) {
+  pd__block *block = reserve_block(arena, length + 1);
   if (!block) return NULL;
   block->left -= length + 1;
   char *copy = memcpy((char *)(block + 1) + block->used + block->left, text, length);
@@ -70,12 +70,13 @@ void *pd__arena_grow(pd__arena *arena, const void *old, size_t used, size_t size
     *at = grown;
     return grown + 1;
   }
-  void *fresh = take(arena, size);
+  void *fresh = alloc_unzeroed(arena, size);
   if (fresh && used > 0) memcpy(fresh, old, used);
   return fresh;
 }
 
-void *pd__arena_room(pd__arena *arena, void *items, size_t count, size_t *capacity, size_t size) {
+void *pd__arena_make_room(pd__arena *arena, void *items, size_t count, size_t *capacity,
+                          size_t size) {
   if (count < *capacity) return items;
   size_t larger = *capacity ? 2 * *capacity : 8;
   void *moved = pd__arena_grow(arena, items, count * size, larger * size);
@@ -88,8 +89,8 @@ void pd__arena_free(pd__arena *arena) {
     pd__block *block = arena->blocks;
     arena->blocks = block->next;
     size_t texts = block->size - block->used - block->left;
-    pd__wipe(block + 1, block->used);
-    pd__wipe((char *)(block + 1) + block->size - texts, texts);
+    pd__wipe_memory(block + 1, block->used);
+    pd__wipe_memory((char *)(block + 1) + block->size - texts, texts);
     free(block);
   }
 }

@@ -15,10 +15,10 @@ typedef struct pd__arena {
 
 /* Returns `size` zeroed bytes, aligned for pointers and numbers. NULL if memory is out. The arena
  * owns all that it returns; pointers are valid until it is freed. */
-void *pd__arena_take(pd__arena *arena, size_t size);
+void *pd__arena_alloc(pd__arena *arena, size_t size);
 
 /* Returns a NUL-terminated copy of `length` bytes. NULL if memory is out. */
-char *pd__arena_text(pd__arena *arena, const char *text, size_t length);
+char *pd__arena_copy_text(pd__arena *arena, const char *text, size_t length);
 
 /* Grows an array to `size` bytes and returns where it is now; its first `used` bytes are those of
  * `old`. NULL if memory is out: `old` is then unchanged and still valid. */
@@ -26,12 +26,13 @@ void *pd__arena_grow(pd__arena *arena, const void *old, size_t used, size_t size
 
 /* Makes room for one item after the `count` in `items`, and updates *capacity. Returns where the
  * items are now, or NULL if memory is out. */
-void *pd__arena_room(pd__arena *arena, void *items, size_t count, size_t *capacity, size_t size);
+void *pd__arena_make_room(pd__arena *arena, void *items, size_t count, size_t *capacity,
+                          size_t size);
 
 /* Overwrites and frees all blocks, since they may hold secrets. */
 void pd__arena_free(pd__arena *arena);
 
 /* Overwrites memory. Unlike a plain memset, it isn't optimized away. */
-void pd__wipe(void *memory, size_t size);
+void pd__wipe_memory(void *memory, size_t size);
 
 #endif /* PD__ARENA_H */

@@ -154,7 +154,7 @@ const pd_error *pd_error_list_at(const pd_error_list *list, size_t index) {
  * the caller. */
 static void append(pd_error_list *list, const pd_error *err) {
   pd_error *items =
-      pd__arena_room(&list->arena, list->items, list->count, &list->capacity, sizeof *items);
+      pd__arena_make_room(&list->arena, list->items, list->count, &list->capacity, sizeof *items);
   if (!items) return;
   list->items = items;
   list->items[list->count++] = *err;

@@ -11,10 +11,10 @@
 
 static pd__arena forever; /* never freed */
 
-void *pd__forever(size_t size) { return pd__arena_take(&forever, size); }
+void *pd__forever(size_t size) { return pd__arena_alloc(&forever, size); }
 
 const char *pd__forever_text(const char *text) {
-  return pd__arena_text(&forever, text, strlen(text));
+  return pd__arena_copy_text(&forever, text, strlen(text));
 }
 
 static const char **text_at(void *whole, size_t offset) {
@@ -59,10 +59,10 @@ const char *pd__intern(const char *text) {
   uint32_t item = pd__table_find(&texts.table, hash, same_text, text);
   if (item) return texts.items[item - 1];
   const char **items =
-      pd__arena_room(&forever, texts.items, texts.count, &texts.capacity, sizeof *items);
+      pd__arena_make_room(&forever, texts.items, texts.count, &texts.capacity, sizeof *items);
   if (!items) return NULL;
   texts.items = items;
-  const char *own = pd__arena_text(&forever, text, length);
+  const char *own = pd__arena_copy_text(&forever, text, length);
   if (!own || !pd__table_reserve(&texts.table, 1)) return NULL;
   pd__table_add(&texts.table, hash, (uint32_t)texts.count + 1);
   return items[texts.count++] = own;

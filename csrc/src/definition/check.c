@@ -9,7 +9,7 @@
 /* Returns the node of a name, which needn't end with a NUL; NULL if memory is out. */
 static pd_flag *add_node(const pd__naming *of, const pd__batch *batch) {
   pd_flag *node = pd__names_find(of->name, of->length);
-  char *name = node ? NULL : pd__arena_text(&batch->operation->arena, of->name, of->length);
+  char *name = node ? NULL : pd__arena_copy_text(&batch->operation->arena, of->name, of->length);
   if (name) node = pd__names_add(name, of->length);
   return node && pd__flag_extra(node) ? node : NULL;
 }

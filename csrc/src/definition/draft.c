@@ -74,7 +74,7 @@ pd_flag *pd__draft_node(const pd__stage *stage, const pd__cell *cell) {
 }
 
 static pd__draft *add_draft(pd__stage *stage, const pd__cell *cell, pd__known *known) {
-  pd__draft *made = pd__arena_take(&stage->operation->arena, sizeof *made);
+  pd__draft *made = pd__arena_alloc(&stage->operation->arena, sizeof *made);
   if (!made) return NULL;
   made->known = known;
   fill_draft(made, cell, pd__draft_node(stage, cell));
@@ -86,7 +86,7 @@ static pd__draft *add_draft(pd__stage *stage, const pd__cell *cell, pd__known *k
 pd__draft *pd__draft_of_cell(pd__stage *stage, const pd__cell *cell) {
   pd__arena *arena = &stage->operation->arena;
   pd__known **known = &stage->plan->known[cell - stage->cells];
-  if (!*known) *known = pd__arena_take(arena, sizeof **known);
+  if (!*known) *known = pd__arena_alloc(arena, sizeof **known);
   if (!*known) return NULL;
   return (*known)->draft ? (*known)->draft : add_draft(stage, cell, *known);
 }

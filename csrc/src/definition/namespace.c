@@ -15,7 +15,7 @@ pd_status pd__namespace_check(const char *name_space, pd_error *err) {
 static const char *prefix_each(pd__arena *arena, const char *name_space, const char *names) {
   size_t length = strlen(name_space), count = 1;
   for (const char *bar = names; (bar = strchr(bar, '|')); bar++) count++;
-  char *joined = pd__arena_take(arena, strlen(names) + count * (length + 1) + 1), *at = joined;
+  char *joined = pd__arena_alloc(arena, strlen(names) + count * (length + 1) + 1), *at = joined;
   if (!joined) return NULL;
   for (const char *cursor = names; cursor;) {
     const char *name = cursor;

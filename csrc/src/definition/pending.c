@@ -65,7 +65,7 @@ static void release(pd__pending *pending) {
   if (!pd__names_release(node) && node->name == pending->name) {
     if (!pd__names_keep(node, pending->name, strlen(pending->name))) pd__names_lose(node);
   }
-  pd__wipe(pending, pending->size);
+  pd__wipe_memory(pending, pending->size);
   free(pending);
 }
 
@@ -166,7 +166,7 @@ static pd__pending *gather_all(const pd_flag_def *def) {
 
 /* Adds one to a list in order of arrival. Returns false if memory is out. */
 static bool list_one(pd__arena *arena, pd__waiting **at, pd__pending *pending, bool negated) {
-  pd__waiting *made = pd__arena_take(arena, sizeof *made);
+  pd__waiting *made = pd__arena_alloc(arena, sizeof *made);
   if (!made) return false;
   while (*at && (*at)->pending->order < pending->order) at = &(*at)->next;
   *made = (pd__waiting){pending, pending->text, negated, false, *at};

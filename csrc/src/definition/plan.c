@@ -73,8 +73,8 @@ static bool plan_value(pd__stage *stage, pd__draft *draft, pd_flag *node, const 
   pd__arena *arena = &stage->operation->arena;
   size_t before = stage->plan->changes.count;
   if (pd__hooks_concern(&draft->flag)) {
-    text = pd__arena_text(arena, text, strlen(text));
-    if (kept.place) kept.place = pd__arena_text(arena, kept.place, strlen(kept.place));
+    text = pd__arena_copy_text(arena, text, strlen(text));
+    if (kept.place) kept.place = pd__arena_copy_text(arena, kept.place, strlen(kept.place));
   }
   if (!text || arena->failed) {
     pd__report_memory(&stage->plan->rejected);
@@ -162,8 +162,8 @@ static void find_values(pd__stage *stage, const pd__cell *cell) {
 /* Returns false if memory is out. */
 static bool add_plan(pd__stage *stage) {
   pd__arena *arena = &stage->operation->arena;
-  pd__plan *made = pd__arena_take(arena, sizeof *made);
-  if (made) made->known = pd__arena_take(arena, (stage->count + 1) * sizeof *made->known);
+  pd__plan *made = pd__arena_alloc(arena, sizeof *made);
+  if (made) made->known = pd__arena_alloc(arena, (stage->count + 1) * sizeof *made->known);
   if (made && made->known) stage->plan = made;
   return stage->plan != NULL;
 }

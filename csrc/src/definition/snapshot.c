@@ -36,7 +36,7 @@ struct pd_snapshot {
 static pd__entry *copy_entries(pd_snapshot *snapshot, const pd__entry *from) {
   pd__entry *first = NULL, **end = &first;
   for (; from; from = from->next) {
-    pd__entry *made = pd__arena_take(&snapshot->arena, sizeof *made);
+    pd__entry *made = pd__arena_alloc(&snapshot->arena, sizeof *made);
     if (!made) break;
     *made = *from;
     made->next = NULL;
@@ -50,7 +50,7 @@ static pd__entry *copy_entries(pd_snapshot *snapshot, const pd__entry *from) {
 static pd__overridden *copy_overrides(pd_snapshot *snapshot, const pd__overridden *from) {
   pd__overridden *first = NULL, **end = &first;
   for (; from; from = from->below) {
-    pd__overridden *made = pd__arena_take(&snapshot->arena, sizeof *made);
+    pd__overridden *made = pd__arena_alloc(&snapshot->arena, sizeof *made);
     if (!made) break;
     made->number = from->number;
     made->values = copy_entries(snapshot, from->values);
@@ -98,7 +98,7 @@ static pd_status copy_pending(pd_snapshot *snapshot, pd__arena *arena, pd_error 
   size_t count = 0;
   const pd__pending **all, *at = NULL;
   while ((at = pd__pending_next(at))) count++;
-  all = pd__arena_take(arena, (count + 1) * sizeof *all);
+  all = pd__arena_alloc(arena, (count + 1) * sizeof *all);
   if (!all) return pd__fail_memory(err);
   count = 0;
   while ((at = pd__pending_next(at))) all[count++] = at;
@@ -118,7 +118,7 @@ static pd_status fill(pd_snapshot *snapshot, pd__arena *arena, pd_error *err) {
   snapshot->startup_over = pd__startup_over;
   snapshot->source = pd__define_source;
   snapshot->count = pd__names_count();
-  snapshot->names = pd__arena_take(&snapshot->arena, (snapshot->count + 1) * sizeof(kept));
+  snapshot->names = pd__arena_alloc(&snapshot->arena, (snapshot->count + 1) * sizeof(kept));
   if (!snapshot->names) return pd__fail_memory(err);
   for (uint32_t i = 0; i < snapshot->count; i++) {
     const pd_flag *node = pd__names_at(i);

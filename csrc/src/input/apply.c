@@ -7,7 +7,7 @@
  * *whole if everything was read without an error. */
 static const pd__token **find_named(const pd_config *config, pd__reader *reader, bool *whole) {
   size_t size = (pd__names_count() + 1) * sizeof(pd__token *);
-  const pd__token **last = pd__arena_take(&reader->operation->arena, size);
+  const pd__token **last = pd__arena_alloc(&reader->operation->arena, size);
   *whole = true;
   for (size_t i = 0; last && i < config->values.count; i++) {
     const pd__token *token = &config->values.items[i];

@@ -97,7 +97,8 @@ static void suggest_number(parse *run, pd__token *token) {
   char suggestion[PD__SUGGESTION_SIZE];
   suggest(run, suggestion);
   if (*suggestion) {
-    token->meant = pd__arena_text(&run->reader.operation->arena, suggestion, strlen(suggestion));
+    token->meant =
+        pd__arena_copy_text(&run->reader.operation->arena, suggestion, strlen(suggestion));
   }
 }
 
@@ -175,7 +176,7 @@ static const char *join_texts(parse *run, const pd__changes *changes, const pd__
   for (const pd__change *each = last; joined && each-- > changes->items;) {
     if (each->action != PD__ASSIGN || each->origin.source != last->origin.source) continue;
     size_t before = strlen(each->text), size = before + strlen(joined) + 2;
-    char *both = pd__arena_take(arena, size);
+    char *both = pd__arena_alloc(arena, size);
     if (both) snprintf(both, size, "%s%s%s", each->text, *joined && before ? "," : "", joined);
     joined = both;
   }
@@ -314,10 +315,10 @@ pd_status pd_parse_argv(int *argc, char **argv, const pd_parse_options *options,
   bool before __attribute__((cleanup(stop_strictness), unused)) = pd__preference_strict;
   pd__preference_strict = !known.allow_pending;
   PD__OPERATION(operation);
-  run.argument = pd__arena_take(&operation.arena, (size_t)*argc + 1);
+  run.argument = pd__arena_alloc(&operation.arena, (size_t)*argc + 1);
   run.fresh = argv;
   if (known.arrange == PD_ARRANGE_REORDER) {
-    run.fresh = pd__arena_take(&operation.arena, ((size_t)*argc + 1) * sizeof *run.fresh);
+    run.fresh = pd__arena_alloc(&operation.arena, ((size_t)*argc + 1) * sizeof *run.fresh);
   }
   if (!run.argument || !run.fresh) return pd__fail_memory(err);
   run.files.arena = &operation.arena;

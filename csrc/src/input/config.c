@@ -29,9 +29,9 @@ pd_status pd__config_append(pd_config *config, const pd__token *token, pd_error 
   pd__token made = *token;
   const char *text = token->text, *place = token->origin.place;
   made.origin.source = config->source;
-  made.name = pd__arena_text(arena, token->name, token->length);
-  if (text) made.text = pd__arena_text(arena, text, strlen(text));
-  if (place) made.origin.place = pd__arena_text(arena, place, strlen(place));
+  made.name = pd__arena_copy_text(arena, token->name, token->length);
+  if (text) made.text = pd__arena_copy_text(arena, text, strlen(text));
+  if (place) made.origin.place = pd__arena_copy_text(arena, place, strlen(place));
   bool kept = made.name && (made.text || !text) && (made.origin.place || !place) &&
               pd__tokens_add(arena, &config->values, made);
   return kept ? PD_OK : pd__fail_memory(err);

@@ -108,9 +108,9 @@ static pd_status look_up(const char *prefix, const pd_flag_def *def, pd_flag *fl
 static bool copy_variable(pd__operation *operation, found *from, pd_origin *origin) {
   pd__arena *arena = &operation->arena;
   const char *name = from->variable.name, *text = from->variable.text;
-  const char *place = pd__arena_text(arena, name, strlen(name));
+  const char *place = pd__arena_copy_text(arena, name, strlen(name));
   *origin = (pd_origin){PD_SOURCE_ENVIRONMENT, 0, place, 0};
-  from->variable.text = pd__arena_text(arena, text, strlen(text));
+  from->variable.text = pd__arena_copy_text(arena, text, strlen(text));
   return place && from->variable.text;
 }
 

@@ -62,7 +62,7 @@ void pd__line_refuse(pd__arena *arena, pd__token *line, const char *text, size_t
   line->status = PD_ERR_FILE;
   pd__fail(&err, PD_ERR_FILE, "%s%s%s%s", pd__place_of(&line->origin, place),
            pd__quote_part(quoted, text, length), length > 0 ? ": " : "", why);
-  line->text = pd__arena_text(arena, err.message, strlen(err.message));
+  line->text = pd__arena_copy_text(arena, err.message, strlen(err.message));
   if (!line->text) line->text = "";
 }
 
@@ -146,8 +146,8 @@ void pd__files_read(pd__files *files, const char *path, size_t length) {
   char *text;
   size_t read = 0;
   if (files->count > PD__FILES_MOST || pd__files_find(files, path, length)) return;
-  pd__file *file = pd__arena_take(files->arena, sizeof *file);
-  char *own = pd__arena_text(files->arena, path, length);
+  pd__file *file = pd__arena_alloc(files->arena, sizeof *file);
+  char *own = pd__arena_copy_text(files->arena, path, length);
   if (!file || !own) return;
   *file = (pd__file){.path = own, .following = files->first};
   files->first = file;

@@ -115,8 +115,8 @@ static void take(pd__reader *reader, const pd__token *token);
  * In a pd_config its origin is the file that names it. */
 static void take_variable(pd__reader *reader, const pd__variable *variable, pd__token *token) {
   pd__arena *arena = &reader->operation->arena;
-  const char *place = pd__arena_text(arena, variable->name, strlen(variable->name));
-  token->text = pd__arena_text(arena, variable->text, strlen(variable->text));
+  const char *place = pd__arena_copy_text(arena, variable->name, strlen(variable->name));
+  token->text = pd__arena_copy_text(arena, variable->text, strlen(variable->text));
   if (!reader->config) token->origin = (pd_origin){PD_SOURCE_ARGV, 0, place, 0};
   if (place && token->text) take(reader, token);
 }

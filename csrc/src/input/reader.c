@@ -19,7 +19,7 @@ void pd__reader_begin(pd__reader *reader, pd__operation *operation, pd__report *
 void pd__reader_add(pd__reader *reader, const pd_error *err) {
   if (reader->errors++ >= ERRORS_SHOWN) return;
   pd__arena *arena = &reader->operation->arena;
-  const char *text = pd__arena_text(arena, err->message, strlen(err->message));
+  const char *text = pd__arena_copy_text(arena, err->message, strlen(err->message));
   pd__token finding = {.name = "", .text = text, .status = (uint8_t)err->status};
   pd__tokens_add(arena, &reader->findings, finding);
 }

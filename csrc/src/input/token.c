@@ -6,7 +6,7 @@
 
 pd__token *pd__tokens_add(pd__arena *arena, pd__tokens *list, pd__token token) {
   pd__token *items =
-      pd__arena_room(arena, list->items, list->count, &list->capacity, sizeof *items);
+      pd__arena_make_room(arena, list->items, list->count, &list->capacity, sizeof *items);
   if (!items) return NULL;
   list->items = items;
   items[list->count] = token;

@@ -185,7 +185,7 @@ static void answer(pd__call *call) {
 static void begin_call(pd__call *call, pd_live_response *response) {
   call->arena = response->owner;
   call->response = response;
-  call->headers = pd__arena_take(call->arena, PD__HEADERS_MAX * sizeof *call->headers);
+  call->headers = pd__arena_alloc(call->arena, PD__HEADERS_MAX * sizeof *call->headers);
   response->headers = call->headers;
   call->out.arena = call->arena;
   call->json = (pd__json){.out = &call->out, .compact = true, .place = {.arena = call->arena}};

@@ -9,7 +9,7 @@ void pd__live_hold(pd_live *live) { live->holders++; }
 void pd__live_release(pd_live *live) {
   if (--live->holders > 0) return;
   for (size_t i = 0; i < live->token_count; i++) free(live->tokens[i].label);
-  if (live->tokens) pd__wipe(live->tokens, live->token_count * sizeof *live->tokens);
+  if (live->tokens) pd__wipe_memory(live->tokens, live->token_count * sizeof *live->tokens);
   free(live->tokens);
   free(live->settable);
   free(live->hosts);

@@ -44,7 +44,7 @@ static int digit_of(char c) {
 }
 
 char *pd__call_decode(pd__call *call, const char *text, size_t length) {
-  char *out = pd__arena_take(call->arena, length + 1), *to = out;
+  char *out = pd__arena_alloc(call->arena, length + 1), *to = out;
   const char *end = text + length;
   for (; out && text < end; text++) {
     int high = 0, low = 0;

@@ -10,13 +10,13 @@
 /* ---- Faults ---- */
 
 const char *pd__deed_copy(pd__deed *deed, const char *text) {
-  return text ? pd__arena_text(deed->call->arena, text, strlen(text)) : NULL;
+  return text ? pd__arena_copy_text(deed->call->arena, text, strlen(text)) : NULL;
 }
 
 void pd__deed_fail(pd__deed *deed, pd__problem problem, const char *name, pd_status status,
                    const char *format, ...) {
-  pd__fault *faults = pd__arena_room(deed->call->arena, deed->faults, deed->fault_count,
-                                     &deed->fault_room, sizeof *faults);
+  pd__fault *faults = pd__arena_make_room(deed->call->arena, deed->faults, deed->fault_count,
+                                          &deed->fault_room, sizeof *faults);
   if (!faults) return; /* the arena says so */
   va_list arguments;
   deed->problem = status == PD_ERR_MEMORY ? PD__PROBLEM_INTERNAL : problem;
@@ -118,7 +118,7 @@ static const char *place_of(const pd__deed *deed) {
   if (who.label) return who.label;
   if (who.uid < 0) return "a client";
   snprintf(text, sizeof text, "uid %lld", (long long)who.uid);
-  return pd__arena_text(deed->call->arena, text, strlen(text));
+  return pd__arena_copy_text(deed->call->arena, text, strlen(text));
 }
 
 /* ---- What is kept ---- */
@@ -149,7 +149,7 @@ const char *pd__deed_behind(pd__deed *deed, const pd_flag *flag, pd_override num
 }
 
 static const char *copy(pd__kept *kept, const char *text) {
-  return text ? pd__arena_text(&kept->arena, text, strlen(text)) : NULL;
+  return text ? pd__arena_copy_text(&kept->arena, text, strlen(text)) : NULL;
 }
 
 static void keep_flag(pd__kept *kept, pd__kept_flag *out, const pd__wish *wish) {

@@ -10,7 +10,7 @@ static void hand_over(pd__call *call, int64_t duration) {
   pd_live_who who = pd__call_who(call);
   pd__call_finish(call, 200, "application/json");
   call->response->label =
-      who.label ? pd__arena_text(call->arena, who.label, strlen(who.label)) : NULL;
+      who.label ? pd__arena_copy_text(call->arena, who.label, strlen(who.label)) : NULL;
   call->response->duration_ms = duration;
   call->response->fleet = true;
 }

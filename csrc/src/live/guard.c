@@ -41,7 +41,7 @@ bool pd__guard_parse(pd__call *call) {
                !strchr(target, '#');
   const char *query = plain ? strchr(target, '?') : NULL;
   size_t length = query ? (size_t)(query - target) : strlen(target);
-  call->path = plain ? pd__arena_text(call->arena, target, length) : NULL;
+  call->path = plain ? pd__arena_copy_text(call->arena, target, length) : NULL;
   if (!call->path) {
     pd__call_fail(call, PD__PROBLEM_MALFORMED,
                   "the target of the request is malformed, expected a path like /v1/flags");
@@ -142,7 +142,7 @@ static const pd__token *find_token(const pd_live *live, const char *given) {
   for (size_t i = 0; i < live->token_count; i++) {
     if (same_secret(padded, live->tokens[i].text, sizeof padded)) found = &live->tokens[i];
   }
-  pd__wipe(padded, sizeof padded);
+  pd__wipe_memory(padded, sizeof padded);
   return found;
 }
 

@@ -13,14 +13,14 @@ static pd__numbered all;
 static size_t change_count, flag_count, on_count;
 
 static const char *copy(pd__kept *kept, const char *text) {
-  return text ? pd__arena_text(&kept->arena, text, strlen(text)) : NULL;
+  return text ? pd__arena_copy_text(&kept->arena, text, strlen(text)) : NULL;
 }
 
 pd__kept *pd__kept_new(size_t count, const pd_live_who *who, const char *reason) {
   pd__kept *made = calloc(1, sizeof *made);
   if (!made) return NULL;
   made->count = count;
-  made->flags = pd__arena_take(&made->arena, count * sizeof *made->flags);
+  made->flags = pd__arena_alloc(&made->arena, count * sizeof *made->flags);
   made->who = *who;
   made->who.command = copy(made, who->command);
   made->who.host = copy(made, who->host);

@@ -19,7 +19,7 @@ static bool fail(pd__call *call, const char *path, const char *expected) {
 
 /* Decodes one token of a JSON pointer. */
 static char *decode_name(pd__call *call, const char *token) {
-  char *out = pd__arena_text(call->arena, token, strlen(token)), *to = out;
+  char *out = pd__arena_copy_text(call->arena, token, strlen(token)), *to = out;
   for (const char *at = token; out && *at; at++) {
     bool escaped = at[0] == '~' && (at[1] == '0' || at[1] == '1');
     *to++ = !escaped ? *at : at[1] == '0' ? '~' : '/';
@@ -44,8 +44,8 @@ static bool is_exact(const pd_live_field *field) {
 
 static bool add_wish(pd__call *call, pd__wishes *wishes, const pd_live_field *field,
                      const char *name) {
-  pd__wish *items =
-      pd__arena_room(call->arena, wishes->items, wishes->count, &wishes->capacity, sizeof *items);
+  pd__wish *items = pd__arena_make_room(call->arena, wishes->items, wishes->count,
+                                        &wishes->capacity, sizeof *items);
   if (!items || !name) {
     pd__call_fail(call, PD__PROBLEM_INTERNAL, "out of memory");
     return false;

@@ -17,7 +17,7 @@ static counts count(pd__call *call) {
   for (pd_flag *flag = NULL; (flag = pd__names_listed(flag));) found.flags += flag->defined;
   found.temporary = pd__kept_on();
   const char *epoch = pd__journal_epoch();
-  found.epoch = pd__arena_text(call->arena, epoch, strlen(epoch));
+  found.epoch = pd__arena_copy_text(call->arena, epoch, strlen(epoch));
   pd__operation_end(&operation);
   return found;
 }

@@ -22,7 +22,7 @@ static const char *text_of(pd__arena *arena, const pd__kept_flag *each) {
   if (each->sensitive || flag->sensitive || !flag->defined || flag->state & PD_STATE_UNSET)
     return NULL;
   const char *text = pd__value_text((pd_type)flag->type, pd__flag_value(flag), buffer);
-  return pd__arena_text(arena, text, strlen(text));
+  return pd__arena_copy_text(arena, text, strlen(text));
 }
 
 static void write_end(pd__out *event, const pd__kept *kept, const char *const *before) {
@@ -43,7 +43,7 @@ static void write_end(pd__out *event, const pd__kept *kept, const char *const *b
 /* Ends a change, and writes the event for the audit. If memory is out it stays on, and the next
  * round tries again. */
 static bool end(pd__operation *operation, pd__kept *kept, pd__out *event) {
-  const char **before = pd__arena_take(event->arena, kept->count * sizeof *before);
+  const char **before = pd__arena_alloc(event->arena, kept->count * sizeof *before);
   for (size_t i = 0; before && i < kept->count; i++) {
     before[i] = text_of(event->arena, &kept->flags[i]);
   }

@@ -111,7 +111,7 @@ static bool prepare(pd__deed *deed, const pd__kept *kept) {
   pd__wishes *set = &deed->order->set;
   pd__changes_begin(&deed->changes, deed->operation, &deed->report);
   deed->changes.forced = kept->state == PD__ON; /* as when it ends by itself */
-  set->items = pd__arena_take(deed->call->arena, kept->count * sizeof *set->items);
+  set->items = pd__arena_alloc(deed->call->arena, kept->count * sizeof *set->items);
   if (!set->items) return false;
   set->count = kept->count;
   for (size_t i = 0; i < kept->count; i++) {

@@ -229,7 +229,7 @@ static void add_to_load(pd__loading *load, pd_module *module) {
   bool is_new = load && member->joined_in != load;
   member->joined_in = load;
   if (!is_new) return;
-  pd__joined *made = pd__arena_take(&load->arena, sizeof *made);
+  pd__joined *made = pd__arena_alloc(&load->arena, sizeof *made);
   load->lost |= !made;
   if (!made) return;
   *made = (pd__joined){module, load->joined};

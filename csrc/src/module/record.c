@@ -49,7 +49,7 @@ static void read_operation(pd__defs *defs, const pd_op_def *op, pd__report *repo
   pd_error err;
   pd_status status = PD_OK;
   if (op->size != sizeof *op) {
-    pd_op_def *copy = pd__arena_take(&defs->arena, sizeof *copy);
+    pd_op_def *copy = pd__arena_alloc(&defs->arena, sizeof *copy);
     status = copy ? pd__impl_convert(op, copy, &err) : pd__fail_memory(&err);
     op = copy;
   }
@@ -75,7 +75,7 @@ static void read_next(pd__defs *defs, const pd_flag_def *def, const pd_module *m
   }
   bool named = *name_space && def->kind == PD_KIND_DEFINE;
   if (named || def->size != sizeof *def) {
-    pd_flag_def *copy = pd__arena_take(&defs->arena, sizeof *copy);
+    pd_flag_def *copy = pd__arena_alloc(&defs->arena, sizeof *copy);
     status = copy ? pd__def_convert(def, copy, &err) : pd__fail_memory(&err);
     if (status == PD_OK && named) {
       status = pd__namespace_apply(&defs->arena, name_space, copy, &err);

@@ -77,7 +77,7 @@ static void end_question(const reply *got) {
 
 static void ask_unlocked(pd__operation *operation, pd__op *op, pd__impl *impl) {
   const char *(*usable)(void) = impl->def->choice.usable;
-  question *asked = pd__arena_take(&operation->arena, sizeof *asked);
+  question *asked = pd__arena_alloc(&operation->arena, sizeof *asked);
   pd__hooks_prepare(operation);
   if (!asked || !operation->listing) {
     record_answer(impl, "memory is out");

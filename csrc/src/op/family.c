@@ -25,7 +25,7 @@ static pd__family *first_due, *last_due;
 /* Makes room for one more item. Returns false if memory is out. */
 static bool reserve_item(listing *list) {
   void **items =
-      pd__arena_room(&list->arena, list->items, list->count, &list->capacity, sizeof *items);
+      pd__arena_make_room(&list->arena, list->items, list->count, &list->capacity, sizeof *items);
   if (items) list->items = items;
   return items != NULL;
 }

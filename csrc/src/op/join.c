@@ -12,7 +12,7 @@ typedef struct joining {
 /* If memory is out, it is found out after publishing. */
 static void add_need(joining *of, pd__op *op, pd__impl *impl, bool keeps) {
   bool staged = impl >= of->impls && impl < of->impls + of->count;
-  pd__op_need *made = pd__arena_take(&of->operation->arena, sizeof *made);
+  pd__op_need *made = pd__arena_alloc(&of->operation->arena, sizeof *made);
   if (!made) return;
   *made = (pd__op_need){op, staged ? impl : NULL, impl->number, keeps, of->first};
   of->first = made;

@@ -203,8 +203,8 @@ static const char *read_all(pd__arena *arena, int fd, off_t size, size_t most, c
   if (is_stream(fd)) return "is a stream, expected a regular file";
   if ((uintmax_t)size > most) return PD__TOO_BIG;
   size_t capacity = (size_t)size + 2;
-  *out = pd__arena_take(arena, capacity);
-  for (*length = 0; *out; *out = pd__arena_room(arena, *out, *length + 1, &capacity, 1)) {
+  *out = pd__arena_alloc(arena, capacity);
+  for (*length = 0; *out; *out = pd__arena_make_room(arena, *out, *length + 1, &capacity, 1)) {
     ssize_t got = read(fd, *out + *length, capacity - 1 - *length);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return errno == EAGAIN ? "reading it would wait" : strerror(errno);
@@ -223,7 +223,7 @@ const char *pd__platform_read(pd__arena *arena, const char *path, size_t most, c
   int fd = *path ? open_regular(path, false, &status, &why) : -1;
   if (fd >= 0) why = read_all(arena, fd, status.st_size, most, out, length);
   if (fd >= 0) close(fd);
-  return why ? pd__arena_text(arena, why, strlen(why)) : NULL;
+  return why ? pd__arena_copy_text(arena, why, strlen(why)) : NULL;
 }
 
 /* ---- Random bytes ---- */

@@ -364,7 +364,7 @@ static const char *read_all(pd__arena *arena, HANDLE file, size_t most, char **o
   if (GetFileType(file) != FILE_TYPE_DISK) return "is a device or a pipe, expected a regular file";
   if (!GetFileSizeEx(file, &size)) return system_words(GetLastError(), "can't be read");
   if ((uint64_t)size.QuadPart > most) return PD__TOO_BIG;
-  *out = pd__arena_take(arena, (size_t)size.QuadPart + 1);
+  *out = pd__arena_alloc(arena, (size_t)size.QuadPart + 1);
   if (!*out) return NULL;
   if (!ReadFile(file, *out, (DWORD)size.QuadPart, &got, NULL)) {
     return system_words(GetLastError(), "can't be read");
@@ -385,7 +385,7 @@ const char *pd__platform_read(pd__arena *arena, const char *path, size_t most, c
     why = read_all(arena, file, most, out, length);
     CloseHandle(file);
   }
-  return why ? pd__arena_text(arena, why, strlen(why)) : NULL;
+  return why ? pd__arena_copy_text(arena, why, strlen(why)) : NULL;
 }
 
 /* ---- Random bytes ---- */

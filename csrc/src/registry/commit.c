@@ -166,6 +166,6 @@ pd_status pd__commit(pd__changes *changes, pd_error *err) {
 /* The current text is the default, which stays readable. */
 void pd__flag_wipe(pd_flag *flag) {
   for (pd__secret *each = flag->extra ? flag->extra->secrets : NULL; each; each = each->next) {
-    if (each->text != flag->text) pd__wipe(each->text, each->size);
+    if (each->text != flag->text) pd__wipe_memory(each->text, each->size);
   }
 }

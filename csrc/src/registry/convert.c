@@ -11,7 +11,7 @@
 
 pd__conversion *pd__conversion_new(pd__operation *operation, const pd_flag *flag,
                                    const char *text) {
-  pd__conversion *made = pd__arena_take(&operation->arena, sizeof *made);
+  pd__conversion *made = pd__arena_alloc(&operation->arena, sizeof *made);
   if (!made) return NULL;
   made->arena = &operation->arena;
   made->call = pd__flag_def(flag)->convert;
@@ -104,7 +104,7 @@ static needed *collect_needed(pd__changes *changes) {
   for (size_t i = 0; i < changes->count; i++) {
     pd__change *change = &changes->items[i];
     if (!needs_conversion(change) || change->converted == change->generation) continue;
-    needed *made = pd__arena_take(&operation->arena, sizeof *made);
+    needed *made = pd__arena_alloc(&operation->arena, sizeof *made);
     pd__conversion *one = pd__conversion_new(operation, change->flag, change->value.str);
     if (!made || !one) return NULL;
     *made = (needed){one, change, change->generation, NULL};

@@ -83,8 +83,8 @@ static void place_module(pd_module *module, const pd__platform_image *image) {
 }
 
 static bool reserve_placed(void) {
-  pd_module **items = pd__arena_room(&placed.arena, placed.items, placed.count, &placed.capacity,
-                                     sizeof(pd_module *));
+  pd_module **items = pd__arena_make_room(&placed.arena, placed.items, placed.count,
+                                          &placed.capacity, sizeof(pd_module *));
   if (items) placed.items = items;
   return items != NULL;
 }

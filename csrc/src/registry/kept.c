@@ -11,7 +11,7 @@ pd__listing *pd__listing_next(const pd__listing *previous) {
 void pd__operation_list(pd__operation *operation) {
   pd__listing *listing = operation->listing;
   if (!listing) {
-    listing = pd__arena_take(&operation->arena, sizeof *listing);
+    listing = pd__arena_alloc(&operation->arena, sizeof *listing);
     if (!listing) return;
     *listing = (pd__listing){.next = listings, .at = &listings};
     if (listings) listings->at = &listing->next;

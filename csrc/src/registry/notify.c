@@ -30,7 +30,7 @@ static void append(pd__operation *operation, pd__notice *notice) {
 }
 
 static bool add(pd__operation *operation, pd_flag *flag, pd_hook watcher) {
-  pd__notice *made = pd__arena_take(&operation->arena, sizeof *made);
+  pd__notice *made = pd__arena_alloc(&operation->arena, sizeof *made);
   if (!made) return false;
   *made = (pd__notice){.watcher = watcher,
                        .generation = flag->generation,
@@ -154,7 +154,7 @@ static void put_before(pd__operation *operation, pd__notice *list) {
   operation->notices_end = &operation->notices;
   while (list) {
     pd__notice *taken = list;
-    pd__notice *copy = pd__arena_take(&operation->arena, sizeof *copy);
+    pd__notice *copy = pd__arena_alloc(&operation->arena, sizeof *copy);
     if (copy) *copy = *taken;
     if (copy && copy->flag->defined) append(operation, copy);
     list = taken->next;

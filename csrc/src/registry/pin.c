@@ -26,7 +26,7 @@ struct pd__closing {
 void (*pd__module_closed)(pd_module *module);
 
 static pd__pin *add(pd__operation *operation, pd_module *module) {
-  pd__pin *pin = pd__arena_take(&operation->arena, sizeof *pin);
+  pd__pin *pin = pd__arena_alloc(&operation->arena, sizeof *pin);
   if (!pin) return NULL;
   *pin = (pd__pin){module, module->generation, module->path, module->low, module->high, WANTED,
                    NULL,   operation->pins};
@@ -63,7 +63,7 @@ void pd__pins_take(pd__operation *operation) {
 
 /* If memory is out, the reference leaks and the image stays loaded. */
 static void close_later(pd__operation *operation, void *handle, pd_module *module) {
-  pd__closing *closing = pd__arena_take(&operation->arena, sizeof *closing);
+  pd__closing *closing = pd__arena_alloc(&operation->arena, sizeof *closing);
   if (!closing) return;
   *closing = (pd__closing){handle, module, operation->closing};
   operation->closing = closing;

@@ -9,7 +9,7 @@
 pd__question *pd__question_new(pd__operation *operation, pd__hook *hook, pd__handler call,
                                size_t count) {
   size_t size = sizeof(pd__question) + count * (sizeof(pd__subject) + sizeof(pd_flag_entry *));
-  pd__question *made = pd__arena_take(&operation->arena, size);
+  pd__question *made = pd__arena_alloc(&operation->arena, size);
   if (!made) return NULL;
   made->hook = hook;
   made->call = call;

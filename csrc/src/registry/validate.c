@@ -204,7 +204,7 @@ static bool holds(validation *all) {
 static bool ask_once(pd__changes *changes) {
   pd__arena *arena = &changes->operation->arena;
   validation all = {.changes = changes, .end = &all.first};
-  all.previous = pd__arena_take(arena, (changes->count + 1) * sizeof *all.previous);
+  all.previous = pd__arena_alloc(arena, (changes->count + 1) * sizeof *all.previous);
   all.memory_out = !all.previous;
   adopt(changes);
   if (all.previous) collect(&all);

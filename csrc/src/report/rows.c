@@ -12,8 +12,8 @@ static bool collect_others(pd__rows *rows, const pd_flag *flag, pd__row *row, pd
   for (pd_flag_entry entry = {.size = sizeof entry};; row->others++) {
     pd_status status = pd__flag_entry(flag, row->others + 1, &entry, NULL);
     if (status != PD_OK) return status == PD_ERR_ARGUMENT; /* there are no more */
-    pd_flag_entry *others =
-        pd__arena_room(arena, rows->others, rows->other_count, &rows->other_room, sizeof *others);
+    pd_flag_entry *others = pd__arena_make_room(arena, rows->others, rows->other_count,
+                                                &rows->other_room, sizeof *others);
     if (!others) return false;
     rows->others = others;
     others[rows->other_count++] = entry;
@@ -56,7 +56,7 @@ bool pd__rows_collect(pd__rows *rows, bool others, pd__arena *arena) {
 
 bool pd__rows_collect_one(pd__rows *rows, pd_flag *flag, pd__arena *arena) {
   PD__LOCKED_OPERATION(operation);
-  rows->items = pd__arena_take(arena, sizeof *rows->items);
+  rows->items = pd__arena_alloc(arena, sizeof *rows->items);
   bool defined = rows->items && pd__flag_check_defined(&operation, flag, NULL) == PD_OK;
   bool whole = defined && collect(rows, flag, true, arena);
   pd__operation_end(&operation);

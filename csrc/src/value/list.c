@@ -41,7 +41,7 @@ char *pd__lists_join(pd__arena *arena, const char *first, const char *second, si
   size_t before = strlen(first), length = strlen(second), all = before + length + 2;
   char *joined = (char *)first; /* a buffer of ours if there is room */
   if (all > *room) {
-    joined = pd__arena_take(arena, 2 * all);
+    joined = pd__arena_alloc(arena, 2 * all);
     if (!joined) return NULL;
     *room = 2 * all;
     memcpy(joined, first, before + 1);
