@@ -24,7 +24,7 @@ static size_t character_length(const char *text) {
 }
 
 /* Replace invalid and control bytes: paths and choices are inserted unquoted. */
-static void tidy(char *message) {
+static void replace_unprintable(char *message) {
   char *out = message;
   for (const char *at = message; *at; at++) {
     size_t length = character_length(at);
@@ -34,19 +34,19 @@ static void tidy(char *message) {
   *out = '\0';
 }
 
-static bool continues(char byte) { return ((unsigned char)byte & 0xc0) == 0x80; }
+static bool is_continuation_byte(char byte) { return ((unsigned char)byte & 0xc0) == 0x80; }
 
-void pd__shorten(char *text, size_t size) {
+void pd__shorten_text(char *text, size_t size) {
   if (strlen(text) < size) return;
   size_t end = size - sizeof "...";
-  while (end > 0 && continues(text[end])) end--;
+  while (end > 0 && is_continuation_byte(text[end])) end--;
   strcpy(text + end, "...");
 }
 
-const char *pd__tail(const char *path, size_t most) {
+const char *pd__path_tail(const char *path, size_t most) {
   size_t length = strlen(path);
   if (length <= most) return path;
-  for (path += length - most; continues(*path);) path++;
+  for (path += length - most; is_continuation_byte(*path);) path++;
   return path;
 }
 
@@ -58,17 +58,17 @@ const char *pd__base_name(const char *path) {
   return base;
 }
 
-static void fill(pd_error *err, pd_status status, const char *format, va_list arguments) {
+static void format_error(pd_error *err, pd_status status, const char *format, va_list arguments) {
   int length = vsnprintf(err->message, sizeof err->message, format, arguments);
-  if (length >= (int)sizeof err->message) pd__shorten(err->message, sizeof err->message - 1);
+  if (length >= (int)sizeof err->message) pd__shorten_text(err->message, sizeof err->message - 1);
   err->status = status;
-  tidy(err->message);
+  replace_unprintable(err->message);
 }
 
 pd_status pd__fail(pd_error *err, pd_status status, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  if (err) fill(err, status, format, arguments);
+  if (err) format_error(err, status, format, arguments);
   va_end(arguments);
   return status;
 }
@@ -79,19 +79,19 @@ pd_status pd__fail_null(pd_error *err, const char *parameter) {
 
 pd_status pd__fail_memory(pd_error *err) { return pd__fail(err, PD_ERR_MEMORY, "out of memory"); }
 
-void pd__append(char *buffer, size_t size, const char *format, ...) {
+void pd__append_format(char *buffer, size_t size, const char *format, ...) {
   size_t used = strlen(buffer);
   va_list arguments;
   va_start(arguments, format);
   int length = vsnprintf(buffer + used, size - used, format, arguments);
   va_end(arguments);
-  if (length >= (int)(size - used)) pd__shorten(buffer, size - 1);
+  if (length >= (int)(size - used)) pd__shorten_text(buffer, size - 1);
 }
 
 bool pd__append_item(char *buffer, size_t size, const char *item) {
   const char *joint = *buffer ? ", " : "";
   bool fits = strlen(buffer) + strlen(joint) + strlen(item) + sizeof ", ..." <= size;
-  pd__append(buffer, size, "%s%s", joint, fits ? item : "...");
+  pd__append_format(buffer, size, "%s%s", joint, fits ? item : "...");
   return fits;
 }
 
@@ -112,7 +112,7 @@ const char *pd__quote_part(char out[PD__QUOTE_SIZE], const char *text, size_t le
   return out;
 }
 
-const char *pd__quote(char out[PD__QUOTE_SIZE], const char *text) {
+const char *pd__quote_text(char out[PD__QUOTE_SIZE], const char *text) {
   return pd__quote_part(out, text, strlen(text));
 }
 
@@ -121,20 +121,20 @@ pd_status pd__fail_load(const char *path, const char *why, pd_error *err) {
   snprintf(reason, sizeof reason, "%s", why);
   for (char *at = reason; (at = strchr(at, '\n'));) *at = ' ';
   bool fits = strlen(path) < 512 && !strpbrk(path, "\n\r\t");
-  if (!fits) path = pd__quote(shown, path);
+  if (!fits) path = pd__quote_text(shown, path);
   return pd__fail(err, PD_ERR_LOAD, "%s%s%s", path, *path ? ": " : "", reason);
 }
 
 #define STATUS_WORDS(name, number, text)                                                           \
   case PD_##name:                                                                                  \
     return is_text ? text : "PD_" #name;
-static const char *words_of(pd_status status, bool is_text) {
+static const char *get_status_words(pd_status status, bool is_text) {
   switch (status) { PD_STATUS_MAP(STATUS_WORDS) }
   return "unknown";
 }
 
-const char *pd_status_name(pd_status status) { return words_of(status, false); }
-const char *pd_status_text(pd_status status) { return words_of(status, true); }
+const char *pd_status_name(pd_status status) { return get_status_words(status, false); }
+const char *pd_status_text(pd_status status) { return get_status_words(status, true); }
 
 pd_error_list *pd_error_list_new(void) { return calloc(1, sizeof(pd_error_list)); }
 
@@ -152,7 +152,7 @@ const pd_error *pd_error_list_at(const pd_error_list *list, size_t index) {
 
 /* If memory is out, the error is dropped from the list; the first error and the status still reach
  * the caller. */
-static void append(pd_error_list *list, const pd_error *err) {
+static void append_error(pd_error_list *list, const pd_error *err) {
   pd_error *items =
       pd__arena_make_room(&list->arena, list->items, list->count, &list->capacity, sizeof *items);
   if (!items) return;
@@ -161,7 +161,7 @@ static void append(pd_error_list *list, const pd_error *err) {
 }
 
 void pd__report_add(pd__report *report, const pd_error *err) {
-  if (report->list) append(report->list, err);
+  if (report->list) append_error(report->list, err);
   if (report->status != PD_OK) return;
   report->status = err->status;
   if (report->first) *report->first = *err;
@@ -171,7 +171,7 @@ void pd__report_fail(pd__report *report, pd_status status, const char *format, .
   pd_error err;
   va_list arguments;
   va_start(arguments, format);
-  fill(&err, status, format, arguments);
+  format_error(&err, status, format, arguments);
   va_end(arguments);
   pd__report_add(report, &err);
 }
@@ -182,6 +182,6 @@ void pd__report_add_all(pd__report *report, const pd_error_list *errors) {
   }
 }
 
-void pd__report_memory(pd__report *report) {
+void pd__report_fail_memory(pd__report *report) {
   pd__report_fail(report, PD_ERR_MEMORY, "out of memory");
 }

@@ -4,7 +4,7 @@
 
 #include "work.h"
 
-/* Size of the buffer for user text quoted by pd__quote. */
+/* Size of the buffer for user text quoted by pd__quote_text. */
 #define PD__QUOTE_SIZE 96
 
 /* On Windows, gcc reads "printf" as Microsoft's dialect. */
@@ -22,21 +22,21 @@ pd_status pd__fail_memory(pd_error *err);
 
 /* Writes `text` to `out` for use in a message: on one line, unprintable bytes escaped, long text
  * cut between characters and followed by "...". Returns `out`. */
-const char *pd__quote(char out[PD__QUOTE_SIZE], const char *text);
+const char *pd__quote_text(char out[PD__QUOTE_SIZE], const char *text);
 
-/* Like pd__quote, for the first `length` bytes. They must end with a whole character. */
+/* Like pd__quote_text, for the first `length` bytes. They must end with a whole character. */
 const char *pd__quote_part(char out[PD__QUOTE_SIZE], const char *text, size_t length);
 
 /* Appends to the string in `buffer`, of `size` bytes with the NUL. Text that doesn't fit is cut
  * between characters and followed by "...". */
-PD__PRINTF(3, 4) void pd__append(char *buffer, size_t size, const char *format, ...);
+PD__PRINTF(3, 4) void pd__append_format(char *buffer, size_t size, const char *format, ...);
 
 /* Cuts text to `size` bytes with the NUL, between characters, and ends it with "...". */
-void pd__shorten(char *text, size_t size);
+void pd__shorten_text(char *text, size_t size);
 
 /* Returns the last `most` bytes of a path, or a little less so that no character is split: the end
  * of a path identifies it better than the beginning. */
-const char *pd__tail(const char *path, size_t most);
+const char *pd__path_tail(const char *path, size_t most);
 
 /* Returns the last part of a path; both kinds of slash separate. NULL of NULL. */
 const char *pd__base_name(const char *path);
@@ -60,6 +60,6 @@ void pd__report_add(pd__report *report, const pd_error *err);
 PD__PRINTF(3, 4)
 void pd__report_fail(pd__report *report, pd_status status, const char *format, ...);
 void pd__report_add_all(pd__report *report, const pd_error_list *errors);
-void pd__report_memory(pd__report *report);
+void pd__report_fail_memory(pd__report *report);
 
 #endif /* PD__ERROR_H */

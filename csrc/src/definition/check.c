@@ -108,7 +108,7 @@ static bool check_batch(pd__batch *batch, pd__stage *stage, pd__report *report) 
   if (batch->imports) accepted &= check_all(batch, cells, count, PD_KIND_IMPORT, report);
   for (size_t i = 0; batch->texts && accepted && i < count; i++) {
     accepted = keep_texts(cells[i].def);
-    if (!accepted) pd__report_memory(report);
+    if (!accepted) pd__report_fail_memory(report);
   }
   return accepted;
 }

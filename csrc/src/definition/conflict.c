@@ -12,9 +12,9 @@ static const char *place_of(const pd__cell *cell, char out[PLACE_SIZE]) {
   const char *module = def->module;
   if (!module) module = image ? image->path : "";
   snprintf(out, PLACE_SIZE, "%s", pd_type_name(def->type));
-  if (def->file) pd__append(out, PLACE_SIZE, " at %s", pd__tail(def->file, 100));
-  if (def->file && def->line) pd__append(out, PLACE_SIZE, ":%u", def->line);
-  if (*module) pd__append(out, PLACE_SIZE, " in %s", pd__tail(module, 160));
+  if (def->file) pd__append_format(out, PLACE_SIZE, " at %s", pd__path_tail(def->file, 100));
+  if (def->file && def->line) pd__append_format(out, PLACE_SIZE, ":%u", def->line);
+  if (*module) pd__append_format(out, PLACE_SIZE, " in %s", pd__path_tail(module, 160));
   return out;
 }
 
@@ -32,13 +32,13 @@ static const char *joint(const char *found) { return *found ? "; " : ": "; }
 
 static void differ(char found[DIFFERENCES_SIZE], const char *what, const char *mine,
                    const char *theirs) {
-  pd__append(found, DIFFERENCES_SIZE, "%s%s %s, not %s", joint(found), what, mine, theirs);
+  pd__append_format(found, DIFFERENCES_SIZE, "%s%s %s, not %s", joint(found), what, mine, theirs);
 }
 
 static const char *quoted_or_none(const char *text, char out[PD__QUOTE_SIZE + 2]) {
   char quoted[PD__QUOTE_SIZE];
   if (!text || !*text) return "none";
-  snprintf(out, PD__QUOTE_SIZE + 2, "'%s'", pd__quote(quoted, text));
+  snprintf(out, PD__QUOTE_SIZE + 2, "'%s'", pd__quote_text(quoted, text));
   return out;
 }
 
@@ -51,7 +51,7 @@ static void differ_in_text(char found[DIFFERENCES_SIZE], const char *what, const
 
 static void differ_in_mark(char found[DIFFERENCES_SIZE], const char *what, bool mine, bool theirs) {
   if (mine != theirs)
-    pd__append(found, DIFFERENCES_SIZE, "%s%s%s", joint(found), mine ? "" : "not ", what);
+    pd__append_format(found, DIFFERENCES_SIZE, "%s%s%s", joint(found), mine ? "" : "not ", what);
 }
 
 static void differ_in_default(char found[DIFFERENCES_SIZE], const pd_flag_def *mine,
@@ -59,7 +59,7 @@ static void differ_in_default(char found[DIFFERENCES_SIZE], const pd_flag_def *m
   char own[PD__DEFAULT_SIZE], other[PD__DEFAULT_SIZE];
   if (pd__value_equal(mine->type, mine->default_value, theirs->default_value)) return;
   if (mine->sensitive || theirs->sensitive) {
-    pd__append(found, DIFFERENCES_SIZE, "%sanother default", joint(found));
+    pd__append_format(found, DIFFERENCES_SIZE, "%sanother default", joint(found));
   } else {
     differ(found, "default", pd__def_show_default(mine, own), pd__def_show_default(theirs, other));
   }
@@ -139,9 +139,9 @@ pd_status pd__conflict(pd__batch *batch, const pd_flag *node) {
   place_of(cell, mine);
   place_of(holder, theirs);
   if (cell->flag != node->index + 1) {
-    snprintf(as, sizeof as, "as an alias of '%s', ", pd__quote(quoted, cell->def->name));
+    snprintf(as, sizeof as, "as an alias of '%s', ", pd__quote_text(quoted, cell->def->name));
   }
-  pd__quote(quoted, node->name);
+  pd__quote_text(quoted, node->name);
   if (holder == cell) {
     return pd__fail(&batch->err, PD_ERR_CONFLICT, "'%s' is named twice in one definition: %s%s",
                     quoted, as, mine);
@@ -153,7 +153,7 @@ pd_status pd__conflict(pd__batch *batch, const pd_flag *node) {
   }
   return pd__fail(&batch->err, PD_ERR_CONFLICT,
                   "'%s' is already an alias of '%s', %s; refused: %s%s", quoted,
-                  pd__quote(other, holder->def->name), theirs, as, mine);
+                  pd__quote_text(other, holder->def->name), theirs, as, mine);
 }
 
 pd_status pd__def_check_registered(const pd_flag *flag, pd_error *err) {
@@ -162,7 +162,7 @@ pd_status pd__def_check_registered(const pd_flag *flag, pd_error *err) {
   while (cell && (cell->def->kind == PD_KIND_IMPORT || cell->registered)) cell = cell->next;
   if (!cell) return PD_OK;
   return pd__fail(err, PD_ERR_CONFLICT, "'%s' stays defined until its module is unloaded: %s",
-                  pd__quote(quoted, flag->name), place_of(cell, place));
+                  pd__quote_text(quoted, flag->name), place_of(cell, place));
 }
 
 /* ---- Negation ---- */

@@ -106,7 +106,7 @@ static pd__question *find_asked(pd__stage *stage, pd__known *known, pd__question
 static pd__verdict add_verdict(pd__stage *stage, pd__draft *draft, pd__question *made,
                                pd__verdict so_far) {
   if (!made) {
-    pd__report_memory(&stage->plan->rejected);
+    pd__report_fail_memory(&stage->plan->rejected);
     return PD__REJECTED;
   }
   pd__question *asked = find_asked(stage, draft->known, made);
@@ -151,7 +151,7 @@ pd__verdict pd__draft_convert(pd__stage *stage, pd__draft *draft) {
   pd__conversion *found = find_conversion(stage, draft, change->value.str);
   pd_error err;
   if (!found) {
-    pd__report_memory(&stage->plan->rejected);
+    pd__report_fail_memory(&stage->plan->rejected);
     return PD__REJECTED;
   }
   if (!found->answered) {

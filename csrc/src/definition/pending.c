@@ -241,7 +241,7 @@ static void apply(pd__operation *operation, pd_flag *flag, const pd__pending *gi
                   "--%s: the value is missing, expected %s; before the flag is defined, only "
                   "--%s=%s is understood",
                   def->name, expected, def->name,
-                  given->next && !flag->sensitive ? pd__quote(quoted, given->next) : "VALUE");
+                  given->next && !flag->sensitive ? pd__quote_text(quoted, given->next) : "VALUE");
 }
 
 bool pd__pending_any(void) { return waiting > 0; }
@@ -272,7 +272,7 @@ void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *repo
     bool joined = room > 0;
     if (grows && continues(given, list)) {
       char *text = pd__lists_join(&operation->arena, given->text, list->text, &room);
-      if (!text) pd__report_memory(report);
+      if (!text) pd__report_fail_memory(report);
       if (text) list->text = text;
       pd__pending_drop(given);
       continue;
@@ -291,7 +291,7 @@ void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *repo
     }
   }
   bool waits = kept && flag->defined;
-  if (waits && !pd__deferred_add(operation, flag, 0)) pd__report_memory(report);
+  if (waits && !pd__deferred_add(operation, flag, 0)) pd__report_fail_memory(report);
 }
 
 /* ---- Public functions ---- */

@@ -33,11 +33,12 @@ static void report_missing(pd__stage *stage, const pd__draft *draft, const pd__p
   const pd_flag_def *def = draft->cell.def;
   char expected[256], quoted[PD__QUOTE_SIZE];
   pd__value_expected(def, expected, sizeof expected);
-  pd__report_fail(&stage->plan->rejected, PD_ERR_ARGV,
-                  "--%s: the value is missing, expected %s; before the flag is defined, only "
-                  "--%s=%s is understood",
-                  def->name, expected, def->name,
-                  given->next && !draft->flag.sensitive ? pd__quote(quoted, given->next) : "VALUE");
+  pd__report_fail(
+      &stage->plan->rejected, PD_ERR_ARGV,
+      "--%s: the value is missing, expected %s; before the flag is defined, only "
+      "--%s=%s is understood",
+      def->name, expected, def->name,
+      given->next && !draft->flag.sensitive ? pd__quote_text(quoted, given->next) : "VALUE");
 }
 
 /* Returns what the flag would have in effect with the last change of the plan. */
@@ -77,7 +78,7 @@ static bool plan_value(pd__stage *stage, pd__draft *draft, pd_flag *node, const 
     if (kept.place) kept.place = pd__arena_copy_text(arena, kept.place, strlen(kept.place));
   }
   if (!text || arena->failed) {
-    pd__report_memory(&stage->plan->rejected);
+    pd__report_fail_memory(&stage->plan->rejected);
     return false;
   }
   pd_status status = pd__changes_try_as(&stage->plan->changes, &draft->flag, node, text,
@@ -198,7 +199,7 @@ bool pd__stage_plan(pd__stage *stage) {
   for (pd__draft *each = plan->drafts; each; each = each->next) plan_draft(stage, each);
   planned = NULL;
   bool reported = plan->rejected.status == PD_ERR_MEMORY;
-  if (stage->operation->arena.failed && !reported) pd__report_memory(&plan->rejected);
+  if (stage->operation->arena.failed && !reported) pd__report_fail_memory(&plan->rejected);
   return !plan->questions && !plan->conversions;
 }
 
@@ -212,11 +213,11 @@ pd_value pd__stage_value(const pd__stage *stage) {
 /* Hooks are nested too deeply: nobody is asked. */
 static void reject_questions(pd__stage *stage, const pd_error *why) {
   for (pd__question *each = stage->plan->questions; each; each = each->next) {
-    pd__append(each->why, sizeof each->why, "%s", why->message);
+    pd__append_format(each->why, sizeof each->why, "%s", why->message);
     each->answered = true;
   }
   for (pd__conversion *each = stage->plan->conversions; each; each = each->next) {
-    pd__append(each->why, sizeof each->why, "%s", why->message);
+    pd__append_format(each->why, sizeof each->why, "%s", why->message);
     each->answered = true;
   }
 }
@@ -261,7 +262,7 @@ static void defer_values(pd__stage *stage, const pd__draft *draft, pd__report *w
   if (late->node && pd__pending_add(late->node->name, late->text, &late->origin, &err) != PD_OK) {
     pd__report_add(waiting, &err);
   }
-  if (!pd__deferred_add(stage->operation, draft->node, 0)) pd__report_memory(waiting);
+  if (!pd__deferred_add(stage->operation, draft->node, 0)) pd__report_fail_memory(waiting);
 }
 
 static void drop_former(pd_flag *flag) {
@@ -305,5 +306,5 @@ static void carry_out(pd__stage *stage, pd__report *waiting) {
 void pd__stage_publish(pd__stage *stage, pd__report *waiting) {
   for (size_t i = 0; i < stage->count; i++) pd__cell_publish(&stage->cells[i], waiting);
   if (stage->plan) carry_out(stage, waiting);
-  if (!stage->plan && stage->operation->arena.failed) pd__report_memory(waiting);
+  if (!stage->plan && stage->operation->arena.failed) pd__report_fail_memory(waiting);
 }

@@ -126,7 +126,7 @@ static bool prepare(pd__stage *stage, registration *at, registered *made, pd_fla
     }
     if (store_texts(made, comes_once)) return true;
     pd__stage_release(stage);
-    pd__report_memory(refused);
+    pd__report_fail_memory(refused);
     return false;
   }
 }

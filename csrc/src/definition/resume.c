@@ -10,7 +10,7 @@ static void settle(pd__operation *operation, const pd__deferred *item, pd__repor
   if (!item->watcher) {
     pd__pending_apply(operation, item->flag, report);
   } else if (!pd__notices_resume(operation, item->flag, item->watcher)) {
-    pd__report_memory(report);
+    pd__report_fail_memory(report);
   }
 }
 

@@ -18,11 +18,11 @@ static pd_status refuse(const pd_flag_def *def, pd_error *err, pd_status status,
   va_start(arguments, format);
   vsnprintf(why, sizeof why, format, arguments);
   va_end(arguments);
-  if (def->file) pd__append(subject, sizeof subject, "%.300s", def->file);
-  if (def->file && def->line) pd__append(subject, sizeof subject, ":%u", def->line);
-  pd__append(subject, sizeof subject, def->file ? ": definition" : "definition");
+  if (def->file) pd__append_format(subject, sizeof subject, "%.300s", def->file);
+  if (def->file && def->line) pd__append_format(subject, sizeof subject, ":%u", def->line);
+  pd__append_format(subject, sizeof subject, def->file ? ": definition" : "definition");
   if (def->name) {
-    pd__append(subject, sizeof subject, " of '%s'", pd__quote(quoted, def->name));
+    pd__append_format(subject, sizeof subject, " of '%s'", pd__quote_text(quoted, def->name));
   }
   return pd__fail(err, status, "%s: %s", subject, why);
 }
@@ -125,7 +125,7 @@ const char *pd__def_show_default(const pd_flag_def *def, char out[PD__DEFAULT_SI
   char number[PD__NUMBER_SIZE], quoted[PD__QUOTE_SIZE];
   const char *text = pd__value_text(def->type, def->default_value, number);
   const char *quotes = def->type == PD_TYPE_string && !def->sensitive ? "'" : "";
-  const char *shown = def->sensitive ? PD__REDACTED : pd__quote(quoted, text);
+  const char *shown = def->sensitive ? PD__REDACTED : pd__quote_text(quoted, text);
   snprintf(out, PD__DEFAULT_SIZE, "%s%s%s", quotes, shown, quotes);
   return out;
 }
@@ -173,7 +173,7 @@ static pd_status check_list_and_unit(const pd_flag_def *def, pd_error *err) {
     return refuse(def, err, PD_ERR_TYPE, "a list has the type string, not %s", type->name);
   }
   if (!def->unit) return PD_OK;
-  pd__quote(quoted, def->unit);
+  pd__quote_text(quoted, def->unit);
   if (!pd__unit_hint(def->unit)) {
     return refuse(def, err, PD_ERR_ARGUMENT, "unit '%s': expected bytes or seconds", quoted);
   }

@@ -33,7 +33,7 @@ pd_status pd__environment_find(const char *prefix, const char *name, size_t leng
   if (text && out->text && strcmp(text, out->text) != 0) {
     return pd__fail(err, PD_ERR_CONFLICT,
                     "environment: %s and %s are set to different values, expected one of them",
-                    pd__quote(quoted, out->name), pd__quote(other, upper));
+                    pd__quote_text(quoted, out->name), pd__quote_text(other, upper));
   }
   if (!text || out->text) return PD_OK;
   strcpy(out->name, upper);
@@ -68,7 +68,7 @@ pd_status pd__environment_check_twin(const char *prefix, const pd_flag *named, c
     if (!other->defined && !pd__stage_defines(other)) continue;
     return pd__fail(err, PD_ERR_CONFLICT,
                     "environment: %s: means both '%s' and '%s', expected a variable of one flag",
-                    pd__quote(quoted, variable), named->name, node->name);
+                    pd__quote_text(quoted, variable), named->name, node->name);
   }
   return PD_OK;
 }
@@ -149,7 +149,7 @@ void pd__environment_read(const char *prefix, pd__changes *changes) {
     if (!flag->defined || !from.node) continue;
     if (pd__has_given(PD_SOURCE_ENVIRONMENT, flag, from.variable.text)) continue;
     if (!copy_variable(changes->operation, &from, &origin)) {
-      pd__report_memory(changes->report);
+      pd__report_fail_memory(changes->report);
       continue;
     }
     status = pd__changes_try(changes, from.node, from.variable.text, (pd_value){0}, &origin, 0,
@@ -164,7 +164,7 @@ pd_status pd__environment_check(const char *prefix, pd_error *err) {
   if (strlen(prefix) <= PD_NAME_MAX && !strchr(prefix, '=')) return PD_OK;
   return pd__fail(err, PD_ERR_ARGUMENT,
                   "environment prefix '%s': expected at most %d bytes without '='",
-                  pd__quote(quoted, prefix), PD_NAME_MAX);
+                  pd__quote_text(quoted, prefix), PD_NAME_MAX);
 }
 
 pd_status pd_environment_enable(const char *prefix, pd_error_list *errors, pd_error *err) {

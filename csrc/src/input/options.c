@@ -76,7 +76,7 @@ static void take_help(pd__reader *reader, const pd__token *token, int kind, bool
     pd__reader_fail(reader, token, PD_ERR_ARGV, ": takes no value");
   } else if (token->text && pd__value_read(&truth, token->text, &value) != PD_OK) {
     pd__reader_fail(reader, token, PD_ERR_VALUE, "=%s: expected true or false",
-                    pd__quote(quoted, token->text));
+                    pd__quote_text(quoted, token->text));
   } else {
     reader->help[kind] = value.b ? "" : NULL;
   }
@@ -151,7 +151,7 @@ static void use_variable(pd__reader *reader, const pd__token *by, const char *na
     take_variable(reader, &variable, &token);
   } else if (required) {
     pd__reader_fail(reader, by, PD_ERR_ARGV, ": the environment has no %s",
-                    pd__quote(quoted, variable.name));
+                    pd__quote_text(quoted, variable.name));
   }
 }
 
@@ -159,7 +159,7 @@ static void take_items(pd__reader *reader, const pd__token *token, int kind) {
   char quoted[PD__QUOTE_SIZE];
   const char *complaint = complaint_about(token->text);
   if (complaint) {
-    pd__reader_fail(reader, token, PD_ERR_ARGV, "=%s: %s", pd__quote(quoted, token->text),
+    pd__reader_fail(reader, token, PD_ERR_ARGV, "=%s: %s", pd__quote_text(quoted, token->text),
                     complaint);
     if (kind != UNDEFOK) return; /* but add the names: one slip, one error */
   }
@@ -213,7 +213,7 @@ static bool is_malformed(pd__reader *reader, const pd__token *token) {
     snprintf(text, sizeof text, "%s%s%s", token->dashes, token->text ? "=" : "",
              token->text ? token->text : "");
     pd__reader_fail(reader, NULL, PD_ERR_ARGV, "%s%s: expected the name of a flag%s",
-                    pd__place_of(&token->origin, place), pd__quote(quoted, text),
+                    pd__place_of(&token->origin, place), pd__quote_text(quoted, text),
                     token->text ? " before the =" : "");
   }
   return true;
@@ -319,8 +319,8 @@ static bool may_read(pd__reader *reader, const pd__file *file, const pd__token *
     why = fits ? file->why : PD__TOO_BIG;
   }
   if (why) {
-    pd__reader_fail(reader, by, status, "%s%s%s%s", by ? "=" : "", pd__quote(quoted, file->path),
-                    *file->path ? ": " : "", why);
+    pd__reader_fail(reader, by, status, "%s%s%s%s", by ? "=" : "",
+                    pd__quote_text(quoted, file->path), *file->path ? ": " : "", why);
   }
   return !why;
 }

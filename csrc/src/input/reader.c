@@ -165,7 +165,7 @@ static bool may_wait(const pd__reader *reader, const pd__token *token) {
 static void report_findings(pd__reader *reader) {
   size_t shown = 0, unknown = 0;
   if (reader->operation->arena.failed) {
-    pd__report_memory(reader->report);
+    pd__report_fail_memory(reader->report);
     return;
   }
   pd__undefok_close(&reader->undefok);

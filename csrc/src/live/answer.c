@@ -80,7 +80,7 @@ static void fail_method(pd__call *call, const char *allowed) {
   char shown[PD__QUOTE_SIZE];
   pd__call_header(call, "Allow", allowed);
   pd__call_fail(call, PD__PROBLEM_METHOD, "%s is not for this resource, expected %s",
-                pd__quote(shown, call->request->method), allowed);
+                pd__quote_text(shown, call->request->method), allowed);
 }
 
 static bool check_parameters(pd__call *call, const char *known) {
@@ -88,7 +88,7 @@ static bool check_parameters(pd__call *call, const char *known) {
     char shown[PD__QUOTE_SIZE];
     if (known && !strcmp(call->parameters[i].name, known)) continue;
     pd__call_fail(call, PD__PROBLEM_MALFORMED, "there is no parameter %s%s%s here",
-                  pd__quote(shown, call->parameters[i].name), known ? ", only " : "",
+                  pd__quote_text(shown, call->parameters[i].name), known ? ", only " : "",
                   known ? known : "");
     return false;
   }
@@ -176,7 +176,8 @@ static void answer(pd__call *call) {
     send_flag(call, call->path + sizeof flags - 1);
   } else {
     char shown[PD__QUOTE_SIZE];
-    pd__call_fail(call, PD__PROBLEM_UNKNOWN, "%s: no such resource", pd__quote(shown, call->path));
+    pd__call_fail(call, PD__PROBLEM_UNKNOWN, "%s: no such resource",
+                  pd__quote_text(shown, call->path));
   }
 }
 

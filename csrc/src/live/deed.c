@@ -302,7 +302,7 @@ bool pd__deed_commit(pd__deed *deed, pd__kept *kept, const char *event) {
   }
   if (!place || !get_ready(deed, kept, event)) {
     pd__kept_free(kept);
-    pd__report_memory(&deed->report);
+    pd__report_fail_memory(&deed->report);
     return take_errors(deed);
   }
   set_places(deed, place);

@@ -95,7 +95,7 @@ static bool check_host(pd__call *call) {
   char shown[PD__QUOTE_SIZE];
   pd__call_fail(
       call, PD__PROBLEM_HOST, "the host %s is not one of this server, which goes by: %.512s",
-      host ? pd__quote(shown, host) : "of the request is missing, and", call->live->hosts);
+      host ? pd__quote_text(shown, host) : "of the request is missing, and", call->live->hosts);
   return false;
 }
 

@@ -34,7 +34,7 @@ static pd_status check_options(const pd_live_options *options, pd_error *err) {
   char shown[PD__QUOTE_SIZE];
   return pd__fail(err, PD_ERR_ARGUMENT,
                   "settable is '%s', expected names or patterns with * and ?, with commas between",
-                  pd__quote(shown, options->settable));
+                  pd__quote_text(shown, options->settable));
 }
 
 /* Returns false if memory is out. */

@@ -11,7 +11,7 @@
 static bool fail(pd__call *call, const char *path, const char *expected) {
   char shown[PD__QUOTE_SIZE];
   pd__call_fail(call, PD__PROBLEM_MALFORMED, "%s: expected %s",
-                *path ? pd__quote(shown, path) : "the body", expected);
+                *path ? pd__quote_text(shown, path) : "the body", expected);
   return false;
 }
 

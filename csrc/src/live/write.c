@@ -25,8 +25,8 @@ const char *pd__time_text(int64_t at, char out[PD__TIME_SIZE]) {
   int64_t day = at / 86400000, rest = at % 86400000;
   if (rest < 0) day--, rest += 86400000;
   write_date(day, out);
-  pd__append(out, PD__TIME_SIZE, "T%02d:%02d:%02d.%03dZ", (int)(rest / 3600000),
-             (int)(rest / 60000 % 60), (int)(rest / 1000 % 60), (int)(rest % 1000));
+  pd__append_format(out, PD__TIME_SIZE, "T%02d:%02d:%02d.%03dZ", (int)(rest / 3600000),
+                    (int)(rest / 60000 % 60), (int)(rest / 1000 % 60), (int)(rest % 1000));
   return out;
 }
 

@@ -218,7 +218,7 @@ static void note_refusal(const pd_module *module, const pd_error_list *errors) {
   pd__report_add_all(&kept, errors);
   if (again || !why) return;
   pd__fail(pd__warning_add(PD_WARNING_REFUSED), PD_OK,
-           "%s: %s refused, and its own code sees only %s: %s", pd__tail(module->path, 160),
+           "%s: %s refused, and its own code sees only %s: %s", pd__path_tail(module->path, 160),
            member->status == PD_OK ? "a flag was" : "was",
            member->status == PD_OK ? "the default" : "defaults", why->message);
 }

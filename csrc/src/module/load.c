@@ -176,7 +176,7 @@ static pd_status load_as(pd__loading *load, pd_module **out) {
   if (module) rejoin(&operation, module);
   bool sound = module && check_namespace(load, module, report);
   bool accepted = is_accepted(load, module) && sound;
-  if (!accepted && report->status == PD_OK) pd__report_memory(report); /* for the message */
+  if (!accepted && report->status == PD_OK) pd__report_fail_memory(report); /* for the message */
   bool closes = finish(&operation, load, accepted);
   pd__impls_settle(&operation, report);
   if (accepted && out) *out = module; /* before watchers are notified below: one may throw */

@@ -114,7 +114,7 @@ pd__defs *pd__defs_read(const pd_module_record *record, pd__lates lates, pd_modu
   if (defs) defs->cells = malloc((most + 1) * sizeof *defs->cells); /* malloc(0) may return NULL */
   if (defs) defs->impls = malloc((most + 1) * sizeof *defs->impls);
   if (!defs || !defs->cells || !defs->impls || !pd__names_reserve(most)) {
-    pd__report_memory(report);
+    pd__report_fail_memory(report);
     return defs;
   }
   for (size_t i = 0; i < listed; i++) read_next(defs, record->defs[i], module, name_space, report);

@@ -233,8 +233,8 @@ bool pd__impl_alone_why(const pd__family *family, const char *list, char *why, s
       if (!is_listed(each, list)) continue;
       if (!each->why) return false;
       bool other = !pd__is_named(&item, each->name);
-      pd__append(why, size, "%s %s%s%s: %s", count++ ? "," : ":", other ? each->name : "",
-                 other ? " of " : "", op->text, each->why);
+      pd__append_format(why, size, "%s %s%s%s: %s", count++ ? "," : ":", other ? each->name : "",
+                        other ? " of " : "", op->text, each->why);
     }
   }
   return true;

@@ -31,7 +31,7 @@ static pd_status fail_unknown(const char *name, pd_error *err) {
     nearest = each->name;
   }
   return pd__fail(err, PD_ERR_UNDEFINED, "operation '%s' is not defined%s%s%s",
-                  pd__quote(quoted, name), nearest ? "; did you mean '" : "",
+                  pd__quote_text(quoted, name), nearest ? "; did you mean '" : "",
                   nearest ? nearest : "", nearest ? "'?" : "");
 }
 
@@ -56,12 +56,12 @@ static void list_candidates(const pd__family *family, char *out, size_t size) {
   char place[PD__RECORD_PLACE_SIZE];
   unsigned count = 0;
   for (const pd__op *op = family->ops; op; op = op->next) {
-    if (op->candidates) pd__append(out, size, "; *%u: %s:", count++, op->text);
+    if (op->candidates) pd__append_format(out, size, "; *%u: %s:", count++, op->text);
     for (const pd__impl *each = op->candidates; each; each = each->next_candidate) {
       const char *why = why_not(each);
-      pd__append(out, size, "%s %s of rank %d at %s (%s)", each == op->candidates ? "" : ",",
-                 each->name, (int)each->def->choice.rank,
-                 pd__impl_place(each->def, each->module, place), why ? why : "");
+      pd__append_format(out, size, "%s %s of rank %d at %s (%s)", each == op->candidates ? "" : ",",
+                        each->name, (int)each->def->choice.rank,
+                        pd__impl_place(each->def, each->module, place), why ? why : "");
     }
   }
 }
@@ -71,7 +71,7 @@ static pd_status fail_find(const char *name, const pd__family *family, pd_error 
   if (!family) return fail_unknown(name, err);
   list_candidates(family, found, sizeof found);
   return pd__fail(err, PD_ERR_TYPE, "operation '%s' has no such signature%s",
-                  pd__quote(quoted, name), *found ? found : ", and none that is defined");
+                  pd__quote_text(quoted, name), *found ? found : ", and none that is defined");
 }
 
 pd_status pd_op_find(const char *name, const uint8_t *types, pd_op **out, pd_error *err) {

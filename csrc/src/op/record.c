@@ -16,9 +16,11 @@ const char *pd__impl_place(const pd_op_def *def, const pd_module *module,
                            char out[PD__RECORD_PLACE_SIZE]) {
   out[0] = '\0';
   if (def->file)
-    pd__append(out, PD__RECORD_PLACE_SIZE, "%s:%u", pd__tail(def->file, 160), def->line);
+    pd__append_format(out, PD__RECORD_PLACE_SIZE, "%s:%u", pd__path_tail(def->file, 160),
+                      def->line);
   if (module)
-    pd__append(out, PD__RECORD_PLACE_SIZE, "%sin %s", *out ? " " : "", pd__tail(module->path, 160));
+    pd__append_format(out, PD__RECORD_PLACE_SIZE, "%sin %s", *out ? " " : "",
+                      pd__path_tail(module->path, 160));
   return out;
 }
 
@@ -26,7 +28,7 @@ static pd_status refuse(const pd_op_def *def, pd_error *err, pd_status status, c
   char place[PD__RECORD_PLACE_SIZE], quoted[PD__QUOTE_SIZE];
   const char *name = def->signature && def->signature->name ? def->signature->name : "";
   return pd__fail(err, status, "%s: operation '%s': %s", pd__impl_place(def, NULL, place),
-                  pd__quote(quoted, name), why);
+                  pd__quote_text(quoted, name), why);
 }
 
 static bool has_good_types(const pd_op_signature *of) {
@@ -40,7 +42,7 @@ static pd_status check_arrays(const pd_op_def *def, pd_error *err) {
   char why[200], quoted[PD__QUOTE_SIZE];
   if (!wrong) return PD_OK;
   snprintf(why, sizeof why, "the text of its arrays has %s, expected one such as f32[m,n]",
-           pd__quote(quoted, wrong));
+           pd__quote_text(quoted, wrong));
   return refuse(def, err, PD_ERR_ARGUMENT, why);
 }
 
@@ -228,8 +230,8 @@ void pd__list_signatures(const pd__family *family, char *out, size_t size) {
     const pd__impl *one = op->candidates;
     if (op->definitions == 0) continue;
     while (one->def->kind != PD_KIND_OP) one = one->next_candidate;
-    pd__append(out, size, "%s*%u: %s at %s", count ? ", " : "", count, op->text,
-               pd__impl_place(one->def, one->module, place));
+    pd__append_format(out, size, "%s*%u: %s at %s", count ? ", " : "", count, op->text,
+                      pd__impl_place(one->def, one->module, place));
     count++;
   }
 }
@@ -293,8 +295,8 @@ static pd_status check_name(const pd__naming *of, pd_error *err) {
   if (!family || (of->def->kind == PD_KIND_IMPORT && of->def->type == PD_TYPE_string)) return PD_OK;
   return pd__fail(err, PD_ERR_CONFLICT,
                   "flag '%s', %s:%u: operation '%s' of the same module has a flag of that name",
-                  of->def->name, of->def->file ? pd__tail(of->def->file, 160) : "", of->def->line,
-                  family->name);
+                  of->def->name, of->def->file ? pd__path_tail(of->def->file, 160) : "",
+                  of->def->line, family->name);
 }
 
 bool pd__impls_check_names(const pd__cell *cells, size_t count, pd__report *report) {

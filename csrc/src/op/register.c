@@ -78,7 +78,7 @@ pd_status pd_impl_register(const pd_op_def *def, pd_impl *out, pd_error *err) {
   PD__LOCKED_OPERATION(operation);
   pd__report report = {.first = err};
   pd_impl number = store_texts(made) ? pd__numbered_add(&all, made) : 0;
-  if (!number) pd__report_memory(&report);
+  if (!number) pd__report_fail_memory(&report);
   made->impl.registered = number;
   if (!number || !pd__impls_link(&made->impl, 1, &report)) {
     if (number) pd__numbered_remove(&all, number);

@@ -62,13 +62,13 @@ static bool reject_unknown(const pd__family *family, const pd__preference *item,
                            size_t size) {
   const char *near = nearest(family, item);
   reject_item(item, "is no implementation of ", why, size);
-  pd__append(why, size, "%s", family->name);
-  if (near) pd__append(why, size, "; did you mean '%s'?", near);
+  pd__append_format(why, size, "%s", family->name);
+  if (near) pd__append_format(why, size, "; did you mean '%s'?", near);
   for (const pd__op *op = near ? NULL : family->ops; op; op = op->next) {
     if (!op->candidates) continue; /* all have left */
-    pd__append(why, size, "; %s has", op->text);
+    pd__append_format(why, size, "; %s has", op->text);
     for (const pd__impl *each = op->candidates; each; each = each->next_candidate) {
-      pd__append(why, size, "%s%s", each == op->candidates ? " " : ", ", each->name);
+      pd__append_format(why, size, "%s%s", each == op->candidates ? " " : ", ", each->name);
     }
   }
   return false;

@@ -307,7 +307,7 @@ static pd_status fail_missing(const char *path, const wchar_t *full, pd_error *e
     const char *base = (const char *)((uintptr_t)mapped & ~(uintptr_t)3); /* low bits are flags */
     const char *missing = missing_import(base, directories);
     if (missing) {
-      snprintf(why, sizeof why, "needs %s, which was not found", pd__quote(quoted, missing));
+      snprintf(why, sizeof why, "needs %s, which was not found", pd__quote_text(quoted, missing));
     }
   }
   free(directories);

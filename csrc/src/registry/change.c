@@ -98,7 +98,7 @@ void pd__changes_add(pd__changes *changes, pd_flag *node, const char *text, pd_v
 
 static void add_plain(pd__changes *changes, const pd__change *wanted) {
   pd__change *change = next(changes);
-  if (!change) pd__report_memory(changes->report);
+  if (!change) pd__report_fail_memory(changes->report);
   if (!change) return;
   *change = *wanted;
   change->node = change->flag;

@@ -67,7 +67,7 @@ static pd_status fail_conversion(const pd__conversion *one, const pd__change *ch
   bool silent = !*one->why || (sensitive && *one->text && strstr(one->why, one->text));
   return pd__fail(err, PD_ERR_VALUE, "%s=%s: %s",
                   pd__source_of(change->node->name, &change->origin, source),
-                  sensitive ? PD__REDACTED : pd__quote(quoted, one->text),
+                  sensitive ? PD__REDACTED : pd__quote_text(quoted, one->text),
                   silent ? "is not a value of the flag" : one->why);
 }
 
@@ -140,7 +140,7 @@ void pd__convert(pd__changes *changes) {
   pd__operation *operation = changes->operation;
   for (int round = 0; round < ROUNDS; round++) {
     const needed *all = collect_needed(changes);
-    if (operation->arena.failed) pd__report_memory(changes->report);
+    if (operation->arena.failed) pd__report_fail_memory(changes->report);
     if (all && pd__loader_now.within) refuse_within_loader(changes, all->change);
     if (!all || operation->arena.failed || pd__loader_now.within) return;
     bool pinned = pd__conversions_pin(operation, all->conversion);

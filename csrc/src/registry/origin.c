@@ -44,13 +44,13 @@ const char *pd__place_of(const pd_origin *origin, char out[PD__PLACE_SIZE]) {
   /* Who sets a flag gets the message, and knows from where. */
   bool known = origin->source == PD_SOURCE_RUNTIME || origin->source == PD_SOURCE_LIVE;
   if (variable || !origin->place || known) return out;
-  const char *tail = pd__tail(origin->place, 255);
-  if (tail != origin->place) tail = pd__tail(tail, 252);
-  pd__append(out, PD__PLACE_SIZE, "%s%s", tail == origin->place ? "" : "...", tail);
+  const char *tail = pd__path_tail(origin->place, 255);
+  if (tail != origin->place) tail = pd__path_tail(tail, 252);
+  pd__append_format(out, PD__PLACE_SIZE, "%s%s", tail == origin->place ? "" : "...", tail);
   const char *joint = pd__line_joint(origin);
-  if (origin->line) pd__append(out, PD__PLACE_SIZE, "%s%u", joint, origin->line);
-  if (origin->line && origin->column) pd__append(out, PD__PLACE_SIZE, ":%u", origin->column);
-  pd__append(out, PD__PLACE_SIZE, ": ");
+  if (origin->line) pd__append_format(out, PD__PLACE_SIZE, "%s%u", joint, origin->line);
+  if (origin->line && origin->column) pd__append_format(out, PD__PLACE_SIZE, ":%u", origin->column);
+  pd__append_format(out, PD__PLACE_SIZE, ": ");
   return out;
 }
 
@@ -58,12 +58,12 @@ const char *pd__origin_shown(const pd_origin *origin, char out[PD__QUOTE_SIZE]) 
   bool placed = origin->place && *origin->place && origin->source != PD_SOURCE_DEFAULT;
   const char *place = placed ? origin->place : pd_source_name(origin->source);
   const char *joint = pd__line_joint(origin);
-  const char *tail = pd__tail(place, PD__QUOTE_SIZE - 15 - strlen(joint));
+  const char *tail = pd__path_tail(place, PD__QUOTE_SIZE - 15 - strlen(joint));
   const char *before = placed && is_variable(origin) ? "$" : "";
   snprintf(out, PD__QUOTE_SIZE, "%s%s%s", before, tail == place ? "" : "...", tail);
   bool numbered = origin->line && !placed && origin->source == PD_SOURCE_ARGV;
-  if (origin->line && placed) pd__append(out, PD__QUOTE_SIZE, "%s%u", joint, origin->line);
-  if (numbered) pd__append(out, PD__QUOTE_SIZE, "[%u]", origin->line);
+  if (origin->line && placed) pd__append_format(out, PD__QUOTE_SIZE, "%s%u", joint, origin->line);
+  if (numbered) pd__append_format(out, PD__QUOTE_SIZE, "[%u]", origin->line);
   return out;
 }
 
@@ -72,11 +72,11 @@ const char *pd__source_of(const char *name, const pd_origin *origin, char out[PD
   pd__place_of(origin, out);
   if (!is_variable(origin)) {
     bool dashes = origin->source == PD_SOURCE_ARGV || origin->source == PD_SOURCE_FILE;
-    pd__append(out, PD__SOURCE_SIZE, "%s%s", dashes ? "--" : "", name);
+    pd__append_format(out, PD__SOURCE_SIZE, "%s%s", dashes ? "--" : "", name);
   } else if (ends_with_name(variable, name)) {
-    pd__append(out, PD__SOURCE_SIZE, "%s", variable);
+    pd__append_format(out, PD__SOURCE_SIZE, "%s", variable);
   } else {
-    pd__append(out, PD__SOURCE_SIZE, "%.512s%s(%s)", variable, *variable ? " " : "", name);
+    pd__append_format(out, PD__SOURCE_SIZE, "%.512s%s(%s)", variable, *variable ? " " : "", name);
   }
   return out;
 }
@@ -98,7 +98,7 @@ static void write_given(char *out, size_t size) {
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     if (!is_given(all[i])) continue;
     const char *joint = !*out ? "" : left > 1 ? ", " : " or ";
-    pd__append(out, size, "%s%s", joint, pd_source_name(all[i]));
+    pd__append_format(out, size, "%s%s", joint, pd_source_name(all[i]));
     left--;
   }
 }

@@ -55,7 +55,7 @@ pd_status pd__flag_check_handle(pd__operation *operation, pd_flag *flag, const c
 /* ---- Errors about a value ---- */
 
 static const char *shown(const pd_flag *flag, const char *text, char quoted[PD__QUOTE_SIZE]) {
-  return flag->sensitive ? PD__REDACTED : pd__quote(quoted, text);
+  return flag->sensitive ? PD__REDACTED : pd__quote_text(quoted, text);
 }
 
 pd_status pd__fail_value(pd_status status, const pd_flag *flag, const char *name, const char *text,

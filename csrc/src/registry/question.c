@@ -58,7 +58,7 @@ void pd__questions_ask(pd__operation *operation, pd__question *list) {
 static const char *show_value(const pd__subject *seen, char quoted[PD__QUOTE_SIZE]) {
   char number[PD__NUMBER_SIZE];
   if (seen->flag->sensitive) return PD__REDACTED;
-  return pd__quote(quoted, pd__value_text(seen->flag->type, seen->entry.value, number));
+  return pd__quote_text(quoted, pd__value_text(seen->flag->type, seen->entry.value, number));
 }
 
 /* Writes the values that were checked, as "--low=9 (argv[1]), --high=3 (default)". `given` leaves
@@ -70,7 +70,7 @@ static void write_values(const pd__question *one, bool given, char out[VALUES_SI
     char item[ITEM_SIZE], name[PD__QUOTE_SIZE], value[PD__QUOTE_SIZE], place[PD__QUOTE_SIZE];
     const pd__subject *seen = &one->subjects[i];
     if (given && seen->entry.origin.source == PD_SOURCE_DEFAULT) continue;
-    snprintf(item, sizeof item, "--%s=%s (%s)", pd__quote(name, seen->flag->name),
+    snprintf(item, sizeof item, "--%s=%s (%s)", pd__quote_text(name, seen->flag->name),
              show_value(seen, value), pd__origin_shown(&seen->entry.origin, place));
     fits = pd__append_item(out, VALUES_SIZE, item);
   }
@@ -86,7 +86,7 @@ static void write_subject(const pd__question *one, char out[SUBJECT_SIZE]) {
              pd__source_of(one->subjects->flag->name, &one->subjects->entry.origin, source),
              show_value(one->subjects, quoted));
   }
-  pd__shorten(out, 600);
+  pd__shorten_text(out, 600);
 }
 
 /* Returns whether the validator's reason contains the value of a sensitive flag. */
@@ -109,7 +109,7 @@ static void report_silent(const pd__question *one, const char *subject, pd__repo
     if (*at == '/' || *at == '\\') name = at + 1;
   }
   pd__report_fail(report, PD_ERR_REFUSED, "%s: rejected by %s validator%s%s", subject,
-                  one->hook ? "a" : "its", *name ? " in " : "", pd__quote(quoted, name));
+                  one->hook ? "a" : "its", *name ? " in " : "", pd__quote_text(quoted, name));
 }
 
 /* The reason of a group already names its flags. */

@@ -28,6 +28,6 @@ pd_status pd__fail_undefined(const char *name, pd_error *err) {
   char quoted[PD__QUOTE_SIZE], suggestion[PD__SUGGESTION_SIZE];
   if (!err) return PD_ERR_UNDEFINED;
   pd__suggest(name, strlen(name), NULL, suggestion);
-  return pd__fail(err, PD_ERR_UNDEFINED, "no flag is named '%s'%s", pd__quote(quoted, name),
+  return pd__fail(err, PD_ERR_UNDEFINED, "no flag is named '%s'%s", pd__quote_text(quoted, name),
                   suggestion);
 }

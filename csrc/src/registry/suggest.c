@@ -170,7 +170,7 @@ static void suggest_apart(const char *letters, char out[PD__SUGGESTION_SIZE]) {
     if (!alone && (is_flag || unknown || !is_letter(*at))) return;
     if (!alone) unknown = *at;
     if (strlen(apart) + 8 > sizeof apart) return;
-    pd__append(apart, sizeof apart, "%s-%c", *apart ? " " : "", *at);
+    pd__append_format(apart, sizeof apart, "%s-%c", *apart ? " " : "", *at);
   }
   if (unknown && any) {
     snprintf(out, PD__SUGGESTION_SIZE,
@@ -206,7 +206,7 @@ static void join_items(const pd_flag *flag, const char *text, char *const *argum
   strcpy(joined, text);
   for (size_t i = 0; i < count && is_value_of(flag, arguments[i]); i++) {
     bool fits = strlen(joined) + strlen(arguments[i]) + 2 <= most;
-    if (fits) pd__append(joined, most, ",%s", arguments[i]);
+    if (fits) pd__append_format(joined, most, ",%s", arguments[i]);
     if (!fits) joined[0] = '\0';
     if (!fits) return;
   }
@@ -223,7 +223,7 @@ void pd__suggest_value(const pd_flag *flag, const char *text, char *const *argum
   if (def->list && text) {
     join_items(flag, text, arguments, count, joined);
     snprintf(out, PD__SUGGESTION_SIZE, "; items of a list are separated by commas");
-    if (*joined) pd__append(out, PD__SUGGESTION_SIZE, ", as in --%s=%s", flag->name, joined);
+    if (*joined) pd__append_format(out, PD__SUGGESTION_SIZE, ", as in --%s=%s", flag->name, joined);
   } else if (flag->type == PD_TYPE_bool && !text && strlen(arguments[0]) <= LONGEST_VALUE) {
     snprintf(out, PD__SUGGESTION_SIZE, "; a bool takes its value after =, as in --%s=%s",
              flag->name, arguments[0]);

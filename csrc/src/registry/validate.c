@@ -208,7 +208,7 @@ static bool ask_once(pd__changes *changes) {
   all.memory_out = !all.previous;
   adopt(changes);
   if (all.previous) collect(&all);
-  if (all.memory_out) pd__report_memory(changes->report);
+  if (all.memory_out) pd__report_fail_memory(changes->report);
   if (changes->report->status != PD_OK) return true;
   bool pinned = pd__questions_pin(changes->operation, all.first);
   if (pinned && all.first) pd__questions_ask(changes->operation, all.first);

@@ -73,7 +73,7 @@ static void write_pending(pd__out *out) {
   pd_pending_info info = {.size = sizeof info};
   for (size_t i = 0; pd_pending_get(i, &info, NULL) == PD_OK; i++) {
     if (i == 0) pd__out_text(out, out->length ? "\n# pending\n" : "# pending\n");
-    pd__out_format(out, "# --%s: left out, not defined\n", pd__quote(quoted, info.name));
+    pd__out_format(out, "# --%s: left out, not defined\n", pd__quote_text(quoted, info.name));
   }
 }
 

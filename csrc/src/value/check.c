@@ -177,16 +177,16 @@ static bool has_blanks(const char *item) {
 }
 
 static void expect_choices(const char *choices, char *buffer, size_t size) {
-  pd__append(buffer, size, "one of ");
+  pd__append_format(buffer, size, "one of ");
   for (const char *cursor = choices; cursor;) {
     const char *choice = cursor;
     size_t length = pd__list_next(&cursor);
     if (strlen(buffer) + length + 6 > size) {
-      pd__append(buffer, size, "...");
+      pd__append_format(buffer, size, "...");
       return;
     }
-    pd__append(buffer, size, "%.*s%s%s", (int)length, choice, length ? "" : "\"\"",
-               cursor ? ", " : "");
+    pd__append_format(buffer, size, "%.*s%s%s", (int)length, choice, length ? "" : "\"\"",
+                      cursor ? ", " : "");
   }
 }
 
@@ -210,9 +210,9 @@ static void expect_range(const pd_flag_def *def, bounds of, char *buffer, size_t
   const char *low = pd__value_text(def->type, def->min, min);
   const char *high = pd__value_text(def->type, def->max, max);
   if (of.low && of.high) {
-    pd__append(buffer, size, " in [%s, %s]", low, high);
+    pd__append_format(buffer, size, " in [%s, %s]", low, high);
   } else if (of.low || of.high) {
-    pd__append(buffer, size, of.low ? " >= %s" : " <= %s", of.low ? low : high);
+    pd__append_format(buffer, size, of.low ? " >= %s" : " <= %s", of.low ? low : high);
   }
 }
 
@@ -229,15 +229,16 @@ static void expect(const pd_flag_def *def, reading was, char *buffer, size_t siz
   bool both = of.low && of.high, some = def->unit || of.low || of.high;
   bool short_noun = both || (some && was != TOO_LARGE); /* otherwise the number of bits helps */
   const char *noun = short_noun ? type->noun_in_range : type->noun;
-  pd__append(buffer, size, "%s", was == NOT_WHOLE ? "a whole" : noun);
-  if (def->unit) pd__append(buffer, size, "%s of %.16s", floating ? "" : " number", def->unit);
+  pd__append_format(buffer, size, "%s", was == NOT_WHOLE ? "a whole" : noun);
+  if (def->unit)
+    pd__append_format(buffer, size, "%s of %.16s", floating ? "" : " number", def->unit);
   expect_range(def, of, buffer, size);
   if (was == TOO_LARGE && floating && !both) {
-    pd__append(buffer, size, " that a %s can hold", type->name);
+    pd__append_format(buffer, size, " that a %s can hold", type->name);
   }
   if (!def->unit) return;
-  if (was == NOT_WHOLE) pd__append(buffer, size, "; this has a fraction");
-  if (was == UNREADABLE) pd__append(buffer, size, " (%s)", pd__unit_hint(def->unit));
+  if (was == NOT_WHOLE) pd__append_format(buffer, size, "; this has a fraction");
+  if (was == UNREADABLE) pd__append_format(buffer, size, " (%s)", pd__unit_hint(def->unit));
 }
 
 void pd__value_expected(const pd_flag_def *def, char *buffer, size_t size) {
@@ -254,14 +255,15 @@ void pd__value_complaint(const pd_flag_def *def, const char *text, char *buffer,
   if (def->list) {
     check_items(def, text, &bad);
     text = bad.text;
-    pd__append(buffer, size, "item %zu: ", bad.number);
+    pd__append_format(buffer, size, "item %zu: ", bad.number);
   }
   if (bad.unreadable && has_blanks(bad.unreadable)) {
-    pd__append(buffer, size, "expected no blanks around it%s", any ? ", or double quotes" : "");
+    pd__append_format(buffer, size, "expected no blanks around it%s",
+                      any ? ", or double quotes" : "");
   } else if (bad.unreadable && pd__type_is_text(item.type)) {
-    pd__append(buffer, size, "expected " PD__ITEM_EXPECTED);
+    pd__append_format(buffer, size, "expected " PD__ITEM_EXPECTED);
   } else {
-    pd__append(buffer, size, "expected ");
+    pd__append_format(buffer, size, "expected ");
     expect(&item, reading_of(&item, text), buffer, size);
   }
 }
