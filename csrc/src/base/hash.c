@@ -19,14 +19,14 @@ void pd__hash_seed(const uint64_t seed[2]) {
   }
 }
 
-static inline uint64_t word_at(const char *at) {
+static inline uint64_t read_word(const char *at) {
   uint64_t word;
   memcpy(&word, at, sizeof word);
   return word;
 }
 
 /* Reads one to seven bytes without a loop. Bytes may be read twice; none is skipped. */
-static inline uint64_t rest_at(const char *at, size_t length) {
+static inline uint64_t read_rest(const char *at, size_t length) {
   uint32_t low, high;
   if (length >= sizeof low) {
     memcpy(&low, at, sizeof low);
@@ -37,29 +37,30 @@ static inline uint64_t rest_at(const char *at, size_t length) {
                     (unsigned char)at[length - 1] << 16);
 }
 
-static inline uint64_t product(const uint64_t *key, uint64_t word) {
+static inline uint64_t multiply_word(const uint64_t *key, uint64_t word) {
   return (key[0] + (uint32_t)word) * (key[1] + (word >> 32));
 }
 
 /* The upper half is the hash. Tables probe adjacent slots, so a bijection scatters the hashes of
  * similar texts. */
-static inline uint32_t finish(uint64_t sum) {
+static inline uint32_t finish_hash(uint64_t sum) {
   uint32_t hash = (uint32_t)(sum >> 32);
   hash = (hash ^ hash >> 16) * 0x85ebca6bu;
   return hash ^ hash >> 13;
 }
 
 uint32_t pd__hash_text(const char *text, size_t length) {
-  uint64_t sum = product(keys, length);
+  uint64_t sum = multiply_word(keys, length);
   const uint64_t *key = keys + 2;
-  if (length < 8) return finish(sum + product(key, length ? rest_at(text, length) : 0));
+  if (length < 8)
+    return finish_hash(sum + multiply_word(key, length ? read_rest(text, length) : 0));
   const char *last = text + length - 8; /* may overlap the previous word */
   for (; text < last; text += 8) {
-    sum += product(key, word_at(text));
+    sum += multiply_word(key, read_word(text));
     key += 2;
     if (key < keys + sizeof keys / sizeof *keys) continue;
-    sum = product(keys, sum);
+    sum = multiply_word(keys, sum);
     key = keys + 2;
   }
-  return finish(sum + product(key, word_at(last)));
+  return finish_hash(sum + multiply_word(key, read_word(last)));
 }
