@@ -14,11 +14,11 @@ pd_status pd__sized_check(const void *theirs, size_t least, const char *what, pd
 
 /* Copies our `size` bytes at `ours` to the caller's struct. Fields that only the caller knows
  * become 0; the caller's size field is unchanged. */
-void pd__sized_give(void *theirs, const void *ours, size_t size);
+void pd__sized_copy_out(void *theirs, const void *ours, size_t size);
 
 /* Checks a caller's struct and copies it to the `size` bytes at `ours`. Fields that only we know
  * become 0. PD_ERR_UNSUPPORTED if a field that only the caller knows is not 0. */
-pd_status pd__sized_take(const void *theirs, size_t least, void *ours, size_t size,
-                         const char *what, pd_error *err);
+pd_status pd__sized_copy_in(const void *theirs, size_t least, void *ours, size_t size,
+                            const char *what, pd_error *err);
 
 #endif /* PD__SIZED_H */

@@ -410,7 +410,7 @@ pd_status pd_pending_get(size_t index, pd_pending_info *info, pd_error *err) {
     return pd__fail(err, PD_ERR_ARGUMENT, "there is no pending value %zu", index);
   }
   if (!shown) return pd__fail_memory(err);
-  pd__sized_give(info, &found, sizeof found);
+  pd__sized_copy_out(info, &found, sizeof found);
   return PD_OK;
 }
 

@@ -215,14 +215,14 @@ static pd_status give_look(parse *run, pd_error *err) {
   }
   bool whole = !last || (look.text && (look.origin.place || !last->origin.place));
   if (!whole || run->reader.operation->arena.failed) return pd__fail_memory(err);
-  pd__sized_give(asked, &look, sizeof look);
+  pd__sized_copy_out(asked, &look, sizeof look);
   return PD_OK;
 }
 
 static pd_status give_help(const parse *run, pd_help *help, pd_error *err) {
   help->pattern = pd__intern(help->pattern);
   if (!help->pattern) return pd__fail_memory(err);
-  if (run->options->help) pd__sized_give(run->options->help, help, sizeof *help);
+  if (run->options->help) pd__sized_copy_out(run->options->help, help, sizeof *help);
   return pd__fail(err, PD_HELP, "help was asked for");
 }
 
@@ -292,7 +292,7 @@ static pd_status take_options(const pd_parse_options *options, pd_parse_options 
   *known = (pd_parse_options){.size = sizeof *known};
   if (!options) return PD_OK;
   size_t least = PD__SIZE_UP_TO(pd_parse_options, errors);
-  pd_status status = pd__sized_take(options, least, known, sizeof *known, "options", err);
+  pd_status status = pd__sized_copy_in(options, least, known, sizeof *known, "options", err);
   if (status == PD_OK && known->look) {
     size_t looks = PD__SIZE_UP_TO(pd_parse_look, origin);
     status = pd__sized_check(known->look, looks, "options->look", err);

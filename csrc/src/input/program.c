@@ -44,8 +44,8 @@ static pd_status check_argv(const pd_program *program, pd_error *err) {
 
 pd_status pd_program_set(const pd_program *program, pd_error *err) {
   pd_program given;
-  pd_status status = pd__sized_take(program, PD__SIZE_UP_TO(pd_program, version), &given,
-                                    sizeof given, "program", err);
+  pd_status status = pd__sized_copy_in(program, PD__SIZE_UP_TO(pd_program, version), &given,
+                                       sizeof given, "program", err);
   if (status == PD_OK && given.argv) status = check_argv(&given, err);
   if (status != PD_OK) return status;
   pd__platform_lock();
@@ -61,6 +61,6 @@ pd_status pd_program_get(pd_program *program, pd_error *err) {
   pd_program found = kept;
   pd__platform_unlock();
   found.size = sizeof found;
-  pd__sized_give(program, &found, sizeof found);
+  pd__sized_copy_out(program, &found, sizeof found);
   return PD_OK;
 }

@@ -211,7 +211,7 @@ pd_status pd_live_answer(pd_live *live, const pd_live_request *given, pd_live_re
   pd_live_request request;
   if (!live) return pd__fail_null(err, "live");
   size_t least = PD__SIZE_UP_TO(pd_live_request, field_count);
-  pd_status status = pd__sized_take(given, least, &request, sizeof request, "request", err);
+  pd_status status = pd__sized_copy_in(given, least, &request, sizeof request, "request", err);
   if (status == PD_OK) status = check_request(&request, err);
   if (status == PD_OK) status = pd__response_begin(response, err);
   if (status != PD_OK) return status;

@@ -86,7 +86,7 @@ pd_status pd_live_open(const pd_live_options *given, pd_live **out, pd_error *er
   return pd__fail(err, PD_ERR_UNSUPPORTED, "serving flags is for Linux");
 #endif
   size_t least = PD__SIZE_UP_TO(pd_live_options, program);
-  pd_status status = pd__sized_take(given, least, &options, sizeof options, "options", err);
+  pd_status status = pd__sized_copy_in(given, least, &options, sizeof options, "options", err);
   if (status == PD_OK) status = check_options(&options, err);
   return status == PD_OK ? make(&options, out, err) : status;
 }

@@ -170,6 +170,6 @@ pd_status pd_copy_get_info(size_t index, pd_copy_info *info, pd_error *err) {
   pd__platform_unlock();
   free(run.image);
   if (!run.info.path || !run.info.version) return pd__fail_memory(err);
-  pd__sized_give(info, &run.info, sizeof run.info);
+  pd__sized_copy_out(info, &run.info, sizeof run.info);
   return PD_OK;
 }

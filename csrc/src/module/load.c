@@ -265,7 +265,7 @@ pd_status pd_module_get_info(const pd_module *module, pd_module_info *info, pd_e
   found.status = module->membership->status;
   found.name_space = module->name_space;
   pd__platform_unlock();
-  pd__sized_give(info, &found, sizeof found);
+  pd__sized_copy_out(info, &found, sizeof found);
   return PD_OK;
 }
 

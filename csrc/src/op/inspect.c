@@ -120,7 +120,7 @@ pd_status pd_op_get_info(const pd_op *op, pd_op_info *info, pd_error *err) {
   bool whole = show_op(op, &found);
   pd__platform_unlock();
   if (!whole) return pd__fail_memory(err);
-  pd__sized_give(info, &found, sizeof found);
+  pd__sized_copy_out(info, &found, sizeof found);
   return PD_OK;
 }
 
@@ -162,7 +162,7 @@ pd_status pd_op_get_impl(const pd_op *op, size_t index, pd_impl_info *info, pd_e
                     op->family->name, index);
   }
   if (!whole) return pd__fail_memory(err);
-  pd__sized_give(info, &found, sizeof found);
+  pd__sized_copy_out(info, &found, sizeof found);
   return PD_OK;
 }
 
@@ -177,7 +177,7 @@ pd_status pd_op_choose(const pd_op *op, pd_impl_info *info, pd_error *err) {
     status = pd__fail(err, PD_ERR_UNDEFINED, "operation '%s', %s: no implementation can run here",
                       op->family->name, op->text);
   } else if (show_impl(impl, &found)) {
-    pd__sized_give(info, &found, sizeof found);
+    pd__sized_copy_out(info, &found, sizeof found);
   } else {
     status = pd__fail_memory(err);
   }

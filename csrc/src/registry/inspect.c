@@ -82,7 +82,7 @@ static pd_status look(const pd_flag *flag, size_t index, finder *find, size_t si
   PD__LOCKED_OPERATION(operation);
   status = pd__flag_check_defined(&operation, (pd_flag *)flag, err);
   if (status == PD_OK) status = find(flag, index, &found, err);
-  if (status == PD_OK) pd__sized_give(out, &found, size);
+  if (status == PD_OK) pd__sized_copy_out(out, &found, size);
   return pd__operation_return(&operation, status);
 }
 

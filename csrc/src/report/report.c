@@ -13,10 +13,10 @@ static pd_status take_options(const pd_report_options *from, pd_report_options *
   pd_status status = PD_OK;
   *help = (pd_help){.size = sizeof *help, .kind = PD_HELP_ALL, .pattern = ""};
   *options = (pd_report_options){.size = sizeof *options};
-  if (from) status = pd__sized_take(from, least, options, sizeof *options, "options", err);
+  if (from) status = pd__sized_copy_in(from, least, options, sizeof *options, "options", err);
   if (status == PD_OK && options->help) {
     least = PD__SIZE_UP_TO(pd_help, pattern);
-    status = pd__sized_take(options->help, least, help, sizeof *help, "help", err);
+    status = pd__sized_copy_in(options->help, least, help, sizeof *help, "help", err);
   }
   if (status == PD_OK && (unsigned)help->kind > PD_HELP_VERSION) {
     status = pd__fail(err, PD_ERR_ARGUMENT, "help->kind is %d, expected %d or less",
