@@ -132,7 +132,7 @@ TEST(items_are_found_in_a_table_that_is_full) {
   spread = UINT32_MAX;
   CHECK(pd__table_reserve(&table, 700));
   size_t capacity = table.now.capacity;
-  uint32_t most = (uint32_t)pd__table_most(capacity);
+  uint32_t most = (uint32_t)pd__table_limit(capacity);
   for (uint32_t key = 1; key <= most; key++) {
     CHECK(pd__table_reserve(&table, 1));
     pd__table_add(&table, (uint32_t)capacity - 3, key); /* all of one hash, near the end */
@@ -144,7 +144,7 @@ TEST(items_are_found_in_a_table_that_is_full) {
   }
   CHECK(!has(&table, most + 1));
   for (uint32_t key = 1; key <= most; key++) {
-    pd__table_fetch(&table, (uint32_t)capacity - 3);
+    pd__table_prefetch(&table, (uint32_t)capacity - 3);
     pd__table_remove(&table, (uint32_t)capacity - 3, key);
     CHECK(pd__table_find(&table, (uint32_t)capacity - 3, same_key, &key) == 0);
   }
@@ -159,7 +159,7 @@ TEST(a_table_of_any_size_has_moved_before_it_is_full) {
     pd__table table = {.count = 0};
     for (uint32_t key = 1; key <= 20 * kept + 200; key++) {
       CHECK(pd__table_reserve(&table, 1));
-      CHECK(table.used + table.left < pd__table_most(table.now.capacity));
+      CHECK(table.used + table.left < pd__table_limit(table.now.capacity));
       pd__table_add(&table, hash_of(key), key);
       if (key > kept) pd__table_remove(&table, hash_of(key - kept), key - kept);
     }
@@ -171,7 +171,7 @@ TEST(a_table_of_any_size_has_moved_before_it_is_full) {
 
 TEST(a_fetch_of_an_empty_table_does_nothing) {
   pd__table table = {.count = 0};
-  pd__table_fetch(&table, 5);
+  pd__table_prefetch(&table, 5);
   CHECK(table.count == 0);
 }
 

@@ -9,23 +9,23 @@
  * and lookups soon read only one array. */
 #define STEP 16u
 
-static bool is_taken(const pd__table_slot *slot) {
+static bool is_occupied(const pd__table_slot *slot) {
   return slot->item && slot->item != PD__TABLE_REMOVED;
 }
 
 /* Adds an item to the new array, which must have room and not contain it. */
-static void put(pd__table *table, pd__table_slot item) {
+static void insert_slot(pd__table *table, pd__table_slot item) {
   size_t last = table->now.capacity - 1, at = item.hash & last;
-  while (is_taken(&table->now.slots[at])) at = (at + 1) & last;
+  while (is_occupied(&table->now.slots[at])) at = (at + 1) & last;
   if (!table->now.slots[at].item) table->used++;
   table->now.slots[at] = item;
 }
 
-static void move(pd__table *table, size_t slots) {
+static void move_slots(pd__table *table, size_t slots) {
   for (; table->left > 0 && slots > 0; slots--) {
     pd__table_slot *slot = &table->old.slots[table->moved++];
-    if (!is_taken(slot)) continue;
-    put(table, *slot);
+    if (!is_occupied(slot)) continue;
+    insert_slot(table, *slot);
     slot->item = PD__TABLE_REMOVED; /* keep probing past this slot */
     table->left--;
   }
@@ -40,26 +40,26 @@ bool pd__table_grow(pd__table *table, size_t more) {
   size_t needed = table->count + more;
   size_t capacity = table->now.capacity ? table->now.capacity : SMALLEST;
   if (more > PD__TABLE_MOST - table->count) return false;
-  if (needed > pd__table_most(capacity) / 2) capacity *= 2;
-  while (needed > pd__table_most(capacity)) capacity *= 2;
+  if (needed > pd__table_limit(capacity) / 2) capacity *= 2;
+  while (needed > pd__table_limit(capacity)) capacity *= 2;
   pd__table_slot *slots = calloc(capacity, sizeof *slots);
   if (!slots) return false;
-  move(table, SIZE_MAX);
+  move_slots(table, SIZE_MAX);
   table->old = table->now;
   table->now = (pd__table_part){slots, capacity};
   table->moved = table->used = 0;
   table->left = table->count;
-  move(table, 0);
+  move_slots(table, 0);
   return true;
 }
 
 void pd__table_add(pd__table *table, uint32_t hash, uint32_t item) {
-  move(table, STEP);
-  put(table, (pd__table_slot){hash, item});
+  move_slots(table, STEP);
+  insert_slot(table, (pd__table_slot){hash, item});
   table->count++;
 }
 
-static bool remove_from(pd__table_part part, uint32_t hash, uint32_t item) {
+static bool remove_from_part(pd__table_part part, uint32_t hash, uint32_t item) {
   if (!part.slots) return false;
   for (size_t at = hash & (part.capacity - 1);; at = (at + 1) & (part.capacity - 1)) {
     if (!part.slots[at].item) return false;
@@ -70,8 +70,8 @@ static bool remove_from(pd__table_part part, uint32_t hash, uint32_t item) {
 }
 
 void pd__table_remove(pd__table *table, uint32_t hash, uint32_t item) {
-  bool now = remove_from(table->now, hash, item);
-  if (!now && !remove_from(table->old, hash, item)) return;
+  bool now = remove_from_part(table->now, hash, item);
+  if (!now && !remove_from_part(table->old, hash, item)) return;
   table->count--;
   if (!now) table->left--;
 }

@@ -36,13 +36,13 @@ typedef struct pd__table {
 
 /* The number of items that an array may hold: 13/16 of its slots. At three quarters, 100,000 names
  * would need twice the memory; at 7/8, a name that isn't there takes 32 probes, here 14. */
-static inline size_t pd__table_most(size_t capacity) { return capacity / 16 * 13; }
+static inline size_t pd__table_limit(size_t capacity) { return capacity / 16 * 13; }
 
 /* Make room for `more` additions. They return false, and change nothing, if memory is out or the
  * table is full. Growing first completes a move that is under way. */
 bool pd__table_grow(pd__table *table, size_t more);
 static inline bool pd__table_reserve(pd__table *table, size_t more) {
-  size_t most = pd__table_most(table->now.capacity), used = table->used + table->left;
+  size_t most = pd__table_limit(table->now.capacity), used = table->used + table->left;
   return (used < most && more <= most - used) || pd__table_grow(table, more);
 }
 
@@ -53,9 +53,9 @@ void pd__table_add(pd__table *table, uint32_t hash, uint32_t item);
 void pd__table_remove(pd__table *table, uint32_t hash, uint32_t item);
 
 /* Returns whether `item`, whose hash matches, is the one that `key` describes. */
-typedef bool pd__table_same(uint32_t item, const void *key);
+typedef bool pd__table_test(uint32_t item, const void *key);
 
-static inline uint32_t pd__table_probe(pd__table_part part, uint32_t hash, pd__table_same *same,
+static inline uint32_t pd__table_probe(pd__table_part part, uint32_t hash, pd__table_test *same,
                                        const void *key) {
   if (!part.slots) return 0;
   for (size_t at = hash & (part.capacity - 1);; at = (at + 1) & (part.capacity - 1)) {
@@ -67,14 +67,14 @@ static inline uint32_t pd__table_probe(pd__table_part part, uint32_t hash, pd__t
 }
 
 /* Prefetches the first slot that a search for the hash reads. */
-static inline void pd__table_fetch(const pd__table *table, uint32_t hash) {
+static inline void pd__table_prefetch(const pd__table *table, uint32_t hash) {
   pd__table_part part = table->now;
   if (part.slots) __builtin_prefetch(&part.slots[hash & (part.capacity - 1)]);
 }
 
 /* Returns the item, or 0. Inline, and with one search for both arrays, so that the compiler inlines
  * `same` as well. */
-static inline uint32_t pd__table_find(const pd__table *table, uint32_t hash, pd__table_same *same,
+static inline uint32_t pd__table_find(const pd__table *table, uint32_t hash, pd__table_test *same,
                                       const void *key) {
   for (const pd__table_part *part = &table->now;; part = &table->old) {
     uint32_t item = pd__table_probe(*part, hash, same, key);

@@ -71,7 +71,7 @@ static inline pd_flag *find(const char *name, size_t length, uint32_t hash) {
 
 pd__sought pd__names_seek(const char *name, size_t length) {
   pd__sought wanted = {name, (uint32_t)length, hash_of(name, length)};
-  pd__table_fetch(&names.table, wanted.hash);
+  pd__table_prefetch(&names.table, wanted.hash);
   return wanted;
 }
 
