@@ -7,19 +7,19 @@
 
 /* Returns `size` zeroed bytes, aligned for pointers and numbers. Never freed. NULL if memory is
  * out. */
-void *pd__forever(size_t size);
+void *pd__alloc_forever(size_t size);
 
 /* Returns a copy that is never freed. It isn't interned. NULL if memory is out. */
-const char *pd__forever_text(const char *text);
+const char *pd__copy_text_forever(const char *text);
 
 /* Copies the `size` bytes at `from` together with `count` strings that they point to, in one block:
  * `texts` has the offsets of the pointers, which may be NULL. *whole is the size of the block. The
  * caller frees it with free(). NULL if memory is out. Needs no lock. */
-void *pd__copy_whole(const void *from, size_t size, const size_t *texts, size_t count,
-                     size_t *whole);
+void *pd__copy_with_texts(const void *from, size_t size, const size_t *texts, size_t count,
+                          size_t *whole);
 
 /* Returns the interned copy of `text`, which is never freed. NULL if `text` is NULL or if memory is
  * out; a string that is already interned needs no memory. */
-const char *pd__intern(const char *text);
+const char *pd__intern_text(const char *text);
 
 #endif /* PD__TEXT_H */

@@ -65,7 +65,7 @@ static bool keep_texts(const pd_flag_def *def) {
   for (pd__naming at = {.def = def, .kind = PD__NAME_OWN}; pd__naming_next(&at);) {
     if (!pd__names_keep(pd__names_find(at.name, at.length), at.name, at.length)) return false;
   }
-  return def->type != PD_TYPE_string || pd__intern(def->default_value.str);
+  return def->type != PD_TYPE_string || pd__intern_text(def->default_value.str);
 }
 
 void pd__stage_release(pd__stage *stage) {

@@ -61,7 +61,7 @@ static void fill_draft(pd__draft *draft, const pd__cell *cell, pd_flag *node) {
   flag->variable = NULL;
   flag->history = NULL;
   draft->deferred = pd__deferred_validator(flag);
-  pd_origin origin = {PD_SOURCE_DEFAULT, def->line, pd__intern(def->file), 0};
+  pd_origin origin = {PD_SOURCE_DEFAULT, def->line, pd__intern_text(def->file), 0};
   pd__entry_describe(flag, pd__def_default(def), &origin, &draft->now);
   draft->now.unset = flag->optional;
   if (node->assigned || pd__flag_override(node)) find_former(draft);

@@ -26,7 +26,7 @@ pd_status pd__pending_prepare(const pd__pending *given, pd__pending **out, pd_er
   snprintf(name, sizeof name, "%.*s", (int)given->length, given->name);
   pd__pending whole = *given;
   whole.name = name;
-  pd__pending *made = pd__copy_whole(&whole, sizeof whole, texts, 4, &whole.size);
+  pd__pending *made = pd__copy_with_texts(&whole, sizeof whole, texts, 4, &whole.size);
   if (!made) return pd__fail_memory(err);
   made->size = whole.size;
   made->node = pd__names_add(made->name, given->length);
@@ -378,10 +378,10 @@ static bool find_waiting_at(size_t index, waiting_value *out) {
 
 /* Interns the texts, as the caller may keep them for as long as it likes. */
 static bool show(const pd__pending *at, pd_pending_info *info) {
-  info->name = pd__intern(at->name);
-  info->text = pd__intern(at->text);
+  info->name = pd__intern_text(at->name);
+  info->text = pd__intern_text(at->text);
   info->origin = at->origin;
-  info->origin.place = pd__intern(at->origin.place);
+  info->origin.place = pd__intern_text(at->origin.place);
   return info->name && (info->text || !at->text) && (info->origin.place || !at->origin.place);
 }
 
@@ -390,8 +390,8 @@ static bool show_kept(const waiting_value *at, pd_pending_info *info) {
   char buffer[PD__NUMBER_SIZE];
   pd_type type = (pd_type)at->node->type;
   const char *text = pd__value_text(type, at->kept.value, buffer);
-  info->name = pd__intern(at->node->name);
-  info->text = type == PD_TYPE_string ? text : pd__intern(text);
+  info->name = pd__intern_text(at->node->name);
+  info->text = type == PD_TYPE_string ? text : pd__intern_text(text);
   info->origin = at->kept.origin;
   info->sensitive = at->node->was_secret;
   return info->name && info->text;

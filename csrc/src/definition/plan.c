@@ -101,7 +101,7 @@ static void plan_former(pd__stage *stage, pd__draft *draft) {
   if (verdict == PD__UNANSWERED) draft->blocked = true;
   if (verdict != PD__REJECTED) return;
   const pd_flag_def *def = draft->cell.def;
-  pd_origin origin = {PD_SOURCE_DEFAULT, def->line, pd__intern(def->file), 0};
+  pd_origin origin = {PD_SOURCE_DEFAULT, def->line, pd__intern_text(def->file), 0};
   draft->drops_former = true;
   pd__entry_describe(&draft->flag, pd__def_default(def), &origin, &draft->now);
   draft->now.unset = draft->flag.optional;

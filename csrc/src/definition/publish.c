@@ -78,7 +78,7 @@ static bool is_assigned(const pd__cell *cell, pd_value *value) {
   if (!def->assignable || !def->cell || cell->registered) return false;
   if (!pd__variable_load(def, value)) return false;
   if (pd__value_equal((pd_type)def->type, *value, def->default_value)) return false;
-  if (def->type == PD_TYPE_string) value->str = pd__intern(value->str);
+  if (def->type == PD_TYPE_string) value->str = pd__intern_text(value->str);
   return def->type != PD_TYPE_string || value->str;
 }
 

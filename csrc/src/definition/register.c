@@ -33,7 +33,7 @@ static const size_t texts[] = {offsetof(registered, def.help), offsetof(register
 static registered *copy(const pd_flag_def *def) {
   registered one = {.def = *def};
   size_t whole, count = sizeof texts / sizeof *texts - (def->type != PD_TYPE_string);
-  registered *made = pd__copy_whole(&one, sizeof one, texts, count, &whole);
+  registered *made = pd__copy_with_texts(&one, sizeof one, texts, count, &whole);
   if (made) made->cell = (pd__cell){.def = &made->def, .registered = true};
   return made;
 }
@@ -41,8 +41,8 @@ static registered *copy(const pd_flag_def *def) {
 /* Stores name and file, which were the caller's until now. Called once the definition is accepted,
  * so that a refused one leaves nothing behind. */
 static bool store_texts(registered *made, bool comes_once) {
-  const char *name = made->def.name, *file = pd__intern(made->def.file);
-  name = comes_once ? pd__forever_text(name) : pd__intern(name);
+  const char *name = made->def.name, *file = pd__intern_text(made->def.file);
+  name = comes_once ? pd__copy_text_forever(name) : pd__intern_text(name);
   if (!name || (made->def.file && !file)) return false;
   made->def.name = name;
   made->def.file = file;

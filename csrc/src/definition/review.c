@@ -19,7 +19,8 @@ pd_status pd__review_convert(const pd_flag *flag, pd_type was, pd_value *value) 
   pd_status status = pd__value_read(def, text, &fresh);
   if (status == PD_OK) status = pd__value_check(def, fresh);
   if (status != PD_OK) return status;
-  if (flag->type == PD_TYPE_string && !(fresh.str = pd__intern(fresh.str))) return PD_ERR_MEMORY;
+  if (flag->type == PD_TYPE_string && !(fresh.str = pd__intern_text(fresh.str)))
+    return PD_ERR_MEMORY;
   *value = fresh;
   return PD_OK;
 }

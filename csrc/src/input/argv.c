@@ -172,7 +172,7 @@ static int find_argument(const parse *run, int wanted) {
 static const char *join_texts(parse *run, const pd__changes *changes, const pd__change *last) {
   pd__arena *arena = &run->reader.operation->arena;
   const char *joined = last->text;
-  if (!pd__flag_def(last->flag)->list) return pd__intern(joined);
+  if (!pd__flag_def(last->flag)->list) return pd__intern_text(joined);
   for (const pd__change *each = last; joined && each-- > changes->items;) {
     if (each->action != PD__ASSIGN || each->origin.source != last->origin.source) continue;
     size_t before = strlen(each->text), size = before + strlen(joined) + 2;
@@ -180,7 +180,7 @@ static const char *join_texts(parse *run, const pd__changes *changes, const pd__
     if (both) snprintf(both, size, "%s%s%s", each->text, *joined && before ? "," : "", joined);
     joined = both;
   }
-  return joined ? pd__intern(joined) : NULL;
+  return joined ? pd__intern_text(joined) : NULL;
 }
 
 /* Returns the assignment that decides on the wanted flag, or NULL. */
@@ -211,7 +211,7 @@ static pd_status give_look(parse *run, pd_error *err) {
   if (last) {
     look.text = join_texts(run, &run->reader.changes, last);
     look.origin = last->origin;
-    if (look.origin.place) look.origin.place = pd__intern(look.origin.place);
+    if (look.origin.place) look.origin.place = pd__intern_text(look.origin.place);
   }
   bool whole = !last || (look.text && (look.origin.place || !last->origin.place));
   if (!whole || run->reader.operation->arena.failed) return pd__fail_memory(err);
@@ -220,7 +220,7 @@ static pd_status give_look(parse *run, pd_error *err) {
 }
 
 static pd_status give_help(const parse *run, pd_help *help, pd_error *err) {
-  help->pattern = pd__intern(help->pattern);
+  help->pattern = pd__intern_text(help->pattern);
   if (!help->pattern) return pd__fail_memory(err);
   if (run->options->help) pd__sized_copy_out(run->options->help, help, sizeof *help);
   return pd__fail(err, PD_HELP, "help was asked for");

@@ -6,9 +6,9 @@
 static pd_program kept; /* guarded by the lock; its texts and argv are never freed */
 
 static const char *const *keep_argv(const char *const *argv, int argc) {
-  const char **copy = pd__forever(((size_t)argc + 1) * sizeof *copy);
+  const char **copy = pd__alloc_forever(((size_t)argc + 1) * sizeof *copy);
   for (int i = 0; copy && i < argc; i++) {
-    copy[i] = pd__intern(argv[i]);
+    copy[i] = pd__intern_text(argv[i]);
     if (!copy[i]) return NULL;
   }
   if (copy) copy[argc] = NULL;
@@ -22,8 +22,8 @@ static pd_status keep(const pd_program *program, pd_error *err) {
     next.argc = program->argc;
     next.argv = keep_argv(program->argv, program->argc);
   }
-  if (program->usage) next.usage = pd__intern(program->usage);
-  if (program->version) next.version = pd__intern(program->version);
+  if (program->usage) next.usage = pd__intern_text(program->usage);
+  if (program->version) next.version = pd__intern_text(program->version);
   bool lost = (program->argv && !next.argv) || (program->usage && !next.usage) ||
               (program->version && !next.version);
   if (lost) return pd__fail_memory(err);

@@ -165,8 +165,8 @@ pd_status pd_copy_get_info(size_t index, pd_copy_info *info, pd_error *err) {
     return pd__fail(err, PD_ERR_ARGUMENT, "there is no copy %zu", index);
   }
   pd__platform_lock(); /* the copy may leave, so its texts are interned */
-  run.info.path = run.image ? pd__intern(run.image->path) : NULL;
-  run.info.version = pd__intern(run.version);
+  run.info.path = run.image ? pd__intern_text(run.image->path) : NULL;
+  run.info.version = pd__intern_text(run.version);
   pd__platform_unlock();
   free(run.image);
   if (!run.info.path || !run.info.version) return pd__fail_memory(err);

@@ -35,7 +35,7 @@ pd_module *pd__member_add(const pd__platform_image *image) {
   if (!module) module = pd__module_add(image);
   if (!module) return NULL;
   if (module->membership) forget_errors(module->membership);
-  if (!module->membership) module->membership = pd__forever(sizeof *module->membership);
+  if (!module->membership) module->membership = pd__alloc_forever(sizeof *module->membership);
   if (!module->membership) return NULL;
   const pd__membership *before = module->membership;
   *module->membership =

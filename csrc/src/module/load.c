@@ -195,7 +195,7 @@ pd_status pd_module_load_as(const char *path, const char *name_space, pd_error_l
   pd_status status = *name_space ? pd__namespace_check(name_space, err) : PD_OK;
   if (status != PD_OK) return status;
   pd__platform_lock();
-  const char *stored = pd__intern(name_space);
+  const char *stored = pd__intern_text(name_space);
   pd__platform_unlock();
   if (!stored) return pd__fail_memory(err);
   pd__loading load = {.path = path, .name_space = stored, .report = &report};

@@ -163,7 +163,7 @@ static pd_flag *flag_of(const pd_flag_def *def, const pd__defs *defs) {
 }
 
 void pd__lates_settle(pd__lates lates, const pd__defs *defs, const pd_error *refusal) {
-  const char *why = refusal ? pd__intern(refusal->message) : NULL;
+  const char *why = refusal ? pd__intern_text(refusal->message) : NULL;
   if (refusal && !why) why = "out of memory";
   for (pd_late_def *late = lates.first; late != lates.end; late = late->next) {
     late->status = refusal ? (uint32_t)refusal->status : PD_OK;

@@ -238,7 +238,7 @@ static const char *arrays_of(const pd_op *op) {
   pd__platform_lock();
   const pd__impl *one = op->candidates;
   while (one && !one->def->about.arrays) one = one->next_candidate;
-  const char *text = one ? pd__intern(one->def->about.arrays) : NULL;
+  const char *text = one ? pd__intern_text(one->def->about.arrays) : NULL;
   pd__platform_unlock();
   return text;
 }

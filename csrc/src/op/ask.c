@@ -14,7 +14,7 @@ static void record_answer(pd__impl *impl, const char *why) {
   impl->missed = false;
   impl->asked = true;
   impl->asking = false;
-  impl->why = why ? pd__intern(why) : NULL;
+  impl->why = why ? pd__intern_text(why) : NULL;
   if (why && !impl->why) impl->why = "memory is out";
 }
 

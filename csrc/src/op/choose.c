@@ -98,7 +98,7 @@ static void choose_in(pd__operation *operation, pd__op *op, pd__view *view) {
 /* ---- Choices of one thread ---- */
 
 static pd__view *add_view(pd__operation *operation, pd__op *op, const char *list) {
-  pd__view *view = pd__forever(sizeof *view);
+  pd__view *view = pd__alloc_forever(sizeof *view);
   if (!view) return NULL;
   *view = (pd__view){.list = list, .next = op->views};
   choose_in(operation, op, view);

@@ -61,16 +61,16 @@ pd__family *pd__family_find(const char *name, size_t length) {
 
 static pd__family *make_family(const char *name) {
   char flag[PD_NAME_MAX + 1], help[PD_NAME_MAX + 100];
-  pd__family *family = pd__forever(sizeof *family);
+  pd__family *family = pd__alloc_forever(sizeof *family);
   if (!family) return NULL;
   snprintf(flag, sizeof flag, "impl.%s", name);
   snprintf(help, sizeof help, "which implementation of %s runs, in order of preference", name);
-  *family = (pd__family){.name = pd__intern(name),
+  *family = (pd__family){.name = pd__intern_text(name),
                          .def = {.size = sizeof family->def,
                                  .type = PD_TYPE_string,
                                  .list = PD_TYPE_string,
-                                 .name = pd__intern(flag),
-                                 .help = pd__intern(help),
+                                 .name = pd__intern_text(flag),
+                                 .help = pd__intern_text(help),
                                  .category = "implementations",
                                  .default_value = {.str = "*"},
                                  .context = family}};
@@ -158,9 +158,9 @@ pd__op *pd__op_of_types(const pd__family *family, const uint8_t *types) {
 }
 
 static pd__op *make_op(pd__family *family, const pd_op_signature *of) {
-  pd__op *op = pd__forever(sizeof *op);
+  pd__op *op = pd__alloc_forever(sizeof *op);
   if (!op) return NULL;
-  *op = (pd__op){.family = family, .text = pd__intern(of->text)};
+  *op = (pd__op){.family = family, .text = pd__intern_text(of->text)};
   memcpy(op->types, of->types, sizeof op->types);
   return op->text ? op : NULL;
 }

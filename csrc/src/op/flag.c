@@ -43,7 +43,7 @@ const char *pd__family_list(pd__operation *operation, pd__family *family) {
   pd__stage_begin(&stage, operation, &family->cell, 1);
   if (!pd__stage_check(&stage, &ignored)) return "*";
   pd__stage_plan(&stage);
-  const char *list = pd__intern(pd__stage_value(&stage).str);
+  const char *list = pd__intern_text(pd__stage_value(&stage).str);
   pd__stage_release(&stage);
   return list ? list : "*";
 }

@@ -48,7 +48,7 @@ static const char *why_not(const pd__impl *impl) {
   } else {
     snprintf(text, sizeof text, "after '%s' in the order", op->winner ? op->winner->name : "");
   }
-  return pd__intern(text);
+  return pd__intern_text(text);
 }
 
 /* "; *0: double (double, double): native of rank 0 at pow.c:3 in libpow.so (chosen), …" */
@@ -86,7 +86,7 @@ pd_status pd_op_find(const char *name, const uint8_t *types, pd_op **out, pd_err
   return pd__operation_return(&operation, op ? PD_OK : fail_find(name, family, err));
 }
 
-static const char *or_empty(const char *text) { return text ? pd__intern(text) : ""; }
+static const char *or_empty(const char *text) { return text ? pd__intern_text(text) : ""; }
 
 /* Interns the texts, which the caller may keep. Returns false if memory is out. */
 static bool show_op(const pd_op *op, pd_op_info *info) {

@@ -211,7 +211,7 @@ static pd_status link_one(pd__impl *impl, pd_error *err) {
   const pd_op_def *def = impl->def;
   pd__family *family = pd__family_add(def->signature->name);
   pd__op *op = family ? pd__op_add(family, def->signature) : NULL;
-  impl->name = pd__intern(def->name);
+  impl->name = pd__intern_text(def->name);
   if (!op || !impl->name || !pd__family_reserve_member()) return pd__fail_memory(err);
   if (def->kind != PD_KIND_OP_IMPORT) {
     pd_status status = link_candidate(impl, op, err);

@@ -36,12 +36,12 @@ static bool store_texts(registered *made) {
   const pd_op_def given = *def;
   made->signature = *given.signature;
   def->signature = &made->signature;
-  def->name = pd__intern(given.name);
-  def->about.help = pd__intern(given.about.help);
-  def->about.arrays = pd__intern(given.about.arrays);
-  def->file = pd__intern(given.file);
-  made->signature.name = pd__intern(given.signature->name);
-  made->signature.text = pd__intern(given.signature->text);
+  def->name = pd__intern_text(given.name);
+  def->about.help = pd__intern_text(given.about.help);
+  def->about.arrays = pd__intern_text(given.about.arrays);
+  def->file = pd__intern_text(given.file);
+  made->signature.name = pd__intern_text(given.signature->name);
+  made->signature.text = pd__intern_text(given.signature->text);
   return def->name && made->signature.name && made->signature.text &&
          !def->about.help == !given.about.help && !def->about.arrays == !given.about.arrays &&
          !def->file == !given.file;

@@ -5,7 +5,7 @@
 pd__platform_image *pd__platform_copy_image(const pd__platform_image *image) {
   static const size_t path = offsetof(pd__platform_image, path);
   size_t whole;
-  return pd__copy_whole(image, sizeof *image, &path, 1, &whole);
+  return pd__copy_with_texts(image, sizeof *image, &path, 1, &whole);
 }
 
 static void keep(const pd__platform_image *image, void *found) {

@@ -409,7 +409,7 @@ const char *pd__platform_getenv(const char *variable) {
   wchar_t *text = size ? malloc(size * sizeof *text) : NULL;
   bool whole = text && GetEnvironmentVariableW(name, text, size) < size;
   char *copy = whole ? utf8_of(text, -1) : NULL;
-  const char *out = pd__intern(copy);
+  const char *out = pd__intern_text(copy);
   free(copy);
   free(text);
   free(name);

@@ -39,7 +39,7 @@ static bool keep_text(pd__change *change) {
     change->value.str = flag->text;
     return true;
   }
-  change->value.str = flag->sensitive ? keep_secret(flag, text) : pd__intern(text);
+  change->value.str = flag->sensitive ? keep_secret(flag, text) : pd__intern_text(text);
   return change->value.str != NULL;
 }
 
@@ -49,7 +49,7 @@ static bool keep_place(pd__change *change, const char **given, const char **kept
   const char **place = &change->origin.place;
   if (*place != *given) {
     *given = *place;
-    *kept = pd__intern(*place);
+    *kept = pd__intern_text(*place);
   }
   bool whole = *kept || !*place;
   *place = *kept;

@@ -5,7 +5,7 @@
 
 pd_value pd__def_default(const pd_flag_def *def) {
   pd_value value = def->default_value;
-  if (def->type == PD_TYPE_string) value.str = pd__intern(value.str);
+  if (def->type == PD_TYPE_string) value.str = pd__intern_text(value.str);
   return value;
 }
 

@@ -64,7 +64,7 @@ pd_status pd_group_add(pd_group kind, pd_flag *const *flags, size_t count, pd_ho
   PD__LOCKED_OPERATION(operation);
   pd_status status = PD_OK;
   for (size_t i = 0; status == PD_OK && i < count; i++) {
-    made->names[i] = pd__intern(flags[i] ? flags[i]->name : ""); /* outlives the module */
+    made->names[i] = pd__intern_text(flags[i] ? flags[i]->name : ""); /* outlives the module */
     if (!made->names[i]) status = pd__fail_memory(err);
   }
   if (status == PD_OK) status = pd__hook_add(&like, flags, count, out, err);

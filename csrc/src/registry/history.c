@@ -11,7 +11,7 @@ static size_t unused_count;
 
 bool pd__history_reserve(size_t count) {
   while (unused_count < count) {
-    pd__entry *made = pd__forever(sizeof *made);
+    pd__entry *made = pd__alloc_forever(sizeof *made);
     if (!made) return false;
     pd__entry_free(made);
   }
@@ -221,7 +221,7 @@ bool pd__history_find(const pd_flag *flag, pd_source source, pd__entry *out) {
 }
 
 static pd__entry default_entry(const pd_flag_def *def) {
-  pd_origin origin = {PD_SOURCE_DEFAULT, def->line, pd__intern(def->file), 0};
+  pd_origin origin = {PD_SOURCE_DEFAULT, def->line, pd__intern_text(def->file), 0};
   return (pd__entry){.value = pd__def_default(def), .origin = origin};
 }
 

@@ -106,7 +106,7 @@ static bool is_reusable(uint32_t number, const void *path) {
 }
 
 static pd_module *add_module(const char *path, uint32_t hash) {
-  pd_module *module = pd__table_reserve(&by_path, 1) ? pd__forever(sizeof *module) : NULL;
+  pd_module *module = pd__table_reserve(&by_path, 1) ? pd__alloc_forever(sizeof *module) : NULL;
   uint64_t number = module ? pd__numbered_add(&modules, module) : 0;
   if (number == 0) return NULL;
   *module = (pd_module){.path = path, .number = number & INT32_MAX, .name_space = ""};
@@ -115,7 +115,7 @@ static pd_module *add_module(const char *path, uint32_t hash) {
 }
 
 pd_module *pd__module_add(const pd__platform_image *image) {
-  const char *path = pd__intern(image->path);
+  const char *path = pd__intern_text(image->path);
   if (!path || !reserve_placed()) return NULL;
   uint32_t hash = pd__hash_text(path, strlen(path));
   uint32_t number = pd__table_find(&by_path, hash, is_reusable, path);

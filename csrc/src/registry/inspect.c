@@ -7,7 +7,7 @@
 
 /* Interns a text for a result, since the module may leave. Clears *stored if memory is out. */
 static const char *lasting(const char *text, bool *stored) {
-  const char *kept = pd__intern(text ? text : "");
+  const char *kept = pd__intern_text(text ? text : "");
   if (!kept) *stored = false;
   return kept;
 }

@@ -140,7 +140,7 @@ bool pd__names_keep(pd_flag *node, const char *name, size_t length) {
   char text[PD_NAME_MAX + 1];
   memcpy(text, name, length);
   text[length] = '\0';
-  const char *stored = pd__intern(text);
+  const char *stored = pd__intern_text(text);
   if (stored) node->name = stored;
   return stored != NULL;
 }
