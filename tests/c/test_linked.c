@@ -12,7 +12,7 @@
 static bool is_known_to_stay(void *handle) {
   struct link_map *map = NULL;
   CHECK(dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0);
-  pd__platform_image *image = pd__platform_image_at(PD__NO_RECORDS, map->l_ld);
+  pd__platform_image *image = pd__platform_find_image(PD__NO_RECORDS, map->l_ld);
   if (!image) return false; /* it is in another namespace of the loader */
   bool stays = image->stays;
   free(image);
@@ -56,7 +56,7 @@ TEST(the_flags_of_a_linked_plugin_keep_their_names_after_its_destructors) {
   CHECK_OK(pd_flag_find("alpha_level", &level, &err));
   CHECK_OK(pd_flag_set_from_string(level, "7", &err));
   pd__platform_image *image =
-      pd__platform_image_at(PD__RECORDS_OF_MODULES, symbol_in("alpha", "spare_cell"));
+      pd__platform_find_image(PD__RECORDS_OF_MODULES, symbol_in("alpha", "spare_cell"));
   CHECK(image);
   pd_module_record *record = image->record;
   const pd_host *host = record->host;

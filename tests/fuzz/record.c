@@ -288,8 +288,8 @@ static void check_place(const pd__platform_image *of, void *size) {
 
 static void visit_image(void) {
   size_t module = sizeof(pd_module_record), copy = sizeof(pd_copy_record);
-  pd__platform_visit(PD__RECORDS_OF_MODULES, NULL, check_place, &module);
-  pd__platform_visit(PD__RECORDS_OF_COPIES, NULL, check_place, &copy);
+  pd__platform_visit_images(PD__RECORDS_OF_MODULES, NULL, check_place, &module);
+  pd__platform_visit_images(PD__RECORDS_OF_COPIES, NULL, check_place, &copy);
   pd__members_visit(NULL);
 }
 
@@ -351,7 +351,7 @@ static void check_image(fuzz_bytes *in) {
 static void check_file(fuzz_bytes *in) {
   size_t size = (size_t)(in->end - in->at);
   fuzz_write(file, in->at, size);
-  const char *complaint = pd__posix_complaint(file, size);
+  const char *complaint = pd__posix_find_fault(file, size);
   REQUIRE(complaint || size >= sizeof(ElfW(Ehdr)));
 }
 

@@ -55,7 +55,7 @@ static const pd_host *elect(void) {
   for (;;) {
     others seen = {NULL, false, false, false};
     set_candidate(1);
-    pd__platform_visit(PD__RECORDS_OF_COPIES, NULL, look_at, &seen);
+    pd__platform_visit_images(PD__RECORDS_OF_COPIES, NULL, look_at, &seen);
     if (seen.lower) set_candidate(0);
     if (seen.host || seen.foreign) {
       set_candidate(0);
@@ -160,7 +160,7 @@ pd_status pd_copy_get_info(size_t index, pd_copy_info *info, pd_error *err) {
   search run = {.left = index, .info = {.size = sizeof run.info}};
   pd_status status = pd__sized_check(info, PD__SIZE_UP_TO(pd_copy_info, hosting), "info", err);
   if (status != PD_OK) return status;
-  pd__platform_visit(PD__RECORDS_OF_COPIES, NULL, look_for, &run);
+  pd__platform_visit_images(PD__RECORDS_OF_COPIES, NULL, look_for, &run);
   if (!run.found) {
     return pd__fail(err, PD_ERR_ARGUMENT, "there is no copy %zu", index);
   }

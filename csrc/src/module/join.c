@@ -383,7 +383,7 @@ static void note_image(const pd__platform_image *image, void *context) {
 void pd__module_join(pd_module_record *record) {
   pd_error err;
   if (check_abi(record, "", &err) == PD_OK && join(record, NULL)) return;
-  pd__platform_image *image = pd__platform_image_at(PD__NO_RECORDS, record);
+  pd__platform_image *image = pd__platform_find_image(PD__NO_RECORDS, record);
   if (!image || !join(record, image)) lose();
   free(image);
 }
@@ -394,7 +394,7 @@ void pd__module_join(pd_module_record *record) {
  * run constructors. */
 void pd__members_visit(const void *inside) {
   pd__platform_image *first = NULL, **end = &first;
-  pd__platform_visit(PD__RECORDS_OF_MODULES, inside, note_image, &end);
+  pd__platform_visit_images(PD__RECORDS_OF_MODULES, inside, note_image, &end);
   while (first) {
     pd__platform_image *each = first;
     first = each->next;

@@ -58,7 +58,7 @@ static void end_joined(pd__operation *operation, pd__loading *ended, pd_module *
 /* Returns the module at the address, and counts the handle: nobody else's unload withdraws the
  * module from now on. A library without flags has no record, so it gets its membership here. */
 static pd_module *hold_module(const void *inside, void *handle) {
-  pd__platform_image *image = pd__platform_image_at(PD__NO_RECORDS, inside);
+  pd__platform_image *image = pd__platform_find_image(PD__NO_RECORDS, inside);
   if (!image) return NULL;
   pd__platform_lock();
   pd_module *module = pd__module_at(inside);
@@ -89,7 +89,7 @@ static pd_module *open_module(pd__loading *load, void **handle) {
   const void *inside;
   pd_error err;
   PD__IN_LOADER(load);
-  pd_status status = pd__platform_open(load->path, handle, &inside, &err);
+  pd_status status = pd__platform_open_library(load->path, handle, &inside, &err);
   pd_module *module = status == PD_OK ? hold_module(inside, *handle) : NULL;
   if (status == PD_OK && !module) pd__fail_memory(&err);
   if (!module) pd__report_add(load->report, &err);

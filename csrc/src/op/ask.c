@@ -183,7 +183,7 @@ void pd__impl_keep(pd__operation *operation, pd__impl *impl) {
   const char *path = module->path;
   uintptr_t low = module->low, high = module->high;
   pd__operation_unlock(operation);
-  void *reference = pd__platform_hold(path, low, high);
+  void *reference = pd__platform_retain_image(path, low, high);
   pd__operation_lock(operation);
   if (reference && stays_kept(module, generation, held)) return; /* it is never given back */
   if (reference) {

@@ -23,7 +23,7 @@
  * Nothing is known about images in a dlmopen namespace, or if no loader started the program. */
 typedef enum progress { PD__AT_PROGRAM, PD__BEFORE_LOADER, PD__UNSURE } progress;
 
-PD__READS_IMAGE static progress advance(progress before, const pd__image *image) {
+PD__READS_IMAGE static progress advance_progress(progress before, const pd__image *image) {
   if (before == PD__UNSURE) return before;
   uintptr_t loader = getauxval(AT_BASE), program = getauxval(AT_PHDR);
   if (before == PD__AT_PROGRAM && (!loader || (uintptr_t)image->segments != program)) {
@@ -34,7 +34,7 @@ PD__READS_IMAGE static progress advance(progress before, const pd__image *image)
 
 /* Returns whether dlclose never unloads the image with these entries: it has DF_1_NODELETE, or the
  * C library is musl, which never unloads. */
-PD__READS_IMAGE static bool never_leaves(const ElfW(Dyn) *entry) {
+PD__READS_IMAGE static bool is_never_unloaded(const ElfW(Dyn) *entry) {
 #ifdef __GLIBC__
   while (entry->d_tag != DT_NULL && entry->d_tag != DT_FLAGS_1) entry++;
   return entry->d_tag == DT_FLAGS_1 && entry->d_un.d_val & DF_1_NODELETE;
@@ -55,7 +55,7 @@ typedef struct walk {
   char program[PATH_MAX];
 } walk;
 
-PD__READS_IMAGE static void describe(walk *run) {
+PD__READS_IMAGE static void describe_image(walk *run) {
   const pd__image *image = run->current;
   pd__platform_image *described = &run->image;
   *described = (pd__platform_image){.path = image->path, .low = UINTPTR_MAX};
@@ -69,7 +69,8 @@ PD__READS_IMAGE static void describe(walk *run) {
   for (int i = 0; i < image->count; i++) {
     const pd__phdr *segment = &image->segments[i];
     uintptr_t low = image->base + segment->p_vaddr;
-    if (segment->p_type == PT_DYNAMIC) described->stays |= never_leaves((const ElfW(Dyn) *)low);
+    if (segment->p_type == PT_DYNAMIC)
+      described->stays |= is_never_unloaded((const ElfW(Dyn) *)low);
     if (segment->p_type != PT_LOAD) continue;
     if (low < described->low) described->low = low;
     if (low + segment->p_memsz > described->high) described->high = low + segment->p_memsz;
@@ -78,7 +79,7 @@ PD__READS_IMAGE static void describe(walk *run) {
 
 static int visit_record(void *record, void *context) {
   walk *run = context;
-  if (!run->image.path) describe(run);
+  if (!run->image.path) describe_image(run);
   run->image.record = record;
   run->visit(&run->image, run->context);
   return 0;
@@ -88,18 +89,19 @@ static int visit_image(pd__image *image, size_t size, void *context) {
   (void)size;
   walk *run = context;
   run->current = image;
-  run->progress = advance(run->progress, image);
+  run->progress = advance_progress(run->progress, image);
   run->image.path = NULL;
   if (run->inside && !pd__holds(image, run->inside, 1, 0)) return 0;
   if (run->kind == PD__NO_RECORDS) {
     visit_record(NULL, run);
   } else {
-    pd__each_record(image, run->kind, pd__record_least(run->kind), visit_record, run);
+    pd__each_record(image, run->kind, pd__record_min_size(run->kind), visit_record, run);
   }
   return run->inside != 0;
 }
 
-void pd__platform_visit(pd__records kind, const void *inside, pd__visitor *visit, void *context) {
+void pd__platform_visit_images(pd__records kind, const void *inside, pd__visitor *visit,
+                               void *context) {
   walk run = {.kind = kind, .inside = (uintptr_t)inside, .visit = visit, .context = context};
   pd__fork_pause pause;
   pd__posix_begin_walk(&pause);
@@ -119,7 +121,7 @@ void pd__platform_visit(pd__records kind, const void *inside, pd__visitor *visit
 
 /* The loader maps what the segments ask for. Touching a page past the end of the file would kill
  * the process. */
-static bool cut_short(int fd, const ElfW(Ehdr) *header, uint64_t size) {
+static bool is_cut_short(int fd, const ElfW(Ehdr) *header, uint64_t size) {
   for (unsigned i = 0; i < header->e_phnum; i++) {
     ElfW(Phdr) segment;
     off_t at = (off_t)(header->e_phoff + (uint64_t)i * sizeof segment);
@@ -130,7 +132,7 @@ static bool cut_short(int fd, const ElfW(Ehdr) *header, uint64_t size) {
   return false;
 }
 
-const char *pd__posix_complaint(int fd, uint64_t size) {
+const char *pd__posix_find_fault(int fd, uint64_t size) {
   ElfW(Ehdr) header = {.e_type = ET_NONE};
   ssize_t length = pread(fd, &header, sizeof header, 0);
   if (length < EI_NIDENT || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
@@ -142,10 +144,10 @@ const char *pd__posix_complaint(int fd, uint64_t size) {
     return "was built for another architecture";
   }
   if (header.e_type != ET_DYN) return "is a program or an object file, expected a shared library";
-  return cut_short(fd, &header, size) ? "is cut short" : NULL;
+  return is_cut_short(fd, &header, size) ? "is cut short" : NULL;
 }
 
-PD__READS_IMAGE const void *pd__posix_inside(void *handle) {
+PD__READS_IMAGE const void *pd__posix_find_address(void *handle) {
   struct link_map *map;
   return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? map->l_ld : NULL;
 }

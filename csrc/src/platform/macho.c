@@ -17,7 +17,7 @@ typedef struct mach_header_64 header;
 
 /* Fills in the addresses of an image: from its header, at the start of the segment __TEXT, to the
  * end of its last segment. Images in the shared cache share all other segments. */
-static void image_of(const header *at, const char *path, pd__platform_image *image) {
+static void describe_image(const header *at, const char *path, pd__platform_image *image) {
   uint64_t text = 0, end = 0;
   const char *command = (const char *)(at + 1);
   for (uint32_t i = 0; i < at->ncmds; i++) {
@@ -39,16 +39,17 @@ static void visit_image(const header *at, const char *path, pd__records kind, pd
   pd__platform_image image;
   bool of_system = at->flags & MH_DYLIB_IN_CACHE; /* they have no records */
   if (of_system && kind != PD__NO_RECORDS) return;
-  image_of(at, path, &image);
+  describe_image(at, path, &image);
   if (kind == PD__NO_RECORDS) visit(&image, context);
   const pd__note *note = NULL;
-  while (kind && (note = pd__next_note(at, note, (uint32_t)kind, pd__record_least(kind)))) {
+  while (kind && (note = pd__next_note(at, note, (uint32_t)kind, pd__record_min_size(kind)))) {
     image.record = note->record;
     visit(&image, context);
   }
 }
 
-void pd__platform_visit(pd__records kind, const void *inside, pd__visitor *visit, void *context) {
+void pd__platform_visit_images(pd__records kind, const void *inside, pd__visitor *visit,
+                               void *context) {
   Dl_info wanted = {.dli_fbase = NULL};
   if (inside && !dladdr(inside, &wanted)) return;
   pd__fork_pause pause;
@@ -61,7 +62,7 @@ void pd__platform_visit(pd__records kind, const void *inside, pd__visitor *visit
   pd__posix_end_walk(&pause);
 }
 
-const char *pd__posix_complaint(int fd, uint64_t size) {
+const char *pd__posix_find_fault(int fd, uint64_t size) {
   header start = {.magic = 0};
   (void)size;
   ssize_t length = pread(fd, &start, sizeof start, 0);
@@ -75,7 +76,7 @@ const char *pd__posix_complaint(int fd, uint64_t size) {
 
 /* There is no way to ask a handle for its image, but opening the same image again returns the same
  * handle. The loader uses its low two bits. */
-const void *pd__posix_inside(void *handle) {
+const void *pd__posix_find_address(void *handle) {
   for (uint32_t i = _dyld_image_count(); i-- > 0;) {
     const char *path = _dyld_get_image_name(i);
     void *again = path ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;

@@ -48,7 +48,7 @@ typedef enum pd__records {
 /* The sizes of the first versions of records. A longer record states its own size. */
 #define PD__SMALLEST_RECORD (offsetof(pd_module_record, state) + sizeof(void *))
 
-static inline size_t pd__record_least(pd__records kind) {
+static inline size_t pd__record_min_size(pd__records kind) {
   return kind == PD__RECORDS_OF_MODULES ? PD__SMALLEST_RECORD : PD_COPY_RECORD_LEAST;
 }
 
@@ -57,25 +57,27 @@ static inline size_t pd__record_least(pd__records kind) {
  * No image is unloaded during the walk, so `visit` must not take a lock or call the loader. fork
  * waits until the walk is over. */
 typedef void pd__visitor(const pd__platform_image *image, void *context);
-void pd__platform_visit(pd__records kind, const void *inside, pd__visitor *visit, void *context);
+void pd__platform_visit_images(pd__records kind, const void *inside, pd__visitor *visit,
+                               void *context);
 
 /* Returns a copy of the image that contains `address` and has records of that kind; the caller
  * frees it with free(). NULL if there is none or memory is out. */
-pd__platform_image *pd__platform_image_at(pd__records kind, const void *address);
+pd__platform_image *pd__platform_find_image(pd__records kind, const void *address);
 
 /* Copies an image and its path; the caller frees it with free(). NULL if memory is out. */
 pd__platform_image *pd__platform_copy_image(const pd__platform_image *image);
 
 /* Keeps the image with that path loaded, if it is still the one between these addresses. Returns a
- * reference for pd__platform_close, or NULL if the image has been or is being unloaded. Preserves
- * errno. */
-void *pd__platform_hold(const char *path, uintptr_t low, uintptr_t high);
+ * reference for pd__platform_close_library, or NULL if the image has been or is being unloaded.
+ * Preserves errno. */
+void *pd__platform_retain_image(const char *path, uintptr_t low, uintptr_t high);
 
 /* Opens a shared library with local symbols, all bound immediately. *inside is an address in its
  * image. Set *handle to NULL before the call: if it isn't NULL afterwards, close it, even after an
  * error. */
-pd_status pd__platform_open(const char *path, void **handle, const void **inside, pd_error *err);
-void pd__platform_close(void *handle);
+pd_status pd__platform_open_library(const char *path, void **handle, const void **inside,
+                                    pd_error *err);
+void pd__platform_close_library(void *handle);
 
 /* Returns NULL if the variable isn't set, and always in a setuid or setgid process. The caller
  * holds the registry's lock. The text is borrowed; it may change when the program changes the

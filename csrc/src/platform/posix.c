@@ -86,12 +86,12 @@ void pd__platform_settle(const pd_copy_record *own, void (*child)(void)) {
 }
 
 /* The loader compares names first, so it finds the image after chdir or if the file is gone. */
-void *pd__platform_hold(const char *path, uintptr_t low, uintptr_t high) {
+void *pd__platform_retain_image(const char *path, uintptr_t low, uintptr_t high) {
   int before = errno;
   pd__fork_pause pause;
   pd__platform_pause_fork(&pause);
   void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
-  uintptr_t inside = handle ? (uintptr_t)pd__posix_inside(handle) : 0;
+  uintptr_t inside = handle ? (uintptr_t)pd__posix_find_address(handle) : 0;
   if (handle && (inside < low || inside >= high)) { /* a different image of the same name */
     dlclose(handle);
     handle = NULL;
@@ -104,7 +104,7 @@ void *pd__platform_hold(const char *path, uintptr_t low, uintptr_t high) {
 /* ---- Files ---- */
 
 /* Returns what is wrong with the type of a file, or NULL. */
-static const char *kind_complaint(const struct stat *status, bool library) {
+static const char *find_kind_fault(const struct stat *status, bool library) {
   if (S_ISREG(status->st_mode)) return NULL;
   if (S_ISDIR(status->st_mode) && library) return "is a directory, expected a shared library";
   if (S_ISDIR(status->st_mode)) return "is a directory, expected a regular file";
@@ -117,12 +117,12 @@ static const char *kind_complaint(const struct stat *status, bool library) {
  * device may have side effects; fstat checks again, in case the file was replaced in between. */
 static int open_regular(const char *path, bool library, struct stat *status, const char **why) {
   bool found = stat(path, status) == 0;
-  *why = found             ? kind_complaint(status, library)
+  *why = found             ? find_kind_fault(status, library)
          : errno == ENOENT ? "no such file"
                            : strerror(errno);
   if (*why) return -1;
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  *why = fd < 0 || fstat(fd, status) != 0 ? strerror(errno) : kind_complaint(status, library);
+  *why = fd < 0 || fstat(fd, status) != 0 ? strerror(errno) : find_kind_fault(status, library);
   if (fd < 0 || !*why) return fd;
   close(fd);
   return -1;
@@ -131,7 +131,7 @@ static int open_regular(const char *path, bool library, struct stat *status, con
 /* ---- Opening ---- */
 
 /* Returns the loader's message without the path that it often begins with. */
-static const char *loader_words(const char *path) {
+static const char *get_loader_message(const char *path) {
   const char *words = dlerror();
   if (!words) return "the loader refused it";
   size_t length = strlen(path);
@@ -142,7 +142,7 @@ static const char *loader_words(const char *path) {
 }
 
 /* dlopen searches for a name without a slash, so prefix it with "./". */
-static void *open_file(const char *path) {
+static void *open_library(const char *path) {
   if (strchr(path, '/')) return dlopen(path, RTLD_NOW | RTLD_LOCAL);
   char *here = malloc(strlen(path) + 3);
   if (!here) return NULL; /* dlerror has no message then */
@@ -151,24 +151,25 @@ static void *open_file(const char *path) {
   return handle;
 }
 
-pd_status pd__platform_open(const char *path, void **handle, const void **inside, pd_error *err) {
+pd_status pd__platform_open_library(const char *path, void **handle, const void **inside,
+                                    pd_error *err) {
   struct stat status;
   const char *why = "the path is empty, expected that of a shared library";
   int fd = *path ? open_regular(path, true, &status, &why) : -1;
   if (fd >= 0) {
-    why = pd__posix_complaint(fd, (uint64_t)status.st_size);
+    why = pd__posix_find_fault(fd, (uint64_t)status.st_size);
     close(fd);
   }
   if (why) return pd__fail_load(path, why, err);
   pd__fork_pause pause;
   pd__platform_pause_fork(&pause);
-  *handle = open_file(path);
-  *inside = *handle ? pd__posix_inside(*handle) : NULL;
+  *handle = open_library(path);
+  *inside = *handle ? pd__posix_find_address(*handle) : NULL;
   pd__platform_resume_fork(&pause);
-  return *inside ? PD_OK : pd__fail_load(path, loader_words(path), err);
+  return *inside ? PD_OK : pd__fail_load(path, get_loader_message(path), err);
 }
 
-void pd__platform_close(void *handle) {
+void pd__platform_close_library(void *handle) {
   int before = errno;
   pd__fork_pause pause;
   pd__platform_pause_fork(&pause);
@@ -198,8 +199,8 @@ static bool is_stream(int fd) {
 }
 
 /* The file may grow while it is read, and files in /proc report no size. */
-static const char *read_all(pd__arena *arena, int fd, off_t size, size_t most, char **out,
-                            size_t *length) {
+static const char *read_whole_file(pd__arena *arena, int fd, off_t size, size_t most, char **out,
+                                   size_t *length) {
   if (is_stream(fd)) return "is a stream, expected a regular file";
   if ((uintmax_t)size > most) return PD__TOO_BIG;
   size_t capacity = (size_t)size + 2;
@@ -221,7 +222,7 @@ const char *pd__platform_read(pd__arena *arena, const char *path, size_t most, c
   struct stat status;
   const char *why = "the path is empty";
   int fd = *path ? open_regular(path, false, &status, &why) : -1;
-  if (fd >= 0) why = read_all(arena, fd, status.st_size, most, out, length);
+  if (fd >= 0) why = read_whole_file(arena, fd, status.st_size, most, out, length);
   if (fd >= 0) close(fd);
   return why ? pd__arena_copy_text(arena, why, strlen(why)) : NULL;
 }

@@ -1,8 +1,8 @@
 /* What Linux and macOS share: the lock, fork, which holds it, and the background thread.
  *
  * Handlers that the program has registered before ours run between them: in the parent after
- * before_fork and before after_fork, in the child before in_child. They may call the library, so
- * the thread that forks passes through the lock, while other threads wait. */
+ * lock_before_fork and before unlock_after_fork, in the child before restart_in_child. They may
+ * call the library, so the thread that forks passes through the lock, while other threads wait. */
 #define _GNU_SOURCE
 #include "platform.h"
 
@@ -152,12 +152,13 @@ static void become_child(void) {
   start_child();
 }
 
-/* A handler of the program may need the registry before in_child has made it that of the child. */
+/* A handler of the program may need the registry before restart_in_child has made it that of the
+ * child. */
 static void notice_child(void) {
   if (getpid() != state.process) become_child();
 }
 
-static void before_fork(void) {
+static void lock_before_fork(void) {
   if (is_forking()) { /* a handler forks */
     notice_child();
     state.nested++;
@@ -174,21 +175,21 @@ static bool end_nested(void) {
   return nested;
 }
 
-static void after_fork(void) {
+static void unlock_after_fork(void) {
   if (!is_forking() || end_nested()) return;
   restart_thread();
   release_from_fork();
 }
 
-static void in_child(void) {
+static void restart_in_child(void) {
   if (!is_forking()) return;
   if (!state.in_child || getpid() != state.process) become_child();
-  after_fork();
+  unlock_after_fork();
 }
 
 void pd__posix_watch_forks(void (*child)(void)) {
   start_child = child;
-  pthread_atfork(before_fork, after_fork, in_child);
+  pthread_atfork(lock_before_fork, unlock_after_fork, restart_in_child);
 }
 
 void pd__platform_pause_fork(pd__fork_pause *out) {

@@ -8,13 +8,13 @@ pd__platform_image *pd__platform_copy_image(const pd__platform_image *image) {
   return pd__copy_with_texts(image, sizeof *image, &path, 1, &whole);
 }
 
-static void keep(const pd__platform_image *image, void *found) {
+static void copy_first_image(const pd__platform_image *image, void *found) {
   pd__platform_image **first = found;
   if (!*first) *first = pd__platform_copy_image(image);
 }
 
-pd__platform_image *pd__platform_image_at(pd__records kind, const void *address) {
+pd__platform_image *pd__platform_find_image(pd__records kind, const void *address) {
   pd__platform_image *found = NULL;
-  if (address) pd__platform_visit(kind, address, keep, &found);
+  if (address) pd__platform_visit_images(kind, address, copy_first_image, &found);
   return found;
 }

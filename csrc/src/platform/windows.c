@@ -23,7 +23,7 @@
 #endif
 
 /* Returns a function of ntdll, which isn't linked. */
-static pd__procedure ntdll(const char *name) {
+static pd__procedure get_ntdll_function(const char *name) {
   return pd__get_procedure(pd__get_module("ntdll.dll"), name);
 }
 
@@ -83,26 +83,26 @@ void pd__platform_settle(const pd_copy_record *own, void (*in_child)(void)) {
   HMODULE image;
   DWORD how = GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS;
   GetModuleHandleExW(how, (const wchar_t *)(const void *)own, &image);
-  is_ending = (BOOLEAN(NTAPI *)(void))ntdll("RtlDllShutdownInProgress");
+  is_ending = (BOOLEAN(NTAPI *)(void))get_ntdll_function("RtlDllShutdownInProgress");
 }
 
 /* The loader's lock is recursive. */
 uintptr_t pd__platform_enter_loader(void) {
   ULONG_PTR cookie = 0;
-  pd__procedure found = ntdll("LdrLockLoaderLock");
+  pd__procedure found = get_ntdll_function("LdrLockLoaderLock");
   ((LONG(NTAPI *)(ULONG, ULONG *, ULONG_PTR *))found)(0, NULL, &cookie);
   return cookie;
 }
 
 void pd__platform_leave_loader(uintptr_t entered) {
-  pd__procedure found = ntdll("LdrUnlockLoaderLock");
+  pd__procedure found = get_ntdll_function("LdrUnlockLoaderLock");
   ((LONG(NTAPI *)(ULONG, ULONG_PTR))found)(0, entered);
 }
 
 /* ---- Text ---- */
 
 /* The caller frees the result. NULL if memory is out. */
-static char *utf8_of(const wchar_t *text, int length) {
+static char *to_utf8(const wchar_t *text, int length) {
   int size = WideCharToMultiByte(CP_UTF8, 0, text, length, NULL, 0, NULL, NULL);
   char *out = malloc((size_t)size + 1);
   if (!out) return NULL;
@@ -112,7 +112,7 @@ static char *utf8_of(const wchar_t *text, int length) {
 }
 
 /* The caller frees the result. NULL if memory is out or the text isn't UTF-8. */
-static wchar_t *wide_of(const char *text) {
+static wchar_t *to_wide(const char *text) {
   int size = MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, text, -1, NULL, 0);
   wchar_t *out = size ? malloc((size_t)size * sizeof *out) : NULL;
   if (out) MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, text, -1, out, size);
@@ -120,8 +120,8 @@ static wchar_t *wide_of(const char *text) {
 }
 
 /* Returns the absolute path; the caller frees it. NULL if memory is out or the path isn't UTF-8. */
-static wchar_t *full_path(const char *path) {
-  wchar_t *given = wide_of(path);
+static wchar_t *get_full_path(const char *path) {
+  wchar_t *given = to_wide(path);
   DWORD size = given ? GetFullPathNameW(given, 0, NULL, NULL) : 0;
   wchar_t *out = size ? malloc(size * sizeof *out) : NULL;
   if (out) GetFullPathNameW(given, size, out, NULL);
@@ -140,11 +140,11 @@ typedef struct walk {
 
 static void visit_image(const pd__image *image, void *context, unsigned char *stop) {
   walk *run = context;
-  uint32_t least = (uint32_t)pd__record_least(run->kind);
+  uint32_t least = (uint32_t)pd__record_min_size(run->kind);
   const pd__note *note = NULL;
   uintptr_t low = (uintptr_t)image->base, high = low + image->size;
   if (run->inside && ((uintptr_t)run->inside < low || (uintptr_t)run->inside >= high)) return;
-  char *path = utf8_of(image->path, image->path_size / (int)sizeof(wchar_t));
+  char *path = to_utf8(image->path, image->path_size / (int)sizeof(wchar_t));
   pd__platform_image described = {.path = path ? path : "", .low = low, .high = high};
   if (run->kind == PD__NO_RECORDS) run->visit(&described, run->context);
   while (run->kind && (note = pd__next_note(image, note, run->kind, least))) {
@@ -155,7 +155,8 @@ static void visit_image(const pd__image *image, void *context, unsigned char *st
   *stop = run->inside != NULL;
 }
 
-void pd__platform_visit(pd__records kind, const void *inside, pd__visitor *visit, void *context) {
+void pd__platform_visit_images(pd__records kind, const void *inside, pd__visitor *visit,
+                               void *context) {
   walk run = {.kind = kind, .inside = inside, .visit = visit, .context = context};
   pd__each_image(visit_image, &run);
 }
@@ -163,7 +164,7 @@ void pd__platform_visit(pd__records kind, const void *inside, pd__visitor *visit
 static void (*at_thread_exit)(void *argument);
 static _Thread_local void *exit_argument;
 
-static void NTAPI thread_exits(void *argument) {
+static void NTAPI run_thread_exit(void *argument) {
   exit_argument = NULL;
   if (argument) at_thread_exit(argument);
 }
@@ -171,7 +172,7 @@ static void NTAPI thread_exits(void *argument) {
 bool pd__platform_at_thread_exit(void (*function)(void *argument), void *argument) {
   static DWORD slot = FLS_OUT_OF_INDEXES;
   at_thread_exit = function;
-  if (slot == FLS_OUT_OF_INDEXES) slot = FlsAlloc(thread_exits);
+  if (slot == FLS_OUT_OF_INDEXES) slot = FlsAlloc(run_thread_exit);
   bool set = slot != FLS_OUT_OF_INDEXES && FlsSetValue(slot, argument);
   if (set) exit_argument = argument;
   return set;
@@ -179,7 +180,7 @@ bool pd__platform_at_thread_exit(void (*function)(void *argument), void *argumen
 
 void *pd__platform_exit_argument(void) { return exit_argument; }
 
-void *pd__platform_hold(const char *path, uintptr_t low, uintptr_t high) {
+void *pd__platform_retain_image(const char *path, uintptr_t low, uintptr_t high) {
   HMODULE image = NULL;
   DWORD error = GetLastError();
   (void)path;
@@ -196,13 +197,13 @@ void *pd__platform_hold(const char *path, uintptr_t low, uintptr_t high) {
 
 /* Returns the system's one-line text for an error, or `instead`. Valid until the next call on this
  * thread. */
-static const char *system_words(DWORD code, const char *instead) {
+static const char *get_system_message(DWORD code, const char *instead) {
   static _Thread_local char why[400];
   wchar_t words[400] = L"";
   DWORD how = FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS;
   DWORD length = FormatMessageW(how, NULL, code, 0, words, 400, NULL);
   while (length > 0 && wcschr(L"\r\n .", words[length - 1])) length--;
-  char *text = utf8_of(words, (int)length);
+  char *text = to_utf8(words, (int)length);
   snprintf(why, sizeof why, "%s", text && *text ? text : instead);
   free(text);
   return why;
@@ -210,7 +211,7 @@ static const char *system_words(DWORD code, const char *instead) {
 
 /* Returns INVALID_HANDLE_VALUE and sets *why if the file can't be opened; *why is `directory` if it
  * is a directory. */
-static HANDLE open_file(const wchar_t *full, const char *directory, const char **why) {
+static HANDLE open_for_reading(const wchar_t *full, const char *directory, const char **why) {
   DWORD share = FILE_SHARE_READ | FILE_SHARE_DELETE | FILE_SHARE_WRITE;
   DWORD attributes = GetFileAttributesW(full);
   bool there = attributes != INVALID_FILE_ATTRIBUTES;
@@ -221,7 +222,7 @@ static HANDLE open_file(const wchar_t *full, const char *directory, const char *
   if (file != INVALID_HANDLE_VALUE) return file;
   DWORD code = GetLastError();
   bool missing = code == ERROR_FILE_NOT_FOUND || code == ERROR_PATH_NOT_FOUND;
-  *why = missing ? "no such file" : system_words(code, "can't be read");
+  *why = missing ? "no such file" : get_system_message(code, "can't be read");
   return file;
 }
 
@@ -233,7 +234,7 @@ static bool read_at(HANDLE file, uint32_t offset, void *out, uint32_t size) {
   return ReadFile(file, out, size, &got, &place) && got == size;
 }
 
-static bool cut_short(HANDLE file, uint32_t sections, unsigned count) {
+static bool is_cut_short(HANDLE file, uint32_t sections, unsigned count) {
   LARGE_INTEGER size;
   if (!GetFileSizeEx(file, &size)) return false;
   for (unsigned i = 0; i < count; i++) {
@@ -245,7 +246,7 @@ static bool cut_short(HANDLE file, uint32_t sections, unsigned count) {
   return false;
 }
 
-static const char *complaint_about_pe(HANDLE file) {
+static const char *find_pe_fault(HANDLE file) {
   IMAGE_DOS_HEADER dos = {.e_magic = 0};
   struct {
     DWORD signature;
@@ -261,12 +262,12 @@ static const char *complaint_about_pe(HANDLE file) {
     return "is a program or an object file, expected a shared library";
   }
   uint32_t sections = at + (uint32_t)sizeof header + header.file.SizeOfOptionalHeader;
-  return cut_short(file, sections, header.file.NumberOfSections) ? "is cut short" : NULL;
+  return is_cut_short(file, sections, header.file.NumberOfSections) ? "is cut short" : NULL;
 }
 
 /* Returns the path where the loader searches for the imports of the DLL at `full`: its directory,
  * then PATH, which includes the system directories. The caller frees it. NULL if memory is out. */
-static wchar_t *search_path(const wchar_t *full) {
+static wchar_t *build_search_path(const wchar_t *full) {
   size_t directory = (size_t)(wcsrchr(full, L'\\') - full);
   DWORD size = GetEnvironmentVariableW(L"PATH", NULL, 0);
   wchar_t *out = malloc((directory + size + 2) * sizeof *out);
@@ -278,8 +279,8 @@ static wchar_t *search_path(const wchar_t *full) {
   return out;
 }
 
-static bool is_there(const char *name, const wchar_t *directories) {
-  wchar_t *wide = wide_of(name), found[4]; /* only the length is needed */
+static bool is_library_found(const char *name, const wchar_t *directories) {
+  wchar_t *wide = to_wide(name), found[4]; /* only the length is needed */
   bool there =
       !wide || GetModuleHandleW(wide) || SearchPathW(directories, wide, NULL, 4, found, NULL) > 0;
   free(wide);
@@ -287,25 +288,25 @@ static bool is_there(const char *name, const wchar_t *directories) {
 }
 
 /* Returns the first import of a mapped image that can't be found, or NULL. */
-static const char *missing_import(const char *base, const wchar_t *directories) {
+static const char *find_missing_import(const char *base, const wchar_t *directories) {
   const IMAGE_NT_HEADERS64 *header =
       (const void *)(base + ((const IMAGE_DOS_HEADER *)(const void *)base)->e_lfanew);
   DWORD at = header->OptionalHeader.DataDirectory[IMAGE_DIRECTORY_ENTRY_IMPORT].VirtualAddress;
   const IMAGE_IMPORT_DESCRIPTOR *import = (const void *)(base + at);
   for (; at && import->Name; import++) {
-    if (!is_there(base + import->Name, directories)) return base + import->Name;
+    if (!is_library_found(base + import->Name, directories)) return base + import->Name;
   }
   return NULL;
 }
 
 /* The loader doesn't say which DLL is missing, so search for the imports one by one. */
-static pd_status fail_missing(const char *path, const wchar_t *full, pd_error *err) {
+static pd_status fail_missing_import(const char *path, const wchar_t *full, pd_error *err) {
   char quoted[PD__QUOTE_SIZE], why[PD__QUOTE_SIZE + 64] = "a library that it needs was not found";
   HMODULE mapped = LoadLibraryExW(full, NULL, LOAD_LIBRARY_AS_IMAGE_RESOURCE);
-  wchar_t *directories = search_path(full);
+  wchar_t *directories = build_search_path(full);
   if (mapped && directories) {
     const char *base = (const char *)((uintptr_t)mapped & ~(uintptr_t)3); /* low bits are flags */
-    const char *missing = missing_import(base, directories);
+    const char *missing = find_missing_import(base, directories);
     if (missing) {
       snprintf(why, sizeof why, "needs %s, which was not found", pd__quote_text(quoted, missing));
     }
@@ -315,11 +316,11 @@ static pd_status fail_missing(const char *path, const wchar_t *full, pd_error *e
   return pd__fail_load(path, why, err);
 }
 
-static pd_status open_full(const char *path, const wchar_t *full, void **handle, pd_error *err) {
+static pd_status open_library(const char *path, const wchar_t *full, void **handle, pd_error *err) {
   const char *why;
-  HANDLE file = open_file(full, "is a directory, expected a shared library", &why);
+  HANDLE file = open_for_reading(full, "is a directory, expected a shared library", &why);
   if (!why) {
-    why = complaint_about_pe(file);
+    why = find_pe_fault(file);
     CloseHandle(file);
   }
   if (why) return pd__fail_load(path, why, err);
@@ -329,26 +330,27 @@ static pd_status open_full(const char *path, const wchar_t *full, void **handle,
   DWORD code = GetLastError();
   SetThreadErrorMode(mode, NULL);
   if (*handle) return PD_OK;
-  if (code == ERROR_MOD_NOT_FOUND) return fail_missing(path, full, err);
-  return pd__fail_load(path, system_words(code, "the loader refused it"), err);
+  if (code == ERROR_MOD_NOT_FOUND) return fail_missing_import(path, full, err);
+  return pd__fail_load(path, get_system_message(code, "the loader refused it"), err);
 }
 
-pd_status pd__platform_open(const char *path, void **handle, const void **inside, pd_error *err) {
+pd_status pd__platform_open_library(const char *path, void **handle, const void **inside,
+                                    pd_error *err) {
   if (!*path)
     return pd__fail_load(path, "the path is empty, expected that of a shared library", err);
-  wchar_t *full = full_path(path);
+  wchar_t *full = get_full_path(path);
   if (!full) return pd__fail_load(path, "the path is not UTF-8 text", err);
-  pd_status status = open_full(path, full, handle, err);
+  pd_status status = open_library(path, full, handle, err);
   free(full);
   *inside = *handle;
   return status;
 }
 
-void pd__platform_close(void *handle) { FreeLibrary(handle); }
+void pd__platform_close_library(void *handle) { FreeLibrary(handle); }
 
 /* File names are case-insensitive. */
 bool pd__platform_is_path(const char *asked, const char *path) {
-  wchar_t *left = full_path(asked), *right = full_path(path);
+  wchar_t *left = get_full_path(asked), *right = get_full_path(path);
   bool same = left && right && CompareStringOrdinal(left, -1, right, -1, TRUE) == CSTR_EQUAL;
   free(left);
   free(right);
@@ -357,17 +359,17 @@ bool pd__platform_is_path(const char *asked, const char *path) {
 
 /* ---- Reading ---- */
 
-static const char *read_all(pd__arena *arena, HANDLE file, size_t most, char **out,
-                            size_t *length) {
+static const char *read_whole_file(pd__arena *arena, HANDLE file, size_t most, char **out,
+                                   size_t *length) {
   LARGE_INTEGER size;
   DWORD got;
   if (GetFileType(file) != FILE_TYPE_DISK) return "is a device or a pipe, expected a regular file";
-  if (!GetFileSizeEx(file, &size)) return system_words(GetLastError(), "can't be read");
+  if (!GetFileSizeEx(file, &size)) return get_system_message(GetLastError(), "can't be read");
   if ((uint64_t)size.QuadPart > most) return PD__TOO_BIG;
   *out = pd__arena_alloc(arena, (size_t)size.QuadPart + 1);
   if (!*out) return NULL;
   if (!ReadFile(file, *out, (DWORD)size.QuadPart, &got, NULL)) {
-    return system_words(GetLastError(), "can't be read");
+    return get_system_message(GetLastError(), "can't be read");
   }
   *length = got;
   return NULL;
@@ -377,12 +379,12 @@ const char *pd__platform_read(pd__arena *arena, const char *path, size_t most, c
                               size_t *length) {
   const char *why;
   if (!*path) return "the path is empty";
-  wchar_t *full = full_path(path);
+  wchar_t *full = get_full_path(path);
   if (!full) return "the path isn't UTF-8";
-  HANDLE file = open_file(full, "is a directory, expected a regular file", &why);
+  HANDLE file = open_for_reading(full, "is a directory, expected a regular file", &why);
   free(full);
   if (!why) {
-    why = read_all(arena, file, most, out, length);
+    why = read_whole_file(arena, file, most, out, length);
     CloseHandle(file);
   }
   return why ? pd__arena_copy_text(arena, why, strlen(why)) : NULL;
@@ -404,11 +406,11 @@ bool pd__platform_random(void *out, size_t size) {
 
 /* The text is interned, so it stays valid. */
 const char *pd__platform_getenv(const char *variable) {
-  wchar_t *name = wide_of(variable);
+  wchar_t *name = to_wide(variable);
   DWORD size = name ? GetEnvironmentVariableW(name, NULL, 0) : 0;
   wchar_t *text = size ? malloc(size * sizeof *text) : NULL;
   bool whole = text && GetEnvironmentVariableW(name, text, size) < size;
-  char *copy = whole ? utf8_of(text, -1) : NULL;
+  char *copy = whole ? to_utf8(text, -1) : NULL;
   const char *out = pd__intern_text(copy);
   free(copy);
   free(text);

@@ -138,9 +138,9 @@ pd_module *pd__module_of(const void *address) {
   pd_module *module = pd__module_at(address);
   pd__platform_unlock();
   if (module) return module;
-  pd__platform_image *image = pd__platform_image_at(PD__RECORDS_OF_MODULES, address);
+  pd__platform_image *image = pd__platform_find_image(PD__RECORDS_OF_MODULES, address);
   bool has_record = image != NULL;
-  if (!image) image = pd__platform_image_at(PD__NO_RECORDS, address);
+  if (!image) image = pd__platform_find_image(PD__NO_RECORDS, address);
   if (!image) return NULL;
   pd__platform_lock();
   module = pd__module_at(address);
@@ -153,7 +153,7 @@ pd_module *pd__module_of(const void *address) {
 pd_module *pd__module_register(uintptr_t address) {
   pd_module *module = address ? pd__module_of((const void *)address) : NULL;
   if (!module || module->stays || module->has_record) return module;
-  void *reference = pd__platform_hold(module->path, module->low, module->high);
+  void *reference = pd__platform_retain_image(module->path, module->low, module->high);
   pd__platform_lock();
   module->registrations++;
   if (!module->reference) {

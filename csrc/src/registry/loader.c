@@ -15,5 +15,5 @@ void pd__loader_exit(pd__loader_stay *before) { pd__loader_now = *before; }
 
 void pd__loader_close(void *handle) {
   PD__IN_LOADER(pd__loader_now.owner);
-  pd__platform_close(handle);
+  pd__platform_close_library(handle);
 }

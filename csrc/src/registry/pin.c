@@ -53,7 +53,7 @@ void pd__pins_take(pd__operation *operation) {
   pd__operation_unlock(operation);
   for (pd__pin *pin = operation->pins; pin; pin = pin->next) {
     if (pin->state != WANTED) continue;
-    pin->handle = pd__platform_hold(pin->path, pin->low, pin->high);
+    pin->handle = pd__platform_retain_image(pin->path, pin->low, pin->high);
     pin->state = pin->handle ? HELD : REFUSED;
   }
   pd__operation_lock(operation);
