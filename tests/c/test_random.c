@@ -8,7 +8,7 @@
 
 TEST(random_bytes_differ_each_time_and_fill_what_was_asked_for) {
   unsigned char first[40] = {0}, second[40] = {0};
-  CHECK(pd__platform_random(first, 39) && pd__platform_random(second, 39));
+  CHECK(pd__platform_fill_random(first, 39) && pd__platform_fill_random(second, 39));
   CHECK(memcmp(first, second, 39) != 0);
   CHECK(first[39] == 0 && second[39] == 0);
   size_t zeros = 0;

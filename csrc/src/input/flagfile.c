@@ -153,7 +153,7 @@ void pd__files_read(pd__files *files, const char *path, size_t length) {
   files->first = file;
   files->count++;
   size_t most = PD__BYTES_MOST - files->bytes;
-  file->why = pd__platform_read(files->arena, file->path, most, &text, &read);
+  file->why = pd__platform_read_file(files->arena, file->path, most, &text, &read);
   if (file->why || files->arena->failed) return;
   file->size = read;
   files->bytes += read;

@@ -70,7 +70,7 @@ static pd_status make(const pd_live_options *options, pd_live **out, pd_error *e
                copy(options->program, &live->program) && copy_tokens(live, options);
   PD__LOCKED_OPERATION(operation);
   whole = whole && pd__journal_start();
-  if (options->resumes) pd__platform_hold_thread();
+  if (options->resumes) pd__platform_defer_thread();
   if (!whole) pd__live_release(live);
   pd__operation_end(&operation);
   if (!whole) return pd__fail_memory(err);

@@ -6,7 +6,7 @@
 
 uint64_t pd__revision_now(void) {
   if (!__atomic_load_n(&pd__journal_on, __ATOMIC_ACQUIRE)) return 0;
-  if (pd__platform_thread_due()) {
+  if (pd__platform_is_thread_deferred()) {
     pd__platform_lock();
     pd__platform_resume_thread();
     pd__platform_unlock();

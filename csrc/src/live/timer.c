@@ -138,7 +138,7 @@ static int64_t end_due(pd__operation *operation) {
     if (!end(operation, kept, &event)) return now + 100; /* memory is out: try again soon */
     post(operation, kept->live, &event);
     kept->live = NULL;
-    if (!telling) telling = pd__platform_run(tell_all);
+    if (!telling) telling = pd__platform_run_thread(tell_all);
   }
   return 0;
 }
@@ -149,7 +149,7 @@ static bool step(void) {
   int64_t next = end_due(&operation);
   bool done = next == 0;
   if (done) pd__platform_end_thread();
-  if (!done) pd__platform_wait(next);
+  if (!done) pd__platform_wait_until(next);
   pd__operation_leave(&operation);
   return !done;
 }
@@ -176,6 +176,6 @@ static void run(void) {
 
 bool pd__timer_start(void) {
   bool runs = pd__platform_start_thread(run);
-  if (runs) pd__platform_wake();
+  if (runs) pd__platform_wake_thread();
   return runs;
 }

@@ -98,9 +98,9 @@ static void start_child(void) {
 static void become_host(void) {
   uint64_t seed[2] = {(uintptr_t)seed,
                       (uintptr_t)own_table}; /* the stack's address is random on most systems */
-  pd__platform_random(seed, sizeof seed);
+  pd__platform_fill_random(seed, sizeof seed);
   pd__hash_seed(seed);
-  pd__platform_settle(&pd__copy_v1, start_child);
+  pd__platform_begin_hosting(&pd__copy_v1, start_child);
   pd__members_begin(&own_table->host);
   pd__loads_begin();
   pd__copy_v1.index = &pd__index;

@@ -88,12 +88,12 @@ const char *pd__platform_getenv(const char *variable);
  * *out is NUL-terminated. Returns what is wrong, or NULL on success; check the arena for out of
  * memory. */
 #define PD__TOO_BIG "is too big, files may have 64 MiB together"
-const char *pd__platform_read(pd__arena *arena, const char *path, size_t most, char **out,
-                              size_t *length);
+const char *pd__platform_read_file(pd__arena *arena, const char *path, size_t most, char **out,
+                                   size_t *length);
 
 /* Fills `out`, of at most 256 bytes, with unpredictable bytes. Returns false, without waiting, if
  * the system has none yet. */
-bool pd__platform_random(void *out, size_t size);
+bool pd__platform_fill_random(void *out, size_t size);
 
 /* strtod in the C locale. `text` must be a valid number. */
 double pd__platform_strtod(const char *text);
@@ -116,22 +116,22 @@ int64_t pd__platform_steady_time(void);
  * if there was one. */
 bool pd__platform_start_thread(void (*body)(void));
 
-/* For that thread, which holds the lock: releases the lock and waits until pd__platform_wake or
- * until that steady time. */
-void pd__platform_wait(int64_t until);
+/* For that thread, which holds the lock: releases the lock and waits until pd__platform_wake_thread
+ * or until that steady time. */
+void pd__platform_wait_until(int64_t until);
 
 /* Wakes that thread, or keeps it from waiting. The caller holds the lock. */
-void pd__platform_wake(void);
+void pd__platform_wake_thread(void);
 
 /* In a forked child, don't start that thread before pd__platform_resume_thread: what it calls needs
  * a runtime, such as Python's, that must be repaired first. For the last one, the caller holds the
- * lock. pd__platform_thread_due returns whether it is to be started. */
-void pd__platform_hold_thread(void);
-bool pd__platform_thread_due(void);
+ * lock. pd__platform_is_thread_deferred returns whether it is to be started. */
+void pd__platform_defer_thread(void);
+bool pd__platform_is_thread_deferred(void);
 void pd__platform_resume_thread(void);
 
 /* Runs `body` on a new thread that takes no signals. Returns false if there can be none. */
-bool pd__platform_run(void (*body)(void));
+bool pd__platform_run_thread(void (*body)(void));
 
 /* That thread ends: after this it may be started again. The caller holds the lock. */
 void pd__platform_end_thread(void);
@@ -153,7 +153,7 @@ void pd__platform_yield(void);
 
 /* Prepares the copy that owns this record to host the registry: its image is never unloaded, and a
  * forked child calls `in_child` while it still holds the lock, and then releases it. */
-void pd__platform_settle(const pd_copy_record *own, void (*in_child)(void));
+void pd__platform_begin_hosting(const pd_copy_record *own, void (*in_child)(void));
 
 /* Enclose a wait for other threads that may be walking images. Where constructors run under the
  * lock that a walk needs, these functions acquire and release that lock, to avoid a deadlock. */

@@ -76,7 +76,7 @@ int64_t pd__platform_steady_time(void) { return read_clock(CLOCK_MONOTONIC); }
 /* dladdr returns the name by which the loader knows the image. dlopen recognizes that name without
  * looking at the file. The program itself needs no reference, so it doesn't matter if dlopen fails
  * for it. */
-void pd__platform_settle(const pd_copy_record *own, void (*child)(void)) {
+void pd__platform_begin_hosting(const pd_copy_record *own, void (*child)(void)) {
   Dl_info info;
   pd__posix_watch_forks(child);
   if (dladdr(own, &info) && info.dli_fname) {
@@ -217,8 +217,8 @@ static const char *read_whole_file(pd__arena *arena, int fd, off_t size, size_t 
   return NULL;
 }
 
-const char *pd__platform_read(pd__arena *arena, const char *path, size_t most, char **out,
-                              size_t *length) {
+const char *pd__platform_read_file(pd__arena *arena, const char *path, size_t most, char **out,
+                                   size_t *length) {
   struct stat status;
   const char *why = "the path is empty";
   int fd = *path ? open_regular(path, false, &status, &why) : -1;
@@ -231,7 +231,7 @@ const char *pd__platform_read(pd__arena *arena, const char *path, size_t most, c
 
 #ifdef __APPLE__
 
-bool pd__platform_random(void *out, size_t size) {
+bool pd__platform_fill_random(void *out, size_t size) {
   arc4random_buf(out, size);
   return true;
 }
@@ -242,7 +242,7 @@ bool pd__platform_random(void *out, size_t size) {
 
 /* A system call, because older C libraries have no wrapper. So short a call is never interrupted by
  * a signal. */
-bool pd__platform_random(void *out, size_t size) {
+bool pd__platform_fill_random(void *out, size_t size) {
   return syscall(SYS_getrandom, out, size, WITHOUT_WAITING) == (long)size;
 }
 

@@ -48,7 +48,7 @@ static bool make_condition(void) {
   pthread_condattr_t attributes;
   pthread_condattr_init(&attributes);
   bool made = true;
-#ifndef __APPLE__ /* it has no steady condition: pd__platform_wait converts */
+#ifndef __APPLE__ /* it has no steady condition: pd__platform_wait_until converts */
   made = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0;
 #endif
   made = made && pthread_cond_init(&woken, &attributes) == 0;
@@ -84,17 +84,19 @@ static void *run_once(void *body) {
   return NULL;
 }
 
-bool pd__platform_run(void (*body)(void)) {
+bool pd__platform_run_thread(void (*body)(void)) {
   return create_thread(run_once, (void *)(uintptr_t)body);
 }
 
-void pd__platform_hold_thread(void) { __atomic_store_n(&thread_held, true, __ATOMIC_RELEASE); }
-bool pd__platform_thread_due(void) { return __atomic_load_n(&thread_due, __ATOMIC_ACQUIRE); }
+void pd__platform_defer_thread(void) { __atomic_store_n(&thread_held, true, __ATOMIC_RELEASE); }
+bool pd__platform_is_thread_deferred(void) {
+  return __atomic_load_n(&thread_due, __ATOMIC_ACQUIRE);
+}
 void pd__platform_resume_thread(void) {
-  if (pd__platform_thread_due()) pd__platform_start_thread(thread_body);
+  if (pd__platform_is_thread_deferred()) pd__platform_start_thread(thread_body);
 }
 
-void pd__platform_wait(int64_t until) {
+void pd__platform_wait_until(int64_t until) {
 #ifdef __APPLE__
   until += pd__platform_time() - pd__platform_steady_time();
 #endif
@@ -102,7 +104,7 @@ void pd__platform_wait(int64_t until) {
   pthread_cond_timedwait(&woken, &lock, &at);
 }
 
-void pd__platform_wake(void) {
+void pd__platform_wake_thread(void) {
   if (thread_runs) pthread_cond_signal(&woken);
 }
 

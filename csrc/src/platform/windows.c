@@ -69,16 +69,16 @@ int64_t pd__platform_steady_time(void) { return (int64_t)GetTickCount64(); }
 
 /* No background thread here: what would need one is for Linux. */
 bool pd__platform_start_thread(void (*body)(void)) { return body == NULL; }
-void pd__platform_wait(int64_t until) { (void)until; }
-void pd__platform_wake(void) {}
+void pd__platform_wait_until(int64_t until) { (void)until; }
+void pd__platform_wake_thread(void) {}
 void pd__platform_end_thread(void) {}
-void pd__platform_hold_thread(void) {}
-bool pd__platform_thread_due(void) { return false; }
+void pd__platform_defer_thread(void) {}
+bool pd__platform_is_thread_deferred(void) { return false; }
 void pd__platform_resume_thread(void) {}
-bool pd__platform_run(void (*body)(void)) { return body == NULL; }
+bool pd__platform_run_thread(void (*body)(void)) { return body == NULL; }
 
 /* Windows has no fork, so `in_child` is never called. */
-void pd__platform_settle(const pd_copy_record *own, void (*in_child)(void)) {
+void pd__platform_begin_hosting(const pd_copy_record *own, void (*in_child)(void)) {
   (void)in_child;
   HMODULE image;
   DWORD how = GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS;
@@ -375,8 +375,8 @@ static const char *read_whole_file(pd__arena *arena, HANDLE file, size_t most, c
   return NULL;
 }
 
-const char *pd__platform_read(pd__arena *arena, const char *path, size_t most, char **out,
-                              size_t *length) {
+const char *pd__platform_read_file(pd__arena *arena, const char *path, size_t most, char **out,
+                                   size_t *length) {
   const char *why;
   if (!*path) return "the path is empty";
   wchar_t *full = get_full_path(path);
@@ -393,7 +393,7 @@ const char *pd__platform_read(pd__arena *arena, const char *path, size_t most, c
 /* ---- Random bytes ---- */
 
 /* rand_s uses RtlGenRandom and spares this library an import of its DLL. */
-bool pd__platform_random(void *out, size_t size) {
+bool pd__platform_fill_random(void *out, size_t size) {
   for (size_t i = 0; i < size; i++) {
     unsigned word;
     if (rand_s(&word) != 0) return false;

@@ -48,7 +48,7 @@ pd_status pd_hook_remove(pd_hook number, pd_error *err) { return change(number, 
 /* A hook that waits for a lock of its runtime can't be called in a forked child before that has
  * repaired its locks. */
 pd_status pd_hook_defer(pd_hook number, pd_error *err) {
-  pd__platform_hold_thread();
+  pd__platform_defer_thread();
   return change(number, false, err);
 }
 

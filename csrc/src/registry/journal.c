@@ -41,7 +41,7 @@ static char epoch[17];
 static void new_epoch(void) {
   static const char digits[] = "0123456789abcdef";
   uint64_t number = (uint64_t)pd__platform_time() * 0x9e3779b97f4a7c15u ^ (uintptr_t)&number;
-  pd__platform_random(&number, sizeof number);
+  pd__platform_fill_random(&number, sizeof number);
   for (size_t i = 0; i < 16; i++) epoch[i] = digits[number >> (4 * i) & 0xf];
 }
 
