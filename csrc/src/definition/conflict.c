@@ -57,7 +57,7 @@ static void differ_in_mark(char found[DIFFERENCES_SIZE], const char *what, bool 
 static void differ_in_default(char found[DIFFERENCES_SIZE], const pd_flag_def *mine,
                               const pd_flag_def *theirs) {
   char own[PD__DEFAULT_SIZE], other[PD__DEFAULT_SIZE];
-  if (pd__value_equal(mine->type, mine->default_value, theirs->default_value)) return;
+  if (pd__value_is_equal(mine->type, mine->default_value, theirs->default_value)) return;
   if (mine->sensitive || theirs->sensitive) {
     pd__append_format(found, DIFFERENCES_SIZE, "%sanother default", joint(found));
   } else {
@@ -75,8 +75,8 @@ static const char *range_of(const pd_flag_def *def, char out[2 * PD__NUMBER_SIZE
 static void differ_in_range(char found[DIFFERENCES_SIZE], const pd_flag_def *mine,
                             const pd_flag_def *theirs) {
   char own[2 * PD__NUMBER_SIZE], other[2 * PD__NUMBER_SIZE];
-  bool same = pd__value_equal(mine->type, mine->min, theirs->min) &&
-              pd__value_equal(mine->type, mine->max, theirs->max);
+  bool same = pd__value_is_equal(mine->type, mine->min, theirs->min) &&
+              pd__value_is_equal(mine->type, mine->max, theirs->max);
   if (same || !pd__type_has_range(pd__type_of(mine->type))) return;
   differ(found, "range", range_of(mine, own), range_of(theirs, other));
 }

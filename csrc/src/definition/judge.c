@@ -69,7 +69,7 @@ static pd__question *ask_hook(pd__stage *stage, pd__draft *draft, pd__hook *hook
 static bool same_subject(const pd__subject *a, const pd__subject *b) {
   return a->generation == b->generation && a->entry.type == b->entry.type &&
          a->entry.origin.source == b->entry.origin.source && a->entry.unset == b->entry.unset &&
-         pd__value_equal(a->entry.type, a->entry.value, b->entry.value);
+         pd__value_is_equal(a->entry.type, a->entry.value, b->entry.value);
 }
 
 static bool same_question(const pd__question *a, const pd__question *b) {

@@ -236,7 +236,7 @@ static void apply(pd__operation *operation, pd_flag *flag, const pd__pending *gi
     settle(operation, node, text, &given->origin, given->literal, report);
     return;
   }
-  pd__value_expected(def, expected, sizeof expected);
+  pd__value_write_expected(def, expected, sizeof expected);
   pd__report_fail(report, PD_ERR_ARGV,
                   "--%s: the value is missing, expected %s; before the flag is defined, only "
                   "--%s=%s is understood",

@@ -32,7 +32,7 @@ bool pd__stage_defines(const pd_flag *node) {
 static void report_missing(pd__stage *stage, const pd__draft *draft, const pd__pending *given) {
   const pd_flag_def *def = draft->cell.def;
   char expected[256], quoted[PD__QUOTE_SIZE];
-  pd__value_expected(def, expected, sizeof expected);
+  pd__value_write_expected(def, expected, sizeof expected);
   pd__report_fail(
       &stage->plan->rejected, PD_ERR_ARGV,
       "--%s: the value is missing, expected %s; before the flag is defined, only "

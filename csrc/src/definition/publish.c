@@ -56,7 +56,7 @@ void pd__flag_describe(pd_flag *flag) {
   flag->name = def->name;
   flag->hooked = def->validate || def->watch || def->convert;
   flag->optional = def->optional;
-  flag->simple = pd__def_plain(def);
+  flag->simple = pd__def_is_plain(def);
   flag->sensitive = def->sensitive || (flag->sensitive && has_values(flag));
   __atomic_store_n(&flag->type, def->type, __ATOMIC_RELAXED);
 }
@@ -77,7 +77,7 @@ static bool is_assigned(const pd__cell *cell, pd_value *value) {
   const pd_flag_def *def = cell->def;
   if (!def->assignable || !def->cell || cell->registered) return false;
   if (!pd__variable_load(def, value)) return false;
-  if (pd__value_equal((pd_type)def->type, *value, def->default_value)) return false;
+  if (pd__value_is_equal((pd_type)def->type, *value, def->default_value)) return false;
   if (def->type == PD_TYPE_string) value->str = pd__intern_text(value->str);
   return def->type != PD_TYPE_string || value->str;
 }

@@ -162,7 +162,7 @@ static bool same_origin(const pd_origin *a, const pd_origin *b) {
 static bool same_entries(pd_type type, const pd__entry *a, const pd__entry *b) {
   for (; a && b; a = a->next, b = b->next) {
     if (a->replaced != b->replaced || !same_origin(&a->origin, &b->origin)) return false;
-    if (!pd__value_equal(type, a->value, b->value)) return false;
+    if (!pd__value_is_equal(type, a->value, b->value)) return false;
   }
   return a == b;
 }
@@ -197,7 +197,7 @@ static bool is_changed(const pd_flag *flag, const kept *old) {
   if (old->assigned) was = old->current;
   if (old->overrides) was = *old->overrides->values;
   return !pd__history_at(flag, 0, &now) || now.origin.source != was.origin.source ||
-         !pd__value_equal((pd_type)flag->type, now.value, was.value);
+         !pd__value_is_equal((pd_type)flag->type, now.value, was.value);
 }
 
 static bool is_new(const pd_flag *flag, const kept *old) {

@@ -97,7 +97,7 @@ static pd_status check_choices(const pd_flag_def *def, pd_error *err) {
     char quoted[PD__QUOTE_SIZE];
     const char *choice = cursor;
     size_t length = pd__list_next(&cursor);
-    if (pd__choice_valid(def, choice, length)) continue;
+    if (pd__choice_is_valid(def, choice, length)) continue;
     return refuse(def, err, PD_ERR_CHOICE, "choice '%s': expected a value of type %s",
                   pd__quote_part(quoted, choice, length),
                   pd_type_name(def->list ? def->list : def->type));
@@ -111,11 +111,11 @@ static pd_status check_range(const pd_flag_def *def, pd_error *err) {
   if (type->kind == PD__TYPE_FLOATING && (isnan(def->min.f64) || isnan(def->max.f64))) {
     return refuse(def, err, PD_ERR_RANGE, "a bound of the range is NaN");
   }
-  if (pd__value_less(def->type, def->max, def->min)) {
+  if (pd__value_is_less(def->type, def->max, def->min)) {
     return refuse(def, err, PD_ERR_RANGE, "the range is empty: min is above max");
   }
-  if (pd__value_less(def->type, def->min, type->min) ||
-      pd__value_less(def->type, type->max, def->max)) {
+  if (pd__value_is_less(def->type, def->min, type->min) ||
+      pd__value_is_less(def->type, type->max, def->max)) {
     return refuse(def, err, PD_ERR_RANGE, "a bound of the range does not fit %s", type->name);
   }
   return PD_OK;
@@ -138,12 +138,12 @@ static pd_status check_default(const pd_flag_def *def, pd_error *err) {
   pd_status status = def->optional ? PD_OK : pd__value_check(def, def->default_value);
   if (status == PD_OK) return PD_OK;
   const char *text = pd__value_text(def->type, def->default_value, number);
-  pd__value_complaint(def, text, complaint, sizeof complaint);
+  pd__value_write_fault(def, text, complaint, sizeof complaint);
   return refuse(def, err, status, "default %s: %s", pd__def_show_default(def, shown), complaint);
 }
 
 static pd_status check_kind(const pd_flag_def *def, pd_error *err) {
-  if (!pd__type_known(def->type)) { /* NOLINT: what pd__def_convert refused isn't checked */
+  if (!pd__type_is_known(def->type)) { /* NOLINT: what pd__def_convert refused isn't checked */
     return refuse(def, err, PD_ERR_TYPE, "its type is %u, expected a pd_type", def->type);
   }
   if (def->kind > PD_KIND_IMPORT) {
@@ -165,7 +165,7 @@ static pd_status check_access(const pd_flag_def *def, pd_error *err) {
 static pd_status check_list_and_unit(const pd_flag_def *def, pd_error *err) {
   char quoted[PD__QUOTE_SIZE];
   const pd__type *type = pd__type_of(def->type);
-  if (def->list && !pd__type_known(def->list)) {
+  if (def->list && !pd__type_is_known(def->list)) {
     return refuse(def, err, PD_ERR_TYPE, "its list is %u, expected 0 or the pd_type of an item",
                   def->list);
   }
@@ -225,10 +225,10 @@ static pd_status check_scoped(const pd_flag_def *def, pd_error *err) {
 /* Returns true if nothing but the one name needs a check, as for most definitions. */
 static bool is_simple(const pd_flag_def *def) {
   bool named = def->name && !def->aliases && !def->old_names;
-  bool plain = named && pd__type_known(def->type) && pd__def_plain(def);
+  bool plain = named && pd__type_is_known(def->type) && pd__def_is_plain(def);
   if (!plain || def->kind != PD_KIND_DEFINE || def->scoped || def->scoped_cell) return false;
   if (pd__type_is_text(def->type)) return def->default_value.str != NULL;
-  return pd__value_fits((pd_type)def->type, def->default_value);
+  return pd__type_can_hold((pd_type)def->type, def->default_value);
 }
 
 static __attribute__((noinline)) pd_status check_all(const pd_flag_def *def, bool defines,

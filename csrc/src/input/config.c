@@ -42,7 +42,7 @@ pd_status pd_config_add(pd_config *config, const char *name, const char *text, u
   if (!config) return pd__fail_null(err, "config");
   if (!name) return pd__fail_null(err, "name");
   if (!text) return pd__fail_null(err, "text");
-  if (literal && !pd__literal_known(literal)) {
+  if (literal && !pd__literal_is_known(literal)) {
     return pd__fail(err, PD_ERR_ARGUMENT, "literal is %u, expected 0, a pd_type, or one for a list",
                     (unsigned)literal);
   }

@@ -63,7 +63,7 @@ static void add_negated(pd__reader *reader, pd_flag *flag, const pd__token *toke
 static void fail_missing(pd__reader *reader, const pd_flag *flag, const char *name,
                          const pd__token *token) {
   char expected[256], quoted[PD__QUOTE_SIZE], source[PD__SOURCE_SIZE];
-  pd__value_expected(pd__flag_def(flag), expected, sizeof expected);
+  pd__value_write_expected(pd__flag_def(flag), expected, sizeof expected);
   pd__source_of(name, &token->origin, source);
   if (token->next && !flag->sensitive) {
     size_t shown = pd__token_shown_part(token->next);

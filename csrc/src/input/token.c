@@ -48,7 +48,7 @@ bool pd__has_given(pd_source source, const pd_flag *flag, const char *text) {
   pd_value value;
   return pd__history_find(flag, source, &given) &&
          pd__value_read(pd__flag_def(flag), text, &value) == PD_OK &&
-         pd__value_same(pd__flag_def(flag), given.value, value);
+         pd__value_is_same(pd__flag_def(flag), given.value, value);
 }
 
 pd__meaning pd__token_resolve(const pd__token *token) {

@@ -77,7 +77,7 @@ static bool has_value(const pd_flag *flag, const char *text) {
   const pd_flag_def *def = pd__flag_def(flag);
   if (!text) return pd__flag_is_unset(flag);
   if (pd__flag_is_unset(flag) || pd__value_read(def, text, &value) != PD_OK) return false;
-  return pd__value_same(def, value, pd__flag_value(flag));
+  return pd__value_is_same(def, value, pd__flag_value(flag));
 }
 
 /* An expectation of a sensitive flag would tell its value by guesses. */

@@ -59,7 +59,7 @@ static bool stands(const pd__kept *kept, const pd__kept_flag *each) {
   bool given = pd__history_find(flag, PD_SOURCE_LIVE, &now);
   if (each->drops) return !given;
   return given && flag->source == PD_SOURCE_LIVE &&
-         pd__value_equal((pd_type)flag->type, now.value, each->set);
+         pd__value_is_equal((pd_type)flag->type, now.value, each->set);
 }
 
 static bool all_stand(pd__deed *deed, const pd__kept *kept) {

@@ -10,7 +10,7 @@ static const pd__cell *find_assigned(const pd_flag *flag, pd_value *value) {
     const pd_flag_def *def = cell->def;
     if (!def->assignable || !def->cell || def->type != flag->type) continue;
     if (!pd__variable_load(def, value)) continue;
-    if (!pd__value_equal(flag->type, *value, pd__flag_value(flag))) return cell;
+    if (!pd__value_is_equal(flag->type, *value, pd__flag_value(flag))) return cell;
   }
   return NULL;
 }

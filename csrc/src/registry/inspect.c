@@ -131,7 +131,7 @@ static pd_status find_cell(const pd_flag *flag, size_t index, view *found, pd_er
   info->address = def->cell;
   pd_value value;
   info->in_step = !def->cell || (def->type == flag->type && pd__variable_load(def, &value) &&
-                                 pd__value_equal(flag->type, value, pd__flag_value(flag)));
+                                 pd__value_is_equal(flag->type, value, pd__flag_value(flag)));
   return PD_OK;
 }
 

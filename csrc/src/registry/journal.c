@@ -77,7 +77,7 @@ static pd__seen look_at(const pd_flag *flag) {
 
 static bool same_value(const pd__seen *a, const pd__seen *b) {
   return a->type == b->type && a->unset == b->unset && a->sensitive == b->sensitive &&
-         pd__value_equal((pd_type)a->type, a->value, b->value);
+         pd__value_is_equal((pd_type)a->type, a->value, b->value);
 }
 
 static bool same_origin(const pd__seen *a, const pd__seen *b) {

@@ -73,7 +73,7 @@ void pd__notices_post(pd__operation *operation, pd__notice **from) {
     const pd__notice *notice = *from;
     const pd_flag *flag = notice->flag;
     bool same = flag->type == notice->type &&
-                pd__value_equal(flag->type, pd__flag_value(flag), notice->before);
+                pd__value_is_equal(flag->type, pd__flag_value(flag), notice->before);
     if (same || !flag->defined) {
       *from = notice->next;
     } else {

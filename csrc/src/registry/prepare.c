@@ -62,13 +62,13 @@ pd_status pd__fail_value(pd_status status, const pd_flag *flag, const char *name
                          const pd_origin *origin, pd_error *err) {
   char source[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE], why[256];
   pd__source_of(name, origin, source);
-  pd__value_complaint(pd__flag_def(flag), text, why, sizeof why);
+  pd__value_write_fault(pd__flag_def(flag), text, why, sizeof why);
   return pd__fail(err, status, "%s=%s: %s", source, shown(flag, text, quoted), why);
 }
 
 static pd_status check_literal(const pd__change *change, pd_error *err) {
   char source[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE];
-  const char *why = pd__literal_complaint(pd__flag_def(change->flag), change->literal);
+  const char *why = pd__literal_find_fault(pd__flag_def(change->flag), change->literal);
   if (!why) return PD_OK;
   pd__source_of(change->node->name, &change->origin, source);
   return pd__fail(err, PD_ERR_TYPE, "%s=%s: %s", source, shown(change->flag, change->text, quoted),
@@ -111,7 +111,7 @@ static bool is_kept(const pd__change *change) {
   bool defaults = change->origin.source == PD_SOURCE_DEFAULT;
   if (!defaults && flag->state & PD_STATE_UNSET) return false;
   pd_value value = defaults ? pd__flag_default(flag) : pd__flag_value(flag);
-  return pd__value_same(pd__flag_def(flag), change->value, value);
+  return pd__value_is_same(pd__flag_def(flag), change->value, value);
 }
 
 /* After startup, a startup-only flag still accepts the value that it has, which changes nothing: a

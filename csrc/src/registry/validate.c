@@ -159,7 +159,7 @@ static void check_required(validation *all) {
     if (entry.origin.source != PD_SOURCE_DEFAULT) continue;
     bool any = def->type == PD_TYPE_string && !def->list && !pd__list_begin(def->choices);
     char expected[256] = "";
-    if (!any) pd__value_expected(def, expected, sizeof expected);
+    if (!any) pd__value_write_expected(def, expected, sizeof expected);
     pd__report_fail(all->changes->report, PD_ERR_REFUSED, "--%s: is required%s%s", flag->name,
                     any ? "" : ", expected ", expected);
   }
@@ -193,7 +193,7 @@ static bool holds(validation *all) {
       if (!seen->flag->defined || seen->flag->generation != seen->generation) return false;
       propose(all, seen->flag, &now);
       if (now.origin.source != seen->entry.origin.source) return false;
-      if (!pd__value_equal(seen->flag->type, now.value, seen->entry.value)) return false;
+      if (!pd__value_is_equal(seen->flag->type, now.value, seen->entry.value)) return false;
     }
   }
   return true;

@@ -115,8 +115,8 @@ static void add_items(helper *help, const char *list, bool choices) {
 static void add_range(helper *help, const pd__row *row) {
   const pd_flag_info *info = &row->info;
   if (!pd__type_has_range(pd__type_of(info->type))) return;
-  bool low = !pd__value_equal(info->type, info->min, pd__type_of(info->type)->min);
-  bool high = !pd__value_equal(info->type, info->max, pd__type_of(info->type)->max);
+  bool low = !pd__value_is_equal(info->type, info->min, pd__type_of(info->type)->min);
+  bool high = !pd__value_is_equal(info->type, info->max, pd__type_of(info->type)->max);
   if (!low && !high) return;
   pd__out *note = begin_note(help, low && high ? "[" : low ? "[at least " : "[at most ");
   if (low) pd__row_bound(row, info->min, note);

@@ -191,7 +191,7 @@ void pd__json_add_number(pd__json *to, const char *key, int64_t number) {
 bool pd__json_is_limit(const pd_flag_info *info, pd_value bound, pd_value natural) {
   if (info->type == PD_TYPE_double) return isfinite(bound.f64);
   bool any = pd__type_has_range(pd__type_of(info->type));
-  return any && !pd__value_equal(info->type, bound, natural);
+  return any && !pd__value_is_equal(info->type, bound, natural);
 }
 
 void pd__json_add_names(pd__json *to, const char *key, const char *names) {

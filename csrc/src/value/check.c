@@ -7,25 +7,26 @@
 #include "value.h"
 
 /* No two numbers of one type have the same bits. */
-static bool same_bits(pd_value a, pd_value b) { return a.u64 == b.u64; }
+static bool has_same_bits(pd_value a, pd_value b) { return a.u64 == b.u64; }
 
 /* Which bounds differ from those of the type. */
 typedef struct bounds {
   bool low, high;
 } bounds;
 
-static bounds bounds_of(const pd_flag_def *def) {
+static bounds get_bounds(const pd_flag_def *def) {
   const pd__type *type = pd__type_of(def->type);
   bool any = pd__type_has_range(type);
-  return (bounds){any && !same_bits(def->min, type->min), any && !same_bits(def->max, type->max)};
+  return (bounds){any && !has_same_bits(def->min, type->min),
+                  any && !has_same_bits(def->max, type->max)};
 }
 
 static bool has_whole_range(const pd_flag_def *def) {
-  bounds of = bounds_of(def);
+  bounds of = get_bounds(def);
   return !of.low && !of.high;
 }
 
-bool pd__def_plain(const pd_flag_def *def) {
+bool pd__def_is_plain(const pd_flag_def *def) {
   uintptr_t texts = (uintptr_t)def->unit | (uintptr_t)def->choices | (uintptr_t)def->deprecated |
                     (uintptr_t)def->retired;
   uintptr_t code = (uintptr_t)def->validate | (uintptr_t)def->watch | (uintptr_t)def->access |
@@ -34,7 +35,7 @@ bool pd__def_plain(const pd_flag_def *def) {
   return !texts && !code && !closed && !def->list && has_whole_range(def);
 }
 
-bool pd__value_fits(pd_type type, pd_value value) {
+bool pd__type_can_hold(pd_type type, pd_value value) {
   const pd__type *whole = pd__type_of(type);
   if (whole->kind == PD__TYPE_SIGNED) {
     return whole->min.i64 <= value.i64 && value.i64 <= whole->max.i64;
@@ -43,11 +44,11 @@ bool pd__value_fits(pd_type type, pd_value value) {
 }
 
 /* NaN counts as above all numbers, so only a range without bounds contains it. */
-static bool in_range(const pd_flag_def *def, pd_value value) {
+static bool is_in_range(const pd_flag_def *def, pd_value value) {
   const pd__type *type = pd__type_of(def->type);
   if (type->kind == PD__TYPE_FLOATING && has_whole_range(def)) return true;
-  return !pd__type_has_range(type) || (!pd__value_less(def->type, value, def->min) &&
-                                       !pd__value_less(def->type, def->max, value));
+  return !pd__type_has_range(type) || (!pd__value_is_less(def->type, value, def->min) &&
+                                       !pd__value_is_less(def->type, def->max, value));
 }
 
 /* Reads a choice of a type other than text; false if it has no value. */
@@ -60,7 +61,7 @@ static bool read_choice(const pd_flag_def *def, const char *choice, size_t lengt
 }
 
 /* Numbers are compared as numbers: 1 and 0x1 are the same choice. */
-static bool in_choices(const pd_flag_def *def, pd_value value) {
+static bool is_in_choices(const pd_flag_def *def, pd_value value) {
   for (const char *cursor = def->choices; cursor;) {
     const char *choice = cursor;
     size_t length = pd__list_next(&cursor);
@@ -68,15 +69,15 @@ static bool in_choices(const pd_flag_def *def, pd_value value) {
     if (pd__type_is_text(def->type)) {
       if (strlen(value.str) == length && !memcmp(choice, value.str, length)) return true;
     } else if (read_choice(def, choice, length, &other)) {
-      if (pd__value_equal(def->type, value, other)) return true;
+      if (pd__value_is_equal(def->type, value, other)) return true;
     }
   }
   return false;
 }
 
-static pd_status check_one(const pd_flag_def *def, pd_value value) {
-  if (!in_range(def, value)) return PD_ERR_RANGE;
-  if (pd__list_begin(def->choices) && !in_choices(def, value)) return PD_ERR_CHOICE;
+static pd_status check_single_value(const pd_flag_def *def, pd_value value) {
+  if (!is_in_range(def, value)) return PD_ERR_RANGE;
+  if (pd__list_begin(def->choices) && !is_in_choices(def, value)) return PD_ERR_CHOICE;
   return PD_OK;
 }
 
@@ -87,7 +88,7 @@ static pd_status check_one(const pd_flag_def *def, pd_value value) {
 #define ITEM_SIZE 1200
 
 /* A definition for an item of the list, as if it were a flag. */
-static pd_flag_def item_of(const pd_flag_def *def) {
+static pd_flag_def make_item_def(const pd_flag_def *def) {
   return (pd_flag_def){.type = def->list,
                        .choices = def->choices,
                        .min = pd__type_of(def->list)->min,
@@ -99,7 +100,7 @@ static pd_status check_item(const pd_flag_def *item, const char *text, size_t le
   bool any = pd__type_is_text(item->type) && !pd__list_begin(item->choices);
   if (length >= ITEM_SIZE) return any ? PD_OK : PD_ERR_VALUE;
   pd_status status = pd__value_read(item, text, &value);
-  return status == PD_OK ? check_one(item, value) : status;
+  return status == PD_OK ? check_single_value(item, value) : status;
 }
 
 /* The first item that is not allowed: its number, counted from 1, and its text. */
@@ -110,7 +111,7 @@ typedef struct bad_item {
 } bad_item;
 
 static pd_status check_items(const pd_flag_def *def, const char *list, bad_item *bad) {
-  pd_flag_def item = item_of(def);
+  pd_flag_def item = make_item_def(def);
   bad->number = 0;
   bad->unreadable = NULL;
   bad->text[0] = '\0';
@@ -125,26 +126,26 @@ static pd_status check_items(const pd_flag_def *def, const char *list, bad_item 
   return PD_OK;
 }
 
-bool pd__choice_valid(const pd_flag_def *def, const char *choice, size_t length) {
-  pd_flag_def item = def->list ? item_of(def) : *def;
+bool pd__choice_is_valid(const pd_flag_def *def, const char *choice, size_t length) {
+  pd_flag_def item = def->list ? make_item_def(def) : *def;
   pd_value value;
   return pd__type_is_text(item.type) || read_choice(&item, choice, length, &value);
 }
 
 pd_status pd__value_check(const pd_flag_def *def, pd_value value) {
   bad_item bad;
-  return def->list ? check_items(def, value.str, &bad) : check_one(def, value);
+  return def->list ? check_items(def, value.str, &bad) : check_single_value(def, value);
 }
 
-static bool same_item(const pd_flag_def *item, const char *a, const char *b) {
+static bool is_same_item(const pd_flag_def *item, const char *a, const char *b) {
   pd_value first, second;
   return pd__value_read(item, a, &first) == PD_OK && pd__value_read(item, b, &second) == PD_OK &&
-         pd__value_equal(item->type, first, second);
+         pd__value_is_equal(item->type, first, second);
 }
 
 /* A list with an item of ITEM_SIZE or more only equals the same text. */
-static bool same_items(const pd_flag_def *def, const char *a, const char *b) {
-  pd_flag_def item = item_of(def);
+static bool has_same_items(const pd_flag_def *def, const char *a, const char *b) {
+  pd_flag_def item = make_item_def(def);
   char first[ITEM_SIZE], second[ITEM_SIZE];
   a = pd__list_begin(a);
   b = pd__list_begin(b);
@@ -153,13 +154,14 @@ static bool same_items(const pd_flag_def *def, const char *a, const char *b) {
     if (!pd__item_read(&a, first, sizeof first, &length)) return false;
     if (!pd__item_read(&b, second, sizeof second, &other)) return false;
     bool whole = length < sizeof first && other < sizeof second;
-    if (!whole || !same_item(&item, first, second)) return false;
+    if (!whole || !is_same_item(&item, first, second)) return false;
   }
   return !a && !b;
 }
 
-bool pd__value_same(const pd_flag_def *def, pd_value a, pd_value b) {
-  return pd__value_equal((pd_type)def->type, a, b) || (def->list && same_items(def, a.str, b.str));
+bool pd__value_is_same(const pd_flag_def *def, pd_value a, pd_value b) {
+  return pd__value_is_equal((pd_type)def->type, a, b) ||
+         (def->list && has_same_items(def, a.str, b.str));
 }
 
 /* ---- Messages ---- */
@@ -167,7 +169,7 @@ bool pd__value_same(const pd_flag_def *def, pd_value a, pd_value b) {
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
 /* Returns true if blanks around an item make the comma list malformed. */
-static bool has_blanks(const char *item) {
+static bool has_blanks_around(const char *item) {
   size_t end = strcspn(item, ",");
   if (*item != '"') return is_blank(*item) || (end > 0 && is_blank(item[end - 1]));
   for (end = 1; item[end] && (item[end] != '"' || item[end + 1] == '"');) {
@@ -176,7 +178,7 @@ static bool has_blanks(const char *item) {
   return item[end] && is_blank(item[end + 1]);
 }
 
-static void expect_choices(const char *choices, char *buffer, size_t size) {
+static void append_choices(const char *choices, char *buffer, size_t size) {
   pd__append_format(buffer, size, "one of ");
   for (const char *cursor = choices; cursor;) {
     const char *choice = cursor;
@@ -192,9 +194,9 @@ static void expect_choices(const char *choices, char *buffer, size_t size) {
 
 /* The result of reading a text: a value, no value, a quantity that is not whole, or a number that
  * does not fit the type. */
-typedef enum reading { READ, UNREADABLE, NOT_WHOLE, TOO_LARGE } reading;
+typedef enum read_result { READ, UNREADABLE, NOT_WHOLE, TOO_LARGE } read_result;
 
-static reading reading_of(const pd_flag_def *def, const char *text) {
+static read_result classify_text(const pd_flag_def *def, const char *text) {
   pd_value ignored;
   char plain[PD__UNIT_SIZE];
   pd_status status = pd__value_read(def, text, &ignored);
@@ -205,7 +207,7 @@ static reading reading_of(const pd_flag_def *def, const char *text) {
 }
 
 /* " in [1, 9]", " <= 9", or nothing. */
-static void expect_range(const pd_flag_def *def, bounds of, char *buffer, size_t size) {
+static void append_range(const pd_flag_def *def, bounds of, char *buffer, size_t size) {
   char min[PD__NUMBER_SIZE], max[PD__NUMBER_SIZE];
   const char *low = pd__value_text(def->type, def->min, min);
   const char *high = pd__value_text(def->type, def->max, max);
@@ -217,13 +219,13 @@ static void expect_range(const pd_flag_def *def, bounds of, char *buffer, size_t
 }
 
 /* Appends what is expected: "an integer number of seconds in [1, 9]". */
-static void expect(const pd_flag_def *def, reading was, char *buffer, size_t size) {
+static void append_expected(const pd_flag_def *def, read_result was, char *buffer, size_t size) {
   const pd__type *type = pd__type_of(def->type);
   bool floating = type->kind == PD__TYPE_FLOATING;
-  bounds of = bounds_of(def);
+  bounds of = get_bounds(def);
   of.low |= of.high && type->kind == PD__TYPE_UNSIGNED; /* shows 0 as the lower bound */
   if (pd__list_begin(def->choices)) {
-    expect_choices(def->choices, buffer, size);
+    append_choices(def->choices, buffer, size);
     return;
   }
   bool both = of.low && of.high, some = def->unit || of.low || of.high;
@@ -232,7 +234,7 @@ static void expect(const pd_flag_def *def, reading was, char *buffer, size_t siz
   pd__append_format(buffer, size, "%s", was == NOT_WHOLE ? "a whole" : noun);
   if (def->unit)
     pd__append_format(buffer, size, "%s of %.16s", floating ? "" : " number", def->unit);
-  expect_range(def, of, buffer, size);
+  append_range(def, of, buffer, size);
   if (was == TOO_LARGE && floating && !both) {
     pd__append_format(buffer, size, " that a %s can hold", type->name);
   }
@@ -241,15 +243,15 @@ static void expect(const pd_flag_def *def, reading was, char *buffer, size_t siz
   if (was == UNREADABLE) pd__append_format(buffer, size, " (%s)", pd__unit_hint(def->unit));
 }
 
-void pd__value_expected(const pd_flag_def *def, char *buffer, size_t size) {
-  pd_flag_def item = def->list ? item_of(def) : *def;
+void pd__value_write_expected(const pd_flag_def *def, char *buffer, size_t size) {
+  pd_flag_def item = def->list ? make_item_def(def) : *def;
   snprintf(buffer, size, "%s", def->list ? "a list separated by commas, each item " : "");
-  expect(&item, UNREADABLE, buffer, size);
+  append_expected(&item, UNREADABLE, buffer, size);
 }
 
-void pd__value_complaint(const pd_flag_def *def, const char *text, char *buffer, size_t size) {
+void pd__value_write_fault(const pd_flag_def *def, const char *text, char *buffer, size_t size) {
   bad_item bad = {.unreadable = NULL};
-  pd_flag_def item = def->list ? item_of(def) : *def;
+  pd_flag_def item = def->list ? make_item_def(def) : *def;
   bool any = pd__type_is_text(item.type) && !pd__list_begin(item.choices);
   buffer[0] = '\0';
   if (def->list) {
@@ -257,13 +259,13 @@ void pd__value_complaint(const pd_flag_def *def, const char *text, char *buffer,
     text = bad.text;
     pd__append_format(buffer, size, "item %zu: ", bad.number);
   }
-  if (bad.unreadable && has_blanks(bad.unreadable)) {
+  if (bad.unreadable && has_blanks_around(bad.unreadable)) {
     pd__append_format(buffer, size, "expected no blanks around it%s",
                       any ? ", or double quotes" : "");
   } else if (bad.unreadable && pd__type_is_text(item.type)) {
     pd__append_format(buffer, size, "expected " PD__ITEM_EXPECTED);
   } else {
     pd__append_format(buffer, size, "expected ");
-    expect(&item, reading_of(&item, text), buffer, size);
+    append_expected(&item, classify_text(&item, text), buffer, size);
   }
 }

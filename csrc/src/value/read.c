@@ -7,7 +7,7 @@
 #include "value.h"
 
 /* strcasecmp follows the locale: in Turkish, I isn't the capital of i. */
-static bool same_word(const char *text, const char *lower) {
+static bool is_same_word(const char *text, const char *lower) {
   for (; *text; text++, lower++) {
     char c = *text >= 'A' && *text <= 'Z' ? (char)(*text + 'a' - 'A') : *text;
     if (c != *lower) return false;
@@ -18,7 +18,7 @@ static bool same_word(const char *text, const char *lower) {
 static pd_status read_bool(const char *text, bool *out) {
   static const char words[][6] = {"0", "1", "f", "t", "n", "y", "no", "yes", "false", "true"};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-    if (!same_word(text, words[i])) continue;
+    if (!is_same_word(text, words[i])) continue;
     *out = i % 2;
     return PD_OK;
   }
@@ -46,7 +46,8 @@ static pd_status read_digits(const char *text, unsigned base, uint64_t *out) {
 static bool is_double(const char *text, bool *nonzero) {
   text += *text == '+' || *text == '-';
   *nonzero = false;
-  if (same_word(text, "inf") || same_word(text, "infinity") || same_word(text, "nan")) return true;
+  if (is_same_word(text, "inf") || is_same_word(text, "infinity") || is_same_word(text, "nan"))
+    return true;
   bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
   const char *digits = hex ? "0123456789abcdefABCDEF" : "0123456789";
   if (hex) text += 2;
@@ -97,8 +98,8 @@ static pd_status read_integer(const pd__type *type, const char *text, pd_value *
 }
 
 /* Not inlined, since most numbers don't need its registers and its stack. */
-static __attribute__((noinline)) pd_status read_any(const pd__type *type, const char *text,
-                                                    pd_value *out) {
+static __attribute__((noinline)) pd_status read_any_type(const pd__type *type, const char *text,
+                                                         pd_value *out) {
   if (is_integer(type)) return read_integer(type, text, out);
   if (type->kind == PD__TYPE_TRUTH) return read_bool(text, &out->b);
   if (type->kind == PD__TYPE_FLOATING) return read_double(text, &out->f64);
@@ -111,7 +112,7 @@ pd_status pd__value_parse(pd_type number, const char *text, pd_value *out) {
   if (is_integer(type) && read_few_digits(text, &out->u64) && out->u64 <= type->max.u64) {
     return PD_OK;
   }
-  return read_any(type, text, out);
+  return read_any_type(type, text, out);
 }
 
 /* A plain number means the same with a unit as without one. */
@@ -126,18 +127,18 @@ pd_status pd__value_read(const pd_flag_def *def, const char *text, pd_value *out
 /* ---- Literals in files ---- */
 
 /* True for a list of items; false for one value. */
-static bool is_list(uint32_t literal) { return literal % 16 == PD_TYPE_string; }
+static bool is_list_literal(uint32_t literal) { return literal % 16 == PD_TYPE_string; }
 
-bool pd__literal_known(uint32_t literal) {
-  bool items = literal >= 16 && is_list(literal);
+bool pd__literal_is_known(uint32_t literal) {
+  bool items = literal >= 16 && is_list_literal(literal);
   bool single = literal == 0 || literal == PD_LITERAL_DATE;
-  return single || pd__type_known(items ? literal / 16 : literal);
+  return single || pd__type_is_known(items ? literal / 16 : literal);
 }
 
 /* A bare number where text is expected may have changed when the file was parsed: 1.10 became
  * 1.1. */
-const char *pd__literal_complaint(const pd_flag_def *def, uint32_t literal) {
-  bool list = is_list(literal);
+const char *pd__literal_find_fault(const pd_flag_def *def, uint32_t literal) {
+  bool list = is_list_literal(literal);
   if (literal == PD_LITERAL_DATE && !def->convert) {
     return "a date is not a value of the flag; to give it as text, quote it";
   }

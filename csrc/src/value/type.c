@@ -39,7 +39,7 @@ void pd_flag_def_init(pd_flag_def *def, size_t size, pd_type type) {
 
 const char *pd_type_name(pd_type type) { return pd__type_of(type)->name; }
 
-bool pd__value_equal(pd_type type, pd_value a, pd_value b) {
+bool pd__value_is_equal(pd_type type, pd_value a, pd_value b) {
   pd__type_kind kind = pd__type_of(type)->kind;
   if (kind == PD__TYPE_TRUTH) return a.b == b.b;
   if (kind == PD__TYPE_TEXT) return a.str == b.str || (a.str && b.str && !strcmp(a.str, b.str));

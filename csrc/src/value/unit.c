@@ -72,7 +72,7 @@ static bool is_number(const char *text, size_t length) {
 #define DIGITS (PLACES + 120)
 
 /* Long multiplication. The carry stays below the factor, and 10 times the factor fits 64 bits. */
-static void add(uint8_t sum[DIGITS], const char *number, size_t length, const suffix *by) {
+static void add_quantity(uint8_t sum[DIGITS], const char *number, size_t length, const suffix *by) {
   const char *point = memchr(number, '.', length);
   size_t fraction = point ? (size_t)(number + length - point) - 1 : 0;
   uint8_t *at = sum + PLACES - fraction - by->decimals;
@@ -89,7 +89,7 @@ static void add(uint8_t sum[DIGITS], const char *number, size_t length, const su
   }
 }
 
-static void print(const uint8_t sum[DIGITS], bool negative, char out[PD__UNIT_SIZE]) {
+static void print_sum(const uint8_t sum[DIGITS], bool negative, char out[PD__UNIT_SIZE]) {
   size_t high = DIGITS - 1, low = 0;
   while (high > PLACES && !sum[high]) high--;
   while (low < PLACES && !sum[low]) low++;
@@ -115,11 +115,11 @@ bool pd__unit_expand(const char *name, const char *text, char out[PD__UNIT_SIZE]
     if (!found || !is_number(text, number)) return false;
     bool smaller = last && (found->factor < last->factor || found->decimals > last->decimals);
     if (last && !(of->compound && smaller)) return false;
-    add(sum, text, number, found);
+    add_quantity(sum, text, number, found);
     text += number + length;
     last = found;
   } while (*text);
-  print(sum, negative, out);
+  print_sum(sum, negative, out);
   return true;
 }
 

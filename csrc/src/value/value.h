@@ -41,10 +41,10 @@ typedef struct pd__type {
 #define PD__TYPE_COUNT (1 PD_TYPE_MAP(PD__TYPE_COUNT_ONE))
 extern const pd__type pd__types[PD__TYPE_COUNT];
 
-static inline bool pd__type_known(unsigned type) { return type > 0 && type < PD__TYPE_COUNT; }
+static inline bool pd__type_is_known(unsigned type) { return type > 0 && type < PD__TYPE_COUNT; }
 
 static inline const pd__type *pd__type_of(unsigned type) {
-  return &pd__types[pd__type_known(type) ? type : 0];
+  return &pd__types[pd__type_is_known(type) ? type : 0];
 }
 
 static inline bool pd__type_is_text(unsigned type) {
@@ -58,8 +58,8 @@ static inline bool pd__type_has_range(const pd__type *type) {
 
 /* NaN equals itself, 0 differs from -0, and NaN is above all numbers. Only numbers have an
  * order. */
-bool pd__value_equal(pd_type type, pd_value a, pd_value b);
-static inline bool pd__value_less(pd_type type, pd_value a, pd_value b) {
+bool pd__value_is_equal(pd_type type, pd_value a, pd_value b);
+static inline bool pd__value_is_less(pd_type type, pd_value a, pd_value b) {
   pd__type_kind kind = pd__type_of(type)->kind;
   if (kind == PD__TYPE_FLOATING) return isnan(b.f64) ? !isnan(a.f64) : a.f64 < b.f64;
   return kind == PD__TYPE_SIGNED ? a.i64 < b.i64 : a.u64 < b.u64;
@@ -78,11 +78,11 @@ pd_status pd__value_parse(pd_type type, const char *text, pd_value *out);
 const char *pd__unit_hint(const char *unit);
 
 /* Returns true if pd_config_add accepts the literal. */
-bool pd__literal_known(uint32_t literal);
+bool pd__literal_is_known(uint32_t literal);
 
 /* Returns why a flag rejects text that a file wrote as that literal; NULL if the flag accepts
  * it. */
-const char *pd__literal_complaint(const pd_flag_def *def, uint32_t literal);
+const char *pd__literal_find_fault(const pd_flag_def *def, uint32_t literal);
 
 /* ---- Value to text: format.c ---- */
 
@@ -97,25 +97,25 @@ pd_status pd__value_check(const pd_flag_def *def, pd_value value);
 
 /* Returns true if two values of a flag are equal. Lists are compared by their items: 1,2 equals
  * 1,0x2. */
-bool pd__value_same(const pd_flag_def *def, pd_value a, pd_value b);
+bool pd__value_is_same(const pd_flag_def *def, pd_value a, pd_value b);
 
 /* Returns true if the type can hold the value. Not for text. */
-bool pd__value_fits(pd_type type, pd_value value);
+bool pd__type_can_hold(pd_type type, pd_value value);
 
 /* Returns true if a choice of `length` bytes is a valid value of the flag, or a valid item of its
  * list. */
-bool pd__choice_valid(const pd_flag_def *def, const char *choice, size_t length);
+bool pd__choice_is_valid(const pd_flag_def *def, const char *choice, size_t length);
 
 /* Returns true if the flag accepts every value of its type, from every source, and calls no code.
  * Most definitions are such. */
-bool pd__def_plain(const pd_flag_def *def);
+bool pd__def_is_plain(const pd_flag_def *def);
 
 /* "an integer in [1, 9]": what the definition allows, for messages. */
-void pd__value_expected(const pd_flag_def *def, char *buffer, size_t size);
+void pd__value_write_expected(const pd_flag_def *def, char *buffer, size_t size);
 
 /* "expected an integer in [1, 9]", "item 2: expected an integer": why the definition rejects
  * `text`. Never includes `text` itself. */
-void pd__value_complaint(const pd_flag_def *def, const char *text, char *buffer, size_t size);
+void pd__value_write_fault(const pd_flag_def *def, const char *text, char *buffer, size_t size);
 
 /* ---- Cells: cell.c ---- */
 
