@@ -96,7 +96,7 @@ void pd__cell_publish(pd__cell *cell, pd__report *waiting) {
     link_aliases(flag, flag->cells->def);
     if (has_values(flag)) pd__flag_review(flag, was, waiting);
   }
-  pd__flag_look_again(flag);
+  pd__flag_refresh_variable(flag);
   if (flag->defined) pd__flag_publish(flag);
   if (early) pd__variable_store(cell->def, assigned);
 }
@@ -166,7 +166,7 @@ static void undefine_cell(pd__operation *operation, pd__cell *cell) {
   pd__scope_unlink(cell);
   if (defines) succeed(flag, cell);
   if (defines || flag->defined) {
-    pd__flag_look_again(flag);
+    pd__flag_refresh_variable(flag);
   } else if (!pd__names_release(flag) && flag->name == cell->def->name) {
     keep_name(flag, cell);
   }

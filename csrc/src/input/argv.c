@@ -188,7 +188,7 @@ static const pd__change *find_last(const pd__changes *changes) {
   pd_flag_entry now = {.size = sizeof now};
   const pd__change *last = changes->count > 0 ? &changes->items[changes->count - 1] : NULL;
   if (!last || last->action != PD__ASSIGN) return NULL;
-  if (pd__flag_entry(last->flag, 0, &now, NULL) != PD_OK) return NULL;
+  if (pd__flag_fill_entry(last->flag, 0, &now, NULL) != PD_OK) return NULL;
   bool hidden = pd_source_rank(now.origin.source) > pd_source_rank(last->origin.source);
   return hidden ? NULL : last;
 }

@@ -264,7 +264,7 @@ void pd__get_flag(pd__call *call, const char *name) {
   pd_status status = pd_flag_find(name, &flag, &err);
   if (status == PD_OK && !pd__rows_collect_one(&list.rows, flag, call->arena)) {
     status = PD_ERR_UNDEFINED; /* its module has just left */
-    pd__fail_gone(flag, &err);
+    pd__fail_flag_gone(flag, &err);
   }
   if (status != PD_OK) {
     pd__call_fail(call, PD__PROBLEM_UNKNOWN, "%s", err.message);

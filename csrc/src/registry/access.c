@@ -25,7 +25,7 @@ pd_flag *pd_flag_next(const pd_flag *previous) {
 /* ---- Reading. No lock: a signal handler may have interrupted the thread that holds it ---- */
 
 /* Building a message needs the lock, and so does adopting a value that a module assigned. */
-static pd_status get_locked(pd_flag *flag, pd_type type, pd_value *value, pd_error *err) {
+static pd_status get_value_locked(pd_flag *flag, pd_type type, pd_value *value, pd_error *err) {
   PD__LOCKED_OPERATION(operation);
   pd_status status = pd__flag_check_type(&operation, flag, type, err);
   if (status == PD_OK) *value = pd__flag_value_here(flag);
@@ -33,15 +33,15 @@ static pd_status get_locked(pd_flag *flag, pd_type type, pd_value *value, pd_err
 }
 
 /* Returns the value in a scope of this thread, else the one in the variable. */
-static pd_value ask(const pd_flag *flag, pd_type type) {
+static pd_value read_current_value(const pd_flag *flag, pd_type type) {
   const pd__scoped *scoped = pd__scope_find(flag);
   return scoped ? pd__cell_load(type, (void *)&scoped->value) : pd__flag_peek(flag, type);
 }
 
 /* Between the reads of the type and of the value, a definition of another type may replace this
  * one. Then the generation differs, and the loop reads both again. */
-static pd_status get(const pd_flag *flag, pd_type type, const void *out, pd_value *value,
-                     pd_error *err) {
+static pd_status get_value(const pd_flag *flag, pd_type type, const void *out, pd_value *value,
+                           pd_error *err) {
   if (!flag) return pd__fail_null(err, "flag");
   if (!out) return pd__fail_null(err, "out");
   for (;;) {
@@ -49,11 +49,12 @@ static pd_status get(const pd_flag *flag, pd_type type, const void *out, pd_valu
     uint8_t state = __atomic_load_n(&flag->state, __ATOMIC_ACQUIRE);
     if ((state & PD__STATE_TYPE) != type) {
       if (!err) return state ? PD_ERR_TYPE : PD_ERR_UNDEFINED;
-      return get_locked((pd_flag *)flag, type, value, err);
+      return get_value_locked((pd_flag *)flag, type, value, err);
     }
     bool asks = state & PD__STATE_ASK;
-    if (asks && err) return get_locked((pd_flag *)flag, type, value, err);
-    *value = asks ? ask(flag, type) : pd__cell_load(type, pd__flag_address(flag, type));
+    if (asks && err) return get_value_locked((pd_flag *)flag, type, value, err);
+    *value =
+        asks ? read_current_value(flag, type) : pd__cell_load(type, pd__flag_address(flag, type));
     if (__atomic_load_n(&flag->generation, __ATOMIC_RELAXED) == before) return PD_OK;
   }
 }
@@ -61,7 +62,7 @@ static pd_status get(const pd_flag *flag, pd_type type, const void *out, pd_valu
 #define DEFINE_GET(name, number, ctype, member)                                                    \
   pd_status pd_flag_get_##name(const pd_flag *flag, ctype *out, pd_error *err) {                   \
     pd_value value = {.u64 = 0};                                                                   \
-    pd_status status = get(flag, PD_TYPE_##name, out, &value, err);                                \
+    pd_status status = get_value(flag, PD_TYPE_##name, out, &value, err);                          \
     if (status == PD_OK) *out = (ctype)value.member;                                               \
     return status;                                                                                 \
   }
@@ -95,8 +96,8 @@ const uint32_t *pd_flag_get_generation(const pd_flag *flag) {
 
 /* ---- Setting ---- */
 
-static pd_status set(pd_flag *flag, const char *text, pd_type type, pd_value value,
-                     const pd_origin *origin, pd_error *err) {
+static pd_status set_value(pd_flag *flag, const char *text, pd_type type, pd_value value,
+                           const pd_origin *origin, pd_error *err) {
   PD__LOCKED_OPERATION(operation);
   pd_status status = pd__flag_check_handle(&operation, flag, text, type, err);
   if (status == PD_OK) status = pd__assign(&operation, flag, text, value, origin, err);
@@ -105,17 +106,18 @@ static pd_status set(pd_flag *flag, const char *text, pd_type type, pd_value val
 
 #define DEFINE_SET(name, number, ctype, member_)                                                   \
   pd_status pd_flag_set_##name(pd_flag *flag, ctype value, pd_error *err) {                        \
-    return set(flag, NULL, PD_TYPE_##name, (pd_value){.member_ = value}, &pd__at_run_time, err);   \
+    return set_value(flag, NULL, PD_TYPE_##name, (pd_value){.member_ = value}, &pd__at_run_time,   \
+                     err);                                                                         \
   }
 PD_TYPE_MAP(DEFINE_SET)
 
 pd_status pd_flag_set_from_string(pd_flag *flag, const char *text, pd_error *err) {
   if (!text) return pd__fail_null(err, "text");
-  return set(flag, text, PD_TYPE_string, (pd_value){0}, &pd__at_run_time, err);
+  return set_value(flag, text, PD_TYPE_string, (pd_value){0}, &pd__at_run_time, err);
 }
 
 /* Returns false if the set needs an operation, or one must end to do what is due. */
-static bool set_at_once(const char *name, const char *text) {
+static bool set_by_name_at_once(const char *name, const char *text) {
   pd__platform_lock();
   pd_flag *node = pd__names_find(name, strlen(name));
   bool set = node && pd__assign_at_once(node, text, (pd_value){0}, &pd__at_run_time);
@@ -123,9 +125,10 @@ static bool set_at_once(const char *name, const char *text) {
   return set && !pd__is_due(PD__DUE_ANY);
 }
 
-/* Not inlined, so that set_at_once doesn't pay for the stack of an operation. */
-static __attribute__((noinline)) pd_status set_in_operation(const char *name, const char *text,
-                                                            pd_error *err) {
+/* Not inlined, so that set_by_name_at_once doesn't pay for the stack of an operation. */
+static __attribute__((noinline)) pd_status set_by_name_in_operation(const char *name,
+                                                                    const char *text,
+                                                                    pd_error *err) {
   PD__LOCKED_OPERATION(operation);
   pd_flag *node = pd__resolve(name, strlen(name));
   pd_status status = node ? pd__assign(&operation, node, text, (pd_value){0}, &pd__at_run_time, err)
@@ -136,20 +139,20 @@ static __attribute__((noinline)) pd_status set_in_operation(const char *name, co
 pd_status pd_flag_set_by_name(const char *name, const char *text, pd_error *err) {
   if (!name) return pd__fail_null(err, "name");
   if (!text) return pd__fail_null(err, "text");
-  return set_at_once(name, text) ? PD_OK : set_in_operation(name, text, err);
+  return set_by_name_at_once(name, text) ? PD_OK : set_by_name_in_operation(name, text, err);
 }
 
 pd_status pd_flag_set_default(pd_flag *flag, const char *text, pd_error *err) {
   static const pd_origin origin = {PD_SOURCE_DEFAULT, 0, NULL, 0};
   if (!text) return pd__fail_null(err, "text");
-  return set(flag, text, PD_TYPE_string, (pd_value){0}, &origin, err);
+  return set_value(flag, text, PD_TYPE_string, (pd_value){0}, &origin, err);
 }
 
 /* ---- Reset, drop, wipe, freeze ---- */
 
 /* `source` is for PD__DROP only. A wipe first publishes the default, so that no later reader gets a
  * text that is being overwritten. */
-static pd_status take_away(pd_flag *flag, pd__action action, pd_source source, pd_error *err) {
+static pd_status drop_values(pd_flag *flag, pd__action action, pd_source source, pd_error *err) {
   if (!flag) return pd__fail_null(err, "flag");
   pd__report report = {.first = err};
   pd__changes changes;
@@ -166,17 +169,17 @@ static pd_status take_away(pd_flag *flag, pd__action action, pd_source source, p
 }
 
 pd_status pd_flag_reset(pd_flag *flag, pd_error *err) {
-  return take_away(flag, PD__RESET, PD_SOURCE_DEFAULT, err);
+  return drop_values(flag, PD__RESET, PD_SOURCE_DEFAULT, err);
 }
 
 pd_status pd_flag_drop(pd_flag *flag, pd_source source, pd_error *err) {
   pd_origin origin = {source, 0, NULL, 0};
   pd_status status = flag ? pd__origin_check(&origin, err) : PD_OK;
-  return status == PD_OK ? take_away(flag, PD__DROP, source, err) : status;
+  return status == PD_OK ? drop_values(flag, PD__DROP, source, err) : status;
 }
 
 pd_status pd_flag_wipe(pd_flag *flag, pd_error *err) {
-  return take_away(flag, PD__WIPE, PD_SOURCE_DEFAULT, err);
+  return drop_values(flag, PD__WIPE, PD_SOURCE_DEFAULT, err);
 }
 
 static pd_status set_frozen(pd_flag *flag, bool frozen, pd_error *err) {

@@ -5,7 +5,7 @@
 
 /* Returns a cell whose variable differs from the flag's value, and that variable's value in *value.
  * NULL if there is none. */
-static const pd__cell *find_assigned(const pd_flag *flag, pd_value *value) {
+static const pd__cell *find_assigned_cell(const pd_flag *flag, pd_value *value) {
   for (const pd__cell *cell = flag->cells; cell; cell = cell->next) {
     const pd_flag_def *def = cell->def;
     if (!def->assignable || !def->cell || def->type != flag->type) continue;
@@ -18,7 +18,7 @@ static const pd__cell *find_assigned(const pd_flag *flag, pd_value *value) {
 /* If memory is out, nothing changes, and a later call adopts the value. */
 void pd__flag_adopt(pd__operation *operation, pd_flag *flag) {
   pd_value value;
-  const pd__cell *cell = pd__flag_def(flag) ? find_assigned(flag, &value) : NULL;
+  const pd__cell *cell = pd__flag_def(flag) ? find_assigned_cell(flag, &value) : NULL;
   if (!cell) return;
   const pd_module *module = pd__cell_module(cell);
   const char *place = module ? module->path : NULL;
@@ -41,5 +41,5 @@ void pd__adopt_all(pd__operation *operation) {
 pd_status pd__flag_check_defined(pd__operation *operation, pd_flag *flag, pd_error *err) {
   if (flag->assignable) pd__flag_adopt(operation, flag);
   if (flag->defined) return PD_OK;
-  return pd__fail_gone(flag, err);
+  return pd__fail_flag_gone(flag, err);
 }

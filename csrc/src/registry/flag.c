@@ -13,7 +13,7 @@ pd_value pd__flag_base(const pd_flag *flag) {
   return pd__flag_override(flag) ? flag->extra->base : pd__flag_value(flag);
 }
 
-pd_status pd__fail_gone(const pd_flag *flag, pd_error *err) {
+pd_status pd__fail_flag_gone(const pd_flag *flag, pd_error *err) {
   return pd__fail(
       err, PD_ERR_UNDEFINED, "%s: %s", flag->name,
       flag->withdrawn ? "is no longer defined" : "the module that defined it has been unloaded");
@@ -30,7 +30,7 @@ static void store_everywhere(pd_flag *flag, pd_value value) {
   }
 }
 
-static bool is_unset(const pd_flag *flag) {
+static bool has_no_value(const pd_flag *flag) {
   const pd__overridden *top = pd__flag_override(flag);
   return !(top ? top->values->origin.source != PD_SOURCE_DEFAULT : flag->assigned);
 }
@@ -39,7 +39,7 @@ void pd__flag_publish_state(pd_flag *flag) {
   uint8_t state = (uint8_t)(flag->type | pd__flag_def(flag)->list << 4);
   bool scoped = flag->extended && flag->extra->scopes > 0;
   if (flag->assignable || scoped) state |= PD__STATE_ASK;
-  if (flag->optional && is_unset(flag)) state |= PD_STATE_UNSET;
+  if (flag->optional && has_no_value(flag)) state |= PD_STATE_UNSET;
   __atomic_store_n(&flag->state, state, __ATOMIC_RELEASE);
 }
 
@@ -48,7 +48,7 @@ void pd__flag_publish_state(pd_flag *flag) {
  * it comes. */
 static void store_optional(pd_flag *flag, pd_value value) {
   bool published = flag->defined && flag->state;
-  bool unset = published && is_unset(flag);
+  bool unset = published && has_no_value(flag);
   if (unset) pd__flag_publish_state(flag);
   store_everywhere(flag, value);
   if (published && !unset) pd__flag_publish_state(flag);
@@ -72,7 +72,7 @@ void pd__flag_publish(pd_flag *flag) {
   pd__flag_publish_state(flag);
 }
 
-void pd__flag_look_again(pd_flag *flag) {
+void pd__flag_refresh_variable(pd_flag *flag) {
   const pd__cell *first = flag->cells;
   /* Without access functions, a plain store to the variable is enough. */
   bool direct = flag->defined && !first->def->access && first->def->type == flag->type;
@@ -114,4 +114,4 @@ void pd__flag_hide_variable(pd_flag *flag) {
   while (__atomic_load_n(&peeking, __ATOMIC_SEQ_CST) > 0) pd__platform_yield();
 }
 
-void pd__flag_forget_peeking(void) { __atomic_store_n(&peeking, 0, __ATOMIC_SEQ_CST); }
+void pd__flag_reset_readers(void) { __atomic_store_n(&peeking, 0, __ATOMIC_SEQ_CST); }

@@ -6,29 +6,29 @@
 #include "scope.h"
 
 /* Interns a text for a result, since the module may leave. Clears *stored if memory is out. */
-static const char *lasting(const char *text, bool *stored) {
+static const char *intern_for_result(const char *text, bool *stored) {
   const char *kept = pd__intern_text(text ? text : "");
   if (!kept) *stored = false;
   return kept;
 }
 
 #define COPY_MARK(name, words, about) info->name = def->name;
-#define COPY_TEXT(name, words, kind, about) info->name = lasting(def->name, &stored);
+#define COPY_TEXT(name, words, kind, about) info->name = intern_for_result(def->name, &stored);
 
-bool pd__flag_info(const pd_flag *flag, pd_flag_info *info) {
+bool pd__flag_fill_info(const pd_flag *flag, pd_flag_info *info) {
   const pd_flag_def *def = pd__flag_def(flag);
   pd_module *module = pd__cell_module(flag->cells);
   bool stored = true;
   pd__entry given;
-  info->name = lasting(def->name, &stored);
+  info->name = intern_for_result(def->name, &stored);
   info->type = def->type;
   info->source = flag->assigned ? (pd_source)flag->source : PD_SOURCE_DEFAULT;
   const pd__overridden *top = pd__flag_override(flag);
   if (top) info->source = top->values->origin.source;
-  info->help = lasting(def->help, &stored);
-  info->file = lasting(def->file, &stored);
+  info->help = intern_for_result(def->help, &stored);
+  info->file = intern_for_result(def->file, &stored);
   info->line = def->line;
-  info->module = lasting(def->module || !module ? def->module : module->path, &stored);
+  info->module = intern_for_result(def->module || !module ? def->module : module->path, &stored);
   PD_TEXT_MAP(COPY_TEXT)
   PD_MARK_MAP(COPY_MARK)
   info->sensitive = flag->sensitive;
@@ -48,7 +48,8 @@ bool pd__flag_info(const pd_flag *flag, pd_flag_info *info) {
   return stored;
 }
 
-pd_status pd__flag_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry, pd_error *err) {
+pd_status pd__flag_fill_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry,
+                              pd_error *err) {
   const pd_flag_def *def = pd__flag_def(flag);
   if (!pd__history_at(flag, index, entry)) {
     return pd__fail(err, PD_ERR_ARGUMENT, "%s: has no entry %zu", def->name, index);
@@ -68,11 +69,11 @@ typedef union view {
   pd_cell_info cell;
 } view;
 
-typedef pd_status finder(const pd_flag *flag, size_t index, view *found, pd_error *err);
+typedef pd_status viewer(const pd_flag *flag, size_t index, view *found, pd_error *err);
 
 /* Calls `find` and copies the fields that the caller knows; `least` as in pd__sized_check. */
-static pd_status look(const pd_flag *flag, size_t index, finder *find, size_t size, void *out,
-                      size_t least, const char *what, pd_error *err) {
+static pd_status view_flag(const pd_flag *flag, size_t index, viewer *find, size_t size, void *out,
+                           size_t least, const char *what, pd_error *err) {
   view found;
   memset(&found, 0, sizeof found);
   found.size = size;
@@ -86,26 +87,26 @@ static pd_status look(const pd_flag *flag, size_t index, finder *find, size_t si
   return pd__operation_return(&operation, status);
 }
 
-static pd_status find_info(const pd_flag *flag, size_t index, view *found, pd_error *err) {
+static pd_status view_info(const pd_flag *flag, size_t index, view *found, pd_error *err) {
   (void)index;
-  if (!pd__flag_info(flag, &found->info)) return pd__fail_memory(err);
+  if (!pd__flag_fill_info(flag, &found->info)) return pd__fail_memory(err);
   if (pd__scope_find(flag)) found->info.source = PD_SOURCE_SCOPE;
   return PD_OK;
 }
 
 pd_status pd_flag_get_info(const pd_flag *flag, pd_flag_info *info, pd_error *err) {
-  return look(flag, 0, find_info, sizeof *info, info, PD__SIZE_UP_TO(pd_flag_info, cells), "info",
-              err);
+  return view_flag(flag, 0, view_info, sizeof *info, info, PD__SIZE_UP_TO(pd_flag_info, cells),
+                   "info", err);
 }
 
 /* The values of this thread's scopes come first. */
-static pd_status find_entry(const pd_flag *flag, size_t index, view *found, pd_error *err) {
+static pd_status view_entry(const pd_flag *flag, size_t index, view *found, pd_error *err) {
   pd_flag_entry *entry = &found->entry;
   size_t scopes = 0;
   while (pd__scope_at(flag, scopes)) scopes++;
-  if (index >= scopes) return pd__flag_entry(flag, index - scopes, entry, err);
+  if (index >= scopes) return pd__flag_fill_entry(flag, index - scopes, entry, err);
   const pd__scoped *scoped = pd__scope_at(flag, index);
-  pd_status status = pd__flag_entry(flag, 0, entry, err); /* what is the same in all */
+  pd_status status = pd__flag_fill_entry(flag, 0, entry, err); /* what is the same in all */
   entry->value = pd__scoped_value(scoped);
   entry->origin = scoped->origin;
   entry->unset = scoped->unset;
@@ -115,11 +116,11 @@ static pd_status find_entry(const pd_flag *flag, size_t index, view *found, pd_e
 
 pd_status pd_flag_get_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry,
                             pd_error *err) {
-  return look(flag, index, find_entry, sizeof *entry, entry, PD__SIZE_UP_TO(pd_flag_entry, origin),
-              "entry", err);
+  return view_flag(flag, index, view_entry, sizeof *entry, entry,
+                   PD__SIZE_UP_TO(pd_flag_entry, origin), "entry", err);
 }
 
-static pd_status find_cell(const pd_flag *flag, size_t index, view *found, pd_error *err) {
+static pd_status view_cell(const pd_flag *flag, size_t index, view *found, pd_error *err) {
   const pd__cell *cell = flag->cells;
   for (size_t left = index; cell && left > 0; left--) cell = cell->next;
   if (!cell) return pd__fail(err, PD_ERR_ARGUMENT, "%s: has no cell %zu", flag->name, index);
@@ -136,6 +137,6 @@ static pd_status find_cell(const pd_flag *flag, size_t index, view *found, pd_er
 }
 
 pd_status pd_flag_get_cell(const pd_flag *flag, size_t index, pd_cell_info *info, pd_error *err) {
-  return look(flag, index, find_cell, sizeof *info, info, PD__SIZE_UP_TO(pd_cell_info, in_step),
-              "info", err);
+  return view_flag(flag, index, view_cell, sizeof *info, info,
+                   PD__SIZE_UP_TO(pd_cell_info, in_step), "info", err);
 }

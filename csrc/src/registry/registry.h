@@ -462,7 +462,7 @@ void pd__flag_publish(pd_flag *flag);
 void pd__flag_publish_state(pd_flag *flag);
 
 /* Call these after a change of the flag's cells, and after a change of its definition. */
-void pd__flag_look_again(pd_flag *flag);
+void pd__flag_refresh_variable(pd_flag *flag);
 void pd__flag_new_generation(pd_flag *flag);
 
 /* Changes whenever a definition does, or flags lose values: what is known of the values of
@@ -474,7 +474,7 @@ extern uint64_t pd__values_revision;
 void pd__flag_hide_variable(pd_flag *flag);
 
 /* For the child of a fork, where no other thread reads. */
-void pd__flag_forget_peeking(void);
+void pd__flag_reset_readers(void);
 
 /* Returns the value in the module's variable; for a string or without a variable, the committed
  * value. Needs no lock. */
@@ -491,7 +491,7 @@ void pd__adopt_all(pd__operation *operation);
 pd_status pd__flag_check_defined(pd__operation *operation, pd_flag *flag, pd_error *err);
 
 /* Fails because the flag of a handle is undefined. */
-pd_status pd__fail_gone(const pd_flag *flag, pd_error *err);
+pd_status pd__fail_flag_gone(const pd_flag *flag, pd_error *err);
 
 /* ---- History (history.c) ---- */
 
@@ -618,10 +618,11 @@ void pd__warnings_deliver(pd__operation *operation);
 extern bool pd__startup_over;
 
 /* Fills all fields but the size. The flag must be defined. Returns false if memory is out. */
-bool pd__flag_info(const pd_flag *flag, pd_flag_info *info);
+bool pd__flag_fill_info(const pd_flag *flag, pd_flag_info *info);
 
 /* Fills all fields but the size, as pd_flag_get_entry does. */
-pd_status pd__flag_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry, pd_error *err);
+pd_status pd__flag_fill_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry,
+                              pd_error *err);
 
 /* Overwrites all texts that a sensitive flag has published, except the current one. */
 void pd__flag_wipe(pd_flag *flag);

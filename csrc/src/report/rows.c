@@ -10,7 +10,7 @@
 static bool collect_others(pd__rows *rows, const pd_flag *flag, pd__row *row, pd__arena *arena) {
   row->first_other = rows->other_count;
   for (pd_flag_entry entry = {.size = sizeof entry};; row->others++) {
-    pd_status status = pd__flag_entry(flag, row->others + 1, &entry, NULL);
+    pd_status status = pd__flag_fill_entry(flag, row->others + 1, &entry, NULL);
     if (status != PD_OK) return status == PD_ERR_ARGUMENT; /* there are no more */
     pd_flag_entry *others = pd__arena_make_room(arena, rows->others, rows->other_count,
                                                 &rows->other_room, sizeof *others);
@@ -36,8 +36,8 @@ static bool collect(pd__rows *rows, pd_flag *flag, bool others, pd__arena *arena
   row->info.size = sizeof row->info;
   row->entry.size = sizeof row->entry;
   collect_changes(row, flag);
-  bool whole =
-      pd__flag_info(flag, &row->info) && pd__flag_entry(flag, 0, &row->entry, NULL) == PD_OK;
+  bool whole = pd__flag_fill_info(flag, &row->info) &&
+               pd__flag_fill_entry(flag, 0, &row->entry, NULL) == PD_OK;
   return whole && (!others || collect_others(rows, flag, row, arena));
 }
 
