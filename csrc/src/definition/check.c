@@ -18,7 +18,7 @@ static pd_flag *add_node(const pd__naming *of, const pd__batch *batch) {
  * the same definition or is an alias of the flag. */
 static bool is_free(const pd__batch *batch, pd_flag *node, const pd_flag *flag,
                     const pd_flag_def *def) {
-  const pd_flag *meant = pd__flag_meant(node);
+  const pd_flag *meant = pd__resolve_alias(node);
   if (node->defined && node != batch->replaced) {
     return node == flag && pd__def_same(pd__flag_def(node), def);
   }
@@ -42,7 +42,7 @@ static pd_status check(pd__batch *batch, pd__cell *cell, const pd__sought *name)
   if (!node) return pd__fail_memory(&batch->err);
   cell->flag = node->index + 1;
   batch->cell = cell;
-  const pd_flag *flag = pd__flag_meant(node);
+  const pd_flag *flag = pd__resolve_alias(node);
   batch->has_former |= flag->assigned || pd__flag_override(flag);
   if (def->kind == PD_KIND_IMPORT) return pd__conflict_of_import(batch);
   pd_status status = PD_OK;

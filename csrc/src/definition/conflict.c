@@ -125,7 +125,7 @@ bool pd__def_has_name(const pd_flag_def *def, const pd_flag *node) {
 
 /* Returns the definition that already has the name `node`, from the registry or from the batch. */
 static const pd__cell *holder_of(const pd__batch *batch, const pd_flag *node) {
-  const pd_flag *flag = pd__flag_meant((pd_flag *)node);
+  const pd_flag *flag = pd__resolve_alias((pd_flag *)node);
   if (flag->defined && flag != batch->replaced) return flag->cells;
   const pd__cell *cell = batch->cells;
   while (cell->def->kind == PD_KIND_IMPORT || !pd__def_has_name(cell->def, node)) cell++;
@@ -172,7 +172,7 @@ pd_status pd__def_check_registered(const pd_flag *flag, pd_error *err) {
 static const pd__cell *holder_of_name(const pd__batch *batch, const char *name, size_t length) {
   pd_flag *node = pd__names_find(name, length);
   if (!node) return NULL;
-  const pd_flag *flag = pd__flag_meant(node);
+  const pd_flag *flag = pd__resolve_alias(node);
   bool taken = flag != batch->replaced && (node->defined || flag != node);
   return taken || node->visit_mark == batch->visit_mark ? holder_of(batch, node) : NULL;
 }
@@ -220,7 +220,7 @@ static pd_status check_negated(pd__batch *batch, const pd__naming *of) {
 static pd_status check_imports(pd__batch *batch, const pd_flag *node) {
   char mine[PLACE_SIZE], theirs[PLACE_SIZE];
   const pd__cell *cell = batch->cell, *import = node->cells;
-  bool checked = node->defined || pd__flag_meant((pd_flag *)node) != node;
+  bool checked = node->defined || pd__resolve_alias((pd_flag *)node) != node;
   if (checked && node != batch->replaced) return PD_OK;
   while (import && (import->def->kind == PD_KIND_DEFINE || import->def->type == cell->def->type)) {
     import = import->next;

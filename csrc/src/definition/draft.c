@@ -69,7 +69,7 @@ static void fill_draft(pd__draft *draft, const pd__cell *cell, pd_flag *node) {
 
 pd_flag *pd__draft_node(const pd__stage *stage, const pd__cell *cell) {
   if (cell->def->kind != PD_KIND_DEFINE) return NULL;
-  pd_flag *node = pd__flag_meant(pd__cell_flag(cell));
+  pd_flag *node = pd__resolve_alias(pd__cell_flag(cell));
   return node->defined && node != stage->replaced ? NULL : node;
 }
 

@@ -306,9 +306,10 @@ pd_status pd_pending_set(const char *name, const char *text, const pd_origin *or
   PD__LOCKED_OPERATION(operation);
   pd_flag *node;
   do { /* the flag may leave while its validators are asked */
-    node = pd__resolve(name, strlen(name));
-    status = node ? pd__assign(&operation, pd__flag_meant(node), text, (pd_value){0}, origin, err)
-                  : pd__pending_add(name, text, origin, err);
+    node = pd__resolve_name(name, strlen(name));
+    status = node
+                 ? pd__assign(&operation, pd__resolve_alias(node), text, (pd_value){0}, origin, err)
+                 : pd__pending_add(name, text, origin, err);
   } while (node && status == PD_ERR_UNDEFINED);
   return pd__operation_return(&operation, status);
 }
@@ -332,7 +333,7 @@ typedef struct waiting_value {
 /* Returns whether the flag, which pd_flag_unregister has undefined, has a value. */
 static bool has_kept(pd_flag *flag, pd_flag_entry *out) {
   bool given = flag->assigned || pd__flag_override(flag);
-  if (!flag->withdrawn || !given || pd__flag_meant(flag)->defined) return false;
+  if (!flag->withdrawn || !given || pd__resolve_alias(flag)->defined) return false;
   return pd__history_at(flag, 0, out) && out->origin.source != PD_SOURCE_DEFAULT;
 }
 
@@ -428,7 +429,8 @@ static void report_unclaimed(const waiting_value *at, pd__report *report) {
 static bool is_unclaimed(const waiting_value *at) {
   const pd__pending *given = at->pending;
   if (!given) return true;
-  bool claimed = given->negated || pd__flag_meant(given->node)->defined; /* waits for a validator */
+  bool claimed =
+      given->negated || pd__resolve_alias(given->node)->defined; /* waits for a validator */
   return !given->excused && !claimed;
 }
 

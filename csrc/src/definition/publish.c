@@ -44,7 +44,7 @@ static void link_aliases(pd_flag *flag, const pd_flag_def *def) {
 static void unlink_aliases(const pd_flag *flag, const pd_flag_def *def) {
   for (pd__naming at = {.def = def, .kind = PD__NAME_OWN}; pd__naming_next(&at);) {
     pd_flag *node = pd__names_find(at.name, at.length);
-    if (node && pd__flag_meant(node) == flag) node->extra->alias_of = NULL;
+    if (node && pd__resolve_alias(node) == flag) node->extra->alias_of = NULL;
   }
 }
 
@@ -83,7 +83,7 @@ static bool is_assigned(const pd__cell *cell, pd_value *value) {
 }
 
 void pd__cell_publish(pd__cell *cell, pd__report *waiting) {
-  pd_flag *flag = pd__flag_meant(pd__cell_flag(cell));
+  pd_flag *flag = pd__resolve_alias(pd__cell_flag(cell));
   pd_value assigned;
   bool early = is_assigned(cell, &assigned);
   link_cell(flag, cell);

@@ -107,10 +107,10 @@ static void suggest_number(parse *run, pd__token *token) {
 /* Handles --name=value of a known flag, by far the most frequent token. */
 static bool read_whole(parse *run, const char *text) {
   const char *name = text + 2, *equals = text[1] == '-' && *name != '-' ? strchr(name, '=') : NULL;
-  pd_flag *node = equals ? pd__resolve(name, (size_t)(equals - name)) : NULL;
+  pd_flag *node = equals ? pd__resolve_name(name, (size_t)(equals - name)) : NULL;
   pd_origin origin = {PD_SOURCE_ARGV, (uint32_t)run->at, NULL, 0};
   if (node) pd__reader_assign(&run->reader, node, equals + 1, &origin, 0);
-  if (node) remember(run, &(pd__meaning){pd__flag_meant(node), node, false}, equals + 1);
+  if (node) remember(run, &(pd__meaning){pd__resolve_alias(node), node, false}, equals + 1);
   return node != NULL;
 }
 
@@ -197,9 +197,9 @@ static pd_status begin_look(parse *run, pd_error *err) {
   pd_flag *flag = (pd_flag *)run->options->look->flag;
   run->reader.changes.looks = true;
   if (!flag) return PD_OK;
-  run->reader.changes.wanted = pd__flag_meant(flag);
+  run->reader.changes.wanted = pd__resolve_alias(flag);
   pd_status status = pd__flag_check_defined(run->reader.operation, flag, err);
-  if (status != PD_OK || !pd__flag_meant(flag)->sensitive) return status;
+  if (status != PD_OK || !pd__resolve_alias(flag)->sensitive) return status;
   return pd__fail(err, PD_ERR_ARGUMENT, "options->look: %s is sensitive", flag->name);
 }
 

@@ -57,12 +57,12 @@ static bool claims(const pd_flag *node, const char *variable, size_t length) {
 pd_status pd__environment_check_twin(const char *prefix, const pd_flag *named, const char *variable,
                                      pd_error *err) {
   char quoted[PD__QUOTE_SIZE];
-  const pd_flag *flag = pd__flag_meant((pd_flag *)named);
+  const pd_flag *flag = pd__resolve_alias((pd_flag *)named);
   const char *tail = variable + strlen(prefix);
   size_t length = strlen(tail);
   for (pd_flag *node = NULL; (node = pd__names_next(node));) {
     if (node->length != length) continue;
-    const pd_flag *other = pd__flag_meant(node);
+    const pd_flag *other = pd__resolve_alias(node);
     bool reads = node == other || node->old_name; /* aliases have no variables */
     if (other == flag || !reads || !claims(node, tail, length)) continue;
     if (!other->defined && !pd__stage_defines(other)) continue;

@@ -53,6 +53,6 @@ bool pd__has_given(pd_source source, const pd_flag *flag, const char *text) {
 
 pd__meaning pd__token_resolve(const pd__token *token) {
   if (*token->dashes) return pd__resolve_negated(token->name, token->length);
-  pd_flag *node = pd__resolve(token->name, token->length);
-  return (pd__meaning){node ? pd__flag_meant(node) : NULL, node, false};
+  pd_flag *node = pd__resolve_name(token->name, token->length);
+  return (pd__meaning){node ? pd__resolve_alias(node) : NULL, node, false};
 }

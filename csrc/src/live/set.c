@@ -10,7 +10,7 @@ static bool find(pd__deed *deed, pd__wishes *wishes) {
     pd_error err;
     pd__wish *wish = &wishes->items[i];
     pd_flag *node = pd__names_find(wish->name, strlen(wish->name));
-    wish->flag = node ? pd__flag_meant(node) : NULL;
+    wish->flag = node ? pd__resolve_alias(node) : NULL;
     if (wish->flag && pd__flag_check_defined(deed->operation, wish->flag, NULL) == PD_OK) continue;
     pd__fail_undefined(wish->name, &err);
     pd__deed_fail(deed, PD__PROBLEM_UNKNOWN, wish->name, PD_ERR_UNDEFINED, "%s", err.message);

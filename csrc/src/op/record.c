@@ -264,7 +264,7 @@ static pd_status check_flag(const pd__impl *impl, pd_error *err) {
   const pd__family *family = impl->op->family;
   const pd_flag *node = pd__names_find(family->def.name, strlen(family->def.name));
   bool free =
-      !node || node->index + 1 == family->cell.flag || !pd__flag_meant((pd_flag *)node)->defined;
+      !node || node->index + 1 == family->cell.flag || !pd__resolve_alias((pd_flag *)node)->defined;
   if (!free) {
     return pd__fail(err, PD_ERR_CONFLICT,
                     "operation '%s' needs the flag '%s', which is already defined otherwise",

@@ -68,7 +68,8 @@ static __attribute__((noinline)) pd_status take_over(const pd__changes *changes,
 
 pd_status pd__changes_try(pd__changes *changes, pd_flag *node, const char *text, pd_value value,
                           const pd_origin *origin, uint32_t literal, pd_error *err) {
-  return pd__changes_try_as(changes, pd__flag_meant(node), node, text, value, origin, literal, err);
+  return pd__changes_try_as(changes, pd__resolve_alias(node), node, text, value, origin, literal,
+                            err);
 }
 
 pd_status pd__changes_try_as(pd__changes *changes, pd_flag *flag, pd_flag *node, const char *text,

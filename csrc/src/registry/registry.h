@@ -213,15 +213,15 @@ typedef struct pd__meaning {
 } pd__meaning;
 
 /* Returns the flag of an alias; for other nodes, the node itself. */
-static inline pd_flag *pd__flag_meant(pd_flag *node) {
+static inline pd_flag *pd__resolve_alias(pd_flag *node) {
   return node->extended && node->extra->alias_of ? node->extra->alias_of : node;
 }
 
 /* Returns the node of a name: a defined flag, or an alias of one. NULL if the name is undefined.
  * Adds a warning if the name is deprecated. */
-pd_flag *pd__resolve(const char *name, size_t length);
+pd_flag *pd__resolve_name(const char *name, size_t length);
 
-/* Like pd__resolve, but also accepts --noname. The caller checks that the flag is a bool. */
+/* Like pd__resolve_name, but also accepts --noname. The caller checks that the flag is a bool. */
 pd__meaning pd__resolve_negated(const char *name, size_t length);
 
 /* Fails because no flag has the name, and suggests the nearest one. */

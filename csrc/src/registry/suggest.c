@@ -47,7 +47,7 @@ static bool begins(const char *name, const char *start, size_t length) {
 
 /* Returns whether the flag may be suggested under the name of `node`. */
 static bool is_known(const pd_flag *node, bool bools) {
-  const pd_flag *flag = pd__flag_meant((pd_flag *)node);
+  const pd_flag *flag = pd__resolve_alias((pd_flag *)node);
   if (!flag->defined || pd__flag_def(flag)->hidden || pd__flag_def(flag)->retired) return false;
   return !bools || pd__flag_def(flag)->type == PD_TYPE_bool;
 }
@@ -129,7 +129,7 @@ static bool is_value_of(const pd_flag *flag, const char *text) {
 /* Returns the flag with that one-letter name; NULL if none may be suggested. */
 static const pd_flag *flag_of_letter(char letter) {
   const pd_flag *node = pd__names_find(&letter, 1);
-  return node && is_known(node, false) ? pd__flag_meant((pd_flag *)node) : NULL;
+  return node && is_known(node, false) ? pd__resolve_alias((pd_flag *)node) : NULL;
 }
 
 /* Returns the only flag whose name begins with the letter and that takes the number; NULL if none
@@ -137,7 +137,7 @@ static const pd_flag *flag_of_letter(char letter) {
 static const pd_flag *flag_that_takes(char letter, const char *number) {
   const pd_flag *found = NULL;
   for (pd_flag *node = NULL; (node = pd__names_next(node));) {
-    const pd_flag *flag = pd__flag_meant(node);
+    const pd_flag *flag = pd__resolve_alias(node);
     if (*node->name != letter || !is_known(node, false) || flag == found) continue;
     if (pd__type_is_text(flag->type) || !is_value_of(flag, number)) continue;
     if (found) return NULL;
@@ -148,7 +148,7 @@ static const pd_flag *flag_that_takes(char letter, const char *number) {
 
 bool pd__letter_is_sensitive(char letter) {
   const pd_flag *node = pd__names_find(&letter, 1);
-  const pd_flag *flag = node ? pd__flag_meant((pd_flag *)node) : NULL;
+  const pd_flag *flag = node ? pd__resolve_alias((pd_flag *)node) : NULL;
   return flag && flag->defined && flag->sensitive;
 }
 
@@ -156,7 +156,7 @@ bool pd__letter_is_sensitive(char letter) {
 static bool stands_alone(char letter, bool *is_flag) {
   const pd_flag *node = pd__names_find(&letter, 1);
   const pd_flag *flag = node ? flag_of_letter(letter) : NULL;
-  *is_flag = node && pd__flag_meant((pd_flag *)node)->defined;
+  *is_flag = node && pd__resolve_alias((pd_flag *)node)->defined;
   return *is_flag ? flag && flag->type == PD_TYPE_bool : letter == 'h';
 }
 

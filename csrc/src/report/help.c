@@ -211,7 +211,7 @@ static const built_in built_ins[] = {
 
 static bool is_flag(const char *name) {
   pd__platform_lock();
-  bool found = pd__resolve(name, strlen(name)) != NULL;
+  bool found = pd__resolve_name(name, strlen(name)) != NULL;
   pd__platform_unlock();
   return found;
 }
