@@ -307,9 +307,9 @@ pd_status pd_pending_set(const char *name, const char *text, const pd_origin *or
   pd_flag *node;
   do { /* the flag may leave while its validators are asked */
     node = pd__resolve_name(name, strlen(name));
-    status = node
-                 ? pd__assign(&operation, pd__resolve_alias(node), text, (pd_value){0}, origin, err)
-                 : pd__pending_add(name, text, origin, err);
+    status = node ? pd__assign_value(&operation, pd__resolve_alias(node), text, (pd_value){0},
+                                     origin, err)
+                  : pd__pending_add(name, text, origin, err);
   } while (node && status == PD_ERR_UNDEFINED);
   return pd__operation_return(&operation, status);
 }

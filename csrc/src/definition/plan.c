@@ -248,7 +248,7 @@ static void commit_plan(pd__stage *stage, pd__report *waiting) {
     change->generation = change->flag->generation;
     if (change->flag->assignable) pd__flag_adopt(stage->operation, change->flag);
   }
-  if (plan->count > 0 && pd__commit(plan, &err) != PD_OK) pd__report_add(waiting, &err);
+  if (plan->count > 0 && pd__commit_changes(plan, &err) != PD_OK) pd__report_add(waiting, &err);
 }
 
 /* Values that wait for a validator stay pending, now as values of this flag. */

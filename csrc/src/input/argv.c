@@ -195,7 +195,7 @@ static const pd__change *find_last(const pd__changes *changes) {
 
 static pd_status begin_look(parse *run, pd_error *err) {
   pd_flag *flag = (pd_flag *)run->options->look->flag;
-  run->reader.changes.looks = true;
+  run->reader.changes.previews = true;
   if (!flag) return PD_OK;
   run->reader.changes.wanted = pd__resolve_alias(flag);
   pd_status status = pd__flag_check_defined(run->reader.operation, flag, err);

@@ -143,7 +143,7 @@ void pd__environment_read(const char *prefix, pd__changes *changes) {
   for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) {
     found from;
     pd_origin origin;
-    if (changes->looks && flag != changes->wanted) continue;
+    if (changes->previews && flag != changes->wanted) continue;
     pd_status status = flag->defined ? look_up(prefix, pd__flag_def(flag), flag, &from) : PD_OK;
     if (status != PD_OK) pd__report_add(changes->report, &from.err);
     if (!flag->defined || !from.node) continue;

@@ -221,7 +221,7 @@ static void keep(pd__reader *reader, pd__pending *pending) {
 
 pd_status pd__reader_check(pd__reader *reader) {
   report_findings(reader);
-  return pd__changes_ask(&reader->changes);
+  return pd__changes_validate(&reader->changes);
 }
 
 /* The lock is held from the last validator to the end. */

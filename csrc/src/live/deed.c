@@ -107,7 +107,7 @@ static bool take_errors(pd__deed *deed) {
 }
 
 bool pd__deed_ask(pd__deed *deed) {
-  pd__changes_ask(&deed->changes);
+  pd__changes_validate(&deed->changes);
   return take_errors(deed);
 }
 

@@ -100,7 +100,7 @@ static pd_status set_value(pd_flag *flag, const char *text, pd_type type, pd_val
                            const pd_origin *origin, pd_error *err) {
   PD__LOCKED_OPERATION(operation);
   pd_status status = pd__flag_check_handle(&operation, flag, text, type, err);
-  if (status == PD_OK) status = pd__assign(&operation, flag, text, value, origin, err);
+  if (status == PD_OK) status = pd__assign_value(&operation, flag, text, value, origin, err);
   return pd__operation_return(&operation, status);
 }
 
@@ -131,8 +131,9 @@ static __attribute__((noinline)) pd_status set_by_name_in_operation(const char *
                                                                     pd_error *err) {
   PD__LOCKED_OPERATION(operation);
   pd_flag *node = pd__resolve_name(name, strlen(name));
-  pd_status status = node ? pd__assign(&operation, node, text, (pd_value){0}, &pd__at_run_time, err)
-                          : pd__fail_undefined(name, err);
+  pd_status status =
+      node ? pd__assign_value(&operation, node, text, (pd_value){0}, &pd__at_run_time, err)
+           : pd__fail_undefined(name, err);
   return pd__operation_return(&operation, status);
 }
 

@@ -28,7 +28,7 @@ void pd__flag_adopt(pd__operation *operation, pd_flag *flag) {
   changes.single = (pd__change){.flag = flag, .node = flag, .value = value, .origin = origin};
   changes.items = &changes.single;
   changes.hooked = pd__hooks_concern(flag);
-  pd__commit(&changes, NULL);
+  pd__commit_changes(&changes, NULL);
 }
 
 void pd__adopt_all(pd__operation *operation) {

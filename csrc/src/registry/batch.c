@@ -1,8 +1,9 @@
 /* Functions for hosts: several assignments at once, permanent or as an override. */
 #include "change.h"
 
-static pd_status change(const pd_assignment *items, size_t count, const pd_origin *origin,
-                        bool ask_all, pd_override *out, pd_error_list *errors, pd_error *err) {
+static pd_status apply_assignments(const pd_assignment *items, size_t count,
+                                   const pd_origin *origin, bool ask_all, pd_override *out,
+                                   pd_error_list *errors, pd_error *err) {
   pd__report report = {.list = errors, .first = err};
   pd__changes changes;
   PD__LOCKED_OPERATION(operation);
@@ -21,11 +22,12 @@ pd_status pd_batch_set(const pd_assignment *items, size_t count, const pd_origin
   bool defaults = origin && origin->source == PD_SOURCE_DEFAULT;
   pd_status status = defaults ? PD_OK : pd__origin_check(origin, err);
   if (status != PD_OK) return status;
-  return change(items, count, origin ? origin : &pd__at_run_time, false, NULL, errors, err);
+  return apply_assignments(items, count, origin ? origin : &pd__at_run_time, false, NULL, errors,
+                           err);
 }
 
 pd_status pd_flags_validate(pd_error_list *errors, pd_error *err) {
-  return change(NULL, 0, NULL, true, NULL, errors, err);
+  return apply_assignments(NULL, 0, NULL, true, NULL, errors, err);
 }
 
 /* ---- Overrides ---- */
@@ -36,7 +38,7 @@ pd_status pd_override_push(const pd_assignment *items, size_t count, const pd_or
   if (!out) return pd__fail_null(err, "out");
   pd_origin place = {PD_SOURCE_OVERRIDE, 0, NULL, 0};
   if (origin) place = (pd_origin){place.source, origin->line, origin->place, origin->column};
-  return change(items, count, &place, false, out, errors, err);
+  return apply_assignments(items, count, &place, false, out, errors, err);
 }
 
 pd_status pd__override_end(pd__operation *operation, pd_override number, pd_error *err) {

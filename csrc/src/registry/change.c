@@ -23,15 +23,15 @@ void pd__changes_reserve(pd__changes *changes, size_t capacity) {
 }
 
 /* Returns room for one more change; NULL if memory is out. */
-static pd__change *next(pd__changes *changes) {
+static pd__change *reserve_change(pd__changes *changes) {
   if (changes->count == changes->capacity) {
     pd__changes_reserve(changes, changes->capacity < 8 ? 8 : 2 * changes->capacity);
   }
   return changes->count < changes->capacity ? &changes->items[changes->count] : NULL;
 }
 
-/* Counts the change that next() returned. */
-static void add(pd__changes *changes) {
+/* Counts the change that reserve_change() returned. */
+static void count_change(pd__changes *changes) {
   pd_flag *flag = changes->items[changes->count++].flag;
   changes->hooked |= pd__hooks_concern(flag);
 }
@@ -40,7 +40,7 @@ static void add(pd__changes *changes) {
 
 /* Returns true if the value of `change` is added to that of `other`: both are uses of one flag on a
  * command line, or in a file that isn't structured. */
-static bool continues(const pd__change *change, const pd__change *other) {
+static bool is_continued_use(const pd__change *change, const pd__change *other) {
   const pd_origin *here = &change->origin, *there = &other->origin;
   bool used = other->action == PD__ASSIGN && other->text && !other->literal;
   if (!used || other->flag != change->flag || here->source != there->source) return false;
@@ -49,12 +49,12 @@ static bool continues(const pd__change *change, const pd__change *other) {
 }
 
 /* Takes over the items of the previous use, which then does nothing. */
-static __attribute__((noinline)) pd_status take_over(const pd__changes *changes, pd__change *change,
-                                                     pd_error *err) {
+static __attribute__((noinline)) pd_status join_previous_use(const pd__changes *changes,
+                                                             pd__change *change, pd_error *err) {
   if (change->action != PD__ASSIGN || !change->text || change->literal) return PD_OK;
   for (size_t i = changes->count; i > 0; i--) {
     pd__change *other = &changes->items[i - 1];
-    if (!continues(change, other)) continue;
+    if (!is_continued_use(change, other)) continue;
     size_t room = other->room;
     char *text = pd__lists_join(&changes->operation->arena, other->text, change->text, &room);
     if (!text) return pd__fail_memory(err);
@@ -75,16 +75,16 @@ pd_status pd__changes_try(pd__changes *changes, pd_flag *node, const char *text,
 pd_status pd__changes_try_as(pd__changes *changes, pd_flag *flag, pd_flag *node, const char *text,
                              pd_value value, const pd_origin *origin, uint32_t literal,
                              pd_error *err) {
-  if (changes->looks && flag != changes->wanted) return PD_OK;
-  pd__change *change = next(changes);
+  if (changes->previews && flag != changes->wanted) return PD_OK;
+  pd__change *change = reserve_change(changes);
   if (!change) return pd__fail_memory(err);
   *change = (pd__change){.flag = flag, .node = node, .text = text, .value = value};
   change->origin = *origin;
   change->literal = (uint8_t)literal;
-  pd_status status = pd__prepare(change, changes, err);
+  pd_status status = pd__prepare_change(change, changes, err);
   bool grows = status == PD_OK && !flag->simple && !changes->drafts && pd__flag_def(flag)->multi;
-  if (grows) status = take_over(changes, change, err);
-  if (status == PD_OK && change->action != PD__IDLE) add(changes);
+  if (grows) status = join_previous_use(changes, change, err);
+  if (status == PD_OK && change->action != PD__IDLE) count_change(changes);
   return status;
 }
 
@@ -97,24 +97,24 @@ void pd__changes_add(pd__changes *changes, pd_flag *node, const char *text, pd_v
 
 /* ---- Changes without a new value ---- */
 
-static void add_plain(pd__changes *changes, const pd__change *wanted) {
-  pd__change *change = next(changes);
+static void add_without_value(pd__changes *changes, const pd__change *wanted) {
+  pd__change *change = reserve_change(changes);
   if (!change) pd__report_fail_memory(changes->report);
   if (!change) return;
   *change = *wanted;
   change->node = change->flag;
   change->generation = change->flag->generation;
-  add(changes);
+  count_change(changes);
 }
 
-static bool is_open(pd__changes *changes, pd_flag *flag, const pd_origin *origin) {
+static bool check_flag_open(pd__changes *changes, pd_flag *flag, const pd_origin *origin) {
   pd_error err;
   if (pd__flag_check_open(changes->operation, flag, origin, &err) == PD_OK) return true;
   pd__report_add(changes->report, &err);
   return false;
 }
 
-static bool can_be_unset(const pd__changes *changes, const pd_flag *flag, const pd_origin *origin) {
+static bool can_unset(const pd__changes *changes, const pd_flag *flag, const pd_origin *origin) {
   pd_source source = origin->source;
   bool now = changes->pushes || source == PD_SOURCE_RUNTIME || source == PD_SOURCE_LIVE ||
              source == PD_SOURCE_DEFAULT;
@@ -123,20 +123,20 @@ static bool can_be_unset(const pd__changes *changes, const pd_flag *flag, const 
 
 /* An override has the default then; without one, and below it for a live value, this is a reset. As
  * a default, it is that of the definition. */
-static void unset(pd__changes *changes, pd_flag *flag, const pd_origin *origin) {
+static void add_unset(pd__changes *changes, pd_flag *flag, const pd_origin *origin) {
   if (origin->source == PD_SOURCE_DEFAULT) {
     pd__changes_drop(changes, flag, PD_SOURCE_DEFAULT);
     return;
   }
   pd_error err;
-  if (!is_open(changes, flag, origin)) return;
+  if (!check_flag_open(changes, flag, origin)) return;
   if (pd__flag_check_scoped(changes, flag, flag->name, &err) != PD_OK) {
     pd__report_add(changes->report, &err);
     return;
   }
   pd__change change = {.flag = flag, .origin = *origin, .resets = true};
   pd__prepare_reset(&change, changes->pushes);
-  add_plain(changes, &change);
+  add_without_value(changes, &change);
 }
 
 void pd__changes_add_all(pd__changes *changes, const pd_assignment *items, size_t count,
@@ -146,8 +146,8 @@ void pd__changes_add_all(pd__changes *changes, const pd_assignment *items, size_
     pd_error err;
     pd_flag *flag = items[i].flag;
     const char *text = items[i].text;
-    if (!text && !items[i].type && can_be_unset(changes, flag, origin)) {
-      unset(changes, flag, origin);
+    if (!text && !items[i].type && can_unset(changes, flag, origin)) {
+      add_unset(changes, flag, origin);
       continue;
     }
     pd_status status = pd__flag_check_handle(changes->operation, flag, text, items[i].type, &err);
@@ -161,36 +161,37 @@ void pd__changes_add_all(pd__changes *changes, const pd_assignment *items, size_
 void pd__changes_drop(pd__changes *changes, pd_flag *flag, pd_source source) {
   pd__entry given;
   if (!pd__history_find(flag, source, &given)) return;
-  if (!is_open(changes, flag, &given.origin)) return;
-  add_plain(changes, &(pd__change){.flag = flag, .action = PD__DROP, .origin = given.origin});
+  if (!check_flag_open(changes, flag, &given.origin)) return;
+  add_without_value(changes,
+                    &(pd__change){.flag = flag, .action = PD__DROP, .origin = given.origin});
 }
 
 void pd__changes_clear(pd__changes *changes, pd_flag *flag, pd__action action) {
   if (action == PD__WIPE && flag->defined && !flag->sensitive) {
     pd__report_fail(changes->report, PD_ERR_ARGUMENT,
                     "%s: is not sensitive, and only sensitive values are wiped", flag->name);
-  } else if (is_open(changes, flag, &pd__at_run_time)) {
+  } else if (check_flag_open(changes, flag, &pd__at_run_time)) {
     pd__change change = {.flag = flag, .action = (uint8_t)action, .origin = pd__at_run_time};
     change.resets = action == PD__RESET;
     pd__prepare_reset(&change, false);
-    add_plain(changes, &change);
+    add_without_value(changes, &change);
   }
 }
 
-void pd__changes_keep(pd__changes *changes, pd_flag *flag) {
-  add_plain(changes, &(pd__change){.flag = flag, .action = PD__IDLE});
+void pd__changes_add_unchanged(pd__changes *changes, pd_flag *flag) {
+  add_without_value(changes, &(pd__change){.flag = flag, .action = PD__IDLE});
 }
 
 void pd__changes_pop(pd__changes *changes, pd__overridden *overridden) {
-  add_plain(changes, &(pd__change){.flag = overridden->flag,
-                                   .action = PD__POP,
-                                   .overridden = overridden,
-                                   .popped = overridden->number});
+  add_without_value(changes, &(pd__change){.flag = overridden->flag,
+                                           .action = PD__POP,
+                                           .overridden = overridden,
+                                           .popped = overridden->number});
 }
 
 /* ---- The remaining stages ---- */
 
-pd_status pd__changes_ask(pd__changes *changes) {
+pd_status pd__changes_validate(pd__changes *changes) {
   pd__report *report = changes->report;
   pd_error err;
   bool asks = changes->hooked || (changes->ask_all && pd__hooks_ask());
@@ -199,20 +200,22 @@ pd_status pd__changes_ask(pd__changes *changes) {
     pd__report_add(report, &err);
     return report->status;
   }
-  if (changes->hooked) pd__convert(changes); /* reports its errors together with earlier ones */
-  if (report->status == PD_OK) pd__validate(changes);
+  if (changes->hooked)
+    pd__convert_changes(changes); /* reports its errors together with earlier ones */
+  if (report->status == PD_OK) pd__validate_changes(changes);
   return report->status;
 }
 
 pd_status pd__changes_commit(pd__changes *changes) {
   pd__report *report = changes->report;
   pd_error err;
-  if (report->status == PD_OK && pd__commit(changes, &err) != PD_OK) pd__report_add(report, &err);
+  if (report->status == PD_OK && pd__commit_changes(changes, &err) != PD_OK)
+    pd__report_add(report, &err);
   return report->status;
 }
 
 pd_status pd__changes_finish(pd__changes *changes) {
-  pd__changes_ask(changes);
+  pd__changes_validate(changes);
   return pd__changes_commit(changes);
 }
 
@@ -223,7 +226,7 @@ bool pd__assign_at_once(pd_flag *flag, const char *text, pd_value value, const p
   return pd__history_renew(flag, value, origin);
 }
 
-/* Apart from pd__assign, which is faster without the list on its stack. */
+/* Apart from pd__assign_value, which is faster without the list on its stack. */
 static __attribute__((noinline)) pd_status assign_in_stages(pd__operation *operation, pd_flag *node,
                                                             const char *text, pd_value value,
                                                             const pd_origin *origin,
@@ -233,11 +236,11 @@ static __attribute__((noinline)) pd_status assign_in_stages(pd__operation *opera
   pd__changes_begin(&changes, operation, &report);
   pd_status status = pd__changes_try(&changes, node, text, value, origin, 0, err);
   if (status != PD_OK) return status;
-  return changes.hooked ? pd__changes_finish(&changes) : pd__commit(&changes, err);
+  return changes.hooked ? pd__changes_finish(&changes) : pd__commit_changes(&changes, err);
 }
 
-pd_status pd__assign(pd__operation *operation, pd_flag *node, const char *text, pd_value value,
-                     const pd_origin *origin, pd_error *err) {
+pd_status pd__assign_value(pd__operation *operation, pd_flag *node, const char *text,
+                           pd_value value, const pd_origin *origin, pd_error *err) {
   if (pd__assign_at_once(node, text, value, origin)) return PD_OK;
   return assign_in_stages(operation, node, text, value, origin, err);
 }

@@ -51,7 +51,7 @@ typedef struct pd__changes {
   bool drafts;           /* the flags are drafts (definition/draft.h): warn of nothing */
   bool forced;           /* call no validators */
   bool ask_all;          /* call all validators, also those of flags that don't change */
-  bool looks;            /* nothing will be committed: only changes of `wanted` are prepared */
+  bool previews;         /* nothing will be committed: only changes of `wanted` are prepared */
   const pd_flag *wanted; /* or NULL: of no flag */
   bool hooked;           /* there may be a validator to call or a watcher to notify */
   size_t count, capacity;
@@ -88,12 +88,13 @@ void pd__changes_pop(pd__changes *changes, pd__overridden *overridden);
 void pd__changes_clear(pd__changes *changes, pd_flag *flag, pd__action action);
 
 /* Changes nothing, so that the validators are asked about the value that the flag has. */
-void pd__changes_keep(pd__changes *changes, pd_flag *flag);
+void pd__changes_add_unchanged(pd__changes *changes, pd_flag *flag);
 
-/* The remaining stages; they do nothing if there was an error. pd__changes_ask calls the validators
- * and releases the lock meanwhile. pd__changes_commit commits; the lock must not have been released
- * since pd__changes_ask. pd__changes_finish does both. Each returns the status of the report. */
-pd_status pd__changes_ask(pd__changes *changes);
+/* The remaining stages; they do nothing if there was an error. pd__changes_validate calls the
+ * validators and releases the lock meanwhile. pd__changes_commit commits; the lock must not have
+ * been released since pd__changes_validate. pd__changes_finish does both. Each returns the status
+ * of the report. */
+pd_status pd__changes_validate(pd__changes *changes);
 pd_status pd__changes_commit(pd__changes *changes);
 pd_status pd__changes_finish(pd__changes *changes);
 
@@ -103,8 +104,8 @@ pd_status pd__changes_finish(pd__changes *changes);
 bool pd__assign_at_once(pd_flag *node, const char *text, pd_value value, const pd_origin *origin);
 
 /* Assigns one value, through all stages where they are needed. */
-pd_status pd__assign(pd__operation *operation, pd_flag *node, const char *text, pd_value value,
-                     const pd_origin *origin, pd_error *err);
+pd_status pd__assign_value(pd__operation *operation, pd_flag *node, const char *text,
+                           pd_value value, const pd_origin *origin, pd_error *err);
 
 /* Pops an override, as pd_override_pop, without releasing the lock (batch.c). */
 pd_status pd__override_end(pd__operation *operation, pd_override number, pd_error *err);
@@ -112,7 +113,7 @@ pd_status pd__override_end(pd__operation *operation, pd_override number, pd_erro
 /* ---- Parse and check (prepare.c) ---- */
 
 /* Parses the value and checks that the flag accepts it. Stores nothing in the flag. */
-pd_status pd__prepare(pd__change *change, const pd__changes *changes, pd_error *err);
+pd_status pd__prepare_change(pd__change *change, const pd__changes *changes, pd_error *err);
 
 /* Checks the value that the converter has made of `text`. */
 pd_status pd__prepare_converted(pd__change *change, const pd__changes *changes, const char *text,
@@ -124,7 +125,7 @@ void pd__prepare_reset(pd__change *change, bool pushes);
 
 /* Checks everything again after the lock was released; changes that were prepared for another
  * definition are prepared anew. Errors go to the report. */
-void pd__prepare_again(pd__changes *changes);
+void pd__prepare_changes_again(pd__changes *changes);
 
 /* Returns PD_OK if the flag can be changed by `origin`; otherwise the error: undefined, read-only,
  * retired or frozen. */
@@ -162,13 +163,13 @@ static inline uint32_t pd__change_drops(const pd__change *change) {
 /* ---- Later stages (convert.c, validate.c, commit.c, notify.c) ---- */
 
 /* Replaces texts by their canonical form. Rejections go to the report. */
-void pd__convert(pd__changes *changes);
+void pd__convert_changes(pd__changes *changes);
 
 /* Rejections go to the report. */
-void pd__validate(pd__changes *changes);
+void pd__validate_changes(pd__changes *changes);
 
 /* Commits all changes, or none if memory is out. */
-pd_status pd__commit(pd__changes *changes, pd_error *err);
+pd_status pd__commit_changes(pd__changes *changes, pd_error *err);
 
 /* Before the commit: pd__notices_begin returns the end of the list of notices, and pd__notices_add
  * adds the watchers of a flag, which may fail. After it: pd__notices_post removes the notices after

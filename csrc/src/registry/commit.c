@@ -14,7 +14,7 @@ typedef struct pd__secret {
 
 /* ---- What can fail ---- */
 
-static const char *keep_secret(pd_flag *flag, const char *text) {
+static const char *store_secret(pd_flag *flag, const char *text) {
   size_t size = strlen(text) + 1;
   pd__extra *extra = pd__flag_extra(flag);
   pd__secret *made = extra ? extra->secrets : NULL;
@@ -31,7 +31,7 @@ static const char *keep_secret(pd_flag *flag, const char *text) {
 
 /* Stores the text of a value where it stays valid, so that readers may keep its address. A value
  * equal to the current one shares its text. */
-static bool keep_text(pd__change *change) {
+static bool store_text(pd__change *change) {
   pd_flag *flag = change->flag;
   if (flag->type != PD_TYPE_string) return true;
   const char *text = change->value.str;
@@ -39,13 +39,13 @@ static bool keep_text(pd__change *change) {
     change->value.str = flag->text;
     return true;
   }
-  change->value.str = flag->sensitive ? keep_secret(flag, text) : pd__intern_text(text);
+  change->value.str = flag->sensitive ? store_secret(flag, text) : pd__intern_text(text);
   return change->value.str != NULL;
 }
 
 /* Interns the place. Consecutive changes often share one: *given and *kept are the last place and
  * its interned copy. */
-static bool keep_place(pd__change *change, const char **given, const char **kept) {
+static bool store_place(pd__change *change, const char **given, const char **kept) {
   const char **place = &change->origin.place;
   if (*place != *given) {
     *given = *place;
@@ -57,12 +57,12 @@ static bool keep_place(pd__change *change, const char **given, const char **kept
 }
 
 /* Returns whether the commit may need a new entry in the history. */
-static bool needs_entry(const pd__change *change, bool repeated) {
+static bool is_entry_needed(const pd__change *change, bool repeated) {
   return change->flag->assigned || change->origin.source == PD_SOURCE_OVERRIDE || repeated ||
          pd__flag_override(change->flag);
 }
 
-static bool reserve(pd__changes *changes) {
+static bool reserve_memory(pd__changes *changes) {
   const char *given = NULL, *kept = NULL;
   size_t entries = 0;
   uint32_t mark = changes->count > 1 ? pd__next_visit_mark() : 0;
@@ -71,8 +71,8 @@ static bool reserve(pd__changes *changes) {
     if (change->action != PD__ASSIGN) continue;
     bool repeated = mark && change->flag->visit_mark == mark;
     if (mark) change->flag->visit_mark = mark;
-    entries += !changes->scopes && needs_entry(change, repeated);
-    if (!keep_text(change) || !keep_place(change, &given, &kept)) return false;
+    entries += !changes->scopes && is_entry_needed(change, repeated);
+    if (!store_text(change) || !store_place(change, &given, &kept)) return false;
     if (changes->pushes && !pd__flag_extra(change->flag)) return false;
   }
   if (entries > 0 && !pd__history_reserve(entries)) return false;
@@ -94,7 +94,7 @@ static void warn_of_temporary(pd_flag *flag, const pd_origin *origin) {
            pd__source_of(flag->name, origin, source));
 }
 
-static void assign(const pd__changes *changes, const pd__change *change) {
+static void assign_change(const pd__changes *changes, const pd__change *change) {
   pd_flag *flag = change->flag;
   const pd__overridden *own = pd__flag_own_override(flag);
   bool over = own && change->origin.source == PD_SOURCE_RUNTIME;
@@ -109,21 +109,21 @@ static void assign(const pd__changes *changes, const pd__change *change) {
 }
 
 /* While validators ran, the override may have ended, or lost its value of the flag. */
-static bool is_there(const pd__change *change) {
+static bool is_entry_present(const pd__change *change) {
   size_t count;
   return pd__override_find(change->popped, &count) && change->overridden->flag == change->flag;
 }
 
-static void commit_one(const pd__changes *changes, const pd__change *change) {
+static void commit_change(const pd__changes *changes, const pd__change *change) {
   pd_flag *flag = change->flag;
-  if (change->action == PD__ASSIGN) assign(changes, change);
+  if (change->action == PD__ASSIGN) assign_change(changes, change);
   if (change->action == PD__ASSIGN) pd__scope_warn(flag, &change->origin);
   if (change->action == PD__ASSIGN || change->action == PD__IDLE) return;
   uint32_t dropped = pd__change_drops(change);
   while (dropped & PD__SOURCE_BIT(PD_SOURCE_OVERRIDE) && pd__flag_override(flag)) {
     pd__override_drop(flag->extra->overrides);
   }
-  if (change->action == PD__POP && is_there(change)) pd__override_drop(change->overridden);
+  if (change->action == PD__POP && is_entry_present(change)) pd__override_drop(change->overridden);
   if (dropped) pd__history_drop(flag, dropped);
   bool resets = change->action == PD__RESET || change->action == PD__WIPE;
   if (resets && !flag->assigned) flag->sensitive = pd__flag_def(flag)->sensitive;
@@ -131,7 +131,7 @@ static void commit_one(const pd__changes *changes, const pd__change *change) {
 }
 
 /* Collects the watchers of each flag, once. */
-static pd_status gather(pd__changes *changes, pd_error *err) {
+static pd_status collect_watchers(pd__changes *changes, pd_error *err) {
   pd_status status = PD_OK;
   uint32_t mark = pd__next_visit_mark();
   for (size_t i = 0; status == PD_OK && i < changes->count; i++) {
@@ -143,12 +143,12 @@ static pd_status gather(pd__changes *changes, pd_error *err) {
   return status;
 }
 
-pd_status pd__commit(pd__changes *changes, pd_error *err) {
+pd_status pd__commit_changes(pd__changes *changes, pd_error *err) {
   pd__operation *operation = changes->operation;
   bool notifies = changes->hooked && !changes->scopes;
   pd__notice **from = notifies ? pd__notices_begin(operation) : NULL;
-  pd_status status = from ? gather(changes, err) : PD_OK;
-  if (status == PD_OK && !reserve(changes)) status = pd__fail_memory(err);
+  pd_status status = from ? collect_watchers(changes, err) : PD_OK;
+  if (status == PD_OK && !reserve_memory(changes)) status = pd__fail_memory(err);
   if (status == PD_OK && changes->scopes) {
     return pd__scope_open(changes) ? PD_OK : pd__fail_memory(err);
   }
@@ -156,7 +156,7 @@ pd_status pd__commit(pd__changes *changes, pd_error *err) {
     if (from) pd__notices_discard(operation, from);
     return status;
   }
-  for (size_t i = 0; i < changes->count; i++) commit_one(changes, &changes->items[i]);
+  for (size_t i = 0; i < changes->count; i++) commit_change(changes, &changes->items[i]);
   if (from) pd__notices_post(operation, from);
   return PD_OK;
 }

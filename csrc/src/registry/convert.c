@@ -136,7 +136,7 @@ static void refuse_within_loader(const pd__changes *changes, const pd__change *c
                   change->flag->name);
 }
 
-void pd__convert(pd__changes *changes) {
+void pd__convert_changes(pd__changes *changes) {
   pd__operation *operation = changes->operation;
   for (int round = 0; round < ROUNDS; round++) {
     const needed *all = collect_needed(changes);
@@ -145,7 +145,7 @@ void pd__convert(pd__changes *changes) {
     if (!all || operation->arena.failed || pd__loader_now.within) return;
     bool pinned = pd__conversions_pin(operation, all->conversion);
     if (pinned) pd__conversions_run(operation, all->conversion);
-    pd__prepare_again(changes);
+    pd__prepare_changes_again(changes);
     if (pinned) apply_answers(changes, all);
   }
   pd__report_fail(changes->report, PD_ERR_REFUSED,

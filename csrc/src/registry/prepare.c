@@ -3,21 +3,21 @@
 #include "change.h"
 #include "hook.h"
 
-static pd_status fail_late(const char *name, const pd_origin *origin, pd_error *err) {
+static pd_status fail_startup_over(const char *name, const pd_origin *origin, pd_error *err) {
   char source[PD__SOURCE_SIZE];
   return pd__fail(err, PD_ERR_FROZEN,
                   "%s: can be set at startup only, and the command line has been parsed",
                   pd__source_of(name, origin, source));
 }
 
-static bool is_late(const pd_flag *flag) {
+static bool is_startup_over(const pd_flag *flag) {
   return pd__startup_over && pd__flag_def(flag)->startup_only;
 }
 
 /* Returns PD_OK if the flag accepts values from `origin`, startup aside; `name` is the one the
  * caller used. */
-static pd_status check_open(const pd_flag *flag, const char *name, const pd_origin *origin,
-                            pd_error *err) {
+static pd_status check_writable(const pd_flag *flag, const char *name, const pd_origin *origin,
+                                pd_error *err) {
   char source[PD__SOURCE_SIZE];
   const pd_flag_def *def = pd__flag_def(flag);
   bool retired =
@@ -33,8 +33,8 @@ pd_status pd__flag_check_open(pd__operation *operation, pd_flag *flag, const pd_
                               pd_error *err) {
   pd_status status = pd__flag_check_defined(operation, flag, err);
   const char *name = status == PD_OK ? pd__flag_def(flag)->name : NULL;
-  if (status == PD_OK) status = check_open(flag, name, origin, err);
-  return status == PD_OK && is_late(flag) ? fail_late(name, origin, err) : status;
+  if (status == PD_OK) status = check_writable(flag, name, origin, err);
+  return status == PD_OK && is_startup_over(flag) ? fail_startup_over(name, origin, err) : status;
 }
 
 pd_status pd__flag_check_type(pd__operation *operation, pd_flag *flag, pd_type type,
@@ -54,7 +54,7 @@ pd_status pd__flag_check_handle(pd__operation *operation, pd_flag *flag, const c
 
 /* ---- Errors about a value ---- */
 
-static const char *shown(const pd_flag *flag, const char *text, char quoted[PD__QUOTE_SIZE]) {
+static const char *quote_value(const pd_flag *flag, const char *text, char quoted[PD__QUOTE_SIZE]) {
   return flag->sensitive ? PD__REDACTED : pd__quote_text(quoted, text);
 }
 
@@ -63,7 +63,7 @@ pd_status pd__fail_value(pd_status status, const pd_flag *flag, const char *name
   char source[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE], why[256];
   pd__source_of(name, origin, source);
   pd__value_write_fault(pd__flag_def(flag), text, why, sizeof why);
-  return pd__fail(err, status, "%s=%s: %s", source, shown(flag, text, quoted), why);
+  return pd__fail(err, status, "%s=%s: %s", source, quote_value(flag, text, quoted), why);
 }
 
 static pd_status check_literal(const pd__change *change, pd_error *err) {
@@ -71,14 +71,14 @@ static pd_status check_literal(const pd__change *change, pd_error *err) {
   const char *why = pd__literal_find_fault(pd__flag_def(change->flag), change->literal);
   if (!why) return PD_OK;
   pd__source_of(change->node->name, &change->origin, source);
-  return pd__fail(err, PD_ERR_TYPE, "%s=%s: %s", source, shown(change->flag, change->text, quoted),
-                  why);
+  return pd__fail(err, PD_ERR_TYPE, "%s=%s: %s", source,
+                  quote_value(change->flag, change->text, quoted), why);
 }
 
 /* ---- Parsing ---- */
 
 /* Choices are checked after the conversion, which may make a value one of them. */
-static pd_status check_value(const pd_flag_def *def, pd_value value) {
+static pd_status check_unconverted(const pd_flag_def *def, pd_value value) {
   pd_flag_def open = *def;
   if (!def->convert) return pd__value_check(def, value);
   open.choices = NULL;
@@ -88,10 +88,10 @@ static pd_status check_value(const pd_flag_def *def, pd_value value) {
 static pd_status read_value(const pd_flag *flag, const char *text, pd_value *value) {
   if (flag->simple && text) return pd__value_parse(flag->type, text, value);
   pd_status status = text ? pd__value_read(pd__flag_def(flag), text, value) : PD_OK;
-  return status == PD_OK ? check_value(pd__flag_def(flag), *value) : status;
+  return status == PD_OK ? check_unconverted(pd__flag_def(flag), *value) : status;
 }
 
-static pd_status read_and_check(pd__change *change, pd_error *err) {
+static pd_status read_change(pd__change *change, pd_error *err) {
   const pd_flag *flag = change->flag;
   if (flag->type == PD_TYPE_string && !change->text && !change->value.str) {
     return pd__fail(err, PD_ERR_ARGUMENT, "%s: the value is NULL, expected text", flag->name);
@@ -106,7 +106,7 @@ static pd_status read_and_check(pd__change *change, pd_error *err) {
 }
 
 /* Returns true if the flag has the value of the change, or the default if that is to change. */
-static bool is_kept(const pd__change *change) {
+static bool is_unchanged(const pd__change *change) {
   const pd_flag *flag = change->flag;
   bool defaults = change->origin.source == PD_SOURCE_DEFAULT;
   if (!defaults && flag->state & PD_STATE_UNSET) return false;
@@ -116,21 +116,21 @@ static bool is_kept(const pd__change *change) {
 
 /* After startup, a startup-only flag still accepts the value that it has, which changes nothing: a
  * forked child or the initializer of a pool may set everything again. */
-static pd_status read_late(pd__change *change, pd_error *err) {
-  bool kept = read_and_check(change, NULL) == PD_OK && is_kept(change);
+static pd_status read_after_startup(pd__change *change, pd_error *err) {
+  bool kept = read_change(change, NULL) == PD_OK && is_unchanged(change);
   change->action = PD__IDLE;
-  return kept ? PD_OK : fail_late(change->node->name, &change->origin, err);
+  return kept ? PD_OK : fail_startup_over(change->node->name, &change->origin, err);
 }
 
 /* Returns whether the library itself has made the flag: such are those of operations. */
-static bool is_of_operation(const pd_flag *flag) {
+static bool is_operation_flag(const pd_flag *flag) {
   return !flag->cells->module && !flag->cells->registered;
 }
 
 pd_status pd__flag_check_scoped(const pd__changes *changes, const pd_flag *flag, const char *name,
                                 pd_error *err) {
   if (!changes->scopes || pd__flag_def(flag)->scoped) return PD_OK;
-  if (is_of_operation(flag)) {
+  if (is_operation_flag(flag)) {
     return pd__fail(err, PD_ERR_TYPE,
                     "%s: only scoped operations have a choice of one thread or task: define it by "
                     "PD_DEFINE_SCOPED_OP",
@@ -142,7 +142,7 @@ pd_status pd__flag_check_scoped(const pd__changes *changes, const pd_flag *flag,
                   name, pd_type_name(flag->type));
 }
 
-pd_status pd__prepare(pd__change *change, const pd__changes *changes, pd_error *err) {
+pd_status pd__prepare_change(pd__change *change, const pd__changes *changes, pd_error *err) {
   pd_flag *flag = change->flag;
   bool plain = flag->defined && !flag->assignable;
   pd_status status = plain ? PD_OK : pd__flag_check_defined(changes->operation, flag, err);
@@ -153,15 +153,15 @@ pd_status pd__prepare(pd__change *change, const pd__changes *changes, pd_error *
   change->type = flag->type;
   if (!flag->simple || flag->frozen) {
     const pd_flag_def *def = pd__flag_def(flag);
-    status = check_open(flag, change->node->name, &change->origin, err);
+    status = check_writable(flag, change->node->name, &change->origin, err);
     if (status != PD_OK) return status;
     bool warns = (def->retired || def->deprecated) && !changes->drafts;
     if (warns) pd__warn_of_flag(flag, &change->origin);
     if (def->retired) change->action = PD__IDLE;
-    bool late = is_late(flag) && !changes->early && !def->retired;
-    if (late && !def->convert) return read_late(change, err);
+    bool late = is_startup_over(flag) && !changes->early && !def->retired;
+    if (late && !def->convert) return read_after_startup(change, err);
   }
-  return change->action == PD__IDLE ? PD_OK : read_and_check(change, err);
+  return change->action == PD__IDLE ? PD_OK : read_change(change, err);
 }
 
 pd_status pd__prepare_converted(pd__change *change, const pd__changes *changes, const char *text,
@@ -171,9 +171,9 @@ pd_status pd__prepare_converted(pd__change *change, const pd__changes *changes, 
   if (status != PD_OK) {
     return pd__fail_value(status, flag, change->node->name, text, &change->origin, err);
   }
-  if (!is_late(flag) || changes->early) return PD_OK;
+  if (!is_startup_over(flag) || changes->early) return PD_OK;
   change->action = PD__IDLE;
-  return is_kept(change) ? PD_OK : fail_late(change->node->name, &change->origin, err);
+  return is_unchanged(change) ? PD_OK : fail_startup_over(change->node->name, &change->origin, err);
 }
 
 void pd__prepare_reset(pd__change *change, bool pushes) {
@@ -187,29 +187,29 @@ void pd__prepare_reset(pd__change *change, bool pushes) {
 
 /* ---- After the lock was released ---- */
 
-static pd_status check_again(pd__change *change, const pd__changes *changes, pd_error *err) {
+static pd_status check_change_again(pd__change *change, const pd__changes *changes, pd_error *err) {
   pd_flag *flag = change->flag;
   if (flag->defined) pd__prepare_reset(change, changes->pushes); /* overrides may have changed */
   if (change->action == PD__ASSIGN && !change->resets && change->generation != flag->generation) {
     pd_status typed = PD_OK; /* text suits every type */
     if (!change->text) typed = pd__flag_check_type(changes->operation, flag, change->type, err);
-    return typed == PD_OK ? pd__prepare(change, changes, err) : typed;
+    return typed == PD_OK ? pd__prepare_change(change, changes, err) : typed;
   }
   pd_status status = pd__flag_check_defined(changes->operation, flag, err);
   change->generation = flag->generation;
   if (status != PD_OK || change->action == PD__IDLE) return status;
-  status = check_open(flag, change->node->name, &change->origin, err);
+  status = check_writable(flag, change->node->name, &change->origin, err);
   bool converts = change->action == PD__ASSIGN && pd__flag_def(flag)->convert;
-  bool late = status == PD_OK && is_late(flag) && !changes->early && !converts;
-  return late ? fail_late(change->node->name, &change->origin, err) : status;
+  bool late = status == PD_OK && is_startup_over(flag) && !changes->early && !converts;
+  return late ? fail_startup_over(change->node->name, &change->origin, err) : status;
 }
 
-void pd__prepare_again(pd__changes *changes) {
+void pd__prepare_changes_again(pd__changes *changes) {
   for (size_t i = 0; i < changes->count; i++) {
     pd_error err;
     pd__change *change = &changes->items[i];
     changes->hooked |= pd__hooks_concern(change->flag);
-    if (check_again(change, changes, &err) != PD_OK) {
+    if (check_change_again(change, changes, &err) != PD_OK) {
       pd__report_add(changes->report, &err);
       change->action = PD__IDLE; /* its value may be of another type: it isn't converted */
     }

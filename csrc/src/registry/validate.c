@@ -212,7 +212,7 @@ static bool ask_once(pd__changes *changes) {
   if (changes->report->status != PD_OK) return true;
   bool pinned = pd__questions_pin(changes->operation, all.first);
   if (pinned && all.first) pd__questions_ask(changes->operation, all.first);
-  if (!pinned || all.first) pd__prepare_again(changes);
+  if (!pinned || all.first) pd__prepare_changes_again(changes);
   if (changes->report->status != PD_OK) return true;
   if (!pinned || !holds(&all)) return false;
   if (changes->ask_all) check_required(&all);
@@ -220,7 +220,7 @@ static bool ask_once(pd__changes *changes) {
   return true;
 }
 
-void pd__validate(pd__changes *changes) {
+void pd__validate_changes(pd__changes *changes) {
   for (int round = 0; round < ROUNDS; round++) {
     if (ask_once(changes)) return;
   }
