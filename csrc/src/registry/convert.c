@@ -89,7 +89,7 @@ typedef struct needed {
   struct needed *next;
 } needed;
 
-static bool needs_conversion(const pd__change *change) {
+static bool is_conversion_needed(const pd__change *change) {
   const pd_flag_def *def = pd__flag_def(change->flag);
   bool assigns = change->action == PD__ASSIGN && !change->resets;
   return def && assigns && def->convert;
@@ -103,7 +103,7 @@ static needed *collect_needed(pd__changes *changes) {
   pd__conversion *last = NULL;
   for (size_t i = 0; i < changes->count; i++) {
     pd__change *change = &changes->items[i];
-    if (!needs_conversion(change) || change->converted == change->generation) continue;
+    if (!is_conversion_needed(change) || change->converted == change->generation) continue;
     needed *made = pd__arena_alloc(&operation->arena, sizeof *made);
     pd__conversion *one = pd__conversion_new(operation, change->flag, change->value.str);
     if (!made || !one) return NULL;
@@ -121,7 +121,7 @@ static void apply_answers(pd__changes *changes, const needed *all) {
   for (; all; all = all->next) {
     pd_error err;
     pd__change *change = all->change;
-    if (change->generation != all->generation || !needs_conversion(change)) continue;
+    if (change->generation != all->generation || !is_conversion_needed(change)) continue;
     if (pd__conversion_apply(all->conversion, change, changes, &err) != PD_OK) {
       pd__report_add(changes->report, &err);
     }
