@@ -14,7 +14,7 @@ typedef struct group {
 #define GROUP_TEXT(name, number, text) [number] = text,
 static const char texts[][64] = {PD_GROUP_MAP(GROUP_TEXT)};
 
-static bool holds(pd_group kind, size_t given, size_t count) {
+static bool is_satisfied(pd_group kind, size_t given, size_t count) {
   if (kind == PD_GROUP_ALL_OR_NONE) return given == 0 || given == count;
   if (kind == PD_GROUP_ALL) return given == count;
   size_t least = kind == PD_GROUP_AT_MOST_ONE ? 0 : 1;
@@ -23,7 +23,7 @@ static bool holds(pd_group kind, size_t given, size_t count) {
 }
 
 /* --nofast and --slow don't exclude each other. */
-static bool is_given(pd_group kind, const pd_flag_entry *entry) {
+static bool is_given_in_group(pd_group kind, const pd_flag_entry *entry) {
   bool excludes = kind == PD_GROUP_AT_MOST_ONE || kind == PD_GROUP_EXACTLY_ONE;
   if (excludes && entry->type == PD_TYPE_bool && !entry->value.b) return false;
   return entry->origin.source != PD_SOURCE_DEFAULT;
@@ -31,14 +31,14 @@ static bool is_given(pd_group kind, const pd_flag_entry *entry) {
 
 static size_t count_given(const group *all, const pd_flag_entry *const *entries) {
   size_t given = 0;
-  for (size_t i = 0; i < all->count; i++) given += is_given(all->kind, entries[i]);
+  for (size_t i = 0; i < all->count; i++) given += is_given_in_group(all->kind, entries[i]);
   return given;
 }
 
 bool pd__group_check(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
   const group *all = context;
   char names[PD__WHY_SIZE / 2] = "";
-  if (holds(all->kind, count_given(all, entries), all->count)) return true;
+  if (is_satisfied(all->kind, count_given(all, entries), all->count)) return true;
   for (size_t i = 0; i < all->count; i++) {
     char quoted[PD__QUOTE_SIZE], item[PD__QUOTE_SIZE + 2];
     snprintf(item, sizeof item, "--%s", pd__quote_text(quoted, all->names[i]));

@@ -90,7 +90,7 @@ static void write_subject(const pd__question *one, char out[SUBJECT_SIZE]) {
 }
 
 /* Returns whether the validator's reason contains the value of a sensitive flag. */
-static bool gives_away(const pd__question *one) {
+static bool has_secret_in_reason(const pd__question *one) {
   char number[PD__NUMBER_SIZE];
   for (size_t i = 0; i < one->count; i++) {
     const pd__subject *seen = &one->subjects[i];
@@ -127,7 +127,7 @@ void pd__questions_report(const pd__question *each, pd__report *report) {
     write_subject(each, subject);
     if ((pd_validator)each->call.function == pd__group_check) {
       report_group(each, report);
-    } else if (!*each->why || gives_away(each)) {
+    } else if (!*each->why || has_secret_in_reason(each)) {
       report_silent(each, subject, report);
     } else {
       pd__report_fail(report, PD_ERR_REFUSED, "%s: %s", subject, each->why);

@@ -20,7 +20,7 @@ typedef struct validation {
 /* ---- Proposed values ---- */
 
 /* Returns the index + 1 of the last change of the flag; 0 if there is none. */
-static size_t last_of(const validation *all, const pd_flag *flag) {
+static size_t find_last_change(const validation *all, const pd_flag *flag) {
   const pd__changes *changes = all->changes;
   uint32_t index = flag->visit_mark - all->visit_mark;
   return index < changes->count && changes->items[index].flag == flag ? index + 1 : 0;
@@ -32,7 +32,7 @@ static void link_changes(validation *all) {
   uint32_t next = all->visit_mark = pd__next_visit_marks((uint32_t)all->changes->count);
   for (size_t i = 0; i < all->changes->count; i++) {
     pd_flag *flag = all->changes->items[i].flag;
-    all->previous[i] = last_of(all, flag);
+    all->previous[i] = find_last_change(all, flag);
     flag->visit_mark = next++;
   }
 }
@@ -50,10 +50,10 @@ static size_t count_temporary(const pd_flag *flag) {
 
 /* Compute the entry that the flag would have. The changes are visited from the last to the first: a
  * source that a change drops hides the values that earlier changes gave for it. */
-static void propose(const validation *all, const pd_flag *flag, pd_flag_entry *out) {
+static void propose_entry(const validation *all, const pd_flag *flag, pd_flag_entry *out) {
   const pd__change *best = NULL;  /* the value of the highest rank; of several, the latest */
   uint32_t dropped = 0, rank = 0; /* bits of the sources whose earlier values are dropped */
-  for (size_t at = last_of(all, flag); at > 0; at = all->previous[at - 1]) {
+  for (size_t at = find_last_change(all, flag); at > 0; at = all->previous[at - 1]) {
     const pd__change *change = &all->changes->items[at - 1];
     pd_source source = pd__change_source(change);
     dropped |= pd__change_drops(change);
@@ -96,13 +96,13 @@ static void add_question(validation *all, pd__hook *hook, pd__handler call, pd_f
     pd_flag *flag = hook ? hook->targets[i].flag : own;
     made->subjects[i].flag = flag;
     made->subjects[i].generation = flag->generation;
-    propose(all, flag, &made->subjects[i].entry);
+    propose_entry(all, flag, &made->subjects[i].entry);
   }
   *all->end = made;
   all->end = &made->next;
 }
 
-static void add_definition(validation *all, pd_flag *flag) {
+static void add_definition_validator(validation *all, pd_flag *flag) {
   const pd_flag_def *def = pd__flag_def(flag);
   if (!def || !def->validate || def->retired) return;
   add_question(
@@ -111,7 +111,7 @@ static void add_definition(validation *all, pd_flag *flag) {
       flag);
 }
 
-static void add_hook(validation *all, pd__hook *hook) {
+static void add_hook_validator(validation *all, pd__hook *hook) {
   if (hook->watches || hook->round == all->round) return;
   hook->round = all->round;
   for (size_t i = 0; i < hook->count; i++) {
@@ -129,23 +129,23 @@ static void add_hook(validation *all, pd__hook *hook) {
   }
 }
 
-static void collect(validation *all) {
+static void collect_validators(validation *all) {
   const pd__changes *changes = all->changes;
   link_changes(all);
   all->round = ++last_round;
   all->added = pd__validators_added;
   for (pd_flag *flag = NULL; changes->ask_all && (flag = pd__names_next(flag));) {
-    add_definition(all, flag);
+    add_definition_validator(all, flag);
   }
   for (pd__hook *hook = NULL; changes->ask_all && (hook = pd__hooks_next(hook));) {
-    add_hook(all, hook);
+    add_hook_validator(all, hook);
   }
   for (size_t i = 0; !changes->ask_all && i < changes->count && !all->memory_out; i++) {
     pd_flag *flag = changes->items[i].flag;
     if (all->previous[i]) continue;
-    add_definition(all, flag);
+    add_definition_validator(all, flag);
     for (pd__target *at = pd__hooks_of(flag); at; at = at->next) {
-      add_hook(all, at->hook);
+      add_hook_validator(all, at->hook);
     }
   }
 }
@@ -155,7 +155,7 @@ static void check_required(validation *all) {
     const pd_flag_def *def = pd__flag_def(flag);
     pd_flag_entry entry;
     if (!def || !def->required) continue;
-    propose(all, flag, &entry);
+    propose_entry(all, flag, &entry);
     if (entry.origin.source != PD_SOURCE_DEFAULT) continue;
     bool any = def->type == PD_TYPE_string && !def->list && !pd__list_begin(def->choices);
     char expected[256] = "";
@@ -166,7 +166,7 @@ static void check_required(validation *all) {
 }
 
 /* Adopt the values that modules have assigned to variables of flags that validators will see. */
-static void adopt(pd__changes *changes) {
+static void adopt_checked_flags(pd__changes *changes) {
   uint64_t round = ++last_round;
   if (changes->ask_all) pd__adopt_all(changes->operation);
   for (size_t i = 0; !changes->ask_all && i < changes->count; i++) {
@@ -182,7 +182,7 @@ static void adopt(pd__changes *changes) {
 }
 
 /* Returns whether the validators have seen the values as they are now, and none was added. */
-static bool holds(validation *all) {
+static bool is_current(validation *all) {
   if (all->added != pd__validators_added) return false;
   link_changes(all);
   for (const pd__question *each = all->first; each; each = each->next) {
@@ -191,7 +191,7 @@ static bool holds(validation *all) {
       const pd__subject *seen = &each->subjects[i];
       pd_flag_entry now = {.size = sizeof now};
       if (!seen->flag->defined || seen->flag->generation != seen->generation) return false;
-      propose(all, seen->flag, &now);
+      propose_entry(all, seen->flag, &now);
       if (now.origin.source != seen->entry.origin.source) return false;
       if (!pd__value_is_equal(seen->flag->type, now.value, seen->entry.value)) return false;
     }
@@ -201,20 +201,20 @@ static bool holds(validation *all) {
 
 /* Returns false if another round is needed, because values have changed or modules had to be
  * pinned. */
-static bool ask_once(pd__changes *changes) {
+static bool run_round(pd__changes *changes) {
   pd__arena *arena = &changes->operation->arena;
   validation all = {.changes = changes, .end = &all.first};
   all.previous = pd__arena_alloc(arena, (changes->count + 1) * sizeof *all.previous);
   all.memory_out = !all.previous;
-  adopt(changes);
-  if (all.previous) collect(&all);
+  adopt_checked_flags(changes);
+  if (all.previous) collect_validators(&all);
   if (all.memory_out) pd__report_fail_memory(changes->report);
   if (changes->report->status != PD_OK) return true;
   bool pinned = pd__questions_pin(changes->operation, all.first);
   if (pinned && all.first) pd__questions_ask(changes->operation, all.first);
   if (!pinned || all.first) pd__prepare_changes_again(changes);
   if (changes->report->status != PD_OK) return true;
-  if (!pinned || !holds(&all)) return false;
+  if (!pinned || !is_current(&all)) return false;
   if (changes->ask_all) check_required(&all);
   pd__questions_report(all.first, changes->report);
   return true;
@@ -222,7 +222,7 @@ static bool ask_once(pd__changes *changes) {
 
 void pd__validate_changes(pd__changes *changes) {
   for (int round = 0; round < ROUNDS; round++) {
-    if (ask_once(changes)) return;
+    if (run_round(changes)) return;
   }
   pd__report_fail(changes->report, PD_ERR_REFUSED,
                   "values kept changing while validators checked them");
