@@ -60,7 +60,7 @@ static void fill_draft(pd__draft *draft, const pd__cell *cell, pd_flag *node) {
   flag->assigned = flag->assignable = flag->single = false;
   flag->variable = NULL;
   flag->history = NULL;
-  draft->deferred = pd__deferred_validator(flag);
+  draft->deferred = pd__flag_has_deferred_validator(flag);
   pd_origin origin = {PD_SOURCE_DEFAULT, def->line, pd__intern_text(def->file), 0};
   pd__entry_describe(flag, pd__def_default(def), &origin, &draft->now);
   draft->now.unset = flag->optional;

@@ -282,7 +282,7 @@ void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *repo
       pd__pending_drop(given); /* a fleet publishes its values, so it gives no secrets */
       continue;
     }
-    if (flag->defined && !pd__deferred_validator(flag)) {
+    if (flag->defined && !pd__flag_has_deferred_validator(flag)) {
       apply(operation, flag, given, report);
       pd__pending_drop(given);
     } else { /* undefined while a validator ran, or its validator can't be called here */

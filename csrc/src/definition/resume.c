@@ -19,7 +19,7 @@ void pd__deferred_run(const void *owner, pd__report *report) {
   for (bool found = true; found;) {
     pd__deferred item;
     PD__LOCKED_OPERATION(operation);
-    found = pd__deferred_take(owner, &item);
+    found = pd__deferred_pop(owner, &item);
     if (found) settle(&operation, &item, report);
     pd__operation_end(&operation);
   }

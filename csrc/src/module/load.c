@@ -162,7 +162,7 @@ static void end_loading(pd__loading **ended) {
   pd__operation_unlock(&operation);
   pd__arena_free(&load->arena);
   if (closes) close_module(module, handle);
-  if (operation.deferred) pd__deferred_tell(&operation);
+  if (operation.deferred) pd__deferred_announce(&operation);
 }
 
 static pd_status load_as(pd__loading *load, pd_module **out) {

@@ -122,7 +122,7 @@ static bool set_by_name_at_once(const char *name, const char *text) {
   pd_flag *node = pd__names_find(name, strlen(name));
   bool set = node && pd__assign_at_once(node, text, (pd_value){0}, &pd__at_run_time);
   pd__platform_unlock();
-  return set && !pd__is_due(PD__DUE_ANY);
+  return set && !pd__has_pending_work(PD__WORK_ANY);
 }
 
 /* Not inlined, so that set_by_name_at_once doesn't pay for the stack of an operation. */

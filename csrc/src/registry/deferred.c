@@ -18,7 +18,7 @@ bool pd__deferred_add(pd__operation *operation, pd_flag *flag, pd_hook watcher) 
   return true;
 }
 
-bool pd__deferred_take(const void *owner, pd__deferred *out) {
+bool pd__deferred_pop(const void *owner, pd__deferred *out) {
   pd__deferred **at = &first;
   while (*at && (*at)->owner != owner) at = &(*at)->next;
   pd__deferred *taken = *at;
@@ -42,7 +42,7 @@ void pd__deferred_in_child(void) {
   for (pd__deferred *each = first; each; each = each->next) each->owner = NULL;
 }
 
-bool pd__deferred_validator(const pd_flag *flag) {
+bool pd__flag_has_deferred_validator(const pd_flag *flag) {
   if (!pd__loader_now.within) return false;
   if (flag->defined && pd__flag_def(flag)->convert) return true;
   const pd__target *at = pd__hooks_of(flag);
@@ -50,7 +50,7 @@ bool pd__deferred_validator(const pd_flag *flag) {
   return at != NULL;
 }
 
-void pd__deferred_tell(pd__operation *operation) {
+void pd__deferred_announce(pd__operation *operation) {
   pd__operation_lock(operation);
   pd__handler to = pd__handler_pinned(operation, &pd__handlers[PD__HANDLE_DEFERRED]);
   pd__operation_unlock(operation);

@@ -11,7 +11,7 @@
 typedef struct pd__deferred {
   pd_flag *flag;
   pd_hook watcher;   /* the watcher to notify; 0: pending values are to be applied */
-  const void *owner; /* does the work, as in pd__loader_stay; never dereferenced */
+  const void *owner; /* does the work, as in pd__loader_state; never dereferenced */
   struct pd__deferred *next;
 } pd__deferred;
 
@@ -20,7 +20,7 @@ bool pd__deferred_add(pd__operation *operation, pd_flag *flag, pd_hook watcher);
 
 /* Takes the first piece of work of `owner` (NULL: pd_deferred_run) from the list into *out. Returns
  * false if there is none. */
-bool pd__deferred_take(const void *owner, pd__deferred *out);
+bool pd__deferred_pop(const void *owner, pd__deferred *out);
 
 /* Hands the work of `owner` over to `heir`; NULL: pd_deferred_run. */
 void pd__deferred_hand_over(pd__operation *operation, const void *owner, const void *heir);
@@ -29,9 +29,9 @@ void pd__deferred_hand_over(pd__operation *operation, const void *owner, const v
 void pd__deferred_in_child(void);
 
 /* Returns whether the flag has a validator that can't be called now. */
-bool pd__deferred_validator(const pd_flag *flag);
+bool pd__flag_has_deferred_validator(const pd_flag *flag);
 
 /* Calls the handler that announces work for pd_deferred_run. The caller must not hold the lock. */
-void pd__deferred_tell(pd__operation *operation);
+void pd__deferred_announce(pd__operation *operation);
 
 #endif /* PD__DEFERRED_H */

@@ -89,7 +89,7 @@ void pd__hook_remove(pd__hook *hook) {
   hook->removed = true;
   hook->next_removed = removed;
   removed = hook;
-  if (hook->calls == 0) pd__set_due(PD__DUE_RELEASES, true);
+  if (hook->calls == 0) pd__set_pending_work(PD__WORK_RELEASES, true);
 }
 
 void pd__hook_hold(pd__operation *operation, pd__hook *hook, pd__held *held) {
@@ -104,7 +104,7 @@ void pd__hooks_let_go(pd__operation *operation) {
   for (; operation->held; operation->held = operation->held->next) {
     pd__hook *hook = operation->held->hook;
     bool last = hook->calls > 0 && --hook->calls == 0;
-    if (last && hook->removed) pd__set_due(PD__DUE_RELEASES, true);
+    if (last && hook->removed) pd__set_pending_work(PD__WORK_RELEASES, true);
   }
   if (operation->listing) operation->listing->held = NULL;
 }
@@ -124,7 +124,7 @@ pd__handler pd__handlers[PD__HANDLINGS];
 void pd__handler_set(pd__operation *operation, pd__handling what, pd__handler fresh) {
   pd__module_unregister(operation, pd__handlers[what].module);
   pd__handlers[what] = fresh;
-  if (what == PD__HANDLE_WARNINGS) pd__set_due(PD__DUE_WARNINGS, fresh.function != NULL);
+  if (what == PD__HANDLE_WARNINGS) pd__set_pending_work(PD__WORK_WARNINGS, fresh.function != NULL);
 }
 
 pd__handler pd__handler_pinned(pd__operation *operation, const pd__handler *from) {
@@ -159,7 +159,7 @@ static pd__hook *claim_removed(void) {
   pd__hook *found = removed;
   while (found && (found->calls > 0 || (found->waits && within))) found = found->next_removed;
   if (found) found->calls = 1;
-  pd__set_due(PD__DUE_RELEASES, found || (within && removed));
+  pd__set_pending_work(PD__WORK_RELEASES, found || (within && removed));
   return found;
 }
 
@@ -179,7 +179,7 @@ static pd__handler take_release(pd__operation *operation, pd__hook *hook) {
 void pd__hooks_release(pd__operation *operation) {
   pd__hook *hook = NULL;
   do { /* calls from release functions nest here, up to the limit of depth */
-    if (!pd__is_due(PD__DUE_RELEASES)) return;
+    if (!pd__has_pending_work(PD__WORK_RELEASES)) return;
     pd__operation_lock(operation);
     hook = pd__hooks_check_depth(NULL) == PD_OK ? claim_removed() : NULL;
     pd__handler release = {.function = NULL};

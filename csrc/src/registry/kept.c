@@ -40,9 +40,9 @@ void pd__listings_in_child(void) {
   }
 }
 
-uint8_t pd__due;
+uint8_t pd__pending_work;
 
-void pd__set_due(uint8_t what, bool is_due) {
-  uint8_t others = pd__due & (uint8_t)~what;
-  __atomic_store_n(&pd__due, is_due ? others | what : others, __ATOMIC_RELEASE);
+void pd__set_pending_work(uint8_t what, bool is_due) {
+  uint8_t others = pd__pending_work & (uint8_t)~what;
+  __atomic_store_n(&pd__pending_work, is_due ? others | what : others, __ATOMIC_RELEASE);
 }

@@ -139,7 +139,7 @@ static pd__notice **move(pd__operation *operation, pd__notice **to) {
 
 void pd__notices_abandon(pd__operation *operation) {
   left_end = move(operation, left_end);
-  if (left) pd__set_due(PD__DUE_NOTICES, true);
+  if (left) pd__set_pending_work(PD__WORK_NOTICES, true);
 }
 
 pd__notice *pd__notices_detach(pd__operation *operation) {
@@ -175,11 +175,11 @@ static void take_over(pd__operation *operation) {
   left = NULL;
   left_end = &left;
   put_before(operation, list);
-  pd__set_due(PD__DUE_NOTICES, false);
+  pd__set_pending_work(PD__WORK_NOTICES, false);
 }
 
 void pd__notices_deliver(pd__operation *operation) {
-  if (pd__is_due(PD__DUE_NOTICES) && !pd__loader_now.within) {
+  if (pd__has_pending_work(PD__WORK_NOTICES) && !pd__loader_now.within) {
     pd__operation_lock(operation);
     take_over(operation);
     pd__operation_unlock(operation);

@@ -34,7 +34,7 @@ void pd__operation_abandon(pd__operation *operation) {
 static void finish(pd__operation *operation) {
   pd__notices_deliver(operation);
   pd__warnings_deliver(operation);
-  if (operation->deferred) pd__deferred_tell(operation);
+  if (operation->deferred) pd__deferred_announce(operation);
   if (operation->held) {
     pd__operation_lock(operation);
     pd__hooks_let_go(operation);
@@ -45,6 +45,7 @@ static void finish(pd__operation *operation) {
 
 void pd__operation_end(pd__operation *operation) {
   if (operation->locked) pd__operation_unlock(operation);
-  if (operation->arena.blocks || operation->deferred || pd__is_due(PD__DUE_ANY)) finish(operation);
+  if (operation->arena.blocks || operation->deferred || pd__has_pending_work(PD__WORK_ANY))
+    finish(operation);
   pd__operation_leave(operation);
 }

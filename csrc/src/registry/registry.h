@@ -366,12 +366,12 @@ static inline void pd__operation_leave(pd__operation *operation) {
 }
 
 /* Work that the next operation to end does for others (kept.c): bits, changed under the lock. */
-enum { PD__DUE_NOTICES = 1, PD__DUE_WARNINGS = 2, PD__DUE_RELEASES = 4, PD__DUE_ANY = 7 };
-extern uint8_t pd__due;
-void pd__set_due(uint8_t what, bool is_due);
+enum { PD__WORK_NOTICES = 1, PD__WORK_WARNINGS = 2, PD__WORK_RELEASES = 4, PD__WORK_ANY = 7 };
+extern uint8_t pd__pending_work;
+void pd__set_pending_work(uint8_t what, bool is_due);
 
-static inline bool pd__is_due(uint8_t what) {
-  return __atomic_load_n(&pd__due, __ATOMIC_ACQUIRE) & what;
+static inline bool pd__has_pending_work(uint8_t what) {
+  return __atomic_load_n(&pd__pending_work, __ATOMIC_ACQUIRE) & what;
 }
 
 /* In the child of a fork, forgets what other threads kept: only this thread is left. */

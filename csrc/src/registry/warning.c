@@ -35,7 +35,7 @@ pd_error *pd__warning_add(pd_warning kind) {
   *end = made;
   end = &made->next;
   kept++;
-  pd__set_due(PD__DUE_WARNINGS, true);
+  pd__set_pending_work(PD__WORK_WARNINGS, true);
   return &made->text;
 }
 
@@ -75,12 +75,12 @@ static warning *next_to_deliver(void) {
 
 /* Without a handler, the warnings stay until one is set. */
 void pd__warnings_deliver(pd__operation *operation) {
-  for (bool any = true; any && pd__is_due(PD__DUE_WARNINGS);) {
+  for (bool any = true; any && pd__has_pending_work(PD__WORK_WARNINGS);) {
     pd__operation_lock(operation);
     pd__handler to = pd__handler_pinned(operation, &pd__handlers[PD__HANDLE_WARNINGS]);
     warning *taken __attribute__((cleanup(drop))) = to.function ? next_to_deliver() : NULL;
     any = taken != NULL;
-    if (!any) pd__set_due(PD__DUE_WARNINGS, false);
+    if (!any) pd__set_pending_work(PD__WORK_WARNINGS, false);
     if (any) pd__hooks_prepare(operation);
     pd__operation_unlock(operation);
     PD__IN_HOOK(operation);
