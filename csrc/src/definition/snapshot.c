@@ -266,7 +266,7 @@ static void put_overrides(pd_flag *flag, const kept *old) {
     pd__overridden *below = at->below;
     const pd__overridden *was = old->overrides;
     while (was && was->number != at->number) was = was->below;
-    if (was) pd__entries_put(&at->values, was->values);
+    if (was) pd__entries_restore(&at->values, was->values);
     if (!was) pd__override_drop(at);
     at = below;
   }
@@ -286,7 +286,7 @@ static void put_values(pd_flag *flag, const kept *old) {
   bool assigned = old->assigned && !(replaced && old->current.origin.source == PD_SOURCE_DEFAULT);
   put_overrides(flag, old);
   __atomic_store_n(&flag->type, was, __ATOMIC_RELAXED);
-  pd__history_put(flag, assigned ? &old->current : NULL);
+  pd__history_restore(flag, assigned ? &old->current : NULL);
   if (replaced) pd__entries_filter(&flag->history, flag, is_given, NULL);
   if (flag->defined) __atomic_store_n(&flag->type, now, __ATOMIC_RELAXED);
   if (flag->defined && replaced) pd__flag_review(flag, (pd_type)was, &refused);

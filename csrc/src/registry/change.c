@@ -223,7 +223,7 @@ bool pd__assign_at_once(pd_flag *flag, const char *text, pd_value value, const p
   if (!flag->simple || flag->frozen || flag->assignable || flag->extended) return false;
   if (flag->type == PD_TYPE_string || origin->place || pd__hooks_concern(flag)) return false;
   if (text && pd__value_parse(flag->type, text, &value) != PD_OK) return false;
-  return pd__history_renew(flag, value, origin);
+  return pd__history_update_current(flag, value, origin);
 }
 
 /* Apart from pd__assign_value, which is faster without the list on its stack. */

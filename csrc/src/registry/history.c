@@ -18,7 +18,7 @@ bool pd__history_reserve(size_t count) {
   return true;
 }
 
-pd__entry *pd__entry_take(pd_value value, const pd_origin *origin) {
+pd__entry *pd__entry_new(pd_value value, const pd_origin *origin) {
   pd__entry *made = unused;
   unused = made->next;
   unused_count--;
@@ -32,7 +32,7 @@ void pd__entry_free(pd__entry *entry) {
   unused_count++;
 }
 
-static void free_at(pd__entry **at) {
+static void remove_entry(pd__entry **at) {
   pd__entry *entry = *at;
   *at = entry->next;
   pd__entry_free(entry);
@@ -41,20 +41,20 @@ static void free_at(pd__entry **at) {
 /* ---- Assigning ---- */
 
 /* Places are interned, so comparing their addresses is enough. */
-static bool same_place(const pd_origin *a, const pd_origin *b) {
+static bool has_same_origin(const pd_origin *a, const pd_origin *b) {
   return a->line == b->line && a->place == b->place && a->column == b->column &&
          a->source == b->source;
 }
 
 /* Called when a value of `source` was put before the list `at`. Marks the values of that source in
  * the list as replaced, and keeps only the latest PD_HISTORY_KEPT of them. */
-static void settle(pd__entry **at, pd_source source) {
+static void mark_replaced(pd__entry **at, pd_source source) {
   size_t kept = 0;
   while (*at) {
     if ((*at)->origin.source != source) {
       at = &(*at)->next;
     } else if (kept == PD_HISTORY_KEPT) {
-      free_at(at);
+      remove_entry(at);
     } else {
       (*at)->replaced = true;
       kept++;
@@ -65,19 +65,19 @@ static void settle(pd__entry **at, pd_source source) {
 
 /* Code that sets a flag in a loop has one entry, with the latest value. */
 void pd__entries_push(pd__entry **list, pd__entry *fresh) {
-  if (*list && same_place(&fresh->origin, &(*list)->origin)) {
+  if (*list && has_same_origin(&fresh->origin, &(*list)->origin)) {
     (*list)->value = fresh->value;
     pd__entry_free(fresh);
     return;
   }
   fresh->next = *list;
   *list = fresh;
-  settle(&fresh->next, fresh->origin.source);
+  mark_replaced(&fresh->next, fresh->origin.source);
 }
 
 /* Stores the value below the overrides. Without overrides it goes to the node and, if `publish` is
  * true, to all cells. */
-static inline void set_base(pd_flag *flag, pd_value value, bool publish) {
+static inline void set_base_value(pd_flag *flag, pd_value value, bool publish) {
   if (pd__flag_override(flag)) {
     flag->extra->base = value;
   } else if (publish) {
@@ -87,12 +87,12 @@ static inline void set_base(pd_flag *flag, pd_value value, bool publish) {
   }
 }
 
-static bool is_placed(const pd_origin *origin) {
+static bool has_place(const pd_origin *origin) {
   return origin->place || origin->line || origin->column;
 }
 
 static bool has_origin(const pd_flag *flag, const pd_origin *origin) {
-  bool placed = is_placed(origin);
+  bool placed = has_place(origin);
   if (flag->source != origin->source || flag->placed != placed) return false;
   return !placed || (flag->line == origin->line && flag->place == origin->place &&
                      flag->column == origin->column);
@@ -100,46 +100,46 @@ static bool has_origin(const pd_flag *flag, const pd_origin *origin) {
 
 static void set_origin(pd_flag *flag, const pd_origin *origin) {
   flag->source = (uint8_t)origin->source;
-  if (!flag->placed && !is_placed(origin)) return;
-  flag->placed = is_placed(origin);
+  if (!flag->placed && !has_place(origin)) return;
+  flag->placed = has_place(origin);
   flag->line = origin->line;
   flag->column = origin->column;
   flag->place = origin->place;
 }
 
-bool pd__history_renew(pd_flag *flag, pd_value value, const pd_origin *origin) {
+bool pd__history_update_current(pd_flag *flag, pd_value value, const pd_origin *origin) {
   if (!flag->assigned) {
     flag->assigned = true;
     set_origin(flag, origin);
   } else if (!has_origin(flag, origin)) {
     return false;
   }
-  set_base(flag, value, true);
+  set_base_value(flag, value, true);
   return true;
 }
 
-void pd__history_give(pd_flag *flag, pd_value value, const pd_origin *origin) {
-  if (pd__history_renew(flag, value, origin)) return;
+void pd__history_assign(pd_flag *flag, pd_value value, const pd_origin *origin) {
+  if (pd__history_update_current(flag, value, origin)) return;
   uint32_t rank = pd_source_rank(origin->source);
   if (pd_source_rank((pd_source)flag->source) > rank) { /* hidden: insert it by rank */
     pd__entry **at = &flag->history;
     while (*at && pd_source_rank((*at)->origin.source) > rank) at = &(*at)->next;
-    pd__entries_push(at, pd__entry_take(value, origin));
+    pd__entries_push(at, pd__entry_new(value, origin));
     return;
   }
   pd_origin before = pd__flag_origin(flag);
-  pd__entry *old = pd__entry_take(pd__flag_base(flag), &before);
+  pd__entry *old = pd__entry_new(pd__flag_base(flag), &before);
   old->next = flag->history;
   flag->history = old;
-  settle(&flag->history, origin->source);
+  mark_replaced(&flag->history, origin->source);
   set_origin(flag, origin);
-  set_base(flag, value, true);
+  set_base_value(flag, value, true);
 }
 
 /* ---- Dropping ---- */
 
 /* Makes the first value of the list the current one; if the list is empty, the default. */
-static void promote(pd_flag *flag) {
+static void promote_first_entry(pd_flag *flag) {
   pd__entry *next = flag->history;
   if (!next) {
     flag->assigned = false;
@@ -147,11 +147,11 @@ static void promote(pd_flag *flag) {
     return;
   }
   set_origin(flag, &next->origin);
-  set_base(flag, next->value, flag->defined);
-  free_at(&flag->history);
+  set_base_value(flag, next->value, flag->defined);
+  remove_entry(&flag->history);
 }
 
-static bool is_kept(pd_flag *flag, pd__entry *entry, bool current, void *context) {
+static bool is_source_kept(pd_flag *flag, pd__entry *entry, bool current, void *context) {
   const uint32_t *dropped = context;
   (void)flag;
   (void)current;
@@ -159,81 +159,81 @@ static bool is_kept(pd_flag *flag, pd__entry *entry, bool current, void *context
 }
 
 void pd__history_drop(pd_flag *flag, uint32_t sources) {
-  pd__history_filter(flag, pd__flag_base(flag), is_kept, &sources);
+  pd__history_filter(flag, pd__flag_base(flag), is_source_kept, &sources);
 }
 
-void pd__entries_filter(pd__entry **list, pd_flag *flag, pd__keeps *keeps, void *context) {
+void pd__entries_filter(pd__entry **list, pd_flag *flag, pd__entry_test *keeps, void *context) {
   while (*list) {
     if (keeps(flag, *list, !(*list)->replaced, context)) {
       list = &(*list)->next;
     } else {
-      free_at(list);
+      remove_entry(list);
     }
   }
 }
 
-void pd__history_filter(pd_flag *flag, pd_value base, pd__keeps *keeps, void *context) {
+void pd__history_filter(pd_flag *flag, pd_value base, pd__entry_test *keeps, void *context) {
   pd__entry now = {.value = base, .origin = pd__flag_origin(flag)};
   if (!flag->assigned) return;
   pd__values_revision++;
   bool kept = keeps(flag, &now, true, context);
-  if (kept) set_base(flag, now.value, false);
+  if (kept) set_base_value(flag, now.value, false);
   pd__entries_filter(&flag->history, flag, keeps, context);
-  if (!kept) promote(flag);
+  if (!kept) promote_first_entry(flag);
 }
 
 /* ---- Putting back what was copied ---- */
 
-void pd__entries_put(pd__entry **list, const pd__entry *values) {
-  while (*list) free_at(list);
+void pd__entries_restore(pd__entry **list, const pd__entry *values) {
+  while (*list) remove_entry(list);
   for (; values; values = values->next) {
-    pd__entry *made = pd__entry_take(values->value, &values->origin);
+    pd__entry *made = pd__entry_new(values->value, &values->origin);
     made->replaced = values->replaced;
     *list = made;
     list = &made->next;
   }
 }
 
-void pd__history_put(pd_flag *flag, const pd__entry *current) {
+void pd__history_restore(pd_flag *flag, const pd__entry *current) {
   pd__values_revision++;
-  pd__entries_put(&flag->history, current ? current->next : NULL);
+  pd__entries_restore(&flag->history, current ? current->next : NULL);
   flag->assigned = current != NULL;
   flag->source = PD_SOURCE_DEFAULT;
   if (!current) return;
   set_origin(flag, &current->origin);
-  set_base(flag, current->value, false);
+  set_base_value(flag, current->value, false);
 }
 
 /* ---- Lookup ---- */
 
 /* Returns the current value below the overrides as an entry in front of the list. The flag must be
  * assigned. */
-static pd__entry current_entry(const pd_flag *flag) {
+static pd__entry make_current_entry(const pd_flag *flag) {
   return (pd__entry){pd__flag_base(flag), pd__flag_origin(flag), false, flag->history};
 }
 
 bool pd__history_find(const pd_flag *flag, pd_source source, pd__entry *out) {
-  pd__entry own = current_entry(flag);
+  pd__entry own = make_current_entry(flag);
   const pd__entry *entry = flag->assigned ? &own : NULL;
   while (entry && entry->origin.source != source) entry = entry->next;
   if (entry) *out = *entry;
   return entry != NULL;
 }
 
-static pd__entry default_entry(const pd_flag_def *def) {
+static pd__entry make_default_entry(const pd_flag_def *def) {
   pd_origin origin = {PD_SOURCE_DEFAULT, def->line, pd__intern_text(def->file), 0};
   return (pd__entry){.value = pd__def_default(def), .origin = origin};
 }
 
 /* Returns the entry *left steps further, or NULL if the list is too short; decreases *left by the
  * number of steps. */
-static const pd__entry *step(const pd__entry *entry, size_t *left) {
+static const pd__entry *skip_entries(const pd__entry *entry, size_t *left) {
   for (; entry && *left > 0; --*left) entry = entry->next;
   return entry;
 }
 
 /* Sets what a caller needs to read the values of the flag. */
-static void describe(const pd_flag *flag, pd_flag_entry *out) {
+static void describe_type(const pd_flag *flag, pd_flag_entry *out) {
   const pd_flag_def *def = pd__flag_def(flag);
   out->type = flag->type;
   out->list = def ? def->list : 0;
@@ -244,27 +244,27 @@ static void describe(const pd_flag *flag, pd_flag_entry *out) {
 void pd__entry_describe(const pd_flag *flag, pd_value value, const pd_origin *origin,
                         pd_flag_entry *out) {
   *out = (pd_flag_entry){.size = sizeof *out, .value = value, .origin = *origin};
-  describe(flag, out);
+  describe_type(flag, out);
 }
 
 bool pd__history_at(const pd_flag *flag, size_t index, pd_flag_entry *out) {
   size_t left = index;
   const pd__entry *found = NULL;
-  pd__entry own = current_entry(flag);
+  pd__entry own = make_current_entry(flag);
   for (const pd__overridden *at = pd__flag_override(flag); at && !found; at = at->below) {
-    found = step(at->values, &left);
+    found = skip_entries(at->values, &left);
   }
   bool below = !found;
-  if (below && flag->assigned) found = step(&own, &left);
+  if (below && flag->assigned) found = skip_entries(&own, &left);
   bool given = below && found;
   if (!found && left > 0) return false;
-  if (!found) own = default_entry(pd__flag_def(flag));
+  if (!found) own = make_default_entry(pd__flag_def(flag));
   if (!found) found = &own;
   out->value = found->value;
   out->origin = found->origin;
   out->replaced = found->replaced;
   out->unset = flag->optional && !given && found->origin.source == PD_SOURCE_DEFAULT;
-  describe(flag, out);
+  describe_type(flag, out);
   return true;
 }
 

@@ -42,7 +42,7 @@ bool pd__override_give(pd_flag *flag, pd_override number, pd_value value, const 
   pd__overridden *at = pd__flag_override(flag);
   if (!at || at->number != number) at = pd__flag_own_override(flag);
   if (!at || at->number != number) at = cover(flag, number);
-  pd__entries_push(&at->values, pd__entry_take(value, &place));
+  pd__entries_push(&at->values, pd__entry_new(value, &place));
   if (at->values->next) at->values->next->replaced = true;
   return at == pd__flag_override(flag);
 }

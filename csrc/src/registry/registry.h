@@ -499,10 +499,10 @@ pd_status pd__fail_flag_gone(const pd_flag *flag, pd_error *err);
  * if memory is out. */
 bool pd__history_reserve(size_t count);
 
-/* Give a flag a value that isn't an override's. pd__history_renew does so only if it needs no
- * entry, because the flag has no value yet or one of the same origin; else it returns false. */
-bool pd__history_renew(pd_flag *flag, pd_value value, const pd_origin *origin);
-void pd__history_give(pd_flag *flag, pd_value value, const pd_origin *origin);
+/* Give a flag a value that isn't an override's. pd__history_update_current does so only if it needs
+ * no entry, because the flag has no value yet or one of the same origin; else it returns false. */
+bool pd__history_update_current(pd_flag *flag, pd_value value, const pd_origin *origin);
+void pd__history_assign(pd_flag *flag, pd_value value, const pd_origin *origin);
 
 /* Drops the values of some sources, a PD__SOURCE_BIT each. The caller publishes the result. */
 #define PD__SOURCE_BIT(source) (1u << (source))
@@ -521,21 +521,21 @@ void pd__entry_describe(const pd_flag *flag, pd_value value, const pd_origin *or
 /* Drops the values for which `keeps` returns false; it may also change a value. `current` is false
  * for replaced values. `base` is the value of pd__flag_base, read before a change of the flag's
  * type. */
-typedef bool pd__keeps(pd_flag *flag, pd__entry *entry, bool current, void *context);
-void pd__history_filter(pd_flag *flag, pd_value base, pd__keeps *keeps, void *context);
+typedef bool pd__entry_test(pd_flag *flag, pd__entry *entry, bool current, void *context);
+void pd__history_filter(pd_flag *flag, pd_value base, pd__entry_test *keeps, void *context);
 
 /* Does the same for one list of the flag's values. */
-void pd__entries_filter(pd__entry **list, pd_flag *flag, pd__keeps *keeps, void *context);
+void pd__entries_filter(pd__entry **list, pd_flag *flag, pd__entry_test *keeps, void *context);
 
-/* Entries for lists. pd__entry_take needs room from pd__history_reserve and can't fail. */
-pd__entry *pd__entry_take(pd_value value, const pd_origin *origin);
+/* Entries for lists. pd__entry_new needs room from pd__history_reserve and can't fail. */
+pd__entry *pd__entry_new(pd_value value, const pd_origin *origin);
 void pd__entry_free(pd__entry *entry);
 
 /* Replace the values of a flag, `current` and those after it (NULL: none), and the values of a list
  * by copies of `values`. Both need room from pd__history_reserve. The caller publishes the result.
  */
-void pd__history_put(pd_flag *flag, const pd__entry *current);
-void pd__entries_put(pd__entry **list, const pd__entry *values);
+void pd__history_restore(pd_flag *flag, const pd__entry *current);
+void pd__entries_restore(pd__entry **list, const pd__entry *values);
 
 /* Puts `fresh` on top of a list of values of one source. Of the replaced values a limited number is
  * kept. If the top value has the same origin, it only gets the new value, and `fresh` is freed. */
