@@ -30,7 +30,7 @@ static void consider_former(former_search *search, const pd__entry *entry) {
 static void find_former(pd__draft *draft) {
   former_search search = {.draft = draft};
   const pd_flag *node = draft->node;
-  for (const pd__overridden *at = pd__flag_override(node); at; at = at->below) {
+  for (const pd__override_entry *at = pd__flag_override(node); at; at = at->below) {
     search.temporary = at->temporary;
     for (const pd__entry *entry = at->values; entry; entry = entry->next) {
       if (!entry->replaced) consider_former(&search, entry);

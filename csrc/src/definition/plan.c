@@ -266,7 +266,7 @@ static void defer_values(pd__stage *stage, const pd__draft *draft, pd__report *w
 }
 
 static void drop_former(pd_flag *flag) {
-  while (pd__flag_override(flag)) pd__override_drop(flag->extra->overrides);
+  while (pd__flag_override(flag)) pd__override_entry_drop(flag->extra->overrides);
   pd__history_drop(flag, ~PD__SOURCE_BIT(PD_SOURCE_DEFAULT));
   pd__flag_publish(flag);
 }

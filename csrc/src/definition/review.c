@@ -54,10 +54,10 @@ void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report) {
   bool overridden = pd__flag_override(flag) != NULL;
   pd_value base = overridden ? flag->extra->base : pd__cell_load(was, pd__flag_address(flag, was));
   pd__history_filter(flag, base, suits, &under);
-  for (pd__overridden *at = pd__flag_override(flag); at;) {
-    pd__overridden *below = at->below;
+  for (pd__override_entry *at = pd__flag_override(flag); at;) {
+    pd__override_entry *below = at->below;
     pd__entries_filter(&at->values, flag, suits, &under);
-    if (!at->values) pd__override_drop(at);
+    if (!at->values) pd__override_entry_drop(at);
     at = below;
   }
 }

@@ -17,8 +17,8 @@ typedef struct kept {
   bool frozen;
   bool warned;
   bool sensitive;
-  pd__entry current;         /* if assigned: the value below the overrides, and those after it */
-  pd__overridden *overrides; /* only number, values and below */
+  pd__entry current; /* if assigned: the value below the overrides, and those after it */
+  pd__override_entry *overrides; /* only number, values and below */
 } kept;
 
 struct pd_snapshot {
@@ -47,10 +47,10 @@ static pd__entry *copy_entries(pd_snapshot *snapshot, const pd__entry *from) {
   return first;
 }
 
-static pd__overridden *copy_overrides(pd_snapshot *snapshot, const pd__overridden *from) {
-  pd__overridden *first = NULL, **end = &first;
+static pd__override_entry *copy_overrides(pd_snapshot *snapshot, const pd__override_entry *from) {
+  pd__override_entry *first = NULL, **end = &first;
   for (; from; from = from->below) {
-    pd__overridden *made = pd__arena_alloc(&snapshot->arena, sizeof *made);
+    pd__override_entry *made = pd__arena_alloc(&snapshot->arena, sizeof *made);
     if (!made) break;
     made->number = from->number;
     made->values = copy_entries(snapshot, from->values);
@@ -167,7 +167,7 @@ static bool same_entries(pd_type type, const pd__entry *a, const pd__entry *b) {
   return a == b;
 }
 
-static bool same_overrides(pd_type type, const pd__overridden *a, const pd__overridden *b) {
+static bool same_overrides(pd_type type, const pd__override_entry *a, const pd__override_entry *b) {
   for (; a && b; a = a->below, b = b->below) {
     if (a->number != b->number || !same_entries(type, a->values, b->values)) return false;
   }
@@ -262,12 +262,12 @@ static pd_status prepare(restoring *run, pd_error *err) {
 /* ---- Then everything that takes effect ---- */
 
 static void put_overrides(pd_flag *flag, const kept *old) {
-  for (pd__overridden *at = pd__flag_override(flag); at;) {
-    pd__overridden *below = at->below;
-    const pd__overridden *was = old->overrides;
+  for (pd__override_entry *at = pd__flag_override(flag); at;) {
+    pd__override_entry *below = at->below;
+    const pd__override_entry *was = old->overrides;
     while (was && was->number != at->number) was = was->below;
     if (was) pd__entries_restore(&at->values, was->values);
-    if (!was) pd__override_drop(at);
+    if (!was) pd__override_entry_drop(at);
     at = below;
   }
 }

@@ -136,7 +136,7 @@ static const char *text_of_entry(pd__deed *deed, const pd_flag *flag, const pd__
 }
 
 const char *pd__deed_behind(pd__deed *deed, const pd_flag *flag, pd_override number, bool drops) {
-  const pd__overridden *top = pd__flag_override(flag);
+  const pd__override_entry *top = pd__flag_override(flag);
   while (top && (number ? top->number == number : top->temporary)) top = top->below;
   if (top) return text_of_entry(deed, flag, top->values);
   if (flag->assigned && !(drops && flag->source == PD_SOURCE_LIVE)) {
@@ -185,7 +185,7 @@ pd__kept *pd__deed_keep(pd__deed *deed) {
 /* ---- The answer ---- */
 
 static pd_source source_now(const pd_flag *flag) {
-  const pd__overridden *top = pd__flag_override(flag);
+  const pd__override_entry *top = pd__flag_override(flag);
   if (top) return top->values->origin.source;
   return flag->assigned ? (pd_source)flag->source : PD_SOURCE_DEFAULT;
 }

@@ -103,7 +103,7 @@ static bool are_expected(pd__deed *deed) {
 /* Takes back what clients have set: the permanent value, and those that end by themselves. What is
  * hidden goes first, so that readers see no value between the old and the new one. */
 static void take_back(pd__deed *deed, const pd__wish *wish) {
-  pd__overridden *at = pd__flag_override(wish->flag);
+  pd__override_entry *at = pd__flag_override(wish->flag);
   pd__changes_drop(&deed->changes, wish->flag, PD_SOURCE_LIVE);
   while (at && at->below) at = at->below;
   for (; at; at = at->above) {
@@ -181,7 +181,7 @@ static bool check(pd__deed *deed) {
 
 static bool is_empty(pd_override number) {
   size_t count;
-  const pd__overridden *flags = pd__override_find(number, &count);
+  const pd__override_entry *flags = pd__override_find(number, &count);
   for (size_t i = 0; flags && i < count; i++) {
     if (flags[i].flag) return false;
   }

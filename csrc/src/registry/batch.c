@@ -47,7 +47,7 @@ pd_status pd__override_end(pd__operation *operation, pd_override number, pd_erro
   pd__changes_begin(&changes, operation, &report);
   changes.forced = true;
   size_t count;
-  pd__overridden *flags = pd__override_find(number, &count);
+  pd__override_entry *flags = pd__override_find(number, &count);
   if (!flags) {
     pd__report_fail(&report, PD_ERR_ARGUMENT,
                     "no override has the number %llu, or it is already popped",

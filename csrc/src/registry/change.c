@@ -182,10 +182,10 @@ void pd__changes_add_unchanged(pd__changes *changes, pd_flag *flag) {
   add_without_value(changes, &(pd__change){.flag = flag, .action = PD__IDLE});
 }
 
-void pd__changes_pop(pd__changes *changes, pd__overridden *overridden) {
+void pd__changes_pop(pd__changes *changes, pd__override_entry *overridden) {
   add_without_value(changes, &(pd__change){.flag = overridden->flag,
                                            .action = PD__POP,
-                                           .overridden = overridden,
+                                           .override_entry = overridden,
                                            .popped = overridden->number});
 }
 

@@ -27,8 +27,8 @@ typedef struct pd__change {
   pd_value value;
   pd_origin origin; /* for PD__DROP: its source */
   union {
-    pd__overridden *overridden; /* for PD__POP; valid while there is an override `popped` */
-    size_t room;                /* of the buffer in the arena that `text` is in; 0: in none */
+    pd__override_entry *override_entry; /* for PD__POP; valid while there is an override `popped` */
+    size_t room; /* of the buffer in the arena that `text` is in; 0: in none */
   };
   pd_override popped;  /* for PD__POP: the number; it may end before the commit */
   uint32_t generation; /* of the definition that the change was prepared for */
@@ -84,7 +84,7 @@ void pd__changes_add_all(pd__changes *changes, const pd_assignment *assignments,
  * it has an override, that is set to the default) or wipe a sensitive one. A flag that can't be
  * changed is reported. */
 void pd__changes_drop(pd__changes *changes, pd_flag *flag, pd_source source);
-void pd__changes_pop(pd__changes *changes, pd__overridden *overridden);
+void pd__changes_pop(pd__changes *changes, pd__override_entry *overridden);
 void pd__changes_clear(pd__changes *changes, pd_flag *flag, pd__action action);
 
 /* Changes nothing, so that the validators are asked about the value that the flag has. */
@@ -201,6 +201,6 @@ void pd__notices_deliver(pd__operation *operation);
 /* Stores a value of the flag's type in the node and all cells. */
 void pd__flag_store(pd_flag *flag, pd_value value);
 
-void pd__override_drop(pd__overridden *from);
+void pd__override_entry_drop(pd__override_entry *from);
 
 #endif /* PD__CHANGE_H */

@@ -86,7 +86,7 @@ static bool reserve_memory(pd__changes *changes) {
 /* Warns, once for each temporary value, of an assignment by the program below it. */
 static void warn_of_temporary(pd_flag *flag, const pd_origin *origin) {
   char source[PD__SOURCE_SIZE];
-  pd__overridden *top = pd__flag_override(flag);
+  pd__override_entry *top = pd__flag_override(flag);
   if (!top || !top->temporary || top->warned || origin->source != PD_SOURCE_RUNTIME) return;
   top->warned = true;
   pd__fail(pd__warning_add(PD_WARNING_HIDDEN), PD_OK,
@@ -96,7 +96,7 @@ static void warn_of_temporary(pd_flag *flag, const pd_origin *origin) {
 
 static void assign_change(const pd__changes *changes, const pd__change *change) {
   pd_flag *flag = change->flag;
-  const pd__overridden *own = pd__flag_own_override(flag);
+  const pd__override_entry *own = pd__flag_own_override(flag);
   bool over = own && change->origin.source == PD_SOURCE_RUNTIME;
   if (!changes->pushes) warn_of_temporary(flag, &change->origin);
   if (!changes->pushes && !over) {
@@ -104,14 +104,14 @@ static void assign_change(const pd__changes *changes, const pd__change *change) 
     return;
   }
   pd_override number = changes->pushes ? changes->override : own->number;
-  bool shows = pd__override_give(flag, number, change->value, &change->origin, change->resets);
+  bool shows = pd__override_assign(flag, number, change->value, &change->origin, change->resets);
   if (shows) pd__flag_store(flag, change->value);
 }
 
 /* While validators ran, the override may have ended, or lost its value of the flag. */
 static bool is_entry_present(const pd__change *change) {
   size_t count;
-  return pd__override_find(change->popped, &count) && change->overridden->flag == change->flag;
+  return pd__override_find(change->popped, &count) && change->override_entry->flag == change->flag;
 }
 
 static void commit_change(const pd__changes *changes, const pd__change *change) {
@@ -121,9 +121,10 @@ static void commit_change(const pd__changes *changes, const pd__change *change) 
   if (change->action == PD__ASSIGN || change->action == PD__IDLE) return;
   uint32_t dropped = pd__change_drops(change);
   while (dropped & PD__SOURCE_BIT(PD_SOURCE_OVERRIDE) && pd__flag_override(flag)) {
-    pd__override_drop(flag->extra->overrides);
+    pd__override_entry_drop(flag->extra->overrides);
   }
-  if (change->action == PD__POP && is_entry_present(change)) pd__override_drop(change->overridden);
+  if (change->action == PD__POP && is_entry_present(change))
+    pd__override_entry_drop(change->override_entry);
   if (dropped) pd__history_drop(flag, dropped);
   bool resets = change->action == PD__RESET || change->action == PD__WIPE;
   if (resets && !flag->assigned) flag->sensitive = pd__flag_def(flag)->sensitive;

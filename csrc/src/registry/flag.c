@@ -31,7 +31,7 @@ static void store_everywhere(pd_flag *flag, pd_value value) {
 }
 
 static bool has_no_value(const pd_flag *flag) {
-  const pd__overridden *top = pd__flag_override(flag);
+  const pd__override_entry *top = pd__flag_override(flag);
   return !(top ? top->values->origin.source != PD_SOURCE_DEFAULT : flag->assigned);
 }
 
@@ -64,7 +64,7 @@ void pd__flag_store(pd_flag *flag, pd_value value) {
 }
 
 void pd__flag_publish(pd_flag *flag) {
-  const pd__overridden *top = pd__flag_override(flag);
+  const pd__override_entry *top = pd__flag_override(flag);
   const pd_flag_def *def = pd__flag_def(flag);
   pd_value value = flag->assigned ? pd__flag_value(flag) : pd__def_default(def);
   if (top) value = top->values->value;

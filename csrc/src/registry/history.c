@@ -251,7 +251,7 @@ bool pd__history_at(const pd_flag *flag, size_t index, pd_flag_entry *out) {
   size_t left = index;
   const pd__entry *found = NULL;
   pd__entry own = make_current_entry(flag);
-  for (const pd__overridden *at = pd__flag_override(flag); at && !found; at = at->below) {
+  for (const pd__override_entry *at = pd__flag_override(flag); at && !found; at = at->below) {
     found = skip_entries(at->values, &left);
   }
   bool below = !found;

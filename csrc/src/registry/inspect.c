@@ -23,7 +23,7 @@ bool pd__flag_fill_info(const pd_flag *flag, pd_flag_info *info) {
   info->name = intern_for_result(def->name, &stored);
   info->type = def->type;
   info->source = flag->assigned ? (pd_source)flag->source : PD_SOURCE_DEFAULT;
-  const pd__overridden *top = pd__flag_override(flag);
+  const pd__override_entry *top = pd__flag_override(flag);
   if (top) info->source = top->values->origin.source;
   info->help = intern_for_result(def->help, &stored);
   info->file = intern_for_result(def->file, &stored);

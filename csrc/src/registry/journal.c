@@ -60,7 +60,7 @@ static bool is_frozen(const pd_flag *flag) {
 static pd__seen look_at(const pd_flag *flag) {
   pd__seen now = {.type = flag->type, .generation = flag->generation};
   if (!flag->defined) return now;
-  const pd__overridden *top = pd__flag_override(flag);
+  const pd__override_entry *top = pd__flag_override(flag);
   pd_origin origin = top ? top->values->origin : pd__flag_origin(flag);
   if (!top && !flag->assigned) origin = (pd_origin){.source = PD_SOURCE_DEFAULT};
   now.defined = true;

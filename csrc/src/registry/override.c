@@ -8,7 +8,7 @@
 typedef struct override {
   size_t used;
   bool temporary;
-  pd__overridden flags[]; /* `used` of them are filled */
+  pd__override_entry flags[]; /* `used` of them are filled */
 } override;
 
 static pd__numbered overrides;
@@ -22,12 +22,12 @@ pd_override pd__override_new(size_t count, bool temporary) {
 }
 
 /* Puts the override on top of the others of the flag. */
-static pd__overridden *cover(pd_flag *flag, pd_override number) {
+static pd__override_entry *push_entry(pd_flag *flag, pd_override number) {
   pd__extra *extra = pd__flag_extra(flag); /* can't fail: made before the commit */
-  pd__overridden *top = extra->overrides;
+  pd__override_entry *top = extra->overrides;
   override *one = pd__numbered_find(&overrides, number);
-  pd__overridden *fresh = &one->flags[one->used++];
-  *fresh = (pd__overridden){.flag = flag, .number = number, .below = top};
+  pd__override_entry *fresh = &one->flags[one->used++];
+  *fresh = (pd__override_entry){.flag = flag, .number = number, .below = top};
   fresh->temporary = one->temporary;
   if (top) top->above = fresh;
   if (!top) extra->base = pd__flag_value(flag);
@@ -35,20 +35,20 @@ static pd__overridden *cover(pd_flag *flag, pd_override number) {
   return fresh;
 }
 
-bool pd__override_give(pd_flag *flag, pd_override number, pd_value value, const pd_origin *origin,
-                       bool resets) {
+bool pd__override_assign(pd_flag *flag, pd_override number, pd_value value, const pd_origin *origin,
+                         bool resets) {
   pd_origin place = {PD_SOURCE_OVERRIDE, origin->line, origin->place, origin->column};
   if (resets && flag->optional) place.source = PD_SOURCE_DEFAULT; /* then it has no value */
-  pd__overridden *at = pd__flag_override(flag);
+  pd__override_entry *at = pd__flag_override(flag);
   if (!at || at->number != number) at = pd__flag_own_override(flag);
-  if (!at || at->number != number) at = cover(flag, number);
+  if (!at || at->number != number) at = push_entry(flag, number);
   pd__entries_push(&at->values, pd__entry_new(value, &place));
   if (at->values->next) at->values->next->replaced = true;
   return at == pd__flag_override(flag);
 }
 
 /* The caller publishes the value below, unless the flag is undefined. */
-void pd__override_drop(pd__overridden *from) {
+void pd__override_entry_drop(pd__override_entry *from) {
   pd_flag *flag = from->flag;
   pd__extra *extra = flag->extra;
   while (from->values) {
@@ -64,7 +64,7 @@ void pd__override_drop(pd__overridden *from) {
   pd__cell_store(flag->type, pd__flag_address(flag, flag->type), extra->base);
 }
 
-pd__overridden *pd__override_find(pd_override number, size_t *count) {
+pd__override_entry *pd__override_find(pd_override number, size_t *count) {
   override *one = pd__numbered_find(&overrides, number);
   *count = one ? one->used : 0;
   return one ? one->flags : NULL;

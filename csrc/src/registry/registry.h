@@ -40,15 +40,15 @@ typedef struct pd__entry {
 } pd__entry;
 
 /* What an override does to one flag. */
-typedef struct pd__overridden {
+typedef struct pd__override_entry {
   pd_flag *flag; /* NULL: popped, or no value suited a new definition */
   pd_override number;
-  bool temporary;               /* it ends by itself: the program's values go below it */
-  bool warned;                  /* that it hides one of them */
-  pd__entry *values;            /* newest first; all but the first are replaced */
-  struct pd__overridden *above; /* of the same flag */
-  struct pd__overridden *below; /* of the same flag */
-} pd__overridden;
+  bool temporary;                   /* it ends by itself: the program's values go below it */
+  bool warned;                      /* that it hides one of them */
+  pd__entry *values;                /* newest first; all but the first are replaced */
+  struct pd__override_entry *above; /* of the same flag */
+  struct pd__override_entry *below; /* of the same flag */
+} pd__override_entry;
 
 /* ---- Flags ---- */
 
@@ -68,15 +68,15 @@ typedef struct pd__targets {
 
 /* Rarely needed fields of a name, allocated on first use. */
 typedef struct pd__extra {
-  pd_flag *alias_of;          /* of an alias: the flag that it names */
-  pd__pending *pending;       /* values for the name while it is undefined, in order */
-  uint32_t prepared;          /* values allocated for `pending` by operations under way */
-  uint32_t scopes;            /* values that scopes have for the flag */
-  struct pd__scoped *scoped;  /* these values, in no particular order */
-  pd__targets hooks;          /* validators and watchers added at run time */
-  pd__overridden *overrides;  /* topmost first */
-  pd_value base;              /* the value below the overrides, if there are any */
-  struct pd__secret *secrets; /* texts that a sensitive flag has published */
+  pd_flag *alias_of;             /* of an alias: the flag that it names */
+  pd__pending *pending;          /* values for the name while it is undefined, in order */
+  uint32_t prepared;             /* values allocated for `pending` by operations under way */
+  uint32_t scopes;               /* values that scopes have for the flag */
+  struct pd__scoped *scoped;     /* these values, in no particular order */
+  pd__targets hooks;             /* validators and watchers added at run time */
+  pd__override_entry *overrides; /* topmost first */
+  pd_value base;                 /* the value below the overrides, if there are any */
+  struct pd__secret *secrets;    /* texts that a sensitive flag has published */
 } pd__extra;
 
 /* The value of a number, in the form of its cell. Strings and bools have fields of their own: when
@@ -548,28 +548,28 @@ pd_override pd__override_new(size_t count, bool temporary);
 
 /* Gives a flag a value of the override being made, or of one that it has. Returns whether that is
  * the topmost one. */
-bool pd__override_give(pd_flag *flag, pd_override number, pd_value value, const pd_origin *origin,
-                       bool resets);
+bool pd__override_assign(pd_flag *flag, pd_override number, pd_value value, const pd_origin *origin,
+                         bool resets);
 
 /* Returns what the override does to each of its *count flags; `flag` is NULL where it no longer
  * does anything. Valid until pd__override_forget. Returns NULL if there is no such override. */
-pd__overridden *pd__override_find(pd_override number, size_t *count);
+pd__override_entry *pd__override_find(pd_override number, size_t *count);
 void pd__override_forget(pd_override number);
 
-static inline pd__overridden *pd__flag_override(const pd_flag *flag) {
+static inline pd__override_entry *pd__flag_override(const pd_flag *flag) {
   return flag->extended ? flag->extra->overrides : NULL;
 }
 
 /* Returns what the override of that number does to the flag; NULL if nothing, or nothing more. */
-static inline pd__overridden *pd__flag_override_of(const pd_flag *flag, pd_override number) {
-  pd__overridden *at = pd__flag_override(flag);
+static inline pd__override_entry *pd__flag_override_of(const pd_flag *flag, pd_override number) {
+  pd__override_entry *at = pd__flag_override(flag);
   while (at && at->number != number) at = at->below;
   return at;
 }
 
 /* Returns the override that a run-time assignment changes: the topmost one of the program. */
-static inline pd__overridden *pd__flag_own_override(const pd_flag *flag) {
-  pd__overridden *at = pd__flag_override(flag);
+static inline pd__override_entry *pd__flag_own_override(const pd_flag *flag) {
+  pd__override_entry *at = pd__flag_override(flag);
   while (at && at->temporary) at = at->below;
   return at;
 }

@@ -41,7 +41,7 @@ static void link_changes(validation *all) {
  * checked as the value that the flag will have when they end. */
 static size_t count_temporary(const pd_flag *flag) {
   size_t count = 0;
-  const pd__overridden *at = pd__flag_override(flag);
+  const pd__override_entry *at = pd__flag_override(flag);
   for (; at && at->temporary; at = at->below) {
     for (const pd__entry *entry = at->values; entry; entry = entry->next) count++;
   }

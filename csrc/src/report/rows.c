@@ -21,7 +21,7 @@ static bool collect_others(pd__rows *rows, const pd_flag *flag, pd__row *row, pd
 }
 
 static void collect_changes(pd__row *row, const pd_flag *flag) {
-  const pd__overridden *top = pd__flag_override(flag);
+  const pd__override_entry *top = pd__flag_override(flag);
   row->revision = pd__journal_revision_of(flag);
   if (!top || !top->temporary) return;
   row->temporary = top->number;
