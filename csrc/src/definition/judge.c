@@ -123,7 +123,7 @@ pd__verdict pd__draft_judge(pd__stage *stage, pd__draft *draft, const pd_flag_en
   if (def->validate && !def->retired) {
     verdict = add_verdict(stage, draft, ask_definition(stage, draft, proposed), verdict);
   }
-  for (pd__target *at = pd__hooks_of(draft->node); at; at = at->next) {
+  for (pd__target *at = pd__hooks_first(draft->node); at; at = at->next) {
     if (!is_asked(stage, at->hook)) continue;
     verdict = add_verdict(stage, draft, ask_hook(stage, draft, at->hook, proposed), verdict);
   }

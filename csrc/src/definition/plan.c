@@ -73,7 +73,7 @@ static bool plan_value(pd__stage *stage, pd__draft *draft, pd_flag *node, const 
   pd_origin kept = *origin;
   pd__arena *arena = &stage->operation->arena;
   size_t before = stage->plan->changes.count;
-  if (pd__hooks_concern(&draft->flag)) {
+  if (pd__flag_has_hooks(&draft->flag)) {
     text = pd__arena_copy_text(arena, text, strlen(text));
     if (kept.place) kept.place = pd__arena_copy_text(arena, kept.place, strlen(kept.place));
   }

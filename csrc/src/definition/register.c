@@ -251,7 +251,7 @@ pd_status pd_flag_unregister(pd_flag *flag, pd_error *err) {
   pd_status status = pd__flag_check_defined(&operation, flag, err);
   if (status == PD_OK) status = pd__def_check_registered(flag, err);
   if (status != PD_OK) return pd__operation_return(&operation, status);
-  for (const pd__target *at; (at = pd__hooks_of(flag));) pd__hook_remove(at->hook);
+  for (const pd__target *at; (at = pd__hooks_first(flag));) pd__hook_remove(at->hook);
   registered *gone = definitions_of(flag);
   flag->was_secret = pd__flag_def(flag)->sensitive;
   for (registered *each = gone; each; each = each->next) pd__undefine(&operation, &each->cell, 1);

@@ -251,7 +251,7 @@ static pd_status prepare(restoring *run, pd_error *err) {
   pd_status status = prepare_pending(run, err);
   run->notices = pd__notices_begin(run->operation);
   for (pd_flag *flag = NULL; status == PD_OK && (flag = pd__names_listed(flag));) {
-    if (!flag->defined || !pd__hooks_concern(flag)) continue;
+    if (!flag->defined || !pd__flag_has_hooks(flag)) continue;
     if (!is_same(flag, kept_of(run->snapshot, flag))) {
       status = pd__notices_add(&changes, flag, err);
     }

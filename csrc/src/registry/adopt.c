@@ -27,7 +27,7 @@ void pd__flag_adopt(pd__operation *operation, pd_flag *flag) {
   pd__changes changes = {.operation = operation, .forced = true, .count = 1, .capacity = 1};
   changes.single = (pd__change){.flag = flag, .node = flag, .value = value, .origin = origin};
   changes.items = &changes.single;
-  changes.hooked = pd__hooks_concern(flag);
+  changes.hooked = pd__flag_has_hooks(flag);
   pd__commit_changes(&changes, NULL);
 }
 

@@ -33,7 +33,7 @@ static pd__change *reserve_change(pd__changes *changes) {
 /* Counts the change that reserve_change() returned. */
 static void count_change(pd__changes *changes) {
   pd_flag *flag = changes->items[changes->count++].flag;
-  changes->hooked |= pd__hooks_concern(flag);
+  changes->hooked |= pd__flag_has_hooks(flag);
 }
 
 /* ---- Lists that grow ---- */
@@ -194,7 +194,7 @@ void pd__changes_pop(pd__changes *changes, pd__override_entry *overridden) {
 pd_status pd__changes_validate(pd__changes *changes) {
   pd__report *report = changes->report;
   pd_error err;
-  bool asks = changes->hooked || (changes->ask_all && pd__hooks_ask());
+  bool asks = changes->hooked || (changes->ask_all && pd__hooks_has_validators());
   if (!asks || changes->forced) return report->status;
   if (pd__hooks_check_depth(&err) != PD_OK) {
     pd__report_add(report, &err);
@@ -221,7 +221,7 @@ pd_status pd__changes_finish(pd__changes *changes) {
 
 bool pd__assign_at_once(pd_flag *flag, const char *text, pd_value value, const pd_origin *origin) {
   if (!flag->simple || flag->frozen || flag->assignable || flag->extended) return false;
-  if (flag->type == PD_TYPE_string || origin->place || pd__hooks_concern(flag)) return false;
+  if (flag->type == PD_TYPE_string || origin->place || pd__flag_has_hooks(flag)) return false;
   if (text && pd__value_parse(flag->type, text, &value) != PD_OK) return false;
   return pd__history_update_current(flag, value, origin);
 }

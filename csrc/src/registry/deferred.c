@@ -45,14 +45,14 @@ void pd__deferred_in_child(void) {
 bool pd__flag_has_deferred_validator(const pd_flag *flag) {
   if (!pd__loader_now.within) return false;
   if (flag->defined && pd__flag_def(flag)->convert) return true;
-  const pd__target *at = pd__hooks_of(flag);
+  const pd__target *at = pd__hooks_first(flag);
   while (at && (at->hook->watches || !at->hook->waits)) at = at->next;
   return at != NULL;
 }
 
 void pd__deferred_announce(pd__operation *operation) {
   pd__operation_lock(operation);
-  pd__handler to = pd__handler_pinned(operation, &pd__handlers[PD__HANDLE_DEFERRED]);
+  pd__handler to = pd__handler_pin(operation, &pd__handlers[PD__HANDLE_DEFERRED]);
   pd__operation_unlock(operation);
   if (to.function) ((pd_deferred_handler)to.function)(to.context);
 }

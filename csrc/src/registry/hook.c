@@ -23,7 +23,7 @@ pd__hook *pd__hooks_next(const pd__hook *previous) {
   return pd__numbered_after(&hooks, previous ? previous->number : 0);
 }
 
-bool pd__hooks_ask(void) { return asking > 0 || hooks.count > hooks.removed; }
+bool pd__hooks_has_validators(void) { return asking > 0 || hooks.count > hooks.removed; }
 
 void pd__hooks_count_definition(const pd_flag_def *def, int change) {
   if (def->validate || def->required) asking += (size_t)change;
@@ -31,7 +31,7 @@ void pd__hooks_count_definition(const pd_flag_def *def, int change) {
 
 /* ---- Adding ---- */
 
-static pd_status check_flags(pd_flag *const *flags, size_t count, pd_error *err) {
+static pd_status check_hook_flags(pd_flag *const *flags, size_t count, pd_error *err) {
   for (size_t i = 0; i < count; i++) {
     if (!flags[i]) return pd__fail(err, PD_ERR_ARGUMENT, "flags[%zu] is NULL", i);
     if (!flags[i]->defined) return pd__fail_flag_gone(flags[i], err);
@@ -40,26 +40,26 @@ static pd_status check_flags(pd_flag *const *flags, size_t count, pd_error *err)
   return PD_OK;
 }
 
-static pd__targets *list_of(const pd__target *target) {
+static pd__targets *get_target_list(const pd__target *target) {
   return target->flag ? &target->flag->extra->hooks : &pd__general_watchers;
 }
 
 static void link_target(pd__target *target) {
-  pd__targets *list = list_of(target);
+  pd__targets *list = get_target_list(target);
   target->previous = list->last;
   *(list->last ? &list->last->next : &list->first) = target;
   list->last = target;
 }
 
 static void unlink_target(pd__target *target) {
-  pd__targets *list = list_of(target);
+  pd__targets *list = get_target_list(target);
   *(target->previous ? &target->previous->next : &list->first) = target->next;
   *(target->next ? &target->next->previous : &list->last) = target->previous;
 }
 
 pd_status pd__hook_add(const pd__hook *like, pd_flag *const *flags, size_t count, pd_hook *out,
                        pd_error *err) {
-  pd_status status = check_flags(flags, count, err);
+  pd_status status = check_hook_flags(flags, count, err);
   if (status != PD_OK) return status;
   size_t targets = count > 0 ? count : 1;
   pd__hook *made = calloc(1, sizeof *made + targets * sizeof *made->targets);
@@ -92,14 +92,14 @@ void pd__hook_remove(pd__hook *hook) {
   if (hook->calls == 0) pd__set_pending_work(PD__WORK_RELEASES, true);
 }
 
-void pd__hook_hold(pd__operation *operation, pd__hook *hook, pd__held *held) {
-  *held = (pd__held){hook, operation->held};
+void pd__hook_hold(pd__operation *operation, pd__hook *hook, pd__hook_reference *held) {
+  *held = (pd__hook_reference){hook, operation->held};
   operation->held = held;
   pd__operation_list(operation);
   hook->calls++;
 }
 
-void pd__hooks_let_go(pd__operation *operation) {
+void pd__hooks_release_held(pd__operation *operation) {
   if (pd__operation_is_lost(operation)) operation->held = NULL;
   for (; operation->held; operation->held = operation->held->next) {
     pd__hook *hook = operation->held->hook;
@@ -113,7 +113,7 @@ void pd__hooks_in_child(void) {
   for (pd__hook *hook = NULL; (hook = pd__hooks_next(hook));) hook->calls = 0;
   for (pd__hook *hook = removed; hook; hook = hook->next_removed) hook->calls = 0;
   for (const pd__listing *each = NULL; (each = pd__listing_next(each));) {
-    for (const pd__held *held = each->held; held; held = held->next) held->hook->calls++;
+    for (const pd__hook_reference *held = each->held; held; held = held->next) held->hook->calls++;
   }
 }
 
@@ -127,7 +127,7 @@ void pd__handler_set(pd__operation *operation, pd__handling what, pd__handler fr
   if (what == PD__HANDLE_WARNINGS) pd__set_pending_work(PD__WORK_WARNINGS, fresh.function != NULL);
 }
 
-pd__handler pd__handler_pinned(pd__operation *operation, const pd__handler *from) {
+pd__handler pd__handler_pin(pd__operation *operation, const pd__handler *from) {
   while (from->function) {
     pd__pinning how = pd__pin_module(operation, from->module);
     if (how == PD__PINNED) return *from;
@@ -139,7 +139,7 @@ pd__handler pd__handler_pinned(pd__operation *operation, const pd__handler *from
 
 /* ---- Modules that leave ---- */
 
-void pd__hooks_leave(pd__operation *operation, const pd_module *module) {
+void pd__hooks_remove_of_module(pd__operation *operation, const pd_module *module) {
   for (pd__handling what = 0; what < PD__HANDLINGS; what++) {
     if (!pd__module_has(module, (uintptr_t)pd__handlers[what].function)) continue;
     pd__handler_set(operation, what, (pd__handler){.function = NULL});
@@ -154,7 +154,7 @@ void pd__hooks_leave(pd__operation *operation, const pd_module *module) {
 }
 
 /* Returns a hook that can be released now, claimed by this thread; NULL if there is none. */
-static pd__hook *claim_removed(void) {
+static pd__hook *acquire_removed(void) {
   bool within = pd__loader_now.within; /* deferred hooks are released elsewhere */
   pd__hook *found = removed;
   while (found && (found->calls > 0 || (found->waits && within))) found = found->next_removed;
@@ -164,9 +164,9 @@ static pd__hook *claim_removed(void) {
 }
 
 /* The hook stays in the list until its module is pinned: if the module leaves meanwhile,
- * pd__hooks_leave must find it. */
-static pd__handler take_release(pd__operation *operation, pd__hook *hook) {
-  pd__handler release = pd__handler_pinned(operation, &hook->release);
+ * pd__hooks_remove_of_module must find it. */
+static pd__handler detach_release(pd__operation *operation, pd__hook *hook) {
+  pd__handler release = pd__handler_pin(operation, &hook->release);
   pd__hook **at = &removed;
   while (*at != hook) at = &(*at)->next_removed;
   *at = hook->next_removed;
@@ -176,14 +176,14 @@ static pd__handler take_release(pd__operation *operation, pd__hook *hook) {
   return release;
 }
 
-void pd__hooks_release(pd__operation *operation) {
+void pd__hooks_release_removed(pd__operation *operation) {
   pd__hook *hook = NULL;
   do { /* calls from release functions nest here, up to the limit of depth */
     if (!pd__has_pending_work(PD__WORK_RELEASES)) return;
     pd__operation_lock(operation);
-    hook = pd__hooks_check_depth(NULL) == PD_OK ? claim_removed() : NULL;
+    hook = pd__hooks_check_depth(NULL) == PD_OK ? acquire_removed() : NULL;
     pd__handler release = {.function = NULL};
-    if (hook) release = take_release(operation, hook);
+    if (hook) release = detach_release(operation, hook);
     if (hook) pd__hooks_prepare(operation);
     pd__operation_unlock(operation);
     PD__IN_HOOK(operation);
@@ -222,13 +222,13 @@ void pd__hooks_prepare(pd__operation *operation) {
   if (operation->listing) operation->listing->frame = frame;
 }
 
-void pd__hooks_enter(pd__hook_call *call, const pd__operation *operation) {
+void pd__hooks_enter_call(pd__hook_call *call, const pd__operation *operation) {
   call->listing = operation->listing;
   if (call->listing) __atomic_store_n(&call->listing->calling, true, __ATOMIC_RELAXED);
   pd__platform_pause_fork(&call->pause);
 }
 
-void pd__hooks_exit(const pd__hook_call *call) {
+void pd__hooks_exit_call(const pd__hook_call *call) {
   pd__platform_resume_fork(&call->pause);
   if (!call->listing) return;
   __atomic_store_n(&call->listing->thread, pd__platform_thread(), __ATOMIC_RELAXED);

@@ -38,30 +38,30 @@ extern uint64_t pd__validators_added;
 /* Watchers of every flag. */
 extern pd__targets pd__general_watchers;
 
-static inline pd__target *pd__hooks_of(const pd_flag *flag) {
+static inline pd__target *pd__hooks_first(const pd_flag *flag) {
   return flag->extended ? flag->extra->hooks.first : NULL;
 }
 
 /* Returns whether a change of the flag may concern a validator or a watcher. */
-static inline bool pd__hooks_concern(const pd_flag *flag) {
-  return flag->hooked || pd__general_watchers.first || pd__hooks_of(flag);
+static inline bool pd__flag_has_hooks(const pd_flag *flag) {
+  return flag->hooked || pd__general_watchers.first || pd__hooks_first(flag);
 }
 
 /* Returns whether a whole command line must be validated: a definition is required or has a
  * validator, or there is a hook. pd__hooks_count_definition adds `change`, 1 or -1, to the number
  * of such definitions. */
-bool pd__hooks_ask(void);
+bool pd__hooks_has_validators(void);
 void pd__hooks_count_definition(const pd_flag_def *def, int change);
 
 /* The hold that an operation has on a hook. */
-struct pd__held {
+struct pd__hook_reference {
   pd__hook *hook;
-  pd__held *next;
+  pd__hook_reference *next;
 };
 
 /* Holds a hook until the operation ends. `held` must live as long as the operation. */
-void pd__hook_hold(pd__operation *operation, pd__hook *hook, pd__held *held);
-void pd__hooks_let_go(pd__operation *operation);
+void pd__hook_hold(pd__operation *operation, pd__hook *hook, pd__hook_reference *held);
+void pd__hooks_release_held(pd__operation *operation);
 
 /* In the child of a fork, recounts the calls: only those of this thread are left. */
 void pd__hooks_in_child(void);
@@ -75,14 +75,14 @@ void pd__handler_set(pd__operation *operation, pd__handling what, pd__handler fr
 
 /* Returns a copy of `from` with its module pinned; its function is NULL if there is none to call.
  * May release the lock meanwhile. */
-pd__handler pd__handler_pinned(pd__operation *operation, const pd__handler *from);
+pd__handler pd__handler_pin(pd__operation *operation, const pd__handler *from);
 
 /* Removes the hooks and handlers whose code is between the addresses of a module that leaves. */
-void pd__hooks_leave(pd__operation *operation, const pd_module *module);
+void pd__hooks_remove_of_module(pd__operation *operation, const pd_module *module);
 
 /* Releases the contexts of removed hooks that no call needs any more. The caller must not hold the
  * lock. */
-void pd__hooks_release(pd__operation *operation);
+void pd__hooks_release_removed(pd__operation *operation);
 
 /* Returns PD_ERR_DEPTH if calls of hooks are nested too deeply on this thread. */
 pd_status pd__hooks_check_depth(pd_error *err);
@@ -99,14 +99,14 @@ typedef struct pd__hook_call {
   pd__listing *listing;
   pd__fork_pause pause;
 } pd__hook_call;
-void pd__hooks_enter(pd__hook_call *call, const pd__operation *operation);
-void pd__hooks_exit(const pd__hook_call *call);
+void pd__hooks_enter_call(pd__hook_call *call, const pd__operation *operation);
+void pd__hooks_exit_call(const pd__hook_call *call);
 
 /* Declare this around a call of a hook, after pd__hooks_prepare, without the lock: it keeps the
  * depth right however the call ends. */
 #define PD__IN_HOOK(operation)                                                                     \
-  pd__hook_call in_hook __attribute__((cleanup(pd__hooks_exit)));                                  \
-  pd__hooks_enter(&in_hook, operation)
+  pd__hook_call in_hook __attribute__((cleanup(pd__hooks_exit_call)));                             \
+  pd__hooks_enter_call(&in_hook, operation)
 
 /* Size of the buffer for a validator's reason. */
 #define PD__WHY_SIZE 512

@@ -1,15 +1,16 @@
 /* Functions for hosts: add and remove validators and watchers, and set handlers. */
 #include "hook.h"
 
-static pd__handler handler_of(uintptr_t function, void *context) {
+static pd__handler make_handler(uintptr_t function, void *context) {
   return (pd__handler){(pd__function *)function, context, pd__module_register(function)};
 }
 
-static pd_status add(bool watches, uintptr_t function, void *context, void (*release)(void *),
-                     pd_flag *const *flags, size_t count, pd_hook *out, pd_error *err) {
+static pd_status add_function(bool watches, uintptr_t function, void *context,
+                              void (*release)(void *), pd_flag *const *flags, size_t count,
+                              pd_hook *out, pd_error *err) {
   pd__hook like = {.watches = watches,
-                   .call = handler_of(function, context),
-                   .release = handler_of((uintptr_t)release, context)};
+                   .call = make_handler(function, context),
+                   .release = make_handler((uintptr_t)release, context)};
   PD__LOCKED_OPERATION(operation);
   pd_status status = pd__hook_add(&like, flags, count, out, err);
   if (status != PD_OK) {
@@ -24,16 +25,16 @@ pd_status pd_validator_add(pd_flag *const *flags, size_t count, pd_validator fun
   if (!flags) return pd__fail_null(err, "flags");
   if (count == 0) return pd__fail(err, PD_ERR_ARGUMENT, "count is 0, expected some flags");
   if (!function) return pd__fail_null(err, "function");
-  return add(false, (uintptr_t)function, context, release, flags, count, out, err);
+  return add_function(false, (uintptr_t)function, context, release, flags, count, out, err);
 }
 
 pd_status pd_watcher_add(pd_flag *flag, pd_watcher function, void *context, void (*release)(void *),
                          pd_hook *out, pd_error *err) {
   if (!function) return pd__fail_null(err, "function");
-  return add(true, (uintptr_t)function, context, release, &flag, flag ? 1 : 0, out, err);
+  return add_function(true, (uintptr_t)function, context, release, &flag, flag ? 1 : 0, out, err);
 }
 
-static pd_status change(pd_hook number, bool removes, pd_error *err) {
+static pd_status remove_or_defer(pd_hook number, bool removes, pd_error *err) {
   PD__LOCKED_OPERATION(operation);
   pd__hook *hook = pd__hook_find(number);
   if (hook && removes) pd__hook_remove(hook);
@@ -44,18 +45,20 @@ static pd_status change(pd_hook number, bool removes, pd_error *err) {
                   (unsigned long long)number);
 }
 
-pd_status pd_hook_remove(pd_hook number, pd_error *err) { return change(number, true, err); }
+pd_status pd_hook_remove(pd_hook number, pd_error *err) {
+  return remove_or_defer(number, true, err);
+}
 /* A hook that waits for a lock of its runtime can't be called in a forked child before that has
  * repaired its locks. */
 pd_status pd_hook_defer(pd_hook number, pd_error *err) {
   pd__platform_defer_thread();
-  return change(number, false, err);
+  return remove_or_defer(number, false, err);
 }
 
 /* ---- Handlers ---- */
 
-static pd_status handle(pd__handling what, uintptr_t function, void *context) {
-  pd__handler fresh = handler_of(function, context);
+static pd_status set_handler(pd__handling what, uintptr_t function, void *context) {
+  pd__handler fresh = make_handler(function, context);
   PD__LOCKED_OPERATION(operation);
   pd__handler_set(&operation, what, fresh);
   return pd__operation_return(&operation, PD_OK);
@@ -63,12 +66,12 @@ static pd_status handle(pd__handling what, uintptr_t function, void *context) {
 
 pd_status pd_warning_handle(pd_warning_handler wanted, void *context, pd_error *err) {
   (void)err;
-  return handle(PD__HANDLE_WARNINGS, (uintptr_t)wanted, context);
+  return set_handler(PD__HANDLE_WARNINGS, (uintptr_t)wanted, context);
 }
 
 pd_status pd_deferred_handle(pd_deferred_handler wanted, void *context, pd_error *err) {
   (void)err;
-  return handle(PD__HANDLE_DEFERRED, (uintptr_t)wanted, context);
+  return set_handler(PD__HANDLE_DEFERRED, (uintptr_t)wanted, context);
 }
 
 pd_status pd_warning_report(const char *message, pd_error *err) {

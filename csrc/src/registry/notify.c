@@ -14,7 +14,7 @@ struct pd__notice {
   pd_flag *flag;
   pd_type type;
   pd_value before;
-  pd__held held; /* while the watcher is called */
+  pd__hook_reference held; /* while the watcher is called */
   pd__notice *next;
 };
 
@@ -58,7 +58,7 @@ pd_status pd__notices_add(pd__changes *changes, pd_flag *flag, pd_error *err) {
   pd__operation *operation = changes->operation;
   const pd_flag_def *def = pd__flag_def(flag);
   bool whole = !def || !def->watch || add(operation, flag, 0);
-  whole = whole && add_all(operation, flag, pd__hooks_of(flag));
+  whole = whole && add_all(operation, flag, pd__hooks_first(flag));
   whole = whole && add_all(operation, flag, pd__general_watchers.first);
   return whole ? PD_OK : pd__fail_memory(err);
 }

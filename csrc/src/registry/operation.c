@@ -19,7 +19,7 @@ void pd__operation_abandon(pd__operation *operation) {
   if (operation->listing || operation->held || operation->pins || operation->notices) {
     if (!operation->locked) pd__operation_lock(operation);
     pd__notices_abandon(operation);
-    pd__hooks_let_go(operation);
+    pd__hooks_release_held(operation);
     pd__pins_release(operation);
   }
   if (operation->listing) pd__listing_remove(operation->listing);
@@ -37,10 +37,10 @@ static void finish(pd__operation *operation) {
   if (operation->deferred) pd__deferred_announce(operation);
   if (operation->held) {
     pd__operation_lock(operation);
-    pd__hooks_let_go(operation);
+    pd__hooks_release_held(operation);
     pd__operation_unlock(operation);
   }
-  pd__hooks_release(operation);
+  pd__hooks_release_removed(operation);
 }
 
 void pd__operation_end(pd__operation *operation) {

@@ -208,7 +208,7 @@ void pd__prepare_changes_again(pd__changes *changes) {
   for (size_t i = 0; i < changes->count; i++) {
     pd_error err;
     pd__change *change = &changes->items[i];
-    changes->hooked |= pd__hooks_concern(change->flag);
+    changes->hooked |= pd__flag_has_hooks(change->flag);
     if (check_change_again(change, changes, &err) != PD_OK) {
       pd__report_add(changes->report, &err);
       change->action = PD__IDLE; /* its value may be of another type: it isn't converted */

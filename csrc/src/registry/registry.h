@@ -316,9 +316,9 @@ extern void (*pd__module_closed)(pd_module *module);
 
 /* ---- Operations (operation.c) ---- */
 
-typedef struct pd__notice pd__notice; /* notify.c */
-typedef struct pd__pin pd__pin;       /* pin.c */
-typedef struct pd__held pd__held;     /* hook.c */
+typedef struct pd__notice pd__notice;                 /* notify.c */
+typedef struct pd__pin pd__pin;                       /* pin.c */
+typedef struct pd__hook_reference pd__hook_reference; /* hook.c */
 typedef struct pd__closing pd__closing;
 typedef struct pd__listing pd__listing;
 
@@ -328,9 +328,9 @@ typedef struct pd__listing pd__listing;
  * through. */
 struct pd__operation {
   pd__arena arena;
-  pd__pin *pins;       /* images kept loaded while their code is called */
-  pd__held *held;      /* hooks kept while they are called */
-  pd__notice *notices; /* watchers to notify once the lock is released */
+  pd__pin *pins;            /* images kept loaded while their code is called */
+  pd__hook_reference *held; /* hooks kept while they are called */
+  pd__notice *notices;      /* watchers to notify once the lock is released */
   pd__notice **notices_end;
   pd__closing *closing; /* handles to close without the lock */
   pd__listing *listing; /* NULL: it is not listed */
@@ -391,7 +391,7 @@ void pd__operations_in_child(void);
  * in another thread. */
 struct pd__listing {
   pd__pin *pins;
-  pd__held *held;
+  pd__hook_reference *held;
   uintptr_t thread;        /* that was the last to run it */
   uintptr_t frame;         /* where it calls hooks: an address in its stack */
   bool calling;            /* a hook */

@@ -144,7 +144,7 @@ static void collect_validators(validation *all) {
     pd_flag *flag = changes->items[i].flag;
     if (all->previous[i]) continue;
     add_definition_validator(all, flag);
-    for (pd__target *at = pd__hooks_of(flag); at; at = at->next) {
+    for (pd__target *at = pd__hooks_first(flag); at; at = at->next) {
       add_hook_validator(all, at->hook);
     }
   }
@@ -171,7 +171,7 @@ static void adopt_checked_flags(pd__changes *changes) {
   if (changes->ask_all) pd__adopt_all(changes->operation);
   for (size_t i = 0; !changes->ask_all && i < changes->count; i++) {
     const pd_flag *flag = changes->items[i].flag;
-    for (pd__target *at = pd__hooks_of(flag); at; at = at->next) {
+    for (pd__target *at = pd__hooks_first(flag); at; at = at->next) {
       for (size_t k = 0; at->hook->round != round && k < at->hook->count; k++) {
         pd_flag *other = at->hook->targets[k].flag;
         if (other->assignable) pd__flag_adopt(changes->operation, other);

@@ -77,7 +77,7 @@ static warning *next_to_deliver(void) {
 void pd__warnings_deliver(pd__operation *operation) {
   for (bool any = true; any && pd__has_pending_work(PD__WORK_WARNINGS);) {
     pd__operation_lock(operation);
-    pd__handler to = pd__handler_pinned(operation, &pd__handlers[PD__HANDLE_WARNINGS]);
+    pd__handler to = pd__handler_pin(operation, &pd__handlers[PD__HANDLE_WARNINGS]);
     warning *taken __attribute__((cleanup(drop))) = to.function ? next_to_deliver() : NULL;
     any = taken != NULL;
     if (!any) pd__set_pending_work(PD__WORK_WARNINGS, false);
