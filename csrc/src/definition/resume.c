@@ -9,7 +9,7 @@ static void settle(pd__operation *operation, const pd__deferred *item, pd__repor
   if (!item->flag->defined) return; /* its pending values stay for the next definition */
   if (!item->watcher) {
     pd__pending_apply(operation, item->flag, report);
-  } else if (!pd__notices_resume(operation, item->flag, item->watcher)) {
+  } else if (!pd__notices_add_deferred(operation, item->flag, item->watcher)) {
     pd__report_fail_memory(report);
   }
 }

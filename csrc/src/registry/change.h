@@ -182,7 +182,7 @@ void pd__notices_discard(pd__operation *operation, pd__notice **from);
 
 /* Leaves a deferred watcher to the end of the operation, when it is notified unless it has been
  * removed. Returns false if memory is out. */
-bool pd__notices_resume(pd__operation *operation, pd_flag *flag, pd_hook watcher);
+bool pd__notices_add_deferred(pd__operation *operation, pd_flag *flag, pd_hook watcher);
 
 /* For an operation that ends before it has notified all watchers: leaves the rest to the next
  * operation of any thread. */

@@ -23,13 +23,13 @@ pd__notice **pd__notices_begin(pd__operation *operation) {
   return operation->notices_end;
 }
 
-static void append(pd__operation *operation, pd__notice *notice) {
+static void append_notice(pd__operation *operation, pd__notice *notice) {
   notice->next = NULL;
   *operation->notices_end = notice;
   operation->notices_end = &notice->next;
 }
 
-static bool add(pd__operation *operation, pd_flag *flag, pd_hook watcher) {
+static bool add_notice(pd__operation *operation, pd_flag *flag, pd_hook watcher) {
   pd__notice *made = pd__arena_alloc(&operation->arena, sizeof *made);
   if (!made) return false;
   *made = (pd__notice){.watcher = watcher,
@@ -37,19 +37,19 @@ static bool add(pd__operation *operation, pd_flag *flag, pd_hook watcher) {
                        .flag = flag,
                        .type = flag->type,
                        .before = pd__flag_value(flag)};
-  append(operation, made);
+  append_notice(operation, made);
   return true;
 }
 
-bool pd__notices_resume(pd__operation *operation, pd_flag *flag, pd_hook watcher) {
+bool pd__notices_add_deferred(pd__operation *operation, pd_flag *flag, pd_hook watcher) {
   pd__notices_begin(operation);
-  return add(operation, flag, watcher);
+  return add_notice(operation, flag, watcher);
 }
 
-static bool add_all(pd__operation *operation, pd_flag *flag, const pd__target *at) {
+static bool add_hook_notices(pd__operation *operation, pd_flag *flag, const pd__target *at) {
   bool whole = true;
   for (; whole && at; at = at->next) {
-    if (at->hook->watches) whole = add(operation, flag, at->hook->number);
+    if (at->hook->watches) whole = add_notice(operation, flag, at->hook->number);
   }
   return whole;
 }
@@ -57,9 +57,9 @@ static bool add_all(pd__operation *operation, pd_flag *flag, const pd__target *a
 pd_status pd__notices_add(pd__changes *changes, pd_flag *flag, pd_error *err) {
   pd__operation *operation = changes->operation;
   const pd_flag_def *def = pd__flag_def(flag);
-  bool whole = !def || !def->watch || add(operation, flag, 0);
-  whole = whole && add_all(operation, flag, pd__hooks_first(flag));
-  whole = whole && add_all(operation, flag, pd__general_watchers.first);
+  bool whole = !def || !def->watch || add_notice(operation, flag, 0);
+  whole = whole && add_hook_notices(operation, flag, pd__hooks_first(flag));
+  whole = whole && add_hook_notices(operation, flag, pd__general_watchers.first);
   return whole ? PD_OK : pd__fail_memory(err);
 }
 
@@ -87,7 +87,7 @@ void pd__notices_post(pd__operation *operation, pd__notice **from) {
 
 /* Returns what to call now: since the change, the hook may have been removed, or the definition may
  * have left. */
-static pd__handler watcher_of(const pd__notice *notice) {
+static pd__handler find_watcher(const pd__notice *notice) {
   const pd__hook *hook = pd__hook_find(notice->watcher);
   const pd_flag_def *def = pd__flag_def(notice->flag);
   if (hook) return hook->call;
@@ -99,9 +99,9 @@ static pd__handler watcher_of(const pd__notice *notice) {
 
 /* The caller holds the lock, which is released while the loader is asked. If memory for deferring a
  * watcher is out, it isn't notified: the change has already happened. */
-static pd__handler pinned_watcher(pd__operation *operation, pd__notice *notice) {
+static pd__handler pin_watcher(pd__operation *operation, pd__notice *notice) {
   for (;;) {
-    pd__handler found = watcher_of(notice);
+    pd__handler found = find_watcher(notice);
     pd__hook *hook = pd__hook_find(notice->watcher);
     bool deferred = hook && hook->waits && pd__loader_now.within;
     if (deferred) pd__deferred_add(operation, notice->flag, notice->watcher);
@@ -124,7 +124,7 @@ static pd__handler pinned_watcher(pd__operation *operation, pd__notice *notice) 
 static pd__notice *left, **left_end = &left; /* copies from malloc */
 
 /* Moves the notices of the operation to a list of copies from malloc, and returns its end. */
-static pd__notice **move(pd__operation *operation, pd__notice **to) {
+static pd__notice **move_notices(pd__operation *operation, pd__notice **to) {
   for (; operation->notices; operation->notices = operation->notices->next) {
     pd__notice *made = malloc(sizeof *made);
     if (!made) continue;
@@ -138,25 +138,25 @@ static pd__notice **move(pd__operation *operation, pd__notice **to) {
 }
 
 void pd__notices_abandon(pd__operation *operation) {
-  left_end = move(operation, left_end);
+  left_end = move_notices(operation, left_end);
   if (left) pd__set_pending_work(PD__WORK_NOTICES, true);
 }
 
 pd__notice *pd__notices_detach(pd__operation *operation) {
   pd__notice *list = NULL;
-  move(operation, &list);
+  move_notices(operation, &list);
   return list;
 }
 
 /* Puts a list before the operation's own notices, whose watchers may throw. */
-static void put_before(pd__operation *operation, pd__notice *list) {
+static void prepend_notices(pd__operation *operation, pd__notice *list) {
   pd__notice *own = operation->notices, **own_end = operation->notices_end;
   operation->notices_end = &operation->notices;
   while (list) {
     pd__notice *taken = list;
     pd__notice *copy = pd__arena_alloc(&operation->arena, sizeof *copy);
     if (copy) *copy = *taken;
-    if (copy && copy->flag->defined) append(operation, copy);
+    if (copy && copy->flag->defined) append_notice(operation, copy);
     list = taken->next;
     free(taken);
   }
@@ -166,29 +166,29 @@ static void put_before(pd__operation *operation, pd__notice *list) {
 
 void pd__notices_attach(pd__operation *operation, pd__notice *list) {
   pd__notices_begin(operation);
-  put_before(operation, list);
+  prepend_notices(operation, list);
 }
 
 /* The caller holds the lock. */
-static void take_over(pd__operation *operation) {
+static void adopt_abandoned(pd__operation *operation) {
   pd__notice *list = left;
   left = NULL;
   left_end = &left;
-  put_before(operation, list);
+  prepend_notices(operation, list);
   pd__set_pending_work(PD__WORK_NOTICES, false);
 }
 
 void pd__notices_deliver(pd__operation *operation) {
   if (pd__has_pending_work(PD__WORK_NOTICES) && !pd__loader_now.within) {
     pd__operation_lock(operation);
-    take_over(operation);
+    adopt_abandoned(operation);
     pd__operation_unlock(operation);
   }
   while (operation->notices) {
     pd__notice *notice = operation->notices;
     operation->notices = notice->next;
     pd__operation_lock(operation);
-    pd__handler due = pinned_watcher(operation, notice);
+    pd__handler due = pin_watcher(operation, notice);
     if (due.function) pd__hooks_prepare(operation);
     pd__operation_unlock(operation);
     if (!due.function) continue;
