@@ -336,7 +336,7 @@ static void commit(const restoring *run) {
   }
   put_pending(run->pending);
   pd__startup_over = run->snapshot->startup_over;
-  pd__journal_overlooked();
+  pd__journal_mark_stale();
   pd__define_source = run->snapshot->source;
   pd__notices_post(run->operation, run->notices);
   apply_waiting(run);

@@ -240,7 +240,7 @@ static pd_status read_line(parse *run, pd_error *err) {
   pd_status status = pd__reader_finish(reader);
   if (status != PD_OK) return status;
   if (!options->keep_startup) pd__startup_over = true;
-  pd__journal_overlooked();
+  pd__journal_mark_stale();
   if (prefix) pd__environment_use(prefix);
   return PD_OK;
 }

@@ -12,10 +12,10 @@ uint64_t pd__revision_now(void) {
     pd__platform_unlock();
   }
   bool assignable = __atomic_load_n(&pd__assignables, __ATOMIC_RELAXED) > 0;
-  if (assignable || pd__journal_due()) {
+  if (assignable || pd__journal_is_stale()) {
     PD__LOCKED_OPERATION(operation);
     pd__adopt_all(&operation);
-    pd__journal_look();
+    pd__journal_refresh();
     pd__operation_end(&operation);
   }
   return pd__journal_revision();

@@ -55,7 +55,7 @@ void pd__json_add_who(pd__json *to, const pd_live_who *who) {
 
 /* ---- Events ---- */
 
-static void add_value(pd__json *to, const char *key, const pd__seen *seen) {
+static void add_value(pd__json *to, const char *key, const pd__journal_state *seen) {
   char buffer[PD__NUMBER_SIZE];
   bool any = seen->defined && !seen->unset;
   const char *text = any ? pd__value_text((pd_type)seen->type, seen->value, buffer) : NULL;
@@ -75,7 +75,7 @@ static void add_change(pd__json *to, const pd__kept *kept) {
 
 void pd__event_write(pd__json *to, const pd__event *event) {
   static const char *const kinds[] = {"value", "defined", "removed", "frozen"};
-  const pd__seen *after = &event->after;
+  const pd__journal_state *after = &event->after;
   pd_origin origin = {(pd_source)after->source, after->line, after->place, after->column};
   const pd__kept *kept = event->change ? pd__kept_find(event->change) : NULL;
   pd__json_open(to, "{");

@@ -188,7 +188,7 @@ static pd_status set_frozen(pd_flag *flag, bool frozen, pd_error *err) {
   PD__LOCKED_OPERATION(operation);
   pd_status status = pd__flag_check_defined(&operation, flag, err);
   if (status == PD_OK) flag->frozen = frozen;
-  if (status == PD_OK) pd__journal_note(flag);
+  if (status == PD_OK) pd__journal_record(flag);
   return pd__operation_return(&operation, status);
 }
 

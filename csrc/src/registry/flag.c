@@ -60,7 +60,7 @@ void pd__flag_store(pd_flag *flag, pd_value value) {
   } else {
     store_everywhere(flag, value);
   }
-  pd__journal_note(flag);
+  pd__journal_record(flag);
 }
 
 void pd__flag_publish(pd_flag *flag) {
@@ -88,7 +88,7 @@ void pd__flag_new_generation(pd_flag *flag) {
   static uint32_t last;
   __atomic_store_n(&flag->generation, ++last, __ATOMIC_RELEASE);
   pd__values_revision++;
-  pd__journal_overlooked();
+  pd__journal_mark_stale();
 }
 
 /* ---- Values assigned by modules ---- */

@@ -11,7 +11,7 @@ static pd__event *ring;   /* of PD__JOURNAL_KEPT events; that of revision r is a
 static uint64_t revision; /* of the last event; changed under the lock */
 static uint64_t oldest;
 static bool overlooked;
-static pd__seen *seen; /* by the index of the flag's node */
+static pd__journal_state *seen; /* by the index of the flag's node */
 static size_t seen_count;
 
 /* ---- Revisions ---- */
@@ -38,7 +38,7 @@ uint64_t pd__journal_revision_of(const pd_flag *flag) {
 
 static char epoch[17];
 
-static void new_epoch(void) {
+static void make_epoch(void) {
   static const char digits[] = "0123456789abcdef";
   uint64_t number = (uint64_t)pd__platform_time() * 0x9e3779b97f4a7c15u ^ (uintptr_t)&number;
   pd__platform_fill_random(&number, sizeof number);
@@ -48,17 +48,17 @@ static void new_epoch(void) {
 const char *pd__journal_epoch(void) { return epoch; }
 
 void pd__journal_in_child(void) {
-  if (pd__journal_on) new_epoch();
+  if (pd__journal_on) make_epoch();
 }
 
 /* ---- Noting ---- */
 
-static bool is_frozen(const pd_flag *flag) {
+static bool is_frozen_now(const pd_flag *flag) {
   return flag->frozen || (pd__flag_def(flag)->startup_only && pd__startup_over);
 }
 
-static pd__seen look_at(const pd_flag *flag) {
-  pd__seen now = {.type = flag->type, .generation = flag->generation};
+static pd__journal_state read_state(const pd_flag *flag) {
+  pd__journal_state now = {.type = flag->type, .generation = flag->generation};
   if (!flag->defined) return now;
   const pd__override_entry *top = pd__flag_override(flag);
   pd_origin origin = top ? top->values->origin : pd__flag_origin(flag);
@@ -69,24 +69,25 @@ static pd__seen look_at(const pd_flag *flag) {
   now.place = origin.place;
   now.line = origin.line;
   now.column = origin.column;
-  now.frozen = is_frozen(flag);
+  now.frozen = is_frozen_now(flag);
   now.unset = flag->optional && origin.source == PD_SOURCE_DEFAULT;
   now.sensitive = flag->sensitive;
   return now;
 }
 
-static bool same_value(const pd__seen *a, const pd__seen *b) {
+static bool has_same_value(const pd__journal_state *a, const pd__journal_state *b) {
   return a->type == b->type && a->unset == b->unset && a->sensitive == b->sensitive &&
          pd__value_is_equal((pd_type)a->type, a->value, b->value);
 }
 
-static bool same_origin(const pd__seen *a, const pd__seen *b) {
+static bool has_equal_origin(const pd__journal_state *a, const pd__journal_state *b) {
   return a->source == b->source && a->place == b->place && a->line == b->line &&
          a->column == b->column;
 }
 
 /* Returns false if nothing has changed. */
-static bool classify(const pd__seen *before, const pd__seen *now, pd__event_kind *kind) {
+static bool classify_event(const pd__journal_state *before, const pd__journal_state *now,
+                           pd__event_kind *kind) {
   if (before->defined != now->defined) {
     *kind = now->defined ? PD__EVENT_DEFINED : PD__EVENT_REMOVED;
     return true;
@@ -95,15 +96,15 @@ static bool classify(const pd__seen *before, const pd__seen *now, pd__event_kind
   *kind = before->generation != now->generation ? PD__EVENT_DEFINED
           : before->frozen != now->frozen       ? PD__EVENT_FROZEN
                                                 : PD__EVENT_VALUE;
-  return *kind != PD__EVENT_VALUE || !same_value(before, now) || !same_origin(before, now);
+  return *kind != PD__EVENT_VALUE || !has_same_value(before, now) || !has_equal_origin(before, now);
 }
 
 /* Returns what was seen of a flag; NULL if memory is out: then readers must read everything again.
  */
-static pd__seen *seen_of(const pd_flag *flag) {
+static pd__journal_state *find_state(const pd_flag *flag) {
   if (flag->index >= seen_count) {
     size_t count = 2 * (size_t)flag->index + 64;
-    pd__seen *grown = realloc(seen, count * sizeof *seen);
+    pd__journal_state *grown = realloc(seen, count * sizeof *seen);
     if (!grown) {
       oldest = revision + 1;
       __atomic_store_n(&revision, oldest, __ATOMIC_RELEASE);
@@ -116,10 +117,10 @@ static pd__seen *seen_of(const pd_flag *flag) {
   return &seen[flag->index];
 }
 
-void pd__journal_note_now(pd_flag *flag) {
+void pd__journal_record_now(pd_flag *flag) {
   pd__event_kind kind;
-  pd__seen now = look_at(flag), *last = seen_of(flag);
-  if (!last || !classify(last, &now, &kind)) return;
+  pd__journal_state now = read_state(flag), *last = find_state(flag);
+  if (!last || !classify_event(last, &now, &kind)) return;
   now.revision = revision + 1;
   ring[now.revision % PD__JOURNAL_KEPT] = (pd__event){.revision = now.revision,
                                                       .at = pd__platform_time(),
@@ -134,14 +135,14 @@ void pd__journal_note_now(pd_flag *flag) {
 
 /* ---- Looking ---- */
 
-void pd__journal_overlooked(void) { __atomic_store_n(&overlooked, true, __ATOMIC_RELEASE); }
+void pd__journal_mark_stale(void) { __atomic_store_n(&overlooked, true, __ATOMIC_RELEASE); }
 
-bool pd__journal_due(void) { return __atomic_load_n(&overlooked, __ATOMIC_ACQUIRE); }
+bool pd__journal_is_stale(void) { return __atomic_load_n(&overlooked, __ATOMIC_ACQUIRE); }
 
-void pd__journal_look(void) {
+void pd__journal_refresh(void) {
   if (!overlooked) return;
   __atomic_store_n(&overlooked, false, __ATOMIC_RELEASE);
-  for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) pd__journal_note_now(flag);
+  for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) pd__journal_record_now(flag);
 }
 
 bool pd__journal_start(void) {
@@ -149,11 +150,11 @@ bool pd__journal_start(void) {
   if (!ring) ring = calloc(PD__JOURNAL_KEPT, sizeof *ring);
   if (!ring) return false;
   for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) {
-    pd__seen *first = seen_of(flag);
+    pd__journal_state *first = find_state(flag);
     if (!first) return false;
-    *first = look_at(flag);
+    *first = read_state(flag);
   }
-  new_epoch();
+  make_epoch();
   pd__journal_on = true;
   return true;
 }

@@ -3,7 +3,7 @@
  * revision; the latest PD__JOURNAL_KEPT changes are kept.
  *
  * Values and sources are noted where they are stored. What changes rarely, definitions and what is
- * frozen, is found by a look at all flags, which pd__journal_overlooked asks for.
+ * frozen, is found by a look at all flags, which pd__journal_mark_stale asks for.
  *
  * The caller holds the lock unless a function says otherwise. */
 #ifndef PD__JOURNAL_H
@@ -21,7 +21,7 @@ typedef enum pd__event_kind {
 } pd__event_kind;
 
 /* What the journal knows of a flag. */
-typedef struct pd__seen {
+typedef struct pd__journal_state {
   uint64_t revision; /* of the last change */
   pd_value value;    /* text is stored for good; of a sensitive flag it may be wiped */
   const char *place; /* with source, line and column: the origin */
@@ -30,14 +30,14 @@ typedef struct pd__seen {
   uint8_t type;
   uint8_t source;
   bool defined, frozen, unset, sensitive;
-} pd__seen;
+} pd__journal_state;
 
 typedef struct pd__event {
   uint64_t revision;
   int64_t at;      /* milliseconds since 1970 */
   uint64_t change; /* pd__journal_change when it happened */
   pd_flag *flag;
-  pd__seen before, after;
+  pd__journal_state before, after;
   uint8_t kind; /* pd__event_kind */
 } pd__event;
 
@@ -50,19 +50,19 @@ extern uint64_t pd__journal_change;
 bool pd__journal_start(void);
 
 /* Notes the value that the flag has now, if it is another one. */
-void pd__journal_note_now(pd_flag *flag);
-static inline void pd__journal_note(pd_flag *flag) {
-  if (__builtin_expect(pd__journal_on, false)) pd__journal_note_now(flag);
+void pd__journal_record_now(pd_flag *flag);
+static inline void pd__journal_record(pd_flag *flag) {
+  if (__builtin_expect(pd__journal_on, false)) pd__journal_record_now(flag);
 }
 
 /* Something else about flags has changed. */
-void pd__journal_overlooked(void);
+void pd__journal_mark_stale(void);
 
 /* Looks at all flags if something was overlooked. */
-void pd__journal_look(void);
+void pd__journal_refresh(void);
 
 /* Returns whether there may be changes to look for. Needs no lock. */
-bool pd__journal_due(void);
+bool pd__journal_is_stale(void);
 
 /* The revision. Needs no lock. */
 uint64_t pd__journal_revision(void);
