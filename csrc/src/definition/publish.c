@@ -108,7 +108,7 @@ static void keep_name(pd_flag *flag, const pd__cell *cell) {
   const char *name = cell->def->name;
   if (cell->registered) return;
   const pd_module *module = pd__cell_module(cell);
-  bool stays = module && module->stays && pd__module_has(module, (uintptr_t)name);
+  bool stays = module && module->stays && pd__module_has_address(module, (uintptr_t)name);
   if (!stays && !pd__names_keep(flag, name, strlen(name))) pd__names_lose(flag);
 }
 

@@ -262,7 +262,7 @@ pd_status pd_flag_unregister(pd_flag *flag, pd_error *err) {
 
 static bool uses(const registered *one, const pd_module *module) {
   size_t i = 0;
-  while (i < USED && !pd__module_has(module, address_of(&one->def, i))) i++;
+  while (i < USED && !pd__module_has_address(module, address_of(&one->def, i))) i++;
   return i < USED;
 }
 

@@ -19,11 +19,11 @@ void pd__live_release(pd_live *live) {
 
 void pd__audit(pd_live *live, pd__operation *operation, const char *text, size_t length) {
   if (!live->audit || !text) return;
-  pd_module *module = pd__module_of((const void *)(uintptr_t)live->audit);
+  pd_module *module = pd__module_find_or_add((const void *)(uintptr_t)live->audit);
   pd__operation_lock(operation);
   pd__pinning how = pd__pin_module(operation, module);
   while (how == PD__UNPINNED) {
-    pd__pins_take(operation);
+    pd__pins_acquire(operation);
     how = pd__pin_module(operation, module);
   }
   pd__hooks_prepare(operation);

@@ -19,7 +19,7 @@ void pd__members_begin(const pd_host *host) { own_host = host; }
 /* Returns the module of an image that registered something before its record joined, or that was
  * loaded without a record. */
 static pd_module *find_without_record(const pd__platform_image *image) {
-  pd_module *module = pd__module_at((const void *)image->low);
+  pd_module *module = pd__module_find_at((const void *)image->low);
   bool same = module && module->low == image->low && module->high == image->high;
   return same && !(module->membership && module->membership->record) ? module : NULL;
 }
@@ -411,7 +411,7 @@ void pd__member_withdraw(pd__operation *operation, pd_module *module) {
   pd__member_undefine(operation, module);
   pd__member_leave(operation, module);
   module->membership->record = NULL;
-  pd__module_gone(module);
+  pd__module_mark_gone(module);
   __atomic_store_n(&record->state, NULL, __ATOMIC_RELEASE);
   __atomic_store_n(&record->host, NULL, __ATOMIC_RELEASE);
   pd__impls_settle(operation, &waiting);

@@ -61,7 +61,7 @@ static pd_module *hold_module(const void *inside, void *handle) {
   pd__platform_image *image = pd__platform_find_image(PD__NO_RECORDS, inside);
   if (!image) return NULL;
   pd__platform_lock();
-  pd_module *module = pd__module_at(inside);
+  pd_module *module = pd__module_find_at(inside);
   if (!module || !module->membership) module = pd__member_add(image);
   if (module) {
     module->handle = handle;

@@ -150,7 +150,7 @@ void pd__impl_ask(pd__operation *operation, pd__op *op, pd__impl *impl) {
   }
   pd__pinning pinning = pd__pin_module(operation, impl->module);
   if (pinning == PD__LEAVING) record_answer(impl, "its module is leaving");
-  if (pinning == PD__UNPINNED) pd__pins_take(operation);
+  if (pinning == PD__UNPINNED) pd__pins_acquire(operation);
   if (pinning == PD__PINNED) ask_unlocked(operation, op, impl);
 }
 

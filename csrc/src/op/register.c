@@ -116,7 +116,7 @@ void pd__impls_leave(pd__operation *operation, const pd_module *module) {
   pd_impl last = 0;
   for (registered *each; (each = pd__numbered_after(&all, last));) {
     size_t i = 0;
-    while (i < USED && !pd__module_has(module, address_of(&each->def, i))) i++;
+    while (i < USED && !pd__module_has_address(module, address_of(&each->def, i))) i++;
     last = each->impl.registered;
     if (i < USED) drop(operation, each);
   }

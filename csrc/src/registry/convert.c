@@ -28,7 +28,7 @@ bool pd__conversions_pin(pd__operation *operation, pd__conversion *list) {
     if (how == PD__LEAVING) list->call = NULL; /* not called: counts as a rejection */
     pinned &= how != PD__UNPINNED;
   }
-  if (!pinned) pd__pins_take(operation);
+  if (!pinned) pd__pins_acquire(operation);
   return pinned;
 }
 

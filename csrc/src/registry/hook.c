@@ -132,7 +132,7 @@ pd__handler pd__handler_pin(pd__operation *operation, const pd__handler *from) {
     pd__pinning how = pd__pin_module(operation, from->module);
     if (how == PD__PINNED) return *from;
     if (how == PD__LEAVING) break;
-    pd__pins_take(operation);
+    pd__pins_acquire(operation);
   }
   return (pd__handler){.function = NULL};
 }
@@ -141,15 +141,17 @@ pd__handler pd__handler_pin(pd__operation *operation, const pd__handler *from) {
 
 void pd__hooks_remove_of_module(pd__operation *operation, const pd_module *module) {
   for (pd__handling what = 0; what < PD__HANDLINGS; what++) {
-    if (!pd__module_has(module, (uintptr_t)pd__handlers[what].function)) continue;
+    if (!pd__module_has_address(module, (uintptr_t)pd__handlers[what].function)) continue;
     pd__handler_set(operation, what, (pd__handler){.function = NULL});
   }
   for (pd__hook *hook = NULL; (hook = pd__hooks_next(hook));) {
-    if (pd__module_has(module, (uintptr_t)hook->release.function)) hook->release.function = NULL;
-    if (pd__module_has(module, (uintptr_t)hook->call.function)) pd__hook_remove(hook);
+    if (pd__module_has_address(module, (uintptr_t)hook->release.function))
+      hook->release.function = NULL;
+    if (pd__module_has_address(module, (uintptr_t)hook->call.function)) pd__hook_remove(hook);
   }
   for (pd__hook *hook = removed; hook; hook = hook->next_removed) {
-    if (pd__module_has(module, (uintptr_t)hook->release.function)) hook->release.function = NULL;
+    if (pd__module_has_address(module, (uintptr_t)hook->release.function))
+      hook->release.function = NULL;
   }
 }
 

@@ -52,10 +52,10 @@ static size_t search_placed(uintptr_t address) {
   return low;
 }
 
-pd_module *pd__module_at(const void *address) {
+pd_module *pd__module_find_at(const void *address) {
   size_t at = search_placed((uintptr_t)address);
   pd_module *module = at < placed.count ? placed.items[at] : NULL;
-  bool here = module && module->present && pd__module_has(module, (uintptr_t)address);
+  bool here = module && module->present && pd__module_has_address(module, (uintptr_t)address);
   return here ? module : NULL;
 }
 
@@ -91,7 +91,7 @@ static bool reserve_placed(void) {
 
 /* ---- Adding and leaving ---- */
 
-void pd__module_gone(pd_module *module) {
+void pd__module_mark_gone(pd_module *module) {
   static uint32_t generations;
   module->present = false;
   module->has_record = false;
@@ -121,7 +121,7 @@ pd_module *pd__module_add(const pd__platform_image *image) {
   uint32_t number = pd__table_find(&by_path, hash, is_reusable, path);
   pd_module *module = number ? module_of_number(number) : add_module(path, hash);
   if (!module) return NULL;
-  pd__module_gone(module);
+  pd__module_mark_gone(module);
   module->kept &= module->low == image->low; /* it was withdrawn, and never left */
   place_module(module, image);
   module->present = true;
@@ -133,9 +133,9 @@ pd_module *pd__module_add(const pd__platform_image *image) {
 
 /* ---- Lookup by address ---- */
 
-pd_module *pd__module_of(const void *address) {
+pd_module *pd__module_find_or_add(const void *address) {
   pd__platform_lock();
-  pd_module *module = pd__module_at(address);
+  pd_module *module = pd__module_find_at(address);
   pd__platform_unlock();
   if (module) return module;
   pd__platform_image *image = pd__platform_find_image(PD__RECORDS_OF_MODULES, address);
@@ -143,7 +143,7 @@ pd_module *pd__module_of(const void *address) {
   if (!image) image = pd__platform_find_image(PD__NO_RECORDS, address);
   if (!image) return NULL;
   pd__platform_lock();
-  module = pd__module_at(address);
+  module = pd__module_find_at(address);
   if (!module && (module = pd__module_add(image))) module->has_record = has_record;
   pd__platform_unlock();
   free(image);
@@ -151,7 +151,7 @@ pd_module *pd__module_of(const void *address) {
 }
 
 pd_module *pd__module_register(uintptr_t address) {
-  pd_module *module = address ? pd__module_of((const void *)address) : NULL;
+  pd_module *module = address ? pd__module_find_or_add((const void *)address) : NULL;
   if (!module || module->stays || module->has_record) return module;
   void *reference = pd__platform_retain_image(module->path, module->low, module->high);
   pd__platform_lock();

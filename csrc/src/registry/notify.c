@@ -110,7 +110,7 @@ static pd__handler pin_watcher(pd__operation *operation, pd__notice *notice) {
     if (how == PD__PINNED && hook) pd__hook_hold(operation, hook, &notice->held);
     if (how == PD__PINNED) return found;
     if (how == PD__LEAVING) break;
-    pd__pins_take(operation);
+    pd__pins_acquire(operation);
   }
   return (pd__handler){.function = NULL};
 }

@@ -25,7 +25,7 @@ struct pd__closing {
 
 void (*pd__module_closed)(pd_module *module);
 
-static pd__pin *add(pd__operation *operation, pd_module *module) {
+static pd__pin *add_pin(pd__operation *operation, pd_module *module) {
   pd__pin *pin = pd__arena_alloc(&operation->arena, sizeof *pin);
   if (!pin) return NULL;
   *pin = (pd__pin){module, module->generation, module->path, module->low, module->high, WANTED,
@@ -40,7 +40,7 @@ pd__pinning pd__pin_module(pd__operation *operation, pd_module *module) {
   pd__pin *pin = operation->pins;
   while (pin && (pin->module != module || pin->generation != module->generation)) pin = pin->next;
   if (!pin && !module->present) return PD__LEAVING;
-  if (!pin && !(pin = add(operation, module))) return PD__LEAVING;
+  if (!pin && !(pin = add_pin(operation, module))) return PD__LEAVING;
   if (pin->state == WANTED && module->opened > 0) {
     pin->state = COUNTED;
     module->pinned++;
@@ -49,7 +49,7 @@ pd__pinning pd__pin_module(pd__operation *operation, pd_module *module) {
   return pin->state == WANTED ? PD__UNPINNED : PD__PINNED;
 }
 
-void pd__pins_take(pd__operation *operation) {
+void pd__pins_acquire(pd__operation *operation) {
   pd__operation_unlock(operation);
   for (pd__pin *pin = operation->pins; pin; pin = pin->next) {
     if (pin->state != WANTED) continue;
@@ -62,7 +62,7 @@ void pd__pins_take(pd__operation *operation) {
 /* ---- Unpinning ---- */
 
 /* If memory is out, the reference leaks and the image stays loaded. */
-static void close_later(pd__operation *operation, void *handle, pd_module *module) {
+static void queue_close(pd__operation *operation, void *handle, pd_module *module) {
   pd__closing *closing = pd__arena_alloc(&operation->arena, sizeof *closing);
   if (!closing) return;
   *closing = (pd__closing){handle, module, operation->closing};
@@ -70,25 +70,25 @@ static void close_later(pd__operation *operation, void *handle, pd_module *modul
   if (module) module->closers++;
 }
 
-static void close_all(pd__operation *operation, pd_module *module) {
-  for (; module->closing > 0; module->closing--) close_later(operation, module->handle, module);
+static void queue_module_close(pd__operation *operation, pd_module *module) {
+  for (; module->closing > 0; module->closing--) queue_close(operation, module->handle, module);
 }
 
 /* Returns whether the pin is one of those that module->pinned counts. */
-static bool counts(const pd__pin *pin) {
+static bool is_counted(const pd__pin *pin) {
   return pin->state == COUNTED && pin->generation == pin->module->generation;
 }
 
 static void unpin(pd__operation *operation, pd_module *module) {
-  if (module->pinned > 0 && --module->pinned == 0) close_all(operation, module);
+  if (module->pinned > 0 && --module->pinned == 0) queue_module_close(operation, module);
 }
 
 void pd__pins_release(pd__operation *operation) {
   bool lost = pd__operation_is_lost(operation);
   for (; operation->pins; operation->pins = operation->pins->next) {
     pd__pin *pin = operation->pins;
-    if (pin->state == HELD) close_later(operation, pin->handle, NULL);
-    if (!lost && counts(pin)) unpin(operation, pin->module);
+    if (pin->state == HELD) queue_close(operation, pin->handle, NULL);
+    if (!lost && is_counted(pin)) unpin(operation, pin->module);
   }
   if (operation->listing) operation->listing->pins = NULL;
 }
@@ -104,18 +104,19 @@ void pd__pins_close(pd__operation *operation) {
 void pd__pins_in_child(void) {
   for (pd_module *module = NULL; (module = pd__module_next(module));) module->pinned = 0;
   for (const pd__listing *each = NULL; (each = pd__listing_next(each));) {
-    for (const pd__pin *pin = each->pins; pin; pin = pin->next) pin->module->pinned += counts(pin);
+    for (const pd__pin *pin = each->pins; pin; pin = pin->next)
+      pin->module->pinned += is_counted(pin);
   }
 }
 
 void pd__module_close(pd__operation *operation, pd_module *module) {
   module->opened--;
   module->closing++;
-  if (module->pinned == 0) close_all(operation, module);
+  if (module->pinned == 0) queue_module_close(operation, module);
 }
 
 void pd__module_unregister(pd__operation *operation, pd_module *module) {
   if (!module || module->registrations == 0 || --module->registrations > 0) return;
-  if (module->reference) close_later(operation, module->reference, NULL);
+  if (module->reference) queue_close(operation, module->reference, NULL);
   module->reference = NULL;
 }

@@ -30,7 +30,7 @@ bool pd__questions_pin(pd__operation *operation, pd__question *list) {
     if (how == PD__LEAVING) list->call.function = NULL; /* not called */
     pinned &= how != PD__UNPINNED;
   }
-  if (!pinned) pd__pins_take(operation);
+  if (!pinned) pd__pins_acquire(operation);
   return pinned;
 }
 

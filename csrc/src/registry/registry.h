@@ -276,7 +276,7 @@ struct pd_module {
   struct pd__membership *membership; /* module/module.h; NULL: it has never joined */
 };
 
-static inline bool pd__module_has(const pd_module *module, uintptr_t address) {
+static inline bool pd__module_has_address(const pd_module *module, uintptr_t address) {
   return address >= module->low && address < module->high;
 }
 
@@ -284,7 +284,7 @@ static inline bool pd__module_has(const pd_module *module, uintptr_t address) {
 pd_module *pd__cell_module(const pd__cell *cell);
 
 /* Returns the known image that contains the address; NULL if there is none. */
-pd_module *pd__module_at(const void *address);
+pd_module *pd__module_find_at(const void *address);
 
 /* Adds an image, or reuses the node of one that has left; NULL if memory is out. pd__module_next
  * iterates in the order of numbers; NULL gives the first. */
@@ -292,15 +292,15 @@ pd_module *pd__module_add(const pd__platform_image *image);
 pd_module *pd__module_next(const pd_module *previous);
 
 /* Marks a module as gone. Everything that it registered must have been removed. */
-void pd__module_gone(pd_module *module);
+void pd__module_mark_gone(pd_module *module);
 
 /* Returns the image that contains `address`, and adds it if needed. NULL if there is none or memory
  * is out. The caller must not hold the lock. */
-pd_module *pd__module_of(const void *address);
+pd_module *pd__module_find_or_add(const void *address);
 
-/* Like pd__module_of, for an address about to be registered. An image without a record, which can't
- * announce that it leaves, is kept loaded until pd__module_unregister. Returns NULL for 0. The
- * caller must not hold the lock. */
+/* Like pd__module_find_or_add, for an address about to be registered. An image without a record,
+ * which can't announce that it leaves, is kept loaded until pd__module_unregister. Returns NULL for
+ * 0. The caller must not hold the lock. */
 pd_module *pd__module_register(uintptr_t address);
 
 /* Undoes pd__module_register; the image may be unloaded when the operation ends. `module` may be
@@ -419,7 +419,7 @@ static inline bool pd__operation_is_lost(const pd__operation *operation) {
 
 typedef enum pd__pinning {
   PD__PINNED,   /* the image stays loaded until the operation ends */
-  PD__UNPINNED, /* call pd__pins_take, then look everything up again */
+  PD__UNPINNED, /* call pd__pins_acquire, then look everything up again */
   PD__LEAVING   /* it can't be kept loaded: call nothing in it */
 } pd__pinning;
 
@@ -430,7 +430,7 @@ pd__pinning pd__pin_module(pd__operation *operation, pd_module *module);
 
 /* Gets references from the loader to the images that pd__pin_module couldn't pin. Releases the lock
  * meanwhile. */
-void pd__pins_take(pd__operation *operation);
+void pd__pins_acquire(pd__operation *operation);
 
 /* ---- The value of a flag (flag.c) ---- */
 

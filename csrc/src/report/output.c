@@ -59,9 +59,9 @@ pd_status pd__out_finish(const pd__out *out, pd__operation *operation, pd_writer
   if (operation->arena.failed) return pd__fail_memory(err);
   /* Pin the module of the writer while it is called. The caller's own module cannot be unloaded
    * meanwhile. */
-  pd_module *module = pd__module_of((const void *)(uintptr_t)write);
+  pd_module *module = pd__module_find_or_add((const void *)(uintptr_t)write);
   pd__operation_lock(operation);
-  while (pd__pin_module(operation, module) == PD__UNPINNED) pd__pins_take(operation);
+  while (pd__pin_module(operation, module) == PD__UNPINNED) pd__pins_acquire(operation);
   pd__operation_unlock(operation);
   if (out->length > 0) write(out->text, out->length, context);
   return PD_OK;
