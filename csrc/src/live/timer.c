@@ -143,14 +143,14 @@ static int64_t end_due(pd__operation *operation) {
   return 0;
 }
 
-/* Leaves the watchers to other threads: pd__operation_leave calls none. */
+/* Leaves the watchers to other threads: pd__operation_clean_up calls none. */
 static bool step(void) {
   PD__LOCKED_OPERATION(operation);
   int64_t next = end_due(&operation);
   bool done = next == 0;
   if (done) pd__platform_end_thread();
   if (!done) pd__platform_wait_until(next);
-  pd__operation_leave(&operation);
+  pd__operation_clean_up(&operation);
   return !done;
 }
 

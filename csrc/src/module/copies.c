@@ -91,8 +91,8 @@ static bool has_all(const pd_table *table) {
 /* The forked child has one thread, so nothing can be in the middle of a read. */
 static void start_child(void) {
   pd__flag_reset_readers();
-  pd__operations_in_child();
-  pd__impls_in_child();
+  pd__operations_reset_in_child();
+  pd__impls_reset_in_child();
 }
 
 static void become_host(void) {

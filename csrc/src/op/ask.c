@@ -124,7 +124,7 @@ static void forget_questions(pd__op *op) {
   }
 }
 
-void pd__impls_in_child(void) {
+void pd__impls_reset_in_child(void) {
   pd__family *family = NULL;
   while (questions && (family = pd__family_next(family))) {
     for (pd__op *op = family->ops; op; op = op->next) forget_questions(op);

@@ -156,7 +156,7 @@ bool pd__impl_awaits_answer(pd__impl *impl);
 
 /* In the child of a fork, only the questions of this thread are left: the others are asked again.
  */
-void pd__impls_in_child(void);
+void pd__impls_reset_in_child(void);
 
 /* A call can't pin what it jumps to. So a module whose implementation other modules call stays
  * loaded until the process ends. */

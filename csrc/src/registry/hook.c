@@ -95,7 +95,7 @@ void pd__hook_remove(pd__hook *hook) {
 void pd__hook_hold(pd__operation *operation, pd__hook *hook, pd__hook_reference *held) {
   *held = (pd__hook_reference){hook, operation->held};
   operation->held = held;
-  pd__operation_list(operation);
+  pd__operation_push(operation);
   hook->calls++;
 }
 
@@ -109,7 +109,7 @@ void pd__hooks_release_held(pd__operation *operation) {
   if (operation->listing) operation->listing->held = NULL;
 }
 
-void pd__hooks_in_child(void) {
+void pd__hooks_reset_in_child(void) {
   for (pd__hook *hook = NULL; (hook = pd__hooks_next(hook));) hook->calls = 0;
   for (pd__hook *hook = removed; hook; hook = hook->next_removed) hook->calls = 0;
   for (const pd__listing *each = NULL; (each = pd__listing_next(each));) {
@@ -220,7 +220,7 @@ bool pd__hook_is_called_here(const pd__listing *listing) {
 void pd__hooks_prepare(pd__operation *operation) {
   uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
   count_calls_above(frame);
-  pd__operation_list(operation);
+  pd__operation_push(operation);
   if (operation->listing) operation->listing->frame = frame;
 }
 

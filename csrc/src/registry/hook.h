@@ -64,7 +64,7 @@ void pd__hook_hold(pd__operation *operation, pd__hook *hook, pd__hook_reference 
 void pd__hooks_release_held(pd__operation *operation);
 
 /* In the child of a fork, recounts the calls: only those of this thread are left. */
-void pd__hooks_in_child(void);
+void pd__hooks_reset_in_child(void);
 
 /* Handlers, one of each kind per process. */
 typedef enum pd__handling { PD__HANDLE_WARNINGS, PD__HANDLE_DEFERRED, PD__HANDLINGS } pd__handling;

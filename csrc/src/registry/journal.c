@@ -47,7 +47,7 @@ static void make_epoch(void) {
 
 const char *pd__journal_epoch(void) { return epoch; }
 
-void pd__journal_in_child(void) {
+void pd__journal_reset_in_child(void) {
   if (pd__journal_on) make_epoch();
 }
 

@@ -79,6 +79,6 @@ uint64_t pd__journal_revision_of(const pd_flag *flag);
 /* "6f1c2a9be04d7783": another text in each process, also in forked children. Valid for good, but
  * changes in a forked child. */
 const char *pd__journal_epoch(void);
-void pd__journal_in_child(void);
+void pd__journal_reset_in_child(void);
 
 #endif /* PD__JOURNAL_H */

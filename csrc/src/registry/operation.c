@@ -6,13 +6,13 @@
 #include "pin.h"
 #include "scope.h"
 
-void pd__operations_in_child(void) {
+void pd__operations_reset_in_child(void) {
   pd__listings_in_child();
-  pd__pins_in_child();
-  pd__hooks_in_child();
-  pd__deferred_in_child();
-  pd__scopes_in_child();
-  pd__journal_in_child();
+  pd__pins_reset_in_child();
+  pd__hooks_reset_in_child();
+  pd__deferred_reset_in_child();
+  pd__scopes_reset_in_child();
+  pd__journal_reset_in_child();
 }
 
 void pd__operation_abandon(pd__operation *operation) {
@@ -31,7 +31,7 @@ void pd__operation_abandon(pd__operation *operation) {
 /* ---- The end ---- */
 
 /* The caller must not hold the lock. */
-static void finish(pd__operation *operation) {
+static void finish_operation(pd__operation *operation) {
   pd__notices_deliver(operation);
   pd__warnings_deliver(operation);
   if (operation->deferred) pd__deferred_announce(operation);
@@ -46,6 +46,6 @@ static void finish(pd__operation *operation) {
 void pd__operation_end(pd__operation *operation) {
   if (operation->locked) pd__operation_unlock(operation);
   if (operation->arena.blocks || operation->deferred || pd__has_pending_work(PD__WORK_ANY))
-    finish(operation);
-  pd__operation_leave(operation);
+    finish_operation(operation);
+  pd__operation_clean_up(operation);
 }

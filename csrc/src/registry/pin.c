@@ -31,7 +31,7 @@ static pd__pin *add_pin(pd__operation *operation, pd_module *module) {
   *pin = (pd__pin){module, module->generation, module->path, module->low, module->high, WANTED,
                    NULL,   operation->pins};
   operation->pins = pin;
-  pd__operation_list(operation);
+  pd__operation_push(operation);
   return pin;
 }
 
@@ -101,7 +101,7 @@ void pd__pins_close(pd__operation *operation) {
   }
 }
 
-void pd__pins_in_child(void) {
+void pd__pins_reset_in_child(void) {
   for (pd_module *module = NULL; (module = pd__module_next(module));) module->pinned = 0;
   for (const pd__listing *each = NULL; (each = pd__listing_next(each));) {
     for (const pd__pin *pin = each->pins; pin; pin = pin->next)

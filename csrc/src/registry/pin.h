@@ -11,6 +11,6 @@ void pd__pins_release(pd__operation *operation);
 void pd__pins_close(pd__operation *operation);
 
 /* In the child of a fork, recounts the pins: only the operations of this thread are left. */
-void pd__pins_in_child(void);
+void pd__pins_reset_in_child(void);
 
 #endif /* PD__PIN_H */

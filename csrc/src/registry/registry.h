@@ -361,11 +361,12 @@ static inline void pd__operation_unlock(pd__operation *operation) {
  * arena, so there is nothing to do if that is empty. */
 void pd__operation_abandon(pd__operation *operation);
 
-static inline void pd__operation_leave(pd__operation *operation) {
+static inline void pd__operation_clean_up(pd__operation *operation) {
   if (operation->locked || operation->arena.blocks) pd__operation_abandon(operation);
 }
 
-/* Work that the next operation to end does for others (kept.c): bits, changed under the lock. */
+/* Work that the next operation to end does for others (operation_stack.c): bits, changed under the
+ * lock. */
 enum { PD__WORK_NOTICES = 1, PD__WORK_WARNINGS = 2, PD__WORK_RELEASES = 4, PD__WORK_ANY = 7 };
 extern uint8_t pd__pending_work;
 void pd__set_pending_work(uint8_t what, bool is_due);
@@ -375,20 +376,20 @@ static inline bool pd__has_pending_work(uint8_t what) {
 }
 
 /* In the child of a fork, forgets what other threads kept: only this thread is left. */
-void pd__operations_in_child(void);
+void pd__operations_reset_in_child(void);
 
 /* Declares an operation that ends properly however the function is left. */
 #define PD__OPERATION(name)                                                                        \
-  pd__operation name __attribute__((cleanup(pd__operation_leave))) = {.locked = false}
+  pd__operation name __attribute__((cleanup(pd__operation_clean_up))) = {.locked = false}
 
 /* Declares one and acquires the lock. */
 #define PD__LOCKED_OPERATION(name)                                                                 \
   PD__OPERATION(name);                                                                             \
   pd__operation_lock(&(name))
 
-/* What the list of operations knows of one (kept.c). It is in the operation's arena, not on a
- * stack: a callback that leaves by longjmp leaves it behind for good, and one on a fiber may go on
- * in another thread. */
+/* What the list of operations knows of one (operation_stack.c). It is in the operation's arena, not
+ * on a stack: a callback that leaves by longjmp leaves it behind for good, and one on a fiber may
+ * go on in another thread. */
 struct pd__listing {
   pd__pin *pins;
   pd__hook_reference *held;
@@ -401,7 +402,7 @@ struct pd__listing {
 
 /* Lists an operation that keeps something in the process until it ends, or renews what is listed.
  * If memory is out, it isn't listed: a forked child doesn't know what it keeps. */
-void pd__operation_list(pd__operation *operation);
+void pd__operation_push(pd__operation *operation);
 void pd__listing_remove(pd__listing *listing);
 
 /* Iterates over the list; NULL gives the first. */

@@ -146,7 +146,7 @@ static void leave_thread(void *gone) {
 }
 
 /* The other threads are gone. */
-void pd__scopes_in_child(void) {
+void pd__scopes_reset_in_child(void) {
   const thread *here = find_own_thread();
   for (thread *each = threads, *next; each; each = next) {
     next = each->next;

@@ -28,7 +28,7 @@ void pd__scope_unlink(const pd__cell *cell);
 void pd__scopes_renew(pd_flag *flag);
 
 /* In the child of a fork, ends the scopes of other threads. */
-void pd__scopes_in_child(void);
+void pd__scopes_reset_in_child(void);
 
 /* Ends a scope in whichever thread has it. */
 pd_status pd__scope_end(pd_scope number, pd_error *err);

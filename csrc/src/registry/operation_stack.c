@@ -8,7 +8,7 @@ pd__listing *pd__listing_next(const pd__listing *previous) {
   return previous ? previous->next : listings;
 }
 
-void pd__operation_list(pd__operation *operation) {
+void pd__operation_push(pd__operation *operation) {
   pd__listing *listing = operation->listing;
   if (!listing) {
     listing = pd__arena_alloc(&operation->arena, sizeof *listing);
