@@ -11,7 +11,7 @@ static pd_flag *add_node(const pd__naming *of, const pd__batch *batch) {
   pd_flag *node = pd__names_find(of->name, of->length);
   char *name = node ? NULL : pd__arena_copy_text(&batch->operation->arena, of->name, of->length);
   if (name) node = pd__names_add(name, of->length);
-  return node && pd__flag_extra(node) ? node : NULL;
+  return node && pd__flag_make_extra(node) ? node : NULL;
 }
 
 /* Returns true if a definition of `flag` may take the name of `node`: the name is free, belongs to
@@ -35,10 +35,10 @@ static pd_status reserve_name(pd__batch *batch, pd_flag *flag, const pd__naming 
   return pd__conflict_of_name(batch, of, node);
 }
 
-static pd_status check(pd__batch *batch, pd__cell *cell, const pd__sought *name) {
+static pd_status check(pd__batch *batch, pd__cell *cell, const pd__hashed_key *name) {
   const pd_flag_def *def = cell->def;
   pd__naming at = {def, PD__NAME_OWN, name->name, name->length, NULL};
-  pd_flag *node = pd__names_add_sought(name);
+  pd_flag *node = pd__names_add_hashed(name);
   if (!node) return pd__fail_memory(&batch->err);
   cell->flag = node->index + 1;
   batch->cell = cell;
@@ -63,7 +63,7 @@ static bool has_texts(const pd_flag_def *def) {
 static bool keep_texts(const pd_flag_def *def) {
   if (def->kind == PD_KIND_IMPORT) return true;
   for (pd__naming at = {.def = def, .kind = PD__NAME_OWN}; pd__naming_next(&at);) {
-    if (!pd__names_keep(pd__names_find(at.name, at.length), at.name, at.length)) return false;
+    if (!pd__names_store_name(pd__names_find(at.name, at.length), at.name, at.length)) return false;
   }
   return def->type != PD_TYPE_string || pd__intern_text(def->default_value.str);
 }
@@ -83,12 +83,12 @@ void pd__stage_release(pd__stage *stage) {
 /* Checks the definitions of one kind. */
 static bool check_all(pd__batch *batch, pd__cell *cells, size_t count, pd_kind kind,
                       pd__report *report) {
-  pd__sought names[AHEAD];
+  pd__hashed_key names[AHEAD];
   bool accepted = true;
   for (size_t i = 0; i < count; i++) {
     for (size_t next = i; i % AHEAD == 0 && next < count && next < i + AHEAD; next++) {
       const char *name = cells[next].def->name;
-      names[next % AHEAD] = pd__names_seek(name, strlen(name));
+      names[next % AHEAD] = pd__names_hash(name, strlen(name));
     }
     const pd_flag_def *def = cells[i].def;
     batch->imports |= def->kind == PD_KIND_IMPORT;

@@ -19,7 +19,7 @@ pd_status pd__pending_prepare(const pd__pending *given, pd__pending **out, pd_er
   static const size_t texts[] = {offsetof(pd__pending, name), offsetof(pd__pending, text),
                                  offsetof(pd__pending, next), offsetof(pd__pending, origin.place)};
   char quoted[PD__QUOTE_SIZE], name[PD_NAME_MAX + 1];
-  if (!pd__name_valid(given->name, given->length)) {
+  if (!pd__name_is_valid(given->name, given->length)) {
     return pd__fail(err, PD_ERR_NAME, "'%s' can't be the name of a flag",
                     pd__quote_part(quoted, given->name, given->length));
   }
@@ -30,7 +30,7 @@ pd_status pd__pending_prepare(const pd__pending *given, pd__pending **out, pd_er
   if (!made) return pd__fail_memory(err);
   made->size = whole.size;
   made->node = pd__names_add(made->name, given->length);
-  if (!made->node || !pd__flag_extra(made->node)) {
+  if (!made->node || !pd__flag_make_extra(made->node)) {
     if (made->node) pd__names_release(made->node);
     free(made);
     return pd__fail_memory(err);
@@ -63,7 +63,7 @@ static pd__pending *unlink_at(pd__pending **at) {
 static void release(pd__pending *pending) {
   pd_flag *node = pending->node;
   if (!pd__names_release(node) && node->name == pending->name) {
-    if (!pd__names_keep(node, pending->name, strlen(pending->name))) pd__names_lose(node);
+    if (!pd__names_store_name(node, pending->name, strlen(pending->name))) pd__names_abandon(node);
   }
   pd__wipe_memory(pending, pending->size);
   free(pending);

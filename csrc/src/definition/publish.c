@@ -29,8 +29,8 @@ static void link_cell(pd_flag *flag, pd__cell *cell) {
 static void link_aliases(pd_flag *flag, const pd_flag_def *def) {
   for (pd__naming at = {.def = def, .kind = PD__NAME_OWN}; pd__naming_next(&at);) {
     pd_flag *node = pd__names_find(at.name, at.length);
-    pd__flag_extra(node)->alias_of = flag;    /* can't fail: allocated by the check */
-    pd__names_keep(node, at.name, at.length); /* can't fail, either; spelled as here now */
+    pd__flag_make_extra(node)->alias_of = flag;     /* can't fail: allocated by the check */
+    pd__names_store_name(node, at.name, at.length); /* can't fail, either; spelled as here now */
     node->known = true;
     node->old_name = at.kind == PD__NAME_OLD;
     while (node->cells) {
@@ -90,7 +90,7 @@ void pd__cell_publish(pd__cell *cell, pd__report *waiting) {
   if (cell->def->kind == PD_KIND_DEFINE && !flag->defined) {
     pd_type was = flag->type;
     set_defined(flag);
-    pd__names_list(flag);
+    pd__names_append_listed(flag);
     flag->known = true;
     flag->withdrawn = false;
     link_aliases(flag, flag->cells->def);
@@ -109,7 +109,7 @@ static void keep_name(pd_flag *flag, const pd__cell *cell) {
   if (cell->registered) return;
   const pd_module *module = pd__cell_module(cell);
   bool stays = module && module->stays && pd__module_has_address(module, (uintptr_t)name);
-  if (!stays && !pd__names_keep(flag, name, strlen(name))) pd__names_lose(flag);
+  if (!stays && !pd__names_store_name(flag, name, strlen(name))) pd__names_abandon(flag);
 }
 
 /* The remaining imports get their own default again, and wait for the name that they import, which

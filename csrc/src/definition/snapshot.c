@@ -210,7 +210,7 @@ static pd_flag *next(const pd_snapshot *snapshot, const pd_flag *previous, test 
   pd_flag *flag = NULL;
   if (!snapshot) return NULL;
   PD__LOCKED_OPERATION(operation);
-  while ((flag = pd__names_listed(flag ? flag : previous))) {
+  while ((flag = pd__names_next_listed(flag ? flag : previous))) {
     if (flag->assignable) pd__flag_adopt(&operation, flag);
     if (flag->defined && suits(flag, kept_of(snapshot, flag))) break;
   }
@@ -250,7 +250,7 @@ static pd_status prepare(restoring *run, pd_error *err) {
   if (!pd__history_reserve(run->snapshot->entries)) return pd__fail_memory(err);
   pd_status status = prepare_pending(run, err);
   run->notices = pd__notices_begin(run->operation);
-  for (pd_flag *flag = NULL; status == PD_OK && (flag = pd__names_listed(flag));) {
+  for (pd_flag *flag = NULL; status == PD_OK && (flag = pd__names_next_listed(flag));) {
     if (!flag->defined || !pd__flag_has_hooks(flag)) continue;
     if (!is_same(flag, kept_of(run->snapshot, flag))) {
       status = pd__notices_add(&changes, flag, err);
@@ -323,7 +323,7 @@ static void add_late_value(const restoring *run, pd_flag *flag) {
 static void apply_waiting(const restoring *run) {
   pd__report refused = {.first = NULL};
   if (!pd__define_source.find && !pd__pending_any()) return;
-  for (pd_flag *flag = NULL; (flag = pd__names_listed(flag));) {
+  for (pd_flag *flag = NULL; (flag = pd__names_next_listed(flag));) {
     if (!flag->defined || kept_of(run->snapshot, flag)->generation == flag->generation) continue;
     add_late_value(run, flag);
     pd__pending_apply(run->operation, flag, &refused);

@@ -58,7 +58,7 @@ static const char *meaning_of(const char *name, size_t length) {
 }
 
 static bool is_allowed(const char *name, size_t length) {
-  return pd__name_valid(name, length) && !meaning_of(name, length);
+  return pd__name_is_valid(name, length) && !meaning_of(name, length);
 }
 
 static pd_status check_name(const pd__naming *of, pd_error *err) {

@@ -158,7 +158,7 @@ static bool has_gone(const pd__reader *reader, const pd__token *token) {
 /* Returns true if the value of an undefined name becomes pending. Errors have no name. */
 static bool may_wait(const pd__reader *reader, const pd__token *token) {
   bool waits = reader->allow_pending || has_gone(reader, token);
-  return waits && pd__name_valid(token->name, token->length);
+  return waits && pd__name_is_valid(token->name, token->length);
 }
 
 /* Reports only the lack of memory if there is one: the findings may be incomplete then. */

@@ -71,7 +71,7 @@ pd_status pd__impl_check(const pd_op_def *def, pd_error *err) {
   if (def->kind < PD_KIND_OP || def->kind > PD_KIND_IMPL) {
     return refuse(def, err, PD_ERR_ABI, "its kind is unknown, expected a pd_kind");
   }
-  if (!of || !of->name || !pd__name_valid(of->name, strlen(of->name)) ||
+  if (!of || !of->name || !pd__name_is_valid(of->name, strlen(of->name)) ||
       strlen(of->name) > PD_NAME_MAX - strlen("impl.")) {
     return refuse(def, err, PD_ERR_NAME,
                   "expected a name of letters, digits, _ . - that begins with a letter or _");
@@ -79,7 +79,7 @@ pd_status pd__impl_check(const pd_op_def *def, pd_error *err) {
   if (!of->text || !has_good_types(of)) {
     return refuse(def, err, PD_ERR_ARGUMENT, "expected a signature of codes with a 0 at its end");
   }
-  if (!def->name || !pd__name_valid(def->name, strlen(def->name))) {
+  if (!def->name || !pd__name_is_valid(def->name, strlen(def->name))) {
     return refuse(def, err, PD_ERR_NAME,
                   "expected an implementation whose name is one of letters, digits, _ . -");
   }

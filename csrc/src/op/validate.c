@@ -26,7 +26,7 @@ static bool check_grammar(const char *list, char *why, size_t size) {
   const char *cursor = list;
   pd__preference item, earlier;
   while (pd__preference_next(&cursor, &item)) {
-    if (item.kind != PD__REST && !pd__name_valid(item.name, item.length)) {
+    if (item.kind != PD__REST && !pd__name_is_valid(item.name, item.length)) {
       return reject_item(&item, "is no implementation's name: " EXPECTED, why, size);
     }
     if (item.kind == PD__ONLY && cursor) {

@@ -16,8 +16,8 @@ pd_status pd_flag_find(const char *name, pd_flag **out, pd_error *err) {
 
 pd_flag *pd_flag_next(const pd_flag *previous) {
   pd__platform_lock();
-  pd_flag *flag = pd__names_listed(previous);
-  while (flag && !flag->defined) flag = pd__names_listed(flag);
+  pd_flag *flag = pd__names_next_listed(previous);
+  while (flag && !flag->defined) flag = pd__names_next_listed(flag);
   pd__platform_unlock();
   return flag;
 }

@@ -16,7 +16,7 @@ typedef struct pd__secret {
 
 static const char *store_secret(pd_flag *flag, const char *text) {
   size_t size = strlen(text) + 1;
-  pd__extra *extra = pd__flag_extra(flag);
+  pd__extra *extra = pd__flag_make_extra(flag);
   pd__secret *made = extra ? extra->secrets : NULL;
   while (made && strcmp(made->text, text) != 0) made = made->next;
   if (made) return made->text;
@@ -73,7 +73,7 @@ static bool reserve_memory(pd__changes *changes) {
     if (mark) change->flag->visit_mark = mark;
     entries += !changes->scopes && is_entry_needed(change, repeated);
     if (!store_text(change) || !store_place(change, &given, &kept)) return false;
-    if (changes->pushes && !pd__flag_extra(change->flag)) return false;
+    if (changes->pushes && !pd__flag_make_extra(change->flag)) return false;
   }
   if (entries > 0 && !pd__history_reserve(entries)) return false;
   if (!changes->pushes || changes->scopes) return true;

@@ -35,7 +35,7 @@ static pd_status check_hook_flags(pd_flag *const *flags, size_t count, pd_error 
   for (size_t i = 0; i < count; i++) {
     if (!flags[i]) return pd__fail(err, PD_ERR_ARGUMENT, "flags[%zu] is NULL", i);
     if (!flags[i]->defined) return pd__fail_flag_gone(flags[i], err);
-    if (!pd__flag_extra(flags[i])) return pd__fail_memory(err);
+    if (!pd__flag_make_extra(flags[i])) return pd__fail_memory(err);
   }
   return PD_OK;
 }

@@ -11,13 +11,13 @@
 static pd__names names;
 const void *const pd__names_place = &names;
 
-static char fold(char c) { return c == '-' ? '_' : c; }
+static char normalize_char(char c) { return c == '-' ? '_' : c; }
 
 /* Few names are spelled with a `-`: not inlined, so that the others don't need its registers. */
-static __attribute__((noinline)) bool same_folded(const char *stored, const char *name,
-                                                  size_t length) {
+static __attribute__((noinline)) bool is_same_normalized(const char *stored, const char *name,
+                                                         size_t length) {
   for (size_t i = 0; i < length; i++) {
-    if (fold(stored[i]) != fold(name[i])) return false;
+    if (normalize_char(stored[i]) != normalize_char(name[i])) return false;
   }
   return true;
 }
@@ -26,7 +26,7 @@ static __attribute__((noinline)) bool same_folded(const char *stored, const char
   [first] = true, [first + 1] = true, [first + 2] = true, [first + 3] = true, [first + 4] = true
 #define LETTERS(a) FIVE(a), FIVE(a + 5), FIVE(a + 10), FIVE(a + 15), FIVE(a + 20), [a + 25] = true
 
-bool pd__name_valid(const char *name, size_t length) {
+bool pd__name_is_valid(const char *name, size_t length) {
   /* The bytes allowed in a name. The first must be a letter or `_`. */
   static const bool inner[256] = {['-'] = true, ['.'] = true, ['_'] = true, FIVE('0'),
                                   FIVE('5'),    LETTERS('A'), LETTERS('a')};
@@ -39,58 +39,58 @@ bool pd__name_valid(const char *name, size_t length) {
 
 /* ---- The table ---- */
 
-static pd_flag *node_at(uint32_t index) {
+static pd_flag *get_node(uint32_t index) {
   return &names.chunks[index / PD__CHUNK].nodes[index % PD__CHUNK];
 }
 
-pd_flag *pd__names_at(uint32_t index) { return index < names.count ? node_at(index) : NULL; }
+pd_flag *pd__names_at(uint32_t index) { return index < names.count ? get_node(index) : NULL; }
 
 uint32_t pd__names_count(void) { return names.count; }
 
-static inline bool same_name(uint32_t item, const void *key) {
-  const pd__sought *wanted = key;
-  const pd_flag *node = node_at(item - 1);
+static inline bool is_same_name(uint32_t item, const void *key) {
+  const pd__hashed_key *wanted = key;
+  const pd_flag *node = get_node(item - 1);
   if (node->length != wanted->length) return false;
   return !memcmp(node->name, wanted->name, wanted->length) ||
-         same_folded(node->name, wanted->name, wanted->length);
+         is_same_normalized(node->name, wanted->name, wanted->length);
 }
 
 /* A `-` in a name counts as `_`. */
-static uint32_t hash_of(const char *name, size_t length) {
+static uint32_t hash_name(const char *name, size_t length) {
   char folded[PD_NAME_MAX];
   if (!memchr(name, '-', length)) return pd__hash_text(name, length);
-  for (size_t i = 0; i < length; i++) folded[i] = fold(name[i]);
+  for (size_t i = 0; i < length; i++) folded[i] = normalize_char(name[i]);
   return pd__hash_text(folded, length);
 }
 
-static inline pd_flag *find(const char *name, size_t length, uint32_t hash) {
-  pd__sought wanted = {name, (uint32_t)length, hash};
-  uint32_t item = pd__table_find(&names.table, hash, same_name, &wanted);
-  return item ? node_at(item - 1) : NULL;
+static inline pd_flag *find_hashed(const char *name, size_t length, uint32_t hash) {
+  pd__hashed_key wanted = {name, (uint32_t)length, hash};
+  uint32_t item = pd__table_find(&names.table, hash, is_same_name, &wanted);
+  return item ? get_node(item - 1) : NULL;
 }
 
-pd__sought pd__names_seek(const char *name, size_t length) {
-  pd__sought wanted = {name, (uint32_t)length, hash_of(name, length)};
+pd__hashed_key pd__names_hash(const char *name, size_t length) {
+  pd__hashed_key wanted = {name, (uint32_t)length, hash_name(name, length)};
   pd__table_prefetch(&names.table, wanted.hash);
   return wanted;
 }
 
-static __attribute__((noinline)) pd_flag *find_folded(const char *name, size_t length) {
-  return memchr(name, '-', length) ? find(name, length, hash_of(name, length)) : NULL;
+static __attribute__((noinline)) pd_flag *find_normalized(const char *name, size_t length) {
+  return memchr(name, '-', length) ? find_hashed(name, length, hash_name(name, length)) : NULL;
 }
 
 /* Few names have a `-`, so first try the name as it is spelled. */
 pd_flag *pd__names_find(const char *name, size_t length) {
   if (length > PD_NAME_MAX) return NULL;
-  pd_flag *node = find(name, length, pd__hash_text(name, length));
-  return node ? node : find_folded(name, length);
+  pd_flag *node = find_hashed(name, length, pd__hash_text(name, length));
+  return node ? node : find_normalized(name, length);
 }
 
 bool pd__names_reserve(size_t count) { return pd__table_reserve(&names.table, count); }
 
 /* ---- Nodes ---- */
 
-static bool new_chunk(void) {
+static bool add_chunk(void) {
   uint32_t number = names.count / PD__CHUNK;
   if (number == names.chunk_room) {
     uint32_t room = names.chunk_room ? 2 * names.chunk_room : 16;
@@ -108,23 +108,23 @@ static bool new_chunk(void) {
 }
 
 /* Returns a node that is all zeros except for its index; NULL if memory is out. */
-static pd_flag *new_node(void) {
+static pd_flag *alloc_node(void) {
   pd_flag *node = names.released;
   if (node) {
-    names.released = node->next_listed ? node_at(node->next_listed - 1) : NULL;
+    names.released = node->next_listed ? get_node(node->next_listed - 1) : NULL;
     node->next_listed = 0;
     return node;
   }
-  if (names.count % PD__CHUNK == 0 && !new_chunk()) return NULL;
-  node = node_at(names.count);
+  if (names.count % PD__CHUNK == 0 && !add_chunk()) return NULL;
+  node = get_node(names.count);
   node->index = names.count++;
   return node;
 }
 
-pd_flag *pd__names_add_sought(const pd__sought *wanted) {
-  pd_flag *node = find(wanted->name, wanted->length, wanted->hash);
+pd_flag *pd__names_add_hashed(const pd__hashed_key *wanted) {
+  pd_flag *node = find_hashed(wanted->name, wanted->length, wanted->hash);
   if (node) return node;
-  if (!pd__table_reserve(&names.table, 1) || !(node = new_node())) return NULL;
+  if (!pd__table_reserve(&names.table, 1) || !(node = alloc_node())) return NULL;
   node->name = wanted->name;
   node->length = (uint16_t)wanted->length;
   pd__table_add(&names.table, wanted->hash, node->index + 1);
@@ -132,11 +132,11 @@ pd_flag *pd__names_add_sought(const pd__sought *wanted) {
 }
 
 pd_flag *pd__names_add(const char *name, size_t length) {
-  pd__sought wanted = {name, (uint32_t)length, hash_of(name, length)};
-  return pd__names_add_sought(&wanted);
+  pd__hashed_key wanted = {name, (uint32_t)length, hash_name(name, length)};
+  return pd__names_add_hashed(&wanted);
 }
 
-bool pd__names_keep(pd_flag *node, const char *name, size_t length) {
+bool pd__names_store_name(pd_flag *node, const char *name, size_t length) {
   char text[PD_NAME_MAX + 1];
   memcpy(text, name, length);
   text[length] = '\0';
@@ -145,20 +145,20 @@ bool pd__names_keep(pd_flag *node, const char *name, size_t length) {
   return stored != NULL;
 }
 
-void pd__names_lose(pd_flag *node) {
+void pd__names_abandon(pd_flag *node) {
   node->name = "";
   node->length = 0;
 }
 
-static bool is_needed(const pd_flag *node) {
+static bool is_node_needed(const pd_flag *node) {
   const pd__extra *extra = node->extra;
   if (node->known || node->defined || node->cells || node->assigned || !*node->name) return true;
   return extra && (extra->alias_of || extra->pending || extra->prepared || extra->hooks.first);
 }
 
 bool pd__names_release(pd_flag *node) {
-  if (is_needed(node)) return false;
-  pd__table_remove(&names.table, hash_of(node->name, node->length), node->index + 1);
+  if (is_node_needed(node)) return false;
+  pd__table_remove(&names.table, hash_name(node->name, node->length), node->index + 1);
   free(node->extra);
   *node = (pd_flag){.index = node->index};
   node->next_listed = names.released ? names.released->index + 1 : 0;
@@ -168,11 +168,11 @@ bool pd__names_release(pd_flag *node) {
 
 pd_flag *pd__names_next(const pd_flag *previous) {
   uint32_t index = previous ? previous->index + 1 : 0;
-  while (index < names.count && !node_at(index)->name) index++;
+  while (index < names.count && !get_node(index)->name) index++;
   return pd__names_at(index);
 }
 
-pd__extra *pd__flag_extra(pd_flag *node) {
+pd__extra *pd__flag_make_extra(pd_flag *node) {
   if (!node->extra) node->extra = calloc(1, sizeof *node->extra);
   node->extended = node->extra != NULL;
   return node->extra;
@@ -183,7 +183,7 @@ uint32_t pd__last_visit_mark;
 /* After 2^32 numbers, they begin again: those that nodes have from before must go. */
 uint32_t pd__next_visit_marks(uint32_t count) {
   if (count > UINT32_MAX - pd__last_visit_mark) {
-    for (uint32_t i = 0; i < names.count; i++) node_at(i)->visit_mark = 0;
+    for (uint32_t i = 0; i < names.count; i++) get_node(i)->visit_mark = 0;
     pd__last_visit_mark = 0;
   }
   uint32_t first = pd__last_visit_mark + 1;
@@ -193,13 +193,13 @@ uint32_t pd__next_visit_marks(uint32_t count) {
 
 /* ---- The order of definition ---- */
 
-void pd__names_list(pd_flag *flag) {
+void pd__names_append_listed(pd_flag *flag) {
   if (flag->next_listed || flag == names.last_listed) return;
   *(names.last_listed ? &names.last_listed->next_listed : &names.first_listed) = flag->index + 1;
   names.last_listed = flag;
 }
 
-pd_flag *pd__names_listed(const pd_flag *previous) {
+pd_flag *pd__names_next_listed(const pd_flag *previous) {
   uint32_t next = previous ? previous->next_listed : names.first_listed;
-  return next ? node_at(next - 1) : NULL;
+  return next ? get_node(next - 1) : NULL;
 }

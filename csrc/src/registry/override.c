@@ -23,7 +23,7 @@ pd_override pd__override_new(size_t count, bool temporary) {
 
 /* Puts the override on top of the others of the flag. */
 static pd__override_entry *push_entry(pd_flag *flag, pd_override number) {
-  pd__extra *extra = pd__flag_extra(flag); /* can't fail: made before the commit */
+  pd__extra *extra = pd__flag_make_extra(flag); /* can't fail: made before the commit */
   pd__override_entry *top = extra->overrides;
   override *one = pd__numbered_find(&overrides, number);
   pd__override_entry *fresh = &one->flags[one->used++];

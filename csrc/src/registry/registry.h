@@ -145,39 +145,39 @@ static inline const pd_flag_def *pd__flag_def(const pd_flag *flag) {
 /* ---- Names (names.c) ---- */
 
 /* Needs no lock. */
-bool pd__name_valid(const char *name, size_t length);
+bool pd__name_is_valid(const char *name, size_t length);
 
 /* Returns the node of a name, in which `-` and `_` are equal; NULL if there is none. Doesn't follow
  * aliases. */
 pd_flag *pd__names_find(const char *name, size_t length);
 
 /* Returns the node of a name, and adds it if needed; NULL if memory is out. A new node borrows
- * `name` until it is defined or pd__names_keep is called. */
+ * `name` until it is defined or pd__names_store_name is called. */
 pd_flag *pd__names_add(const char *name, size_t length);
 
 /* pd__names_add in two steps. The first prefetches what the second reads: process some other names
  * in between, to hide the latency of the memory. */
-typedef struct pd__sought {
+typedef struct pd__hashed_key {
   const char *name;
   uint32_t length;
   uint32_t hash;
-} pd__sought;
-pd__sought pd__names_seek(const char *name, size_t length);
-pd_flag *pd__names_add_sought(const pd__sought *wanted);
+} pd__hashed_key;
+pd__hashed_key pd__names_hash(const char *name, size_t length);
+pd_flag *pd__names_add_hashed(const pd__hashed_key *wanted);
 
 /* Makes room for `count` more names. Returns false if memory is out. */
 bool pd__names_reserve(size_t count);
 
 /* Interns the name of a node. Returns false if memory is out; a name that is already interned needs
  * none. */
-bool pd__names_keep(pd_flag *node, const char *name, size_t length);
+bool pd__names_store_name(pd_flag *node, const char *name, size_t length);
 
 /* Frees a node that was never a flag and that nothing waits for. Returns false if it is still
  * needed. */
 bool pd__names_release(pd_flag *node);
 
 /* Gives up a node whose name can't be stored because memory is out: lookups no longer find it. */
-void pd__names_lose(pd_flag *node);
+void pd__names_abandon(pd_flag *node);
 
 /* pd__names_next returns the node after `previous`, in no particular order; NULL gives the first.
  * pd__names_at returns NULL if there is no such index. */
@@ -187,13 +187,13 @@ pd_flag *pd__names_at(uint32_t index);
 /* Returns a number above the indexes of all nodes. */
 uint32_t pd__names_count(void);
 
-/* pd__names_list appends a flag to the order of pd_flag_next, unless it is in there already.
- * pd__names_listed iterates in that order; NULL gives the first. */
-void pd__names_list(pd_flag *flag);
-pd_flag *pd__names_listed(const pd_flag *previous);
+/* pd__names_append_listed appends a flag to the order of pd_flag_next, unless it is in there
+ * already. pd__names_next_listed iterates in that order; NULL gives the first. */
+void pd__names_append_listed(pd_flag *flag);
+pd_flag *pd__names_next_listed(const pd_flag *previous);
 
 /* Returns the rarely needed fields; NULL if memory is out. */
-pd__extra *pd__flag_extra(pd_flag *node);
+pd__extra *pd__flag_make_extra(pd_flag *node);
 
 /* Returns the first of `count` numbers for flag->visit_mark that no node has, and that follow one
  * another. Earlier numbers are of no use afterwards. */

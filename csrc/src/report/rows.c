@@ -46,7 +46,7 @@ bool pd__rows_collect(pd__rows *rows, bool others, pd__arena *arena) {
   size_t most = (size_t)pd__names_count() + 1;
   rows->items = pd__arena_grow(arena, NULL, 0, most * sizeof *rows->items);
   bool whole = rows->items != NULL;
-  for (pd_flag *flag = NULL; whole && (flag = pd__names_listed(flag));) {
+  for (pd_flag *flag = NULL; whole && (flag = pd__names_next_listed(flag));) {
     if (pd__flag_check_defined(&operation, flag, NULL) != PD_OK) continue; /* its module has left */
     whole = collect(rows, flag, others, arena);
   }
