@@ -422,7 +422,7 @@ static void report_unclaimed(const waiting_value *at, pd__report *report) {
   const pd_origin *origin = at->pending ? &at->pending->origin : &at->kept.origin;
   pd__suggest(name, strlen(name), "", suggestion);
   pd__report_fail(report, PD_ERR_UNDEFINED, "%s: the flag is not defined%s",
-                  pd__source_of(name, origin, source), suggestion);
+                  pd__origin_write_subject(name, origin, source), suggestion);
 }
 
 /* Returns whether nobody wants the value, and that isn't excused. */

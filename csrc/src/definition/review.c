@@ -30,7 +30,8 @@ static void fail(pd_status status, const pd_flag *flag, const pd__entry *entry,
   char number[PD__NUMBER_SIZE], source[PD__SOURCE_SIZE];
   pd_error err;
   if (status == PD_ERR_READ_ONLY) {
-    pd__fail(&err, status, "%s: is read-only", pd__source_of(flag->name, &entry->origin, source));
+    pd__fail(&err, status, "%s: is read-only",
+             pd__origin_write_subject(flag->name, &entry->origin, source));
   } else if (status == PD_ERR_MEMORY) {
     pd__fail_memory(&err);
   } else {

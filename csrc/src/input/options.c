@@ -213,7 +213,7 @@ static bool is_malformed(pd__reader *reader, const pd__token *token) {
     snprintf(text, sizeof text, "%s%s%s", token->dashes, token->text ? "=" : "",
              token->text ? token->text : "");
     pd__reader_fail(reader, NULL, PD_ERR_ARGV, "%s%s: expected the name of a flag%s",
-                    pd__place_of(&token->origin, place), pd__quote_text(quoted, text),
+                    pd__origin_write_place(&token->origin, place), pd__quote_text(quoted, text),
                     token->text ? " before the =" : "");
   }
   return true;

@@ -64,7 +64,7 @@ static void fail_missing(pd__reader *reader, const pd_flag *flag, const char *na
                          const pd__token *token) {
   char expected[256], quoted[PD__QUOTE_SIZE], source[PD__SOURCE_SIZE];
   pd__value_write_expected(pd__flag_def(flag), expected, sizeof expected);
-  pd__source_of(name, &token->origin, source);
+  pd__origin_write_subject(name, &token->origin, source);
   if (token->next && !flag->sensitive) {
     size_t shown = pd__token_shown_part(token->next);
     pd__reader_fail(reader, NULL, PD_ERR_ARGV,
@@ -96,7 +96,7 @@ void pd__reader_take(pd__reader *reader, const pd__token *token, const pd__meani
 /* The place is that of the previous value, since the source doesn't have one any more. */
 static void fail_kept(pd__reader *reader, const pd_flag *flag, const pd_origin *origin) {
   char place[PD__PLACE_SIZE];
-  size_t length = strlen(pd__place_of(origin, place));
+  size_t length = strlen(pd__origin_write_place(origin, place));
   if (length > 2) length -= 2; /* ": " */
   pd__reader_fail(
       reader, NULL, PD_ERR_FROZEN, "--%s: %s, and the %s no longer gives its value%s%.*s%s",
@@ -133,7 +133,7 @@ static void report_unknown(pd__reader *reader, const pd__token *token) {
   }
   if (!*suggestion && pd__token_joins_secret(token)) {
     pd__report_fail(reader->report, PD_ERR_UNDEFINED, "%s-%c%s: no such flag",
-                    pd__place_of(&token->origin, place), *token->name, PD__REDACTED);
+                    pd__origin_write_place(&token->origin, place), *token->name, PD__REDACTED);
     return;
   }
   bool number = *token->name == '.' || (*token->name >= '0' && *token->name <= '9');

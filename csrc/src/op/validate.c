@@ -84,11 +84,11 @@ void pd__preference_waiting(const pd__family *family, pd__report *report) {
     if (item.kind == PD__REST || item.kind == PD__IF_THERE || pd__is_known(family, &item)) continue;
     reject_unknown(family, &item, why, sizeof why);
     pd__report_fail(report, PD_ERR_UNDEFINED, "%s: %s",
-                    pd__source_of(family->def.name, &origin, source), why);
+                    pd__origin_write_subject(family->def.name, &origin, source), why);
   }
   if (!flag || !pd__impl_alone_why(family, pd__flag_value(flag).str, why, sizeof why)) return;
   pd__report_fail(report, PD_ERR_REFUSED, "%s: %s",
-                  pd__source_of(family->def.name, &origin, source), why);
+                  pd__origin_write_subject(family->def.name, &origin, source), why);
 }
 
 /* Values that are given before modules are loaded may name what comes later. */

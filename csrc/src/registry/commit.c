@@ -91,7 +91,7 @@ static void warn_of_temporary(pd_flag *flag, const pd_origin *origin) {
   top->warned = true;
   pd__fail(pd__warning_add(PD_WARNING_HIDDEN), PD_OK,
            "%s: takes effect when the temporary change by a client ends",
-           pd__source_of(flag->name, origin, source));
+           pd__origin_write_subject(flag->name, origin, source));
 }
 
 static void assign_change(const pd__changes *changes, const pd__change *change) {

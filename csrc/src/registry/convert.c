@@ -66,7 +66,7 @@ static pd_status fail_conversion(const pd__conversion *one, const pd__change *ch
   bool sensitive = change->flag->sensitive;
   bool silent = !*one->why || (sensitive && *one->text && strstr(one->why, one->text));
   return pd__fail(err, PD_ERR_VALUE, "%s=%s: %s",
-                  pd__source_of(change->node->name, &change->origin, source),
+                  pd__origin_write_subject(change->node->name, &change->origin, source),
                   sensitive ? PD__REDACTED : pd__quote_text(quoted, one->text),
                   silent ? "is not a value of the flag" : one->why);
 }

@@ -17,7 +17,7 @@ const pd_origin pd__at_run_time = {PD_SOURCE_RUNTIME, 0, NULL, 0};
 
 /* Returns whether the name of an environment variable ends with the flag's name, perhaps in upper
  * case and with `_` for `-` and `.`; messages then don't repeat the flag's name. */
-static bool ends_with_name(const char *variable, const char *name) {
+static bool has_name_at_end(const char *variable, const char *name) {
   size_t length = strlen(variable), tail = strlen(name);
   if (length < tail) return false;
   for (const char *at = variable + length - tail; *at; at++, name++) {
@@ -29,17 +29,17 @@ static bool ends_with_name(const char *variable, const char *name) {
 }
 
 /* An environment variable has no line. --fromenv on a command line names a variable, too. */
-static bool is_variable(const pd_origin *origin) {
+static bool is_variable_origin(const pd_origin *origin) {
   return origin->source == PD_SOURCE_ENVIRONMENT ||
          (origin->source == PD_SOURCE_ARGV && origin->place && !origin->line);
 }
 
-const char *pd__line_joint(const pd_origin *origin) {
+const char *pd__origin_line_joint(const pd_origin *origin) {
   return origin->source == PD_SOURCE_FLEET ? " revision " : ":";
 }
 
-const char *pd__place_of(const pd_origin *origin, char out[PD__PLACE_SIZE]) {
-  bool variable = is_variable(origin);
+const char *pd__origin_write_place(const pd_origin *origin, char out[PD__PLACE_SIZE]) {
+  bool variable = is_variable_origin(origin);
   strcpy(out, variable ? "environment: " : "");
   /* Who sets a flag gets the message, and knows from where. */
   bool known = origin->source == PD_SOURCE_RUNTIME || origin->source == PD_SOURCE_LIVE;
@@ -47,19 +47,19 @@ const char *pd__place_of(const pd_origin *origin, char out[PD__PLACE_SIZE]) {
   const char *tail = pd__path_tail(origin->place, 255);
   if (tail != origin->place) tail = pd__path_tail(tail, 252);
   pd__append_format(out, PD__PLACE_SIZE, "%s%s", tail == origin->place ? "" : "...", tail);
-  const char *joint = pd__line_joint(origin);
+  const char *joint = pd__origin_line_joint(origin);
   if (origin->line) pd__append_format(out, PD__PLACE_SIZE, "%s%u", joint, origin->line);
   if (origin->line && origin->column) pd__append_format(out, PD__PLACE_SIZE, ":%u", origin->column);
   pd__append_format(out, PD__PLACE_SIZE, ": ");
   return out;
 }
 
-const char *pd__origin_shown(const pd_origin *origin, char out[PD__QUOTE_SIZE]) {
+const char *pd__origin_write(const pd_origin *origin, char out[PD__QUOTE_SIZE]) {
   bool placed = origin->place && *origin->place && origin->source != PD_SOURCE_DEFAULT;
   const char *place = placed ? origin->place : pd_source_name(origin->source);
-  const char *joint = pd__line_joint(origin);
+  const char *joint = pd__origin_line_joint(origin);
   const char *tail = pd__path_tail(place, PD__QUOTE_SIZE - 15 - strlen(joint));
-  const char *before = placed && is_variable(origin) ? "$" : "";
+  const char *before = placed && is_variable_origin(origin) ? "$" : "";
   snprintf(out, PD__QUOTE_SIZE, "%s%s%s", before, tail == place ? "" : "...", tail);
   bool numbered = origin->line && !placed && origin->source == PD_SOURCE_ARGV;
   if (origin->line && placed) pd__append_format(out, PD__QUOTE_SIZE, "%s%u", joint, origin->line);
@@ -67,13 +67,14 @@ const char *pd__origin_shown(const pd_origin *origin, char out[PD__QUOTE_SIZE]) 
   return out;
 }
 
-const char *pd__source_of(const char *name, const pd_origin *origin, char out[PD__SOURCE_SIZE]) {
+const char *pd__origin_write_subject(const char *name, const pd_origin *origin,
+                                     char out[PD__SOURCE_SIZE]) {
   const char *variable = origin->place ? origin->place : "";
-  pd__place_of(origin, out);
-  if (!is_variable(origin)) {
+  pd__origin_write_place(origin, out);
+  if (!is_variable_origin(origin)) {
     bool dashes = origin->source == PD_SOURCE_ARGV || origin->source == PD_SOURCE_FILE;
     pd__append_format(out, PD__SOURCE_SIZE, "%s%s", dashes ? "--" : "", name);
-  } else if (ends_with_name(variable, name)) {
+  } else if (has_name_at_end(variable, name)) {
     pd__append_format(out, PD__SOURCE_SIZE, "%s", variable);
   } else {
     pd__append_format(out, PD__SOURCE_SIZE, "%.512s%s(%s)", variable, *variable ? " " : "", name);
@@ -83,20 +84,20 @@ const char *pd__source_of(const char *name, const pd_origin *origin, char out[PD
 
 /* Returns whether callers may give values from the source; defaults and overrides have functions of
  * their own. */
-static bool is_given(pd_source source) {
+static bool is_source_of_hosts(pd_source source) {
   return pd_source_rank(source) > 0 && pd_source_rank(source) <= pd_source_rank(PD_SOURCE_RUNTIME);
 }
 
 #define LISTED(name, number, rank, text) PD_SOURCE_##name,
 
 /* "file, environment, argv, fleet, run time or live" */
-static void write_given(char *out, size_t size) {
+static void write_sources_of_hosts(char *out, size_t size) {
   static const pd_source all[] = { PD_SOURCE_MAP(LISTED) };
   size_t left = 0;
   out[0] = '\0';
-  for (size_t i = 0; i < sizeof all / sizeof *all; i++) left += is_given(all[i]);
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) left += is_source_of_hosts(all[i]);
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-    if (!is_given(all[i])) continue;
+    if (!is_source_of_hosts(all[i])) continue;
     const char *joint = !*out ? "" : left > 1 ? ", " : " or ";
     pd__append_format(out, size, "%s%s", joint, pd_source_name(all[i]));
     left--;
@@ -105,8 +106,8 @@ static void write_given(char *out, size_t size) {
 
 pd_status pd__origin_check(const pd_origin *origin, pd_error *err) {
   char expected[256];
-  if (!origin || is_given(origin->source)) return PD_OK;
-  write_given(expected, sizeof expected);
+  if (!origin || is_source_of_hosts(origin->source)) return PD_OK;
+  write_sources_of_hosts(expected, sizeof expected);
   return pd__fail(err, PD_ERR_ARGUMENT, "origin->source is %d, expected %s", (int)origin->source,
                   expected);
 }

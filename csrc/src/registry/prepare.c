@@ -7,7 +7,7 @@ static pd_status fail_startup_over(const char *name, const pd_origin *origin, pd
   char source[PD__SOURCE_SIZE];
   return pd__fail(err, PD_ERR_FROZEN,
                   "%s: can be set at startup only, and the command line has been parsed",
-                  pd__source_of(name, origin, source));
+                  pd__origin_write_subject(name, origin, source));
 }
 
 static bool is_startup_over(const pd_flag *flag) {
@@ -23,7 +23,7 @@ static pd_status check_writable(const pd_flag *flag, const char *name, const pd_
   bool retired =
       def->retired && pd_source_rank(origin->source) >= pd_source_rank(PD_SOURCE_RUNTIME);
   if (!def->read_only && !flag->frozen && !retired) return PD_OK;
-  pd__source_of(name, origin, source);
+  pd__origin_write_subject(name, origin, source);
   if (def->read_only) return pd__fail(err, PD_ERR_READ_ONLY, "%s: is read-only", source);
   if (flag->frozen) return pd__fail(err, PD_ERR_FROZEN, "%s: is frozen", source);
   return pd__fail(err, PD_ERR_READ_ONLY, "%s: is retired: %s", source, def->retired);
@@ -61,7 +61,7 @@ static const char *quote_value(const pd_flag *flag, const char *text, char quote
 pd_status pd__fail_value(pd_status status, const pd_flag *flag, const char *name, const char *text,
                          const pd_origin *origin, pd_error *err) {
   char source[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE], why[256];
-  pd__source_of(name, origin, source);
+  pd__origin_write_subject(name, origin, source);
   pd__value_write_fault(pd__flag_def(flag), text, why, sizeof why);
   return pd__fail(err, status, "%s=%s: %s", source, quote_value(flag, text, quoted), why);
 }
@@ -70,7 +70,7 @@ static pd_status check_literal(const pd__change *change, pd_error *err) {
   char source[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE];
   const char *why = pd__literal_find_fault(pd__flag_def(change->flag), change->literal);
   if (!why) return PD_OK;
-  pd__source_of(change->node->name, &change->origin, source);
+  pd__origin_write_subject(change->node->name, &change->origin, source);
   return pd__fail(err, PD_ERR_TYPE, "%s=%s: %s", source,
                   quote_value(change->flag, change->text, quoted), why);
 }

@@ -71,7 +71,7 @@ static void write_values(const pd__question *one, bool given, char out[VALUES_SI
     const pd__subject *seen = &one->subjects[i];
     if (given && seen->entry.origin.source == PD_SOURCE_DEFAULT) continue;
     snprintf(item, sizeof item, "--%s=%s (%s)", pd__quote_text(name, seen->flag->name),
-             show_value(seen, value), pd__origin_shown(&seen->entry.origin, place));
+             show_value(seen, value), pd__origin_write(&seen->entry.origin, place));
     fits = pd__append_item(out, VALUES_SIZE, item);
   }
 }
@@ -82,9 +82,10 @@ static void write_subject(const pd__question *one, char out[SUBJECT_SIZE]) {
   if (one->count > 1) {
     write_values(one, false, out);
   } else {
-    snprintf(out, SUBJECT_SIZE, "%s=%s",
-             pd__source_of(one->subjects->flag->name, &one->subjects->entry.origin, source),
-             show_value(one->subjects, quoted));
+    snprintf(
+        out, SUBJECT_SIZE, "%s=%s",
+        pd__origin_write_subject(one->subjects->flag->name, &one->subjects->entry.origin, source),
+        show_value(one->subjects, quoted));
   }
   pd__shorten_text(out, 600);
 }

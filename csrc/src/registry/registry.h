@@ -582,17 +582,18 @@ extern const pd_origin pd__at_run_time;
 /* Writes the start of a message, up to the name: "flags.conf:3: ", "environment: ", or "". Returns
  * `out`. */
 #define PD__PLACE_SIZE (PD_NAME_MAX + 40)
-const char *pd__place_of(const pd_origin *origin, char out[PD__PLACE_SIZE]);
+const char *pd__origin_write_place(const pd_origin *origin, char out[PD__PLACE_SIZE]);
 
 /* What stands between place and line: ":", or " revision " if the line is one of the fleet. */
-const char *pd__line_joint(const pd_origin *origin);
+const char *pd__origin_line_joint(const pd_origin *origin);
 
 /* Writes an origin alone: "flags.conf:3", "$FLAGS_level", "argv[2]", "default". Returns `out`. */
-const char *pd__origin_shown(const pd_origin *origin, char out[PD__QUOTE_SIZE]);
+const char *pd__origin_write(const pd_origin *origin, char out[PD__QUOTE_SIZE]);
 
 /* Writes the start of a message about the value: the place and the name. Returns `out`. */
 #define PD__SOURCE_SIZE (3 * PD_NAME_MAX + 64)
-const char *pd__source_of(const char *name, const pd_origin *origin, char out[PD__SOURCE_SIZE]);
+const char *pd__origin_write_subject(const char *name, const pd_origin *origin,
+                                     char out[PD__SOURCE_SIZE]);
 
 /* Returns PD_OK if hosts may give values from the origin: NULL is allowed, defaults and overrides
  * aren't. */

@@ -367,5 +367,6 @@ void pd__scope_warn_now(const pd_flag *flag, const pd_origin *origin) {
   hides->warned = true;
   pd__fail(pd__warning_add(PD_WARNING_HIDDEN), PD_OK,
            "%s: was set for the process, but this thread goes on with the value of its scope (%s)",
-           pd__source_of(flag->name, origin, source), pd__origin_shown(&hides->origin, place));
+           pd__origin_write_subject(flag->name, origin, source),
+           pd__origin_write(&hides->origin, place));
 }

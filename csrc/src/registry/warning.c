@@ -51,7 +51,7 @@ void pd__warn_of_flag(pd_flag *flag, const pd_origin *origin) {
   const pd_flag_def *def = pd__flag_def(flag);
   if (flag->warned) return;
   flag->warned = true;
-  pd__source_of(flag->name, origin, source);
+  pd__origin_write_subject(flag->name, origin, source);
   const char *what = def->retired ? "is retired, its value is ignored" : "is deprecated";
   pd__fail(pd__warning_add(PD_WARNING_DEPRECATED), PD_OK, "%s %s: %s", source, what,
            def->retired ? def->retired : def->deprecated);

@@ -140,7 +140,7 @@ static void write_origin(const pd_origin *origin, pd__out *out) {
   }
   pd__out_format(out, "%s%s", before, place ? origin->place : pd_source_name(origin->source));
   bool numbered = !place && origin->source == PD_SOURCE_ARGV;
-  const char *joint = pd__line_joint(origin);
+  const char *joint = pd__origin_line_joint(origin);
   if (origin->line && place) pd__out_format(out, "%s%u", joint, (unsigned)origin->line);
   if (origin->line && numbered) pd__out_format(out, "[%u]", (unsigned)origin->line);
 }

@@ -211,7 +211,7 @@ const char *pd__json_place(pd__json *to, const pd_origin *origin) {
   pd__out_clear(place);
   if (origin->place && *origin->place) {
     pd__out_text(place, origin->place);
-    const char *joint = pd__line_joint(origin);
+    const char *joint = pd__origin_line_joint(origin);
     if (origin->line) pd__out_format(place, "%s%u", joint, (unsigned)origin->line);
     if (origin->column) pd__out_format(place, ":%u", (unsigned)origin->column);
   } else if (origin->source == PD_SOURCE_ARGV) {
