@@ -30,12 +30,12 @@ void pd__context_release(pd_scope_context *context) {
 /* Memory is out. The functions go on with smaller trees, which are then dropped. */
 static bool failed;
 
-static unsigned height_of(const pd_scope_context *node) { return node ? node->height : 0; }
+static unsigned get_height(const pd_scope_context *node) { return node ? node->height : 0; }
 
 /* Takes over the references to both. */
 static pd_scope_context *make_node(pd_scope_context *left, pd__scoped *value,
                                    pd_scope_context *right) {
-  unsigned a = height_of(left), b = height_of(right);
+  unsigned a = get_height(left), b = get_height(right);
   pd_scope_context *made = malloc(sizeof *made);
   if (!made) {
     failed = true;
@@ -59,7 +59,7 @@ static pd_scope_context *make_node(pd_scope_context *left, pd__scoped *value,
 static pd_scope_context *rotate_right(pd_scope_context *left, pd__scoped *value,
                                       pd_scope_context *right) {
   pd_scope_context *outer = left->left, *inner = left->right, *made;
-  if (height_of(outer) >= height_of(inner)) {
+  if (get_height(outer) >= get_height(inner)) {
     made = make_node(pd__context_retain(outer), left->value,
                      make_node(pd__context_retain(inner), value, right));
   } else {
@@ -74,7 +74,7 @@ static pd_scope_context *rotate_right(pd_scope_context *left, pd__scoped *value,
 static pd_scope_context *rotate_left(pd_scope_context *left, pd__scoped *value,
                                      pd_scope_context *right) {
   pd_scope_context *outer = right->right, *inner = right->left, *made;
-  if (height_of(outer) >= height_of(inner)) {
+  if (get_height(outer) >= get_height(inner)) {
     made = make_node(make_node(left, value, pd__context_retain(inner)), right->value,
                      pd__context_retain(outer));
   } else {
@@ -89,7 +89,7 @@ static pd_scope_context *rotate_left(pd_scope_context *left, pd__scoped *value,
 /* Like make_node, for trees of which one may have become too high. */
 static pd_scope_context *make_balanced(pd_scope_context *left, pd__scoped *value,
                                        pd_scope_context *right) {
-  unsigned a = height_of(left), b = height_of(right);
+  unsigned a = get_height(left), b = get_height(right);
   if (a > b + 1) return rotate_right(left, value, right);
   if (b > a + 1) return rotate_left(left, value, right);
   return make_node(left, value, right);

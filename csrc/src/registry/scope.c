@@ -6,22 +6,22 @@
 #include "../base/numbered.h"
 
 /* Contexts that a thread has replaced and puts back later, or may still be reading. */
-typedef struct saved {
+typedef struct saved_context {
   pd_scope number; /* of the attaching; 0: of none, another thread has replaced the context */
   pd_scope_context *context;
-  struct saved *below, *above; /* NULL: none */
-  struct thread *of;
-} saved;
+  struct saved_context *below, *above; /* NULL: none */
+  struct scope_thread *of;
+} saved_context;
 
-typedef struct thread {
+typedef struct scope_thread {
   pd_scope_context *current; /* read by the thread without the lock; NULL: no scopes */
-  saved *attached;           /* the latest first */
-  saved *retired;
-  struct thread *next, **at; /* in the list of all; *at points here */
-} thread;
+  saved_context *attached;   /* the latest first */
+  saved_context *retired;
+  struct scope_thread *next, **at; /* in the list of all; *at points here */
+} scope_thread;
 
 static pd__numbered scopes, attachings; /* pd__scope and saved; no number is in both */
-static thread *threads;
+static scope_thread *threads;
 
 #define ADD_TO(list, node)                                                                         \
   do {                                                                                             \
@@ -38,7 +38,7 @@ static thread *threads;
   } while (0)
 
 /* Returns NULL if this thread has had no scope. Also in a signal handler. */
-static thread *find_own_thread(void) { return pd__platform_exit_argument(); }
+static scope_thread *find_own_thread(void) { return pd__platform_exit_argument(); }
 
 /* ---- What modules see ---- */
 
@@ -48,13 +48,13 @@ static const void *find_in_cell(const pd_scoped_cell *cell) {
   return found ? (const void *)&found->value : cell;
 }
 
-static uint32_t open_values(const pd_flag *flag) {
+static uint32_t count_open_values(const pd_flag *flag) {
   return flag->extended ? flag->extra->scopes : 0;
 }
 
 void pd__scope_link(const pd_flag *flag, const pd__cell *of) {
   const pd_flag_def *def = of->def;
-  bool open = flag->defined && def->type == flag->type && open_values(flag) > 0;
+  bool open = flag->defined && def->type == flag->type && count_open_values(flag) > 0;
   pd_scoped_cell *cell = def->cell;
   if (!def->scoped_cell || !cell) return;
   __atomic_store_n(&cell->flag, (pd_flag *)flag, __ATOMIC_RELEASE);
@@ -67,7 +67,7 @@ void pd__scope_unlink(const pd__cell *of) {
 }
 
 /* Call this when the flag gets its first value in a scope, loses its last one, or is defined. */
-static void link_all(pd_flag *flag) {
+static void link_cells(pd_flag *flag) {
   for (const pd__cell *cell = flag->cells; cell; cell = cell->next) pd__scope_link(flag, cell);
   if (flag->defined) pd__flag_publish_state(flag);
 }
@@ -83,13 +83,13 @@ static void add_scoped_value(pd__scope *scope, const pd__scoped *value) {
   if (!own->flag) return;
   pd__extra *extra = own->flag->extra; /* made before the commit */
   ADD_TO(extra->scoped, own);
-  if (extra->scopes++ == 0) link_all(own->flag);
+  if (extra->scopes++ == 0) link_cells(own->flag);
 }
 
 static void unlist_scoped_value(pd__scoped *own) {
   if (!own->flag) return;
   REMOVE(own);
-  if (--own->flag->extra->scopes == 0) link_all(own->flag);
+  if (--own->flag->extra->scopes == 0) link_cells(own->flag);
 }
 
 static void free_scope(pd__scope *scope) {
@@ -121,9 +121,9 @@ static pd__scope *make_scope(size_t count) {
 
 /* ---- Threads ---- */
 
-static void drop_saved(saved **list) {
+static void drop_saved_contexts(saved_context **list) {
   while (*list) {
-    saved *first = *list;
+    saved_context *first = *list;
     *list = first->below;
     if (first->number) pd__numbered_remove(&attachings, first->number);
     pd__context_release(first->context);
@@ -131,15 +131,15 @@ static void drop_saved(saved **list) {
   }
 }
 
-static void drop_thread(thread *gone) {
+static void drop_thread(scope_thread *gone) {
   REMOVE(gone);
-  drop_saved(&gone->attached);
-  drop_saved(&gone->retired);
+  drop_saved_contexts(&gone->attached);
+  drop_saved_contexts(&gone->retired);
   pd__context_release(gone->current);
   free(gone);
 }
 
-static void leave_thread(void *gone) {
+static void drop_ending_thread(void *gone) {
   pd__platform_lock();
   drop_thread(gone);
   pd__platform_unlock();
@@ -147,22 +147,22 @@ static void leave_thread(void *gone) {
 
 /* The other threads are gone. */
 void pd__scopes_reset_in_child(void) {
-  const thread *here = find_own_thread();
-  for (thread *each = threads, *next; each; each = next) {
+  const scope_thread *here = find_own_thread();
+  for (scope_thread *each = threads, *next; each; each = next) {
     next = each->next;
     if (each != here) drop_thread(each);
   }
 }
 
 /* Returns this thread; NULL if memory is out. */
-static thread *enter(void) {
-  thread *here = find_own_thread();
+static scope_thread *acquire_thread(void) {
+  scope_thread *here = find_own_thread();
   if (here) {
-    drop_saved(&here->retired); /* the thread is not reading */
+    drop_saved_contexts(&here->retired); /* the thread is not reading */
     return here;
   }
-  thread *made = calloc(1, sizeof *made);
-  if (!made || !pd__platform_at_thread_exit(leave_thread, made)) {
+  scope_thread *made = calloc(1, sizeof *made);
+  if (!made || !pd__platform_at_thread_exit(drop_ending_thread, made)) {
     free(made);
     return NULL;
   }
@@ -171,7 +171,7 @@ static thread *enter(void) {
 }
 
 /* Takes over the reference, and returns the one to the former context. */
-static pd_scope_context *replace_current(thread *in, pd_scope_context *context) {
+static pd_scope_context *replace_current(scope_thread *in, pd_scope_context *context) {
   pd_scope_context *former = in->current;
   __atomic_store_n(&in->current, context, __ATOMIC_RELEASE);
   return former;
@@ -194,7 +194,7 @@ static void add_scoped_values(pd__scope *scope, const pd__changes *changes) {
 }
 
 bool pd__scope_open(pd__changes *changes) {
-  thread *in = enter();
+  scope_thread *in = acquire_thread();
   pd__scope *scope = in ? make_scope(changes->count) : NULL;
   pd_scope_context *made;
   if (!scope) return false;
@@ -212,7 +212,7 @@ static pd_status fail_not_open(pd_scope number, const char *what, pd_error *err)
 }
 
 /* Removes a scope from a context that isn't being read. */
-static bool end_in_saved(saved *of, const pd__scope *scope, bool *found) {
+static bool end_in_saved(saved_context *of, const pd__scope *scope, bool *found) {
   pd_scope_context *rest;
   if (!pd__context_has(of->context, scope)) return true;
   *found = true;
@@ -224,12 +224,12 @@ static bool end_in_saved(saved *of, const pd__scope *scope, bool *found) {
 
 /* The thread may be reading its current context, so that is kept until it next opens or ends a
  * scope. */
-static bool end_current(thread *of, const pd__scope *scope, bool *found) {
-  const thread *here = find_own_thread();
+static bool end_in_current(scope_thread *of, const pd__scope *scope, bool *found) {
+  const scope_thread *here = find_own_thread();
   pd_scope_context *rest;
   if (!pd__context_has(of->current, scope)) return true;
   *found = true;
-  saved *kept = of == here ? NULL : malloc(sizeof *kept);
+  saved_context *kept = of == here ? NULL : malloc(sizeof *kept);
   if ((of != here && !kept) || !pd__context_without(of->current, scope, &rest)) {
     free(kept);
     return false;
@@ -237,14 +237,14 @@ static bool end_current(thread *of, const pd__scope *scope, bool *found) {
   pd_scope_context *former = replace_current(of, rest);
   if (!kept) pd__context_release(former);
   if (!kept) return true;
-  *kept = (saved){.context = former, .below = of->retired};
+  *kept = (saved_context){.context = former, .below = of->retired};
   of->retired = kept;
   return true;
 }
 
-static bool end_in_thread(thread *of, const pd__scope *scope, bool *found) {
-  bool done = end_current(of, scope, found);
-  for (saved *each = of->attached; done && !*found && each; each = each->below) {
+static bool end_in_thread(scope_thread *of, const pd__scope *scope, bool *found) {
+  bool done = end_in_current(of, scope, found);
+  for (saved_context *each = of->attached; done && !*found && each; each = each->below) {
     done = end_in_saved(each, scope, found);
   }
   return done;
@@ -253,9 +253,9 @@ static bool end_in_thread(thread *of, const pd__scope *scope, bool *found) {
 pd_status pd__scope_end(pd_scope number, pd_error *err) {
   const pd__scope *scope = pd__numbered_find(&scopes, number);
   bool found = false, done = true;
-  thread *here = find_own_thread();
+  scope_thread *here = find_own_thread();
   if (here && scope) done = end_in_thread(here, scope, &found);
-  for (thread *each = threads; scope && each && !found; each = each->next) {
+  for (scope_thread *each = threads; scope && each && !found; each = each->next) {
     if (each != here) done = end_in_thread(each, scope, &found);
   }
   if (!done) return pd__fail_memory(err);
@@ -265,29 +265,29 @@ pd_status pd__scope_end(pd_scope number, pd_error *err) {
 /* ---- Captured contexts ---- */
 
 pd_scope_context *pd__scope_capture(void) {
-  const thread *here = find_own_thread();
+  const scope_thread *here = find_own_thread();
   return here ? pd__context_retain(here->current) : NULL;
 }
 
 void pd__scope_release(pd_scope_context *context) { pd__context_release(context); }
 
 pd_status pd__scope_switch(pd_scope_context *context, pd_scope_context **former, pd_error *err) {
-  thread *in = enter();
+  scope_thread *in = acquire_thread();
   if (!in) return pd__fail_memory(err);
   *former = replace_current(in, context);
   return PD_OK;
 }
 
 pd_status pd__scope_attach(pd_scope_context *context, pd_scope *out, pd_error *err) {
-  thread *in = enter();
-  saved *made = in ? malloc(sizeof *made) : NULL;
+  scope_thread *in = acquire_thread();
+  saved_context *made = in ? malloc(sizeof *made) : NULL;
   pd_scope number = made ? add_scope_number(&attachings, made) : 0;
   if (!number) {
     free(made);
     return pd__fail_memory(err);
   }
   pd_scope_context *former = replace_current(in, pd__context_retain(context));
-  *made = (saved){.number = number, .context = former, .below = in->attached, .of = in};
+  *made = (saved_context){.number = number, .context = former, .below = in->attached, .of = in};
   if (made->below) made->below->above = made;
   in->attached = made;
   *out = number;
@@ -297,11 +297,11 @@ pd_status pd__scope_attach(pd_scope_context *context, pd_scope *out, pd_error *e
 /* If others were attached above it, the context of the first of them goes back to what was here
  * before. */
 pd_status pd__scope_detach(pd_scope number, pd_error *err) {
-  thread *in = enter();
+  scope_thread *in = acquire_thread();
   if (!in) return pd__fail_memory(err);
-  saved *gone = pd__numbered_find(&attachings, number);
+  saved_context *gone = pd__numbered_find(&attachings, number);
   if (!gone || gone->of != in) return fail_not_open(number, "attached context", err);
-  saved *above = gone->above;
+  saved_context *above = gone->above;
   *(above ? &above->below : &in->attached) = gone->below;
   if (gone->below) gone->below->above = above;
   if (above) {
@@ -320,7 +320,7 @@ pd_status pd__scope_detach(pd_scope number, pd_error *err) {
 /* The owner replaces its own context only while it isn't here; another thread that replaces it
  * keeps the former one. */
 const pd__scoped *pd__scope_find(const pd_flag *flag) {
-  const thread *in = find_own_thread();
+  const scope_thread *in = find_own_thread();
   const pd_scope_context *context = in ? __atomic_load_n(&in->current, __ATOMIC_ACQUIRE) : NULL;
   const pd__scoped *found = pd__context_latest(context, flag);
   if (!found) return NULL;
@@ -329,7 +329,7 @@ const pd__scoped *pd__scope_find(const pd_flag *flag) {
 }
 
 const pd__scoped *pd__scope_at(const pd_flag *flag, size_t index) {
-  const thread *here = find_own_thread();
+  const scope_thread *here = find_own_thread();
   const pd_scope_context *context = here ? here->current : NULL;
   const pd__scoped *value = pd__context_latest(context, flag);
   while (value && (value->generation != flag->generation || index-- > 0)) {
@@ -356,7 +356,7 @@ void pd__scopes_renew(pd_flag *flag) {
     if (!value->unset && pd__value_check(def, pd__scoped_value(value)) != PD_OK) continue;
     __atomic_store_n(&value->generation, flag->generation, __ATOMIC_RELEASE);
   }
-  link_all(flag);
+  link_cells(flag);
 }
 
 void pd__scope_warn_now(const pd_flag *flag, const pd_origin *origin) {
