@@ -420,7 +420,7 @@ static void report_unclaimed(const waiting_value *at, pd__report *report) {
   char source[PD__SOURCE_SIZE], suggestion[PD__SUGGESTION_SIZE];
   const char *name = at->pending ? at->pending->name : at->node->name;
   const pd_origin *origin = at->pending ? &at->pending->origin : &at->kept.origin;
-  pd__suggest(name, strlen(name), "", suggestion);
+  pd__suggest_name(name, strlen(name), "", suggestion);
   pd__report_fail(report, PD_ERR_UNDEFINED, "%s: the flag is not defined%s",
                   pd__origin_write_subject(name, origin, source), suggestion);
 }

@@ -97,7 +97,7 @@ static void suggest_number(parse *run, pd__token *token) {
   char suggestion[PD__SUGGESTION_SIZE];
   suggest(run, suggestion);
   if (*suggestion) {
-    token->meant =
+    token->suggestion =
         pd__arena_copy_text(&run->reader.operation->arena, suggestion, strlen(suggestion));
   }
 }

@@ -20,13 +20,14 @@ typedef struct pd__token {
   const char *dashes; /* before the name: "--", "-", "--fromenv=" and the like if that lists it, or
                          "" in a configuration file */
   const char *name;
-  uint32_t length;   /* of the name */
-  const char *text;  /* the value; NULL if there is none, as in --name and --noname */
-  const char *next;  /* the token after it, if it has no value; or NULL */
-  const char *meant; /* the end of the message if no flag has the name, a suggestion; or NULL */
-  uint8_t literal;   /* as in pd_config_add */
-  uint8_t status;    /* PD_OK; otherwise the token is an error, and `text` its message */
-  bool secret;       /* it may be part of a sensitive value: messages do not show it */
+  uint32_t length;  /* of the name */
+  const char *text; /* the value; NULL if there is none, as in --name and --noname */
+  const char *next; /* the token after it, if it has no value; or NULL */
+  const char
+      *suggestion; /* the end of the message if no flag has the name, a suggestion; or NULL */
+  uint8_t literal; /* as in pd_config_add */
+  uint8_t status;  /* PD_OK; otherwise the token is an error, and `text` its message */
+  bool secret;     /* it may be part of a sensitive value: messages do not show it */
   pd_origin origin;
 } pd__token;
 

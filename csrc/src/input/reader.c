@@ -126,7 +126,7 @@ static void report_unknown(pd__reader *reader, const pd__token *token) {
   char suggestion[PD__SUGGESTION_SIZE], source[PD__SOURCE_SIZE], place[PD__PLACE_SIZE];
   size_t before = strlen(token->dashes);
   bool option = before && token->dashes[before - 1] == '-'; /* not from --fromenv=, and no key */
-  pd__suggest(token->name, token->length, option ? "--" : NULL, suggestion);
+  pd__suggest_name(token->name, token->length, option ? "--" : NULL, suggestion);
   if (token->secret) {
     pd__report_fail(reader->report, PD_ERR_UNDEFINED, "argv[%u]: no such flag", token->origin.line);
     return;
@@ -137,8 +137,8 @@ static void report_unknown(pd__reader *reader, const pd__token *token) {
     return;
   }
   bool number = *token->name == '.' || (*token->name >= '0' && *token->name <= '9');
-  if (!*suggestion && token->meant) {
-    snprintf(suggestion, sizeof suggestion, "%s", token->meant);
+  if (!*suggestion && token->suggestion) {
+    snprintf(suggestion, sizeof suggestion, "%s", token->suggestion);
   } else if (!*suggestion && number && option && !token->origin.place) {
     snprintf(suggestion, sizeof suggestion, "; arguments that begin with a dash go after --");
   } else if (!*suggestion && is_short(token)) {

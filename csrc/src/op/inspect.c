@@ -25,7 +25,7 @@ static pd_status fail_unknown(const char *name, pd_error *err) {
   char quoted[PD__QUOTE_SIZE];
   unsigned least = PD__TOO_FAR;
   for (const pd__family *each = NULL; (each = pd__family_next(each));) {
-    unsigned far = pd__distance(name, strlen(name), each->name, strlen(each->name));
+    unsigned far = pd__edit_distance(name, strlen(name), each->name, strlen(each->name));
     if (far >= least || each->members == 0) continue;
     least = far;
     nearest = each->name;

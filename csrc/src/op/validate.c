@@ -49,7 +49,7 @@ static const char *nearest(const pd__family *family, const pd__preference *item)
   unsigned least = PD__TOO_FAR;
   for (const pd__op *op = family->ops; op; op = op->next) {
     for (const pd__impl *each = op->candidates; each; each = each->next_candidate) {
-      unsigned far = pd__distance(item->name, item->length, each->name, strlen(each->name));
+      unsigned far = pd__edit_distance(item->name, item->length, each->name, strlen(each->name));
       if (far >= least) continue;
       least = far;
       best = each->name;

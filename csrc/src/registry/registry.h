@@ -233,13 +233,13 @@ pd_status pd__fail_undefined(const char *name, pd_error *err);
  * near. With a `prefix`, which is put before the suggested name, negated bools and the other
  * options of a command line are suggested as well; if it is NULL, only flags. */
 #define PD__SUGGESTION_SIZE (PD_NAME_MAX + 200)
-void pd__suggest(const char *name, size_t length, const char *prefix,
-                 char out[PD__SUGGESTION_SIZE]);
+void pd__suggest_name(const char *name, size_t length, const char *prefix,
+                      char out[PD__SUGGESTION_SIZE]);
 
 /* Returns the number of edits (insert, delete, change, swap neighbours) from `a` to `b`, at most
  * PD__TOO_FAR. `b` has at most PD_NAME_MAX bytes. Needs no lock. */
 #define PD__TOO_FAR 3
-unsigned pd__distance(const char *a, size_t a_length, const char *b, size_t b_length);
+unsigned pd__edit_distance(const char *a, size_t a_length, const char *b, size_t b_length);
 
 /* Suggests what -`name` may mean if no flag has that name: --port=9 for -p9, and -v -q for -vq, of
  * whose letters one may be unknown. */

@@ -9,13 +9,13 @@
 
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-static char fold(char c) {
+static char normalize_letter(char c) {
   if (c >= 'A' && c <= 'Z') return (char)(c + 'a' - 'A');
   return c == '-' ? '_' : c;
 }
 
 /* By the Damerau-Levenshtein recurrence on three rows. */
-unsigned pd__distance(const char *a, size_t a_length, const char *b, size_t b_length) {
+unsigned pd__edit_distance(const char *a, size_t a_length, const char *b, size_t b_length) {
   unsigned rows[3][PD_NAME_MAX + 1];
   if ((a_length > b_length ? a_length - b_length : b_length - a_length) >= TOO_FAR) return TOO_FAR;
   for (size_t j = 0; j <= b_length; j++) rows[0][j] = (unsigned)j;
@@ -23,11 +23,11 @@ unsigned pd__distance(const char *a, size_t a_length, const char *b, size_t b_le
     unsigned *row = rows[i % 3], *up = rows[(i + 2) % 3], *up2 = rows[(i + 1) % 3];
     unsigned least = row[0] = (unsigned)i;
     for (size_t j = 1; j <= b_length; j++) {
-      unsigned best = up[j - 1] + (fold(a[i - 1]) != fold(b[j - 1]));
+      unsigned best = up[j - 1] + (normalize_letter(a[i - 1]) != normalize_letter(b[j - 1]));
       if (up[j] + 1 < best) best = up[j] + 1;
       if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
-      bool swapped =
-          i > 1 && j > 1 && fold(a[i - 1]) == fold(b[j - 2]) && fold(a[i - 2]) == fold(b[j - 1]);
+      bool swapped = i > 1 && j > 1 && normalize_letter(a[i - 1]) == normalize_letter(b[j - 2]) &&
+                     normalize_letter(a[i - 2]) == normalize_letter(b[j - 1]);
       if (swapped && up2[j - 2] + 1 < best) best = up2[j - 2] + 1;
       row[j] = best;
       if (best < least) least = best;
@@ -38,15 +38,15 @@ unsigned pd__distance(const char *a, size_t a_length, const char *b, size_t b_le
 }
 
 /* Returns whether `name` begins with the `length` bytes of `start`. */
-static bool begins(const char *name, const char *start, size_t length) {
+static bool has_prefix(const char *name, const char *start, size_t length) {
   for (size_t i = 0; i < length; i++) {
-    if (fold(name[i]) != fold(start[i])) return false;
+    if (normalize_letter(name[i]) != normalize_letter(start[i])) return false;
   }
   return true;
 }
 
 /* Returns whether the flag may be suggested under the name of `node`. */
-static bool is_known(const pd_flag *node, bool bools) {
+static bool can_suggest(const pd_flag *node, bool bools) {
   const pd_flag *flag = pd__resolve_alias((pd_flag *)node);
   if (!flag->defined || pd__flag_def(flag)->hidden || pd__flag_def(flag)->retired) return false;
   return !bools || pd__flag_def(flag)->type == PD_TYPE_bool;
@@ -60,7 +60,7 @@ static const char options[][12] = {
 #define OPTIONS (sizeof options / sizeof *options)
 
 /* Such an option is not misspelt; it just has no meaning where it was used. */
-static bool is_option(const char *name, size_t length) {
+static bool is_builtin_option(const char *name, size_t length) {
   size_t i = 0;
   while (i < OPTIONS && (strncmp(options[i], name, length) != 0 || options[i][length])) i++;
   return i < OPTIONS;
@@ -74,14 +74,14 @@ typedef struct guess {
   unsigned best;        /* its edits; initially the first number that is too many */
 } guess;
 
-static void consider(guess *so_far, const char *name, size_t length, const char *known) {
+static void consider_name(guess *so_far, const char *name, size_t length, const char *known) {
   size_t whole = strlen(known);
-  if (whole >= length && begins(known, name, length)) {
+  if (whole >= length && has_prefix(known, name, length)) {
     if (whole == length) so_far->exact = known;
     so_far->prefixed = known;
     so_far->prefixes++;
   }
-  unsigned edits = pd__distance(name, length, known, whole);
+  unsigned edits = pd__edit_distance(name, length, known, whole);
   if (edits >= so_far->best) return;
   so_far->best = edits;
   so_far->near = known;
@@ -89,27 +89,27 @@ static void consider(guess *so_far, const char *name, size_t length, const char 
 
 /* Returns the name in another case; or the only name that begins with it; or the name that is the
  * fewest edits away; or NULL. */
-static const char *nearest(const char *name, size_t length, bool bools, bool line) {
+static const char *find_nearest_name(const char *name, size_t length, bool bools, bool line) {
   /* A short name is near to many others: allow it fewer edits. */
   guess so_far = {.best = length < 3 ? 1 : length < 6 ? 2 : TOO_FAR};
   if (length > PD_NAME_MAX) return NULL;
   for (const pd_flag *node = NULL; (node = pd__names_next(node));) {
-    if (is_known(node, bools)) consider(&so_far, name, length, node->name);
+    if (can_suggest(node, bools)) consider_name(&so_far, name, length, node->name);
   }
-  if (line && !is_option(name, length)) {
-    for (size_t i = 0; i < OPTIONS; i++) consider(&so_far, name, length, options[i]);
+  if (line && !is_builtin_option(name, length)) {
+    for (size_t i = 0; i < OPTIONS; i++) consider_name(&so_far, name, length, options[i]);
   }
   if (so_far.exact) return so_far.exact;
   return so_far.prefixes == 1 && length >= LEAST_PREFIX ? so_far.prefixed : so_far.near;
 }
 
-void pd__suggest(const char *name, size_t length, const char *prefix,
-                 char out[PD__SUGGESTION_SIZE]) {
-  const char *found = nearest(name, length, false, prefix != NULL), *no = "";
+void pd__suggest_name(const char *name, size_t length, const char *prefix,
+                      char out[PD__SUGGESTION_SIZE]) {
+  const char *found = find_nearest_name(name, length, false, prefix != NULL), *no = "";
   out[0] = '\0';
   if (!found && prefix && length > 2 && !strncmp(name, "no", 2)) { /* "no" or "no-" before a bool */
-    size_t skip = fold(name[2]) == '_' ? 3 : 2;
-    found = nearest(name + skip, length - skip, true, false);
+    size_t skip = normalize_letter(name[2]) == '_' ? 3 : 2;
+    found = find_nearest_name(name + skip, length - skip, true, false);
     no = "no";
   }
   if (found)
@@ -120,26 +120,26 @@ void pd__suggest(const char *name, size_t length, const char *prefix,
 
 #define LONGEST_VALUE 60 /* bytes; longer values aren't shown */
 
-static bool is_value_of(const pd_flag *flag, const char *text) {
+static bool can_hold_text(const pd_flag *flag, const char *text) {
   pd_value value;
   const pd_flag_def *def = pd__flag_def(flag);
   return pd__value_read(def, text, &value) == PD_OK && pd__value_check(def, value) == PD_OK;
 }
 
 /* Returns the flag with that one-letter name; NULL if none may be suggested. */
-static const pd_flag *flag_of_letter(char letter) {
+static const pd_flag *find_letter_flag(char letter) {
   const pd_flag *node = pd__names_find(&letter, 1);
-  return node && is_known(node, false) ? pd__resolve_alias((pd_flag *)node) : NULL;
+  return node && can_suggest(node, false) ? pd__resolve_alias((pd_flag *)node) : NULL;
 }
 
 /* Returns the only flag whose name begins with the letter and that takes the number; NULL if none
  * or several do. */
-static const pd_flag *flag_that_takes(char letter, const char *number) {
+static const pd_flag *find_number_flag(char letter, const char *number) {
   const pd_flag *found = NULL;
   for (pd_flag *node = NULL; (node = pd__names_next(node));) {
     const pd_flag *flag = pd__resolve_alias(node);
-    if (*node->name != letter || !is_known(node, false) || flag == found) continue;
-    if (pd__type_is_text(flag->type) || !is_value_of(flag, number)) continue;
+    if (*node->name != letter || !can_suggest(node, false) || flag == found) continue;
+    if (pd__type_is_text(flag->type) || !can_hold_text(flag, number)) continue;
     if (found) return NULL;
     found = flag;
   }
@@ -153,9 +153,9 @@ bool pd__letter_is_sensitive(char letter) {
 }
 
 /* Returns whether a letter may stand alone on a command line: it is a bool, or -h. */
-static bool stands_alone(char letter, bool *is_flag) {
+static bool can_stand_alone(char letter, bool *is_flag) {
   const pd_flag *node = pd__names_find(&letter, 1);
-  const pd_flag *flag = node ? flag_of_letter(letter) : NULL;
+  const pd_flag *flag = node ? find_letter_flag(letter) : NULL;
   *is_flag = node && pd__resolve_alias((pd_flag *)node)->defined;
   return *is_flag ? flag && flag->type == PD_TYPE_bool : letter == 'h';
 }
@@ -165,7 +165,7 @@ static void suggest_apart(const char *letters, char out[PD__SUGGESTION_SIZE]) {
   char apart[32] = "", unknown = '\0';
   bool is_flag, any = false;
   for (const char *at = letters; *at; at++) {
-    bool alone = stands_alone(*at, &is_flag);
+    bool alone = can_stand_alone(*at, &is_flag);
     any |= is_flag;
     if (!alone && (is_flag || unknown || !is_letter(*at))) return;
     if (!alone) unknown = *at;
@@ -186,9 +186,9 @@ void pd__suggest_letters(const char *name, char out[PD__SUGGESTION_SIZE]) {
   const char *text = *name ? name + 1 : name;
   out[0] = '\0';
   if (!*text || strlen(text) > LONGEST_VALUE || pd__letter_is_sensitive(*name)) return;
-  const pd_flag *flag = flag_of_letter(*name);
-  if (!flag && *text >= '0' && *text <= '9') flag = flag_that_takes(*name, text);
-  if (flag && !flag->sensitive && is_value_of(flag, text)) {
+  const pd_flag *flag = find_letter_flag(*name);
+  if (!flag && *text >= '0' && *text <= '9') flag = find_number_flag(*name, text);
+  if (flag && !flag->sensitive && can_hold_text(flag, text)) {
     snprintf(out, PD__SUGGESTION_SIZE, "; flags are written --name=value, did you mean '--%s=%s'?",
              flag->name, text);
   } else {
@@ -204,7 +204,7 @@ static void join_items(const pd_flag *flag, const char *text, char *const *argum
   joined[0] = '\0';
   if (!*text || strlen(text) >= most) return;
   strcpy(joined, text);
-  for (size_t i = 0; i < count && is_value_of(flag, arguments[i]); i++) {
+  for (size_t i = 0; i < count && can_hold_text(flag, arguments[i]); i++) {
     bool fits = strlen(joined) + strlen(arguments[i]) + 2 <= most;
     if (fits) pd__append_format(joined, most, ",%s", arguments[i]);
     if (!fits) joined[0] = '\0';
@@ -219,7 +219,7 @@ void pd__suggest_value(const pd_flag *flag, const char *text, char *const *argum
   const pd_flag_def *def = pd__flag_def(flag);
   char joined[LONGEST_VALUE + 1];
   out[0] = '\0';
-  if (count == 0 || flag->sensitive || !is_value_of(flag, arguments[0])) return;
+  if (count == 0 || flag->sensitive || !can_hold_text(flag, arguments[0])) return;
   if (def->list && text) {
     join_items(flag, text, arguments, count, joined);
     snprintf(out, PD__SUGGESTION_SIZE, "; items of a list are separated by commas");
