@@ -60,10 +60,10 @@ void pd__warn_of_flag(pd_flag *flag, const pd_origin *origin) {
 /* ---- Delivering ---- */
 
 /* Frees the warning however the handler ends. */
-static void drop(warning **taken) { free(*taken); }
+static void free_warning(warning **taken) { free(*taken); }
 
 /* A warning of those that were dropped goes before the ones that came after them. */
-static warning *next_to_deliver(void) {
+static warning *unlink_next(void) {
   warning *made = dropped > 0 ? calloc(1, sizeof *made) : NULL;
   if (!made) return unlink_first();
   pd__fail(&made->text, PD_OK, "%zu earlier warning%s dropped, as no handler was set", dropped,
@@ -78,7 +78,7 @@ void pd__warnings_deliver(pd__operation *operation) {
   for (bool any = true; any && pd__has_pending_work(PD__WORK_WARNINGS);) {
     pd__operation_lock(operation);
     pd__handler to = pd__handler_pin(operation, &pd__handlers[PD__HANDLE_WARNINGS]);
-    warning *taken __attribute__((cleanup(drop))) = to.function ? next_to_deliver() : NULL;
+    warning *taken __attribute__((cleanup(free_warning))) = to.function ? unlink_next() : NULL;
     any = taken != NULL;
     if (!any) pd__set_pending_work(PD__WORK_WARNINGS, false);
     if (any) pd__hooks_prepare(operation);
