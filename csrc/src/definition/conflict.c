@@ -6,7 +6,7 @@
 /* "int32 at alpha.c:12 in libalpha.so", or the parts of it that are known. */
 #define PLACE_SIZE 320
 
-static const char *place_of(const pd__cell *cell, char out[PLACE_SIZE]) {
+static const char *write_cell_place(const pd__cell *cell, char out[PLACE_SIZE]) {
   const pd_flag_def *def = cell->def;
   const pd_module *image = pd__cell_module(cell);
   const char *module = def->module;
@@ -20,7 +20,7 @@ static const char *place_of(const pd__cell *cell, char out[PLACE_SIZE]) {
 
 /* ---- How two definitions differ ---- */
 
-static bool same_text(const char *a, const char *b) {
+static bool is_equal_text(const char *a, const char *b) {
   return !a || !b ? (!a || !*a) && (!b || !*b) : !strcmp(a, b);
 }
 
@@ -28,11 +28,12 @@ static bool same_text(const char *a, const char *b) {
  * places look alike. */
 #define DIFFERENCES_SIZE 420
 
-static const char *joint(const char *found) { return *found ? "; " : ": "; }
+static const char *get_joint(const char *found) { return *found ? "; " : ": "; }
 
-static void differ(char found[DIFFERENCES_SIZE], const char *what, const char *mine,
-                   const char *theirs) {
-  pd__append_format(found, DIFFERENCES_SIZE, "%s%s %s, not %s", joint(found), what, mine, theirs);
+static void append_difference(char found[DIFFERENCES_SIZE], const char *what, const char *mine,
+                              const char *theirs) {
+  pd__append_format(found, DIFFERENCES_SIZE, "%s%s %s, not %s", get_joint(found), what, mine,
+                    theirs);
 }
 
 static const char *quoted_or_none(const char *text, char out[PD__QUOTE_SIZE + 2]) {
@@ -42,74 +43,77 @@ static const char *quoted_or_none(const char *text, char out[PD__QUOTE_SIZE + 2]
   return out;
 }
 
-static void differ_in_text(char found[DIFFERENCES_SIZE], const char *what, const char *mine,
-                           const char *theirs) {
+static void compare_texts(char found[DIFFERENCES_SIZE], const char *what, const char *mine,
+                          const char *theirs) {
   char own[PD__QUOTE_SIZE + 2], other[PD__QUOTE_SIZE + 2];
-  if (same_text(mine, theirs)) return;
-  differ(found, what, quoted_or_none(mine, own), quoted_or_none(theirs, other));
+  if (is_equal_text(mine, theirs)) return;
+  append_difference(found, what, quoted_or_none(mine, own), quoted_or_none(theirs, other));
 }
 
-static void differ_in_mark(char found[DIFFERENCES_SIZE], const char *what, bool mine, bool theirs) {
+static void compare_marks(char found[DIFFERENCES_SIZE], const char *what, bool mine, bool theirs) {
   if (mine != theirs)
-    pd__append_format(found, DIFFERENCES_SIZE, "%s%s%s", joint(found), mine ? "" : "not ", what);
+    pd__append_format(found, DIFFERENCES_SIZE, "%s%s%s", get_joint(found), mine ? "" : "not ",
+                      what);
 }
 
-static void differ_in_default(char found[DIFFERENCES_SIZE], const pd_flag_def *mine,
-                              const pd_flag_def *theirs) {
+static void compare_defaults(char found[DIFFERENCES_SIZE], const pd_flag_def *mine,
+                             const pd_flag_def *theirs) {
   char own[PD__DEFAULT_SIZE], other[PD__DEFAULT_SIZE];
   if (pd__value_is_equal(mine->type, mine->default_value, theirs->default_value)) return;
   if (mine->sensitive || theirs->sensitive) {
-    pd__append_format(found, DIFFERENCES_SIZE, "%sanother default", joint(found));
+    pd__append_format(found, DIFFERENCES_SIZE, "%sanother default", get_joint(found));
   } else {
-    differ(found, "default", pd__def_show_default(mine, own), pd__def_show_default(theirs, other));
+    append_difference(found, "default", pd__def_show_default(mine, own),
+                      pd__def_show_default(theirs, other));
   }
 }
 
-static const char *range_of(const pd_flag_def *def, char out[2 * PD__NUMBER_SIZE]) {
+static const char *write_range(const pd_flag_def *def, char out[2 * PD__NUMBER_SIZE]) {
   char min[PD__NUMBER_SIZE], max[PD__NUMBER_SIZE];
   snprintf(out, (size_t)2 * PD__NUMBER_SIZE, "[%s, %s]", pd__value_text(def->type, def->min, min),
            pd__value_text(def->type, def->max, max));
   return out;
 }
 
-static void differ_in_range(char found[DIFFERENCES_SIZE], const pd_flag_def *mine,
-                            const pd_flag_def *theirs) {
+static void compare_ranges(char found[DIFFERENCES_SIZE], const pd_flag_def *mine,
+                           const pd_flag_def *theirs) {
   char own[2 * PD__NUMBER_SIZE], other[2 * PD__NUMBER_SIZE];
   bool same = pd__value_is_equal(mine->type, mine->min, theirs->min) &&
               pd__value_is_equal(mine->type, mine->max, theirs->max);
   if (same || !pd__type_has_range(pd__type_of(mine->type))) return;
-  differ(found, "range", range_of(mine, own), range_of(theirs, other));
+  append_difference(found, "range", write_range(mine, own), write_range(theirs, other));
 }
 
-static const char *item_type(const pd_flag_def *def) {
+static const char *get_item_type_name(const pd_flag_def *def) {
   return def->list ? pd_type_name((pd_type)def->list) : "none";
 }
 
 /* If the type or the file differs, the places in the message show it already. */
 static bool is_comparable(const pd_flag_def *a, const pd_flag_def *b) {
-  return a->type == b->type && same_text(pd__base_name(a->file), pd__base_name(b->file));
+  return a->type == b->type && is_equal_text(pd__base_name(a->file), pd__base_name(b->file));
 }
 
 #define DIFFER_IN_TEXT(name, words, kind, about)                                                   \
-  differ_in_text(found, words, mine->name, theirs->name);
-#define DIFFER_IN_MARK(name, words, about) differ_in_mark(found, words, mine->name, theirs->name);
+  compare_texts(found, words, mine->name, theirs->name);
+#define DIFFER_IN_MARK(name, words, about) compare_marks(found, words, mine->name, theirs->name);
 
-static void compare(const pd_flag_def *mine, const pd_flag_def *theirs,
-                    char found[DIFFERENCES_SIZE]) {
+static void compare_definitions(const pd_flag_def *mine, const pd_flag_def *theirs,
+                                char found[DIFFERENCES_SIZE]) {
   found[0] = '\0';
-  differ_in_text(found, "name", mine->name, theirs->name);
-  differ_in_default(found, mine, theirs);
-  differ_in_range(found, mine, theirs);
-  if (mine->list != theirs->list) differ(found, "list items", item_type(mine), item_type(theirs));
+  compare_texts(found, "name", mine->name, theirs->name);
+  compare_defaults(found, mine, theirs);
+  compare_ranges(found, mine, theirs);
+  if (mine->list != theirs->list)
+    append_difference(found, "list items", get_item_type_name(mine), get_item_type_name(theirs));
   PD_TEXT_MAP(DIFFER_IN_TEXT)
   PD_MARK_MAP(DIFFER_IN_MARK)
-  differ_in_text(found, "help", mine->help, theirs->help);
+  compare_texts(found, "help", mine->help, theirs->help);
 }
 
-bool pd__def_same(const pd_flag_def *a, const pd_flag_def *b) {
+bool pd__def_is_same(const pd_flag_def *a, const pd_flag_def *b) {
   char found[DIFFERENCES_SIZE];
   if (!is_comparable(a, b)) return false;
-  compare(a, b, found);
+  compare_definitions(a, b, found);
   return !*found;
 }
 
@@ -124,7 +128,7 @@ bool pd__def_has_name(const pd_flag_def *def, const pd_flag *node) {
 }
 
 /* Returns the definition that already has the name `node`, from the registry or from the batch. */
-static const pd__cell *holder_of(const pd__batch *batch, const pd_flag *node) {
+static const pd__cell *find_holder(const pd__batch *batch, const pd_flag *node) {
   const pd_flag *flag = pd__resolve_alias((pd_flag *)node);
   if (flag->defined && flag != batch->replaced) return flag->cells;
   const pd__cell *cell = batch->cells;
@@ -132,12 +136,12 @@ static const pd__cell *holder_of(const pd__batch *batch, const pd_flag *node) {
   return cell;
 }
 
-pd_status pd__conflict(pd__batch *batch, const pd_flag *node) {
-  const pd__cell *cell = batch->cell, *holder = holder_of(batch, node);
+pd_status pd__fail_conflict(pd__batch *batch, const pd_flag *node) {
+  const pd__cell *cell = batch->cell, *holder = find_holder(batch, node);
   char mine[PLACE_SIZE], theirs[PLACE_SIZE], as[PD__QUOTE_SIZE + 32] = "";
   char quoted[PD__QUOTE_SIZE], other[PD__QUOTE_SIZE], found[DIFFERENCES_SIZE] = "";
-  place_of(cell, mine);
-  place_of(holder, theirs);
+  write_cell_place(cell, mine);
+  write_cell_place(holder, theirs);
   if (cell->flag != node->index + 1) {
     snprintf(as, sizeof as, "as an alias of '%s', ", pd__quote_text(quoted, cell->def->name));
   }
@@ -147,7 +151,8 @@ pd_status pd__conflict(pd__batch *batch, const pd_flag *node) {
                     quoted, as, mine);
   }
   if (holder->flag == node->index + 1) {
-    if (!*as && is_comparable(cell->def, holder->def)) compare(cell->def, holder->def, found);
+    if (!*as && is_comparable(cell->def, holder->def))
+      compare_definitions(cell->def, holder->def, found);
     return pd__fail(&batch->err, PD_ERR_CONFLICT, "'%s' is already defined, %s; refused: %s%s%s",
                     quoted, theirs, as, mine, found);
   }
@@ -162,33 +167,33 @@ pd_status pd__def_check_registered(const pd_flag *flag, pd_error *err) {
   while (cell && (cell->def->kind == PD_KIND_IMPORT || cell->registered)) cell = cell->next;
   if (!cell) return PD_OK;
   return pd__fail(err, PD_ERR_CONFLICT, "'%s' stays defined until its module is unloaded: %s",
-                  pd__quote_text(quoted, flag->name), place_of(cell, place));
+                  pd__quote_text(quoted, flag->name), write_cell_place(cell, place));
 }
 
 /* ---- Negation ---- */
 
 /* Returns the definition that has the name, from the registry or from the batch; NULL if the name
  * is free. */
-static const pd__cell *holder_of_name(const pd__batch *batch, const char *name, size_t length) {
+static const pd__cell *find_name_holder(const pd__batch *batch, const char *name, size_t length) {
   pd_flag *node = pd__names_find(name, length);
   if (!node) return NULL;
   const pd_flag *flag = pd__resolve_alias(node);
   bool taken = flag != batch->replaced && (node->defined || flag != node);
-  return taken || node->visit_mark == batch->visit_mark ? holder_of(batch, node) : NULL;
+  return taken || node->visit_mark == batch->visit_mark ? find_holder(batch, node) : NULL;
 }
 
 /* Fails unless `holder` is NULL: as an argument, the name would turn off the flag whose name is
  * what remains after the first `skip` bytes. */
-static pd_status check_pair(pd__batch *batch, const char *name, size_t length, size_t skip,
-                            const pd__cell *holder) {
+static pd_status check_bool_pair(pd__batch *batch, const char *name, size_t length, size_t skip,
+                                 const pd__cell *holder) {
   char mine[PLACE_SIZE], theirs[PLACE_SIZE], quoted[PD__QUOTE_SIZE], other[PD__QUOTE_SIZE];
   if (!holder) return PD_OK;
   return pd__fail(&batch->err, PD_ERR_CONFLICT,
                   "--%s would be the flag '%s' and turn the flag '%s' off; already defined: %s; "
                   "refused: %s",
                   pd__quote_part(quoted, name, length), quoted,
-                  pd__quote_part(other, name + skip, length - skip), place_of(holder, theirs),
-                  place_of(batch->cell, mine));
+                  pd__quote_part(other, name + skip, length - skip),
+                  write_cell_place(holder, theirs), write_cell_place(batch->cell, mine));
 }
 
 /* Fails if the negation of the bool, --nox or --no_x, is already the name of a flag. */
@@ -198,7 +203,7 @@ static pd_status check_negations(pd__batch *batch, const pd__naming *of) {
   for (size_t skip = 3; status == PD_OK && skip > 1; skip--) {
     size_t length = skip + of->length;
     snprintf(text, sizeof text, "%.*s%.*s", (int)skip, "no_", (int)of->length, of->name);
-    status = check_pair(batch, text, length, skip, holder_of_name(batch, text, length));
+    status = check_bool_pair(batch, text, length, skip, find_name_holder(batch, text, length));
   }
   return status;
 }
@@ -208,9 +213,9 @@ static pd_status check_negated(pd__batch *batch, const pd__naming *of) {
   size_t most = of->name[2] == '-' || of->name[2] == '_' ? 3 : 2;
   pd_status status = PD_OK;
   for (size_t skip = 2; status == PD_OK && skip < of->length && skip <= most; skip++) {
-    const pd__cell *holder = holder_of_name(batch, of->name + skip, of->length - skip);
+    const pd__cell *holder = find_name_holder(batch, of->name + skip, of->length - skip);
     if (holder && holder->def->type != PD_TYPE_bool) continue;
-    status = check_pair(batch, of->name, of->length, skip, holder);
+    status = check_bool_pair(batch, of->name, of->length, skip, holder);
   }
   return status;
 }
@@ -228,10 +233,11 @@ static pd_status check_imports(pd__batch *batch, const pd_flag *node) {
   if (!import) return PD_OK;
   return pd__fail(&batch->err, PD_ERR_TYPE,
                   "'%s' is already imported, as %s; expected %s, refused: %s", import->def->name,
-                  place_of(import, theirs), pd_type_name(import->def->type), place_of(cell, mine));
+                  write_cell_place(import, theirs), pd_type_name(import->def->type),
+                  write_cell_place(cell, mine));
 }
 
-pd_status pd__conflict_of_name(pd__batch *batch, const pd__naming *of, const pd_flag *node) {
+pd_status pd__check_new_name(pd__batch *batch, const pd__naming *of, const pd_flag *node) {
   pd_status status = PD_OK;
   bool negates = of->length > 2 && of->name[0] == 'n' && of->name[1] == 'o';
   if (batch->cell->def->type == PD_TYPE_bool) status = check_negations(batch, of);
@@ -239,19 +245,19 @@ pd_status pd__conflict_of_name(pd__batch *batch, const pd__naming *of, const pd_
   return status == PD_OK && node->cells ? check_imports(batch, node) : status;
 }
 
-pd_status pd__conflict_of_import(pd__batch *batch) {
+pd_status pd__check_import(pd__batch *batch) {
   char mine[PLACE_SIZE], theirs[PLACE_SIZE];
   const pd_flag_def *def = batch->cell->def;
-  const pd__cell *holder = holder_of_name(batch, def->name, strlen(def->name));
+  const pd__cell *holder = find_name_holder(batch, def->name, strlen(def->name));
   if (!holder) return PD_OK;
   if (holder->def->type == def->type && holder->def->scoped && def->cell && !def->scoped_cell) {
     return pd__fail(&batch->err, PD_ERR_TYPE,
                     "'%s' is scoped, defined in %s; refused: import in %s, expected "
                     "PD_IMPORT_SCOPED_%s",
-                    def->name, place_of(holder, theirs), place_of(batch->cell, mine),
-                    pd_type_name(def->type));
+                    def->name, write_cell_place(holder, theirs),
+                    write_cell_place(batch->cell, mine), pd_type_name(def->type));
   }
   if (holder->def->type == def->type) return PD_OK;
   return pd__fail(&batch->err, PD_ERR_TYPE, "'%s' is %s; refused: import as %s", def->name,
-                  place_of(holder, theirs), place_of(batch->cell, mine));
+                  write_cell_place(holder, theirs), write_cell_place(batch->cell, mine));
 }

@@ -57,7 +57,7 @@ typedef struct pd__batch {
 } pd__batch;
 
 /* Returns true if both come from the same line of source, compiled into two modules. */
-bool pd__def_same(const pd_flag_def *a, const pd_flag_def *b);
+bool pd__def_is_same(const pd_flag_def *a, const pd_flag_def *b);
 
 /* Returns PD_OK if no record of a module defines the flag, so that its definition may be taken
  * back. */
@@ -67,20 +67,20 @@ pd_status pd__def_check_registered(const pd_flag *flag, pd_error *err);
 bool pd__def_has_name(const pd_flag_def *def, const pd_flag *node);
 
 /* Fails because another definition already has the name `node`. The message shows both places. */
-pd_status pd__conflict(pd__batch *batch, const pd_flag *node);
+pd_status pd__fail_conflict(pd__batch *batch, const pd_flag *node);
 
 /* Checks whether the definition may take the free name `node`. PD_ERR_CONFLICT if it would make a
  * pair of a bool `b` and a flag `nob`: no command line could set both. PD_ERR_TYPE if an import
  * that waits for the name has another type. */
-pd_status pd__conflict_of_name(pd__batch *batch, const pd__naming *of, const pd_flag *node);
+pd_status pd__check_new_name(pd__batch *batch, const pd__naming *of, const pd_flag *node);
 
 /* PD_ERR_TYPE if the definition is an import whose type isn't that of the flag. */
-pd_status pd__conflict_of_import(pd__batch *batch);
+pd_status pd__check_import(pd__batch *batch);
 
 /* ---- Publishing (publish.c); stage.h has what comes before ---- */
 
 /* Publishes a definition whose name is reserved, which can't fail: the registry uses the cell until
- * pd__undefine. Reports values of a former definition that don't suit it. */
+ * pd__undefine_cells. Reports values of a former definition that don't suit it. */
 void pd__cell_publish(pd__cell *cell, pd__report *waiting);
 
 /* Sets the fields of a flag that follow from the definition in its first cell. */
@@ -89,13 +89,13 @@ void pd__flag_describe(pd_flag *flag);
 /* Removes the definitions of a flag for one that has been checked and is published next: nothing of
  * the flag changes that the new definition doesn't change, except that its default value is gone.
  */
-void pd__define_clear(pd_flag *flag, const pd_flag_def *fresh);
+void pd__define_remove_old(pd_flag *flag, const pd_flag_def *fresh);
 
 /* Returns the flag of a cell; NULL if it has none. */
 pd_flag *pd__cell_flag(const pd__cell *cell);
 
 /* Removes cells. A flag that loses its last definition becomes undefined. */
-void pd__undefine(pd__operation *operation, pd__cell *cells, size_t count);
+void pd__undefine_cells(pd__operation *operation, pd__cell *cells, size_t count);
 
 /* ---- Values that wait (review.c, pending.h) ---- */
 
@@ -115,17 +115,17 @@ typedef struct pd__late_value {
 
 /* Such a source: the environment, once it is enabled. There is one; without a function there is
  * none. `node` will be the flag of the definition. */
-typedef struct pd__late_source {
+typedef struct pd__new_flag_source {
   pd_status (*find)(pd__operation *operation, const char *prefix, const pd_flag_def *def,
                     pd_flag *node, pd__late_value *out, pd_error *err);
   char prefix[PD_NAME_MAX + 1];
-} pd__late_source;
-extern pd__late_source pd__define_source;
+} pd__new_flag_source;
+extern pd__new_flag_source pd__define_source;
 
 /* Reports what else waits: implementations that a flag names and that haven't come. There is one
  * such function; without it nothing does. */
-typedef void pd__late_names(pd__report *report);
-extern pd__late_names *pd__define_names;
+typedef void pd__waiting_reporter(pd__report *report);
+extern pd__waiting_reporter *pd__report_waiting;
 
 /* ---- Hooks and values deferred within constructors and destructors (resume.c) ---- */
 

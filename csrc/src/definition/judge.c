@@ -66,16 +66,16 @@ static pd__question *ask_hook(pd__stage *stage, pd__draft *draft, pd__hook *hook
 
 /* ---- Answers ---- */
 
-static bool same_subject(const pd__subject *a, const pd__subject *b) {
+static bool is_same_subject(const pd__subject *a, const pd__subject *b) {
   return a->generation == b->generation && a->entry.type == b->entry.type &&
          a->entry.origin.source == b->entry.origin.source && a->entry.unset == b->entry.unset &&
          pd__value_is_equal(a->entry.type, a->entry.value, b->entry.value);
 }
 
-static bool same_question(const pd__question *a, const pd__question *b) {
+static bool is_same_question(const pd__question *a, const pd__question *b) {
   bool same = a->hook == b->hook && a->count == b->count;
   for (size_t i = 0; same && i < a->count; i++) {
-    same = same_subject(&a->subjects[i], &b->subjects[i]);
+    same = is_same_subject(&a->subjects[i], &b->subjects[i]);
   }
   return same;
 }
@@ -90,7 +90,7 @@ static void add_unasked(pd__stage *stage, pd__question *question) {
  * this plan. */
 static pd__question *find_asked(pd__stage *stage, pd__known *known, pd__question *made) {
   pd__question *each = known->questions;
-  while (each && !same_question(each, made)) each = each->following;
+  while (each && !is_same_question(each, made)) each = each->following;
   if (each) {
     for (size_t i = 0; i < each->count; i++) each->subjects[i].flag = made->subjects[i].flag;
   } else if (!made->answered) {

@@ -11,7 +11,7 @@
 
 static size_t waiting;    /* pending values of all names */
 static uint64_t revision; /* changes whenever a pending value is added or removed */
-pd__late_names *pd__define_names;
+pd__waiting_reporter *pd__report_waiting;
 
 /* ---- Adding and dropping ---- */
 
@@ -450,7 +450,7 @@ pd_status pd_pending_check(pd_error_list *errors, pd_error *err) {
                     "%zu more values are pending for flags that are not defined",
                     count - UNCLAIMED_SHOWN);
   }
-  if (pd__define_names) pd__define_names(&report);
+  if (pd__report_waiting) pd__report_waiting(&report);
   pd__platform_unlock();
   return report.status;
 }

@@ -6,7 +6,7 @@
 #include "../registry/hook.h"
 #include "draft.h"
 
-pd__late_source pd__define_source;
+pd__new_flag_source pd__define_source;
 
 static const pd__stage *planned; /* while a plan is made */
 
@@ -42,7 +42,7 @@ static void report_missing(pd__stage *stage, const pd__draft *draft, const pd__p
 }
 
 /* Returns what the flag would have in effect with the last change of the plan. */
-static pd_flag_entry propose(const pd__stage *stage, const pd__draft *draft) {
+static pd_flag_entry propose_plan_entry(const pd__stage *stage, const pd__draft *draft) {
   const pd__change *change = &stage->plan->changes.items[stage->plan->changes.count - 1];
   pd_flag_entry proposed = draft->now;
   pd_source source = pd__change_source(change);
@@ -57,7 +57,7 @@ static pd_flag_entry propose(const pd__stage *stage, const pd__draft *draft) {
 static bool judge_last(pd__stage *stage, pd__draft *draft) {
   pd__verdict verdict = PD__ACCEPTED;
   if (draft->cell.def->convert) verdict = pd__draft_convert(stage, draft);
-  pd_flag_entry proposed = propose(stage, draft);
+  pd_flag_entry proposed = propose_plan_entry(stage, draft);
   if (verdict == PD__ACCEPTED) verdict = pd__draft_judge(stage, draft, &proposed);
   if (verdict == PD__ACCEPTED) draft->now = proposed;
   if (verdict == PD__UNANSWERED) draft->blocked = true;
@@ -138,11 +138,13 @@ static void plan_draft(pd__stage *stage, pd__draft *draft) {
 
 /* ---- All values ---- */
 
-static bool has_values(const pd_flag *flag) { return flag->assigned || pd__flag_override(flag); }
+static bool has_former_values(const pd_flag *flag) {
+  return flag->assigned || pd__flag_override(flag);
+}
 
 /* Makes the draft of a flag that values wait for. */
 static void find_values(pd__stage *stage, const pd__cell *cell) {
-  const pd__late_source *source = &pd__define_source;
+  const pd__new_flag_source *source = &pd__define_source;
   pd_flag *node = pd__draft_node(stage, cell);
   pd__late_value late = {.node = NULL};
   pd_error err;
@@ -152,7 +154,7 @@ static void find_values(pd__stage *stage, const pd__cell *cell) {
     if (status != PD_OK) pd__report_add(&stage->plan->rejected, &err);
   }
   const pd__waiting *waiting = pd__pending_list(stage->operation, cell->def);
-  bool is_reviewed = cell->def->validate && has_values(node);
+  bool is_reviewed = cell->def->validate && has_former_values(node);
   if (!late.node && !waiting && !is_reviewed) return;
   pd__draft *draft = pd__draft_of_cell(stage, cell);
   if (!draft) return; /* the arena knows */

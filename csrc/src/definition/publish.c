@@ -73,7 +73,7 @@ static void set_defined(pd_flag *flag) {
 
 /* Returns true if the module assigned to its variable before the registry saw it. The caller puts
  * that value back afterwards, so that the next call for the flag adopts it. */
-static bool is_assigned(const pd__cell *cell, pd_value *value) {
+static bool has_early_assignment(const pd__cell *cell, pd_value *value) {
   const pd_flag_def *def = cell->def;
   if (!def->assignable || !def->cell || cell->registered) return false;
   if (!pd__variable_load(def, value)) return false;
@@ -85,7 +85,7 @@ static bool is_assigned(const pd__cell *cell, pd_value *value) {
 void pd__cell_publish(pd__cell *cell, pd__report *waiting) {
   pd_flag *flag = pd__resolve_alias(pd__cell_flag(cell));
   pd_value assigned;
-  bool early = is_assigned(cell, &assigned);
+  bool early = has_early_assignment(cell, &assigned);
   link_cell(flag, cell);
   if (cell->def->kind == PD_KIND_DEFINE && !flag->defined) {
     pd_type was = flag->type;
@@ -104,7 +104,7 @@ void pd__cell_publish(pd__cell *cell, pd__report *waiting) {
 /* ---- Undefining ---- */
 
 /* Keeps a copy of the flag's name, unless its text is stored for good or in a module that stays. */
-static void keep_name(pd_flag *flag, const pd__cell *cell) {
+static void store_flag_name(pd_flag *flag, const pd__cell *cell) {
   const char *name = cell->def->name;
   if (cell->registered) return;
   const pd_module *module = pd__cell_module(cell);
@@ -125,9 +125,9 @@ static void relink_imports(pd_flag *flag, pd__cell *cell) {
 }
 
 /* The values stay for the next definition, and so does the mark that they are frozen. */
-static void undefine(pd_flag *flag, const pd__cell *gone) {
+static void undefine_flag(pd_flag *flag, const pd__cell *gone) {
   unlink_aliases(flag, gone->def);
-  keep_name(flag, gone);
+  store_flag_name(flag, gone);
   flag->defined = flag->assignable = flag->simple = flag->hooked = false;
   pd__flag_new_generation(flag);
   __atomic_store_n(&flag->state, 0, __ATOMIC_RELEASE);
@@ -138,13 +138,13 @@ static void undefine(pd_flag *flag, const pd__cell *gone) {
 }
 
 /* The definition of a flag leaves. Another module's definition replaces it, if there is one. */
-static void succeed(pd_flag *flag, const pd__cell *gone) {
+static void replace_definition(pd_flag *flag, const pd__cell *gone) {
   pd__cell **at = &flag->cells;
   pd__hooks_count_definition(gone->def, -1);
   while (*at && (*at)->def->kind != PD_KIND_DEFINE) at = &(*at)->next;
   pd__cell *heir = *at;
   if (!heir) {
-    undefine(flag, gone);
+    undefine_flag(flag, gone);
     return;
   }
   *at = heir->next;
@@ -164,22 +164,22 @@ static void undefine_cell(pd__operation *operation, pd__cell *cell) {
   *at = cell->next;
   cell->flag = 0;
   pd__scope_unlink(cell);
-  if (defines) succeed(flag, cell);
+  if (defines) replace_definition(flag, cell);
   if (defines || flag->defined) {
     pd__flag_refresh_variable(flag);
   } else if (!pd__names_release(flag) && flag->name == cell->def->name) {
-    keep_name(flag, cell);
+    store_flag_name(flag, cell);
   }
 }
 
-void pd__undefine(pd__operation *operation, pd__cell *cells, size_t count) {
+void pd__undefine_cells(pd__operation *operation, pd__cell *cells, size_t count) {
   for (size_t i = 0; i < count; i++) undefine_cell(operation, &cells[i]);
 }
 
 /* ---- Replacing ---- */
 
 /* Imports that have the flag by a name that the new definition lacks wait for that name. */
-static void relink_strays(pd_flag *flag, const pd_flag_def *fresh) {
+static void relink_stray_imports(pd_flag *flag, const pd_flag_def *fresh) {
   for (pd__cell **at = &flag->cells; *at;) {
     pd__cell *cell = *at;
     pd_flag *node = pd__names_find(cell->def->name, strlen(cell->def->name));
@@ -212,7 +212,7 @@ static bool has_assignable(const pd_flag *flag) {
 }
 
 /* If the state changes, it is 0 meanwhile: no reader may take a value for one of the old type. */
-void pd__define_clear(pd_flag *flag, const pd_flag_def *fresh) {
+void pd__define_remove_old(pd_flag *flag, const pd_flag_def *fresh) {
   const pd_flag_def *gone = pd__flag_def(flag);
   if (gone->type != fresh->type || gone->list != fresh->list) {
     __atomic_store_n(&flag->state, 0, __ATOMIC_RELEASE);
@@ -222,7 +222,7 @@ void pd__define_clear(pd_flag *flag, const pd_flag_def *fresh) {
   unlink_aliases(flag, gone);
   if (flag->variable) pd__flag_hide_variable(flag);
   unlink_definitions(flag);
-  relink_strays(flag, fresh);
+  relink_stray_imports(flag, fresh);
   flag->defined = flag->simple = flag->hooked = flag->single = flag->warned = false;
   flag->assignable = has_assignable(flag);
 }

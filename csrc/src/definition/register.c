@@ -101,7 +101,7 @@ static pd_flag *find_node(const pd_flag_def *def) {
 
 /* Returns true if the same definition has made the flag of the name, `node`, before. */
 static bool is_same(const registration *at, const pd_flag *node) {
-  return node && node->defined && !at->replaces && pd__def_same(pd__flag_def(node), &at->def) &&
+  return node && node->defined && !at->replaces && pd__def_is_same(pd__flag_def(node), &at->def) &&
          follows(node, at->def.cell);
 }
 
@@ -166,7 +166,7 @@ static void publish(pd__stage *stage, registration *at, registered *made, pd__re
   }
   if (stage->replaced) {
     gone = definitions_of(stage->replaced);
-    pd__define_clear(stage->replaced, &made->def);
+    pd__define_remove_old(stage->replaced, &made->def);
   }
   if (!at->stays) {
     made->next = leaving;
@@ -254,7 +254,8 @@ pd_status pd_flag_unregister(pd_flag *flag, pd_error *err) {
   for (const pd__target *at; (at = pd__hooks_first(flag));) pd__hook_remove(at->hook);
   registered *gone = definitions_of(flag);
   flag->was_secret = pd__flag_def(flag)->sensitive;
-  for (registered *each = gone; each; each = each->next) pd__undefine(&operation, &each->cell, 1);
+  for (registered *each = gone; each; each = each->next)
+    pd__undefine_cells(&operation, &each->cell, 1);
   flag->withdrawn = true;
   free_all(&operation, gone);
   return pd__operation_return(&operation, PD_OK);
@@ -274,7 +275,7 @@ void pd__registered_leave(pd__operation *operation, const pd_module *module) {
       continue;
     }
     *at = each->next;
-    pd__undefine(operation, &each->cell, 1);
+    pd__undefine_cells(operation, &each->cell, 1);
     let_go(operation, each->modules);
     free(each);
   }

@@ -5,7 +5,8 @@
 #include "definition.h"
 #include "pending.h"
 
-static void settle(pd__operation *operation, const pd__deferred *item, pd__report *report) {
+static void run_deferred_item(pd__operation *operation, const pd__deferred *item,
+                              pd__report *report) {
   if (!item->flag->defined) return; /* its pending values stay for the next definition */
   if (!item->watcher) {
     pd__pending_apply(operation, item->flag, report);
@@ -20,7 +21,7 @@ void pd__deferred_run(const void *owner, pd__report *report) {
     pd__deferred item;
     PD__LOCKED_OPERATION(operation);
     found = pd__deferred_pop(owner, &item);
-    if (found) settle(&operation, &item, report);
+    if (found) run_deferred_item(&operation, &item, report);
     pd__operation_end(&operation);
   }
 }

@@ -25,8 +25,8 @@ pd_status pd__review_convert(const pd_flag *flag, pd_type was, pd_value *value) 
   return PD_OK;
 }
 
-static void fail(pd_status status, const pd_flag *flag, const pd__entry *entry,
-                 const review *under) {
+static void report_dropped_value(pd_status status, const pd_flag *flag, const pd__entry *entry,
+                                 const review *under) {
   char number[PD__NUMBER_SIZE], source[PD__SOURCE_SIZE];
   pd_error err;
   if (status == PD_ERR_READ_ONLY) {
@@ -42,10 +42,10 @@ static void fail(pd_status status, const pd_flag *flag, const pd__entry *entry,
 }
 
 /* Values that had been replaced go without a report. */
-static bool suits(pd_flag *flag, pd__entry *entry, bool current, void *context) {
+static bool can_keep_entry(pd_flag *flag, pd__entry *entry, bool current, void *context) {
   const review *under = context;
   pd_status status = pd__review_convert(flag, under->was, &entry->value);
-  if (status != PD_OK && current) fail(status, flag, entry, under);
+  if (status != PD_OK && current) report_dropped_value(status, flag, entry, under);
   return status == PD_OK;
 }
 
@@ -54,10 +54,10 @@ void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report) {
   review under = {was, report};
   bool overridden = pd__flag_override(flag) != NULL;
   pd_value base = overridden ? flag->extra->base : pd__cell_load(was, pd__flag_address(flag, was));
-  pd__history_filter(flag, base, suits, &under);
+  pd__history_filter(flag, base, can_keep_entry, &under);
   for (pd__override_entry *at = pd__flag_override(flag); at;) {
     pd__override_entry *below = at->below;
-    pd__entries_filter(&at->values, flag, suits, &under);
+    pd__entries_filter(&at->values, flag, can_keep_entry, &under);
     if (!at->values) pd__override_entry_drop(at);
     at = below;
   }

@@ -28,7 +28,7 @@ struct pd_snapshot {
   size_t entries;       /* of all histories and overrides */
   pd__pending *pending; /* prepared copies, in the order of arrival */
   bool startup_over;
-  pd__late_source source;
+  pd__new_flag_source source;
 };
 
 /* ---- Taking. The arena says whether memory was out. ---- */
@@ -312,7 +312,7 @@ static void put_pending(pd__pending *list) {
 
 /* The environment has a value for the flag: it waits with the others. */
 static void add_late_value(const restoring *run, pd_flag *flag) {
-  const pd__late_source *source = &pd__define_source;
+  const pd__new_flag_source *source = &pd__define_source;
   pd__late_value late = {.node = NULL};
   if (!source->find || flag->frozen) return;
   source->find(run->operation, source->prefix, pd__flag_def(flag), flag, &late, NULL);

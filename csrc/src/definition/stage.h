@@ -52,8 +52,8 @@ void pd__stage_release(pd__stage *stage);
 /* Asks what the plan lacks. Releases the names and, meanwhile, the lock. */
 void pd__stage_ask(pd__stage *stage);
 
-/* Defines the flags, which can't fail: the registry uses the cells until pd__undefine. Reports the
- * values that were rejected. Doesn't release the lock. */
+/* Defines the flags, which can't fail: the registry uses the cells until pd__undefine_cells.
+ * Reports the values that were rejected. Doesn't release the lock. */
 void pd__stage_publish(pd__stage *stage, pd__report *waiting);
 
 /* Returns the value that the flag of the first cell will have; its default if it gets none. Call it

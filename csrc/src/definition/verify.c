@@ -11,8 +11,8 @@
 
 /* Fails with the place and the name of the definition before the message. */
 PD__PRINTF(4, 5)
-static pd_status refuse(const pd_flag_def *def, pd_error *err, pd_status status, const char *format,
-                        ...) {
+static pd_status fail_definition(const pd_flag_def *def, pd_error *err, pd_status status,
+                                 const char *format, ...) {
   char quoted[PD__QUOTE_SIZE], subject[320 + PD__QUOTE_SIZE + 32] = "", why[512];
   va_list arguments;
   va_start(arguments, format);
@@ -44,7 +44,7 @@ bool pd__naming_step(pd__naming *at) {
 }
 
 /* Returns what the name means on every command line, or NULL. */
-static const char *meaning_of(const char *name, size_t length) {
+static const char *find_reserved_meaning(const char *name, size_t length) {
   static const char taken[][2][40] = {{"help", "lists the flags"},
                                       {"flagfile", "reads flags from files"},
                                       {"fromenv", "reads flags from the environment"},
@@ -57,37 +57,38 @@ static const char *meaning_of(const char *name, size_t length) {
   return NULL;
 }
 
-static bool is_allowed(const char *name, size_t length) {
-  return pd__name_is_valid(name, length) && !meaning_of(name, length);
+static bool is_allowed_name(const char *name, size_t length) {
+  return pd__name_is_valid(name, length) && !find_reserved_meaning(name, length);
 }
 
-static pd_status check_name(const pd__naming *of, pd_error *err) {
+static pd_status check_definition_name(const pd__naming *of, pd_error *err) {
   char quoted[PD__QUOTE_SIZE], alias[PD__QUOTE_SIZE + 16] = "";
-  if (is_allowed(of->name, of->length)) return PD_OK;
-  const char *meaning = meaning_of(of->name, of->length);
+  if (is_allowed_name(of->name, of->length)) return PD_OK;
+  const char *meaning = find_reserved_meaning(of->name, of->length);
   pd__quote_part(quoted, of->name, of->length);
   if (of->kind != PD__NAME_OWN) {
     const char *what = of->kind == PD__NAME_ALIAS ? "alias" : "old name";
     snprintf(alias, sizeof alias, "%s '%s': ", what, quoted);
   }
   if (meaning) {
-    return refuse(of->def, err, PD_ERR_CONFLICT, "%s--%s %s, expected another name", alias, quoted,
-                  meaning);
+    return fail_definition(of->def, err, PD_ERR_CONFLICT, "%s--%s %s, expected another name", alias,
+                           quoted, meaning);
   }
   if (of->length > PD_NAME_MAX) {
-    return refuse(of->def, err, PD_ERR_NAME, "%sthe name has %zu bytes, expected at most %d", alias,
-                  of->length, PD_NAME_MAX);
+    return fail_definition(of->def, err, PD_ERR_NAME,
+                           "%sthe name has %zu bytes, expected at most %d", alias, of->length,
+                           PD_NAME_MAX);
   }
-  return refuse(of->def, err, PD_ERR_NAME,
-                "%sexpected a name of letters, digits, _ . - that begins with a letter or _",
-                alias);
+  return fail_definition(
+      of->def, err, PD_ERR_NAME,
+      "%sexpected a name of letters, digits, _ . - that begins with a letter or _", alias);
 }
 
 static pd_status check_names(const pd_flag_def *def, pd_error *err) {
   pd_status status = PD_OK;
-  if (!def->name) return refuse(def, err, PD_ERR_NAME, "the name is NULL");
+  if (!def->name) return fail_definition(def, err, PD_ERR_NAME, "the name is NULL");
   for (pd__naming at = {.def = def}; status == PD_OK && pd__naming_next(&at);) {
-    status = check_name(&at, err);
+    status = check_definition_name(&at, err);
   }
   return status;
 }
@@ -98,9 +99,9 @@ static pd_status check_choices(const pd_flag_def *def, pd_error *err) {
     const char *choice = cursor;
     size_t length = pd__list_next(&cursor);
     if (pd__choice_is_valid(def, choice, length)) continue;
-    return refuse(def, err, PD_ERR_CHOICE, "choice '%s': expected a value of type %s",
-                  pd__quote_part(quoted, choice, length),
-                  pd_type_name(def->list ? def->list : def->type));
+    return fail_definition(def, err, PD_ERR_CHOICE, "choice '%s': expected a value of type %s",
+                           pd__quote_part(quoted, choice, length),
+                           pd_type_name(def->list ? def->list : def->type));
   }
   return PD_OK;
 }
@@ -109,14 +110,15 @@ static pd_status check_range(const pd_flag_def *def, pd_error *err) {
   const pd__type *type = pd__type_of(def->type);
   if (!pd__type_has_range(type)) return PD_OK;
   if (type->kind == PD__TYPE_FLOATING && (isnan(def->min.f64) || isnan(def->max.f64))) {
-    return refuse(def, err, PD_ERR_RANGE, "a bound of the range is NaN");
+    return fail_definition(def, err, PD_ERR_RANGE, "a bound of the range is NaN");
   }
   if (pd__value_is_less(def->type, def->max, def->min)) {
-    return refuse(def, err, PD_ERR_RANGE, "the range is empty: min is above max");
+    return fail_definition(def, err, PD_ERR_RANGE, "the range is empty: min is above max");
   }
   if (pd__value_is_less(def->type, def->min, type->min) ||
       pd__value_is_less(def->type, type->max, def->max)) {
-    return refuse(def, err, PD_ERR_RANGE, "a bound of the range does not fit %s", type->name);
+    return fail_definition(def, err, PD_ERR_RANGE, "a bound of the range does not fit %s",
+                           type->name);
   }
   return PD_OK;
 }
@@ -133,21 +135,22 @@ const char *pd__def_show_default(const pd_flag_def *def, char out[PD__DEFAULT_SI
 static pd_status check_default(const pd_flag_def *def, pd_error *err) {
   char number[PD__NUMBER_SIZE], shown[PD__DEFAULT_SIZE], complaint[256];
   if (def->type == PD_TYPE_string && !def->default_value.str) {
-    return refuse(def, err, PD_ERR_VALUE, "the default is NULL, expected text");
+    return fail_definition(def, err, PD_ERR_VALUE, "the default is NULL, expected text");
   }
   pd_status status = def->optional ? PD_OK : pd__value_check(def, def->default_value);
   if (status == PD_OK) return PD_OK;
   const char *text = pd__value_text(def->type, def->default_value, number);
   pd__value_write_fault(def, text, complaint, sizeof complaint);
-  return refuse(def, err, status, "default %s: %s", pd__def_show_default(def, shown), complaint);
+  return fail_definition(def, err, status, "default %s: %s", pd__def_show_default(def, shown),
+                         complaint);
 }
 
 static pd_status check_kind(const pd_flag_def *def, pd_error *err) {
   if (!pd__type_is_known(def->type)) { /* NOLINT: what pd__def_convert refused isn't checked */
-    return refuse(def, err, PD_ERR_TYPE, "its type is %u, expected a pd_type", def->type);
+    return fail_definition(def, err, PD_ERR_TYPE, "its type is %u, expected a pd_type", def->type);
   }
   if (def->kind > PD_KIND_IMPORT) {
-    return refuse(def, err, PD_ERR_ABI, "its kind is %u, expected a pd_kind", def->kind);
+    return fail_definition(def, err, PD_ERR_ABI, "its kind is %u, expected a pd_kind", def->kind);
   }
   return PD_OK;
 }
@@ -157,29 +160,30 @@ static pd_status check_access(const pd_flag_def *def, pd_error *err) {
   bool text = def->type == PD_TYPE_string;
   size_t size = text ? offsetof(pd_cell_access, load) : sizeof *access;
   if (!access || (access->size >= size && (text ? !!access->put : !!access->store))) return PD_OK;
-  return refuse(def, err, PD_ERR_ARGUMENT,
-                "its access is not that of %s: expected a size of %zu, and %s",
-                pd_type_name((pd_type)def->type), size, text ? "put" : "store");
+  return fail_definition(def, err, PD_ERR_ARGUMENT,
+                         "its access is not that of %s: expected a size of %zu, and %s",
+                         pd_type_name((pd_type)def->type), size, text ? "put" : "store");
 }
 
 static pd_status check_list_and_unit(const pd_flag_def *def, pd_error *err) {
   char quoted[PD__QUOTE_SIZE];
   const pd__type *type = pd__type_of(def->type);
   if (def->list && !pd__type_is_known(def->list)) {
-    return refuse(def, err, PD_ERR_TYPE, "its list is %u, expected 0 or the pd_type of an item",
-                  def->list);
+    return fail_definition(def, err, PD_ERR_TYPE,
+                           "its list is %u, expected 0 or the pd_type of an item", def->list);
   }
   if (def->list && type->kind != PD__TYPE_TEXT) {
-    return refuse(def, err, PD_ERR_TYPE, "a list has the type string, not %s", type->name);
+    return fail_definition(def, err, PD_ERR_TYPE, "a list has the type string, not %s", type->name);
   }
   if (!def->unit) return PD_OK;
   pd__quote_text(quoted, def->unit);
   if (!pd__unit_hint(def->unit)) {
-    return refuse(def, err, PD_ERR_ARGUMENT, "unit '%s': expected bytes or seconds", quoted);
+    return fail_definition(def, err, PD_ERR_ARGUMENT, "unit '%s': expected bytes or seconds",
+                           quoted);
   }
   if (pd__type_has_range(type)) return PD_OK;
-  return refuse(def, err, PD_ERR_TYPE, "unit '%s': expected the type of a number, not %s", quoted,
-                type->name);
+  return fail_definition(def, err, PD_ERR_TYPE, "unit '%s': expected the type of a number, not %s",
+                         quoted, type->name);
 }
 
 /* Checks the marks that say how the flag may be used. */
@@ -206,24 +210,25 @@ static pd_status check_use(const pd_flag_def *def, pd_error *err) {
   if (def->convert && !pd__type_is_text(def->type)) {
     why = "it has a converter, but is not a string";
   }
-  return why ? refuse(def, err, PD_ERR_ARGUMENT, "%s", why) : PD_OK;
+  return why ? fail_definition(def, err, PD_ERR_ARGUMENT, "%s", why) : PD_OK;
 }
 
-static pd_status check_scoped(const pd_flag_def *def, pd_error *err) {
+static pd_status check_scoped_definition(const pd_flag_def *def, pd_error *err) {
   if (def->scoped && def->cell && !def->scoped_cell) {
-    return refuse(def, err, PD_ERR_ARGUMENT,
-                  "it is scoped, but its variable is that of a flag that isn't: expected "
-                  "PD_DEFINE_SCOPED_%s",
-                  pd_type_name(def->type));
+    return fail_definition(def, err, PD_ERR_ARGUMENT,
+                           "it is scoped, but its variable is that of a flag that isn't: expected "
+                           "PD_DEFINE_SCOPED_%s",
+                           pd_type_name(def->type));
   }
   bool fits = def->scoped && def->cell && !def->access && !def->assignable;
   if (!def->scoped_cell || fits) return PD_OK;
-  return refuse(def, err, PD_ERR_ARGUMENT,
-                "scoped_cell is for the variable of a scoped flag, without access functions");
+  return fail_definition(
+      def, err, PD_ERR_ARGUMENT,
+      "scoped_cell is for the variable of a scoped flag, without access functions");
 }
 
 /* Returns true if nothing but the one name needs a check, as for most definitions. */
-static bool is_simple(const pd_flag_def *def) {
+static bool is_simple_definition(const pd_flag_def *def) {
   bool named = def->name && !def->aliases && !def->old_names;
   bool plain = named && pd__type_is_known(def->type) && pd__def_is_plain(def);
   if (!plain || def->kind != PD_KIND_DEFINE || def->scoped || def->scoped_cell) return false;
@@ -231,14 +236,14 @@ static bool is_simple(const pd_flag_def *def) {
   return pd__type_can_hold((pd_type)def->type, def->default_value);
 }
 
-static __attribute__((noinline)) pd_status check_all(const pd_flag_def *def, bool defines,
-                                                     pd_error *err) {
+static __attribute__((noinline)) pd_status check_whole_definition(const pd_flag_def *def,
+                                                                  bool defines, pd_error *err) {
   pd_status status = check_kind(def, err);
   if (status == PD_OK) status = check_names(def, err);
   if (status == PD_OK) status = check_access(def, err);
-  if (status == PD_OK) status = check_scoped(def, err);
+  if (status == PD_OK) status = check_scoped_definition(def, err);
   if (status == PD_OK && defines && def->kind != PD_KIND_DEFINE) {
-    status = refuse(def, err, PD_ERR_ARGUMENT, "its kind isn't PD_KIND_DEFINE");
+    status = fail_definition(def, err, PD_ERR_ARGUMENT, "its kind isn't PD_KIND_DEFINE");
   }
   if (status != PD_OK || def->kind == PD_KIND_IMPORT) return status;
   status = check_list_and_unit(def, err);
@@ -249,8 +254,8 @@ static __attribute__((noinline)) pd_status check_all(const pd_flag_def *def, boo
 }
 
 pd_status pd__def_check(const pd_flag_def *def, bool defines, pd_error *err) {
-  if (is_simple(def) && is_allowed(def->name, strlen(def->name))) return PD_OK;
-  return check_all(def, defines, err);
+  if (is_simple_definition(def) && is_allowed_name(def->name, strlen(def->name))) return PD_OK;
+  return check_whole_definition(def, defines, err);
 }
 
 pd_status pd__def_convert(const pd_flag_def *from, pd_flag_def *to, pd_error *err) {

@@ -134,7 +134,7 @@ static pd_status find_value(pd__operation *operation, const char *prefix, const 
 }
 
 void pd__environment_use(const char *prefix) {
-  pd__late_source *source = &pd__define_source;
+  pd__new_flag_source *source = &pd__define_source;
   if (prefix) strcpy(source->prefix, prefix); /* pd__environment_check made sure that it fits */
   source->find = prefix ? find_value : NULL;
 }

@@ -46,7 +46,7 @@ pd_module *pd__member_add(const pd__platform_image *image) {
 
 void pd__member_undefine(pd__operation *operation, pd_module *module) {
   for (pd__defs *defs = module->membership->defs; defs; defs = defs->more) {
-    pd__undefine(operation, defs->cells, defs->count);
+    pd__undefine_cells(operation, defs->cells, defs->count);
     pd__impls_unlink(defs->impls, defs->impls_count);
   }
   pd__defs_drop(&module->membership->defs);

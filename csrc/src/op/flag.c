@@ -13,7 +13,7 @@ static void report_waiting(pd__report *report) {
 }
 
 static void prepare_definition(pd__family *family) {
-  pd__define_names = report_waiting;
+  pd__report_waiting = report_waiting;
   pd__stage_own_validator = (pd__own_validator){pd__preference_check, pd__preference_check_locked};
   family->def.validate = pd__preference_check;
   family->def.watch = pd__choose_again;
@@ -55,7 +55,7 @@ static void settle_family(pd__operation *operation, pd__family *family, pd__repo
   bool changed = defined && family->def.scoped != (family->scoped > 0);
   bool defines = family->members > 0 && (!defined || changed);
   bool undefines = changed || (family->members == 0 && defined);
-  if (undefines) pd__undefine(operation, &family->cell, 1);
+  if (undefines) pd__undefine_cells(operation, &family->cell, 1);
   if (defines) pd__family_define_flag(operation, family, waiting);
   bool renewed = defines || undefines || family->renewed;
   bool waits = family->waits;
