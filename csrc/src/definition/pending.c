@@ -45,12 +45,12 @@ pd_status pd__pending_add(const char *name, const char *text, const pd_origin *o
   pd__pending given = {.name = name, .length = strlen(name), .text = text, .origin = *origin};
   pd__pending *made = NULL;
   pd_status status = pd__pending_prepare(&given, &made, err);
-  if (made) pd__pending_keep(made);
+  if (made) pd__pending_store(made);
   return status;
 }
 
 /* Removes a value from the list of its name. */
-static pd__pending *unlink_at(pd__pending **at) {
+static pd__pending *unlink_pending(pd__pending **at) {
   pd__pending *taken = *at;
   *at = taken->following;
   waiting--;
@@ -60,7 +60,7 @@ static pd__pending *unlink_at(pd__pending **at) {
 
 /* Wipes the value, which may be a secret. The name of the node may be its text: keep a copy
  * then. */
-static void release(pd__pending *pending) {
+static void free_pending(pd__pending *pending) {
   pd_flag *node = pending->node;
   if (!pd__names_release(node) && node->name == pending->name) {
     if (!pd__names_store_name(node, pending->name, strlen(pending->name))) pd__names_abandon(node);
@@ -71,11 +71,11 @@ static void release(pd__pending *pending) {
 
 void pd__pending_drop(pd__pending *pending) {
   pending->node->extra->prepared--;
-  release(pending);
+  free_pending(pending);
 }
 
 /* A flag keeps the last PD_HISTORY_KEPT values of a source, so older pending ones are dropped. */
-void pd__pending_keep(pd__pending *pending) {
+void pd__pending_store(pd__pending *pending) {
   static uint64_t last;
   pd__extra *extra = pending->node->extra;
   pd__pending **end = &extra->pending, **oldest = NULL;
@@ -90,19 +90,19 @@ void pd__pending_keep(pd__pending *pending) {
   *end = pending;
   waiting++;
   revision++;
-  if (others > PD_HISTORY_KEPT) release(unlink_at(oldest));
+  if (others > PD_HISTORY_KEPT) free_pending(unlink_pending(oldest));
 }
 
 /* Moves the pending values of a name to `list`, which is in the order of arrival. Takes only those
  * of `source`, unless that is the default; if `negated`, only those without text. */
-static void gather(pd_flag *node, pd_source source, bool negated, pd__pending **list) {
+static void collect_pending(pd_flag *node, pd_source source, bool negated, pd__pending **list) {
   for (pd__pending **at = node && node->extra ? &node->extra->pending : NULL; at && *at;) {
     bool suits = source == PD_SOURCE_DEFAULT || source == (*at)->origin.source;
     if (!suits || (negated && (*at)->text)) {
       at = &(*at)->following;
       continue;
     }
-    pd__pending *taken = unlink_at(at), **place = list;
+    pd__pending *taken = unlink_pending(at), **place = list;
     node->extra->prepared++;
     taken->negated = negated;
     while (*place && (*place)->order < taken->order) place = &(*place)->following;
@@ -115,7 +115,7 @@ void pd__pending_forget(pd_source source) {
   for (pd_flag *node = NULL; (node = pd__names_next(node));) {
     pd__pending *list = NULL;
     if (!node->defined) pd__history_drop(node, PD__SOURCE_BIT(source));
-    gather(node, source, false, &list);
+    collect_pending(node, source, false, &list);
     while (list) {
       pd__pending *gone = list;
       list = gone->following;
@@ -153,11 +153,11 @@ static pd_flag *next_node(node_search *search) {
   }
 }
 
-static pd__pending *gather_all(const pd_flag_def *def) {
+static pd__pending *collect_all_pending(const pd_flag_def *def) {
   pd__pending *list = NULL;
   node_search search = {.naming = {.def = def}};
   for (pd_flag *node; (node = next_node(&search));) {
-    gather(node, PD_SOURCE_DEFAULT, search.negated, &list);
+    collect_pending(node, PD_SOURCE_DEFAULT, search.negated, &list);
   }
   return list;
 }
@@ -208,14 +208,14 @@ const pd__waiting *pd__pending_list(pd__operation *operation, const pd_flag_def 
 void pd__pending_remove(pd__pending *pending) {
   pd__pending **at = &pending->node->extra->pending;
   while (*at != pending) at = &(*at)->following;
-  release(unlink_at(at));
+  free_pending(unlink_pending(at));
 }
 
 /* ---- Applying ---- */
 
 /* Assigns a value to a flag that is being defined; `node` is the flag or an alias of it. */
-static void settle(pd__operation *operation, pd_flag *node, const char *text,
-                   const pd_origin *origin, uint32_t literal, pd__report *report) {
+static void assign_early(pd__operation *operation, pd_flag *node, const char *text,
+                         const pd_origin *origin, uint32_t literal, pd__report *report) {
   pd__report own = {report->list, report->status == PD_OK ? report->first : NULL, PD_OK};
   pd__changes changes;
   pd__changes_begin(&changes, operation, &own);
@@ -225,15 +225,15 @@ static void settle(pd__operation *operation, pd_flag *node, const char *text,
   if (report->status == PD_OK) report->status = own.status;
 }
 
-static void apply(pd__operation *operation, pd_flag *flag, const pd__pending *given,
-                  pd__report *report) {
+static void apply_pending_value(pd__operation *operation, pd_flag *flag, const pd__pending *given,
+                                pd__report *report) {
   const pd_flag_def *def = pd__flag_def(flag);
   pd_flag *node = given->negated ? flag : given->node;
   const char *text = given->text;
   char expected[256], quoted[PD__QUOTE_SIZE];
   if (!text && def->type == PD_TYPE_bool) text = given->negated ? "false" : "true";
   if (text) {
-    settle(operation, node, text, &given->origin, given->literal, report);
+    assign_early(operation, node, text, &given->origin, given->literal, report);
     return;
   }
   pd__value_write_expected(def, expected, sizeof expected);
@@ -244,33 +244,33 @@ static void apply(pd__operation *operation, pd_flag *flag, const pd__pending *gi
                   given->next && !flag->sensitive ? pd__quote_text(quoted, given->next) : "VALUE");
 }
 
-bool pd__pending_any(void) { return waiting > 0; }
+bool pd__has_pending(void) { return waiting > 0; }
 
 /* The text of a joined one is in an arena. */
-static void keep_again(pd__pending *given, bool joined) {
+static void requeue_pending(pd__pending *given, bool joined) {
   pd__pending *copy = joined ? NULL : given;
   if (joined) {
     pd__pending_prepare(given, &copy, NULL);
     pd__pending_drop(given);
   }
-  if (copy) pd__pending_keep(copy);
+  if (copy) pd__pending_store(copy);
 }
 
 /* Returns true if the second of two uses on a command line adds to the list. */
-static bool continues(const pd__pending *first, const pd__pending *second) {
+static bool is_joined_use(const pd__pending *first, const pd__pending *second) {
   bool both = second && first->text && second->text;
   return both && first->origin.source == PD_SOURCE_ARGV && second->origin.source == PD_SOURCE_ARGV;
 }
 
 void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *report) {
-  pd__pending *list = gather_all(pd__flag_def(flag));
+  pd__pending *list = collect_all_pending(pd__flag_def(flag));
   bool kept = false, grows = flag->defined && pd__flag_def(flag)->multi;
   size_t room = 0;
   while (list) {
     pd__pending *given = list;
     list = given->following;
     bool joined = room > 0;
-    if (grows && continues(given, list)) {
+    if (grows && is_joined_use(given, list)) {
       char *text = pd__lists_join(&operation->arena, given->text, list->text, &room);
       if (!text) pd__report_fail_memory(report);
       if (text) list->text = text;
@@ -283,10 +283,10 @@ void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *repo
       continue;
     }
     if (flag->defined && !pd__flag_has_deferred_validator(flag)) {
-      apply(operation, flag, given, report);
+      apply_pending_value(operation, flag, given, report);
       pd__pending_drop(given);
     } else { /* undefined while a validator ran, or its validator can't be called here */
-      keep_again(given, joined);
+      requeue_pending(given, joined);
       kept = true;
     }
   }
@@ -331,21 +331,21 @@ typedef struct waiting_value {
 } waiting_value;
 
 /* Returns whether the flag, which pd_flag_unregister has undefined, has a value. */
-static bool has_kept(pd_flag *flag, pd_flag_entry *out) {
+static bool has_kept_value(pd_flag *flag, pd_flag_entry *out) {
   bool given = flag->assigned || pd__flag_override(flag);
   if (!flag->withdrawn || !given || pd__resolve_alias(flag)->defined) return false;
   return pd__history_at(flag, 0, out) && out->origin.source != PD_SOURCE_DEFAULT;
 }
 
 /* Goes to the next value, that of a flag before those that came later for its name. */
-static bool next_waiting(waiting_value *at) {
+static bool find_next_waiting(waiting_value *at) {
   pd_flag *node = at->node;
   const pd__pending *following = at->pending ? at->pending->following : NULL;
   if (node && !at->pending && node->extra) following = node->extra->pending;
   at->pending = following;
   while (!at->pending && (node = pd__names_next(node))) {
     at->node = node;
-    if (has_kept(node, &at->kept)) return true;
+    if (has_kept_value(node, &at->kept)) return true;
     at->pending = node->extra ? node->extra->pending : NULL;
   }
   return at->pending;
@@ -363,14 +363,14 @@ static bool find_waiting_at(size_t index, waiting_value *out) {
   bool same = last.pending_revision == revision && last.values_revision == pd__values_revision;
   if (!last.found || !same || index < last.index) {
     last.at = (waiting_value){.node = NULL};
-    last.found = next_waiting(&last.at);
+    last.found = find_next_waiting(&last.at);
     last.index = 0;
     last.pending_revision = revision;
     last.values_revision = pd__values_revision;
   }
   waiting_value at = last.at;
   bool found = last.found;
-  for (size_t left = index - last.index; found && left > 0; left--) found = next_waiting(&at);
+  for (size_t left = index - last.index; found && left > 0; left--) found = find_next_waiting(&at);
   if (!found) return false;
   last.at = *out = at;
   last.index = index;
@@ -378,7 +378,7 @@ static bool find_waiting_at(size_t index, waiting_value *out) {
 }
 
 /* Interns the texts, as the caller may keep them for as long as it likes. */
-static bool show(const pd__pending *at, pd_pending_info *info) {
+static bool fill_pending_info(const pd__pending *at, pd_pending_info *info) {
   info->name = pd__intern_text(at->name);
   info->text = pd__intern_text(at->text);
   info->origin = at->origin;
@@ -387,7 +387,7 @@ static bool show(const pd__pending *at, pd_pending_info *info) {
 }
 
 /* The text of a string is stored for good, and may be a secret. */
-static bool show_kept(const waiting_value *at, pd_pending_info *info) {
+static bool fill_kept_info(const waiting_value *at, pd_pending_info *info) {
   char buffer[PD__NUMBER_SIZE];
   pd_type type = (pd_type)at->node->type;
   const char *text = pd__value_text(type, at->kept.value, buffer);
@@ -405,7 +405,8 @@ pd_status pd_pending_get(size_t index, pd_pending_info *info, pd_error *err) {
   if (status != PD_OK) return status;
   pd__platform_lock();
   bool is_there = find_waiting_at(index, &at);
-  bool shown = is_there && (at.pending ? show(at.pending, &found) : show_kept(&at, &found));
+  bool shown = is_there &&
+               (at.pending ? fill_pending_info(at.pending, &found) : fill_kept_info(&at, &found));
   pd__platform_unlock();
   if (!is_there) {
     return pd__fail(err, PD_ERR_ARGUMENT, "there is no pending value %zu", index);
@@ -431,7 +432,7 @@ static bool is_unclaimed(const waiting_value *at) {
   if (!given) return true;
   bool claimed =
       given->negated || pd__resolve_alias(given->node)->defined; /* waits for a validator */
-  return !given->excused && !claimed;
+  return !given->ignore_undefined && !claimed;
 }
 
 /* The suggestion for each one costs a search through all names. */
@@ -442,7 +443,7 @@ pd_status pd_pending_check(pd_error_list *errors, pd_error *err) {
   waiting_value at = {.node = NULL};
   size_t count = 0;
   pd__platform_lock();
-  while (next_waiting(&at)) {
+  while (find_next_waiting(&at)) {
     if (is_unclaimed(&at) && count++ < UNCLAIMED_SHOWN) report_unclaimed(&at, &report);
   }
   if (count > UNCLAIMED_SHOWN) {

@@ -7,13 +7,13 @@
 
 /* Allocated in one block together with its texts. */
 struct pd__pending {
-  const char *name; /* as written */
-  size_t length;    /* of the name */
-  const char *text; /* NULL for --name and --noname without a value */
-  const char *next; /* the token after it if there is no text; may be NULL */
-  uint32_t literal; /* as in pd_config_add */
-  bool excused;     /* not an error if the flag is never defined */
-  bool negated;     /* set while it is applied: it was written as --noname */
+  const char *name;      /* as written */
+  size_t length;         /* of the name */
+  const char *text;      /* NULL for --name and --noname without a value */
+  const char *next;      /* the token after it if there is no text; may be NULL */
+  uint32_t literal;      /* as in pd_config_add */
+  bool ignore_undefined; /* not an error if the flag is never defined */
+  bool negated;          /* set while it is applied: it was written as --noname */
   pd_origin origin;
   pd_flag *node;
   uint64_t order; /* of arrival */
@@ -21,17 +21,17 @@ struct pd__pending {
   pd__pending *following;
 };
 
-/* Makes a copy of `given`, whose texts are borrowed, and allocates all that pd__pending_keep needs.
- * The caller owns it, and its field `following`, until it is kept or dropped. PD_ERR_NAME if no
- * flag can have the name. */
+/* Makes a copy of `given`, whose texts are borrowed, and allocates all that pd__pending_store
+ * needs. The caller owns it, and its field `following`, until it is kept or dropped. PD_ERR_NAME if
+ * no flag can have the name. */
 pd_status pd__pending_prepare(const pd__pending *given, pd__pending **out, pd_error *err);
 
 /* Adds the value to those of its name, or frees it. Neither can fail. */
-void pd__pending_keep(pd__pending *pending);
+void pd__pending_store(pd__pending *pending);
 void pd__pending_drop(pd__pending *pending);
 
 /* Returns true if there are pending values. */
-bool pd__pending_any(void);
+bool pd__has_pending(void);
 
 /* Applies the pending values of a flag that is defined: they had to wait for its validators, or
  * came while it was defined. Reports errors. May release the lock. */

@@ -190,7 +190,7 @@ static void begin_round(pd__stage *stage) {
 }
 
 bool pd__stage_plan(pd__stage *stage) {
-  bool waits = pd__define_source.find || pd__pending_any() || stage->plan;
+  bool waits = pd__define_source.find || pd__has_pending() || stage->plan;
   if (!waits && !stage->has_former) return true;
   if (!stage->plan && !add_plan(stage)) return true; /* the arena knows */
   pd__plan *plan = stage->plan;

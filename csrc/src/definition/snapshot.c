@@ -125,7 +125,7 @@ static pd_status fill(pd_snapshot *snapshot, pd__arena *arena, pd_error *err) {
     if (node->known) copy_name(snapshot, node, &snapshot->names[i]);
   }
   if (snapshot->arena.failed) return pd__fail_memory(err);
-  return pd__pending_any() ? copy_pending(snapshot, arena, err) : PD_OK;
+  return pd__has_pending() ? copy_pending(snapshot, arena, err) : PD_OK;
 }
 
 static void release(pd_snapshot *snapshot) {
@@ -302,10 +302,10 @@ static void put_name(pd_flag *node, const kept *old) {
 }
 
 static void put_pending(pd__pending *list) {
-  if (pd__pending_any()) pd__pending_forget(PD_SOURCE_DEFAULT);
+  if (pd__has_pending()) pd__pending_forget(PD_SOURCE_DEFAULT);
   while (list) {
     pd__pending *next = list->following;
-    pd__pending_keep(list);
+    pd__pending_store(list);
     list = next;
   }
 }
@@ -322,7 +322,7 @@ static void add_late_value(const restoring *run, pd_flag *flag) {
 /* Gives flags that are defined anew what waits for their definition. */
 static void apply_waiting(const restoring *run) {
   pd__report refused = {.first = NULL};
-  if (!pd__define_source.find && !pd__pending_any()) return;
+  if (!pd__define_source.find && !pd__has_pending()) return;
   for (pd_flag *flag = NULL; (flag = pd__names_next_listed(flag));) {
     if (!flag->defined || kept_of(run->snapshot, flag)->generation == flag->generation) continue;
     add_late_value(run, flag);

@@ -198,7 +198,7 @@ static pd__pending *prepare_pending(const pd__reader *reader) {
                          .text = token->text,
                          .next = token->next,
                          .literal = token->literal,
-                         .excused = pd__undefok_has(&reader->undefok, token),
+                         .ignore_undefined = pd__undefok_has(&reader->undefok, token),
                          .origin = token->origin};
     pd_error err;
     if (!may_wait(reader, token)) continue;
@@ -213,7 +213,7 @@ static pd__pending *prepare_pending(const pd__reader *reader) {
 
 /* If another thread has defined the flag while validators ran, it gets its value now. */
 static void keep(pd__reader *reader, pd__pending *pending) {
-  pd__pending_keep(pending);
+  pd__pending_store(pending);
   pd_flag *flag = pd__resolve_negated(pending->name, pending->length).flag;
   pd__report nobody = {.first = NULL};
   if (flag) pd__pending_apply(reader->operation, flag, &nobody);
