@@ -136,7 +136,7 @@ void pd__deferred_run(const void *owner, pd__report *report);
 /* ---- Definitions at run time (register.c) ---- */
 
 /* A module leaves: undefines the definitions whose code or variable is in it. */
-void pd__registered_leave(pd__operation *operation, const pd_module *module);
+void pd__registered_remove_of_module(pd__operation *operation, const pd_module *module);
 
 /* ---- Namespaces (namespace.c) ---- */
 

@@ -11,36 +11,36 @@ enum { USED = 5 }; /* addresses in images that a definition may need */
 /* A definition made by pd_flag_register, allocated in one block with its texts except name and
  * file. These are stored for good: the names of many flags lie close together, which makes searches
  * faster, and the flags of one file share its path. */
-typedef struct registered {
+typedef struct registered_flag {
   pd__cell cell;
   pd_flag_def def;
-  pd_module *modules[USED]; /* those of its variable and its code; NULL for none */
-  struct registered *next;  /* in the list of those that may leave */
-} registered;
+  pd_module *modules[USED];     /* those of its variable and its code; NULL for none */
+  struct registered_flag *next; /* in the list of those that may leave */
+} registered_flag;
 
-static registered *leaving; /* those that may leave, the newest first */
+static registered_flag *leaving; /* those that may leave, the newest first */
 
 /* ---- Copying ---- */
 
-#define TEXT_OFFSET(name, words, kind, about) offsetof(registered, def.name),
+#define TEXT_OFFSET(name, words, kind, about) offsetof(registered_flag, def.name),
 
 /* The last one is a text in definitions of strings only. */
-static const size_t texts[] = {offsetof(registered, def.help), offsetof(registered, def.module),
-                               PD_TEXT_MAP(TEXT_OFFSET)
-                                   offsetof(registered, def.default_value.str)};
+static const size_t texts[] = {
+    offsetof(registered_flag, def.help), offsetof(registered_flag, def.module),
+    PD_TEXT_MAP(TEXT_OFFSET) offsetof(registered_flag, def.default_value.str)};
 
 /* Returns NULL if memory is out. */
-static registered *copy(const pd_flag_def *def) {
-  registered one = {.def = *def};
+static registered_flag *copy_definition(const pd_flag_def *def) {
+  registered_flag one = {.def = *def};
   size_t whole, count = sizeof texts / sizeof *texts - (def->type != PD_TYPE_string);
-  registered *made = pd__copy_with_texts(&one, sizeof one, texts, count, &whole);
+  registered_flag *made = pd__copy_with_texts(&one, sizeof one, texts, count, &whole);
   if (made) made->cell = (pd__cell){.def = &made->def, .registered = true};
   return made;
 }
 
 /* Stores name and file, which were the caller's until now. Called once the definition is accepted,
  * so that a refused one leaves nothing behind. */
-static bool store_texts(registered *made, bool comes_once) {
+static bool store_definition_texts(registered_flag *made, bool comes_once) {
   const char *name = made->def.name, *file = pd__intern_text(made->def.file);
   name = comes_once ? pd__copy_text_forever(name) : pd__intern_text(name);
   if (!name || (made->def.file && !file)) return false;
@@ -53,18 +53,18 @@ static bool store_texts(registered *made, bool comes_once) {
 
 /* Returns an address in an image that the definition needs, for its variable and its functions; 0
  * if it has none. */
-static uintptr_t address_of(const pd_flag_def *def, size_t i) {
+static uintptr_t get_used_address(const pd_flag_def *def, size_t i) {
   const uintptr_t used[] = {(uintptr_t)def->cell, (uintptr_t)def->validate, (uintptr_t)def->watch,
                             (uintptr_t)def->access, (uintptr_t)def->convert};
   return used[i];
 }
 
-static void let_go(pd__operation *operation, pd_module *const modules[USED]) {
+static void release_modules(pd__operation *operation, pd_module *const modules[USED]) {
   for (size_t i = 0; i < USED; i++) pd__module_unregister(operation, modules[i]);
 }
 
 /* Returns true if the flag already has a cell for the variable, or needs none. */
-static bool follows(const pd_flag *flag, const void *address) {
+static bool has_cell_at(const pd_flag *flag, const void *address) {
   const pd__cell *cell = flag->cells;
   while (address && cell && cell->def->cell != address) cell = cell->next;
   return cell != NULL;
@@ -83,8 +83,8 @@ typedef struct registration {
 } registration;
 
 /* Returns the copy that the registry keeps; NULL if memory is out. */
-static registered *keep(const registration *at) {
-  registered *made = copy(&at->def);
+static registered_flag *make_registered(const registration *at) {
+  registered_flag *made = copy_definition(&at->def);
   if (!made) return NULL;
   pd_module *const *modules = at->modules;
   memcpy(made->modules, modules, sizeof made->modules);
@@ -102,13 +102,13 @@ static pd_flag *find_node(const pd_flag_def *def) {
 /* Returns true if the same definition has made the flag of the name, `node`, before. */
 static bool is_same(const registration *at, const pd_flag *node) {
   return node && node->defined && !at->replaces && pd__def_is_same(pd__flag_def(node), &at->def) &&
-         follows(node, at->def.cell);
+         has_cell_at(node, at->def.cell);
 }
 
 /* Makes the plan, and asks for what it needs. Returns whether the definition is accepted and its
  * texts are stored. */
-static bool prepare(pd__stage *stage, registration *at, registered *made, pd_flag *node,
-                    pd__report *refused) {
+static bool prepare_registration(pd__stage *stage, registration *at, registered_flag *made,
+                                 pd_flag *node, pd__report *refused) {
   for (;; node = find_node(&at->def)) {
     if (is_same(at, node)) at->flag = node; /* without an error: another thread has made it */
     if (at->flag) return false;
@@ -124,29 +124,30 @@ static bool prepare(pd__stage *stage, registration *at, registered *made, pd_fla
       pd__stage_ask(stage);
       continue;
     }
-    if (store_texts(made, comes_once)) return true;
+    if (store_definition_texts(made, comes_once)) return true;
     pd__stage_release(stage);
     pd__report_fail_memory(refused);
     return false;
   }
 }
 
-static void free_all(pd__operation *operation, registered *one) {
+static void free_registered(pd__operation *operation, registered_flag *one) {
   while (one) {
-    registered *gone = one;
+    registered_flag *gone = one;
     one = one->next;
-    let_go(operation, gone->modules);
+    release_modules(operation, gone->modules);
     free(gone);
   }
 }
 
 /* Returns the definitions of a flag that pd_flag_register has made, linked, and no longer in
  * `leaving`. */
-static registered *definitions_of(const pd_flag *flag) {
-  registered *found = NULL;
+static registered_flag *unlink_registered(const pd_flag *flag) {
+  registered_flag *found = NULL;
   for (pd__cell *cell = flag->cells; cell; cell = cell->next) {
     if (cell->def->kind == PD_KIND_IMPORT) continue;
-    registered *one = (registered *)cell, **at = &leaving; /* the cell is its first field */
+    registered_flag *one = (registered_flag *)cell,
+                    **at = &leaving; /* the cell is its first field */
     while (*at && *at != one) at = &(*at)->next;
     if (*at) *at = one->next;
     one->next = found;
@@ -155,9 +156,10 @@ static registered *definitions_of(const pd_flag *flag) {
   return found;
 }
 
-static void publish(pd__stage *stage, registration *at, registered *made, pd__report *waiting) {
+static void publish_registration(pd__stage *stage, registration *at, registered_flag *made,
+                                 pd__report *waiting) {
   pd__operation *operation = stage->operation;
-  registered *gone = NULL;
+  registered_flag *gone = NULL;
   at->taken = true;
   at->flag = pd__cell_flag(&made->cell);
   for (size_t i = 0; i < at->count; i++) {
@@ -165,18 +167,18 @@ static void publish(pd__stage *stage, registration *at, registered *made, pd__re
     if (hook) pd__hook_remove(hook);
   }
   if (stage->replaced) {
-    gone = definitions_of(stage->replaced);
+    gone = unlink_registered(stage->replaced);
     pd__define_remove_old(stage->replaced, &made->def);
   }
   if (!at->stays) {
     made->next = leaving;
     leaving = made;
   }
-  free_all(operation, gone);
+  free_registered(operation, gone);
   pd__stage_publish(stage, waiting);
 }
 
-static void free_staged(registered **made) { free(*made); }
+static void free_staged(registered_flag **made) { free(*made); }
 
 /* The caller holds the lock. Defines the flag, or finds the one that the same definition made
  * before. */
@@ -184,15 +186,15 @@ static pd_status register_one(pd__operation *operation, registration *at, pd_err
   pd_flag *node = find_node(&at->def);
   if (is_same(at, node)) at->flag = node;
   if (at->flag) return PD_OK;
-  registered *made __attribute__((cleanup(free_staged))) = keep(at);
+  registered_flag *made __attribute__((cleanup(free_staged))) = make_registered(at);
   if (!made) return pd__fail_memory(err);
   pd__report refused = {.first = err}, waiting = {.first = err};
   PD__STAGE(stage);
   pd__stage_begin(&stage, operation, &made->cell, 1);
   stage.hooks = at->hooks;
   stage.hooks_count = at->count;
-  if (!prepare(&stage, at, made, node, &refused)) return refused.status;
-  publish(&stage, at, made, &waiting);
+  if (!prepare_registration(&stage, at, made, node, &refused)) return refused.status;
+  publish_registration(&stage, at, made, &waiting);
   made = NULL;
   return waiting.status;
 }
@@ -214,33 +216,34 @@ static pd_status replace_one(pd__operation *operation, registration *at, pd_erro
   return status;
 }
 
-static pd_status arrive(registration *at, const pd_flag_def *def, pd_flag **out, pd_error *err) {
+static pd_status begin_registration(registration *at, const pd_flag_def *def, pd_flag **out,
+                                    pd_error *err) {
   if (!def) return pd__fail_null(err, "def");
   pd_status status = pd__def_convert(def, &at->def, err);
   if (status == PD_OK) status = pd__def_check(&at->def, true, err);
   if (status != PD_OK) return status;
   at->stays = true;
   for (size_t i = 0; i < USED; i++) { /* the loader mustn't be called with the lock held */
-    at->modules[i] = pd__module_register(address_of(&at->def, i));
+    at->modules[i] = pd__module_register(get_used_address(&at->def, i));
     at->stays &= !at->modules[i] || at->modules[i]->stays;
   }
   PD__LOCKED_OPERATION(operation);
   status = at->replaces ? replace_one(&operation, at, err) : register_one(&operation, at, err);
-  if (!at->taken) let_go(&operation, at->modules);
+  if (!at->taken) release_modules(&operation, at->modules);
   if (out && at->flag) *out = at->flag;
   return pd__operation_return(&operation, status);
 }
 
 pd_status pd_flag_register(const pd_flag_def *def, pd_flag **out, pd_error *err) {
   registration at = {.replaces = false};
-  return arrive(&at, def, out, err);
+  return begin_registration(&at, def, out, err);
 }
 
 pd_status pd_flag_replace(const pd_flag_def *def, const pd_hook *hooks, size_t count, pd_flag **out,
                           pd_error *err) {
   registration at = {.replaces = true, .hooks = hooks, .count = count};
   if (count > 0 && !hooks) return pd__fail_null(err, "hooks");
-  return arrive(&at, def, out, err);
+  return begin_registration(&at, def, out, err);
 }
 
 /* ---- Leaving ---- */
@@ -252,31 +255,31 @@ pd_status pd_flag_unregister(pd_flag *flag, pd_error *err) {
   if (status == PD_OK) status = pd__def_check_registered(flag, err);
   if (status != PD_OK) return pd__operation_return(&operation, status);
   for (const pd__target *at; (at = pd__hooks_first(flag));) pd__hook_remove(at->hook);
-  registered *gone = definitions_of(flag);
+  registered_flag *gone = unlink_registered(flag);
   flag->was_secret = pd__flag_def(flag)->sensitive;
-  for (registered *each = gone; each; each = each->next)
+  for (registered_flag *each = gone; each; each = each->next)
     pd__undefine_cells(&operation, &each->cell, 1);
   flag->withdrawn = true;
-  free_all(&operation, gone);
+  free_registered(&operation, gone);
   return pd__operation_return(&operation, PD_OK);
 }
 
-static bool uses(const registered *one, const pd_module *module) {
+static bool is_using_module(const registered_flag *one, const pd_module *module) {
   size_t i = 0;
-  while (i < USED && !pd__module_has_address(module, address_of(&one->def, i))) i++;
+  while (i < USED && !pd__module_has_address(module, get_used_address(&one->def, i))) i++;
   return i < USED;
 }
 
-void pd__registered_leave(pd__operation *operation, const pd_module *module) {
-  for (registered **at = &leaving; *at;) {
-    registered *each = *at;
-    if (!uses(each, module)) {
+void pd__registered_remove_of_module(pd__operation *operation, const pd_module *module) {
+  for (registered_flag **at = &leaving; *at;) {
+    registered_flag *each = *at;
+    if (!is_using_module(each, module)) {
       at = &each->next;
       continue;
     }
     *at = each->next;
     pd__undefine_cells(operation, &each->cell, 1);
-    let_go(operation, each->modules);
+    release_modules(operation, each->modules);
     free(each);
   }
 }

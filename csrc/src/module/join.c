@@ -53,7 +53,7 @@ void pd__member_undefine(pd__operation *operation, pd_module *module) {
 }
 
 void pd__member_leave(pd__operation *operation, pd_module *module) {
-  pd__registered_leave(operation, module);
+  pd__registered_remove_of_module(operation, module);
   pd__impls_leave(operation, module);
   pd__hooks_remove_of_module(operation, module);
 }
