@@ -35,22 +35,24 @@ typedef struct word {
   size_t length;
 } word;
 
-static bool is(word a, const char *text) {
+static bool is_text(word a, const char *text) {
   return !strncmp(a.at, text, a.length) && !text[a.length];
 }
 
-static bool same(word a, word b) { return a.length == b.length && !memcmp(a.at, b.at, a.length); }
+static bool is_equal_word(word a, word b) {
+  return a.length == b.length && !memcmp(a.at, b.at, a.length);
+}
 
 static void skip_blanks(const char **at) { *at += strspn(*at, " "); }
 
-static bool takes(const char **at, const char *text) {
+static bool accept_token(const char **at, const char *text) {
   skip_blanks(at);
   if (strncmp(*at, text, strlen(text)) != 0) return false;
   *at += strlen(text);
   return true;
 }
 
-static word take_word(const char **at) {
+static word read_array_word(const char **at) {
   skip_blanks(at);
   word found = {*at,
                 strspn(*at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")};
@@ -67,43 +69,43 @@ typedef struct array {
   bool more; /* a comma follows */
 } array;
 
-static bool is_type(word name) {
+static bool is_type_name(word name) {
   size_t i = 0;
-  while (i < TYPES && !is(name, types[i].name)) i++;
-  return i < TYPES || is(name, "any");
+  while (i < TYPES && !is_text(name, types[i].name)) i++;
+  return i < TYPES || is_text(name, "any");
 }
 
 static bool skip_dimensions(const char **at) {
-  if (takes(at, "]")) return true;
+  if (accept_token(at, "]")) return true;
   do {
-    if (take_word(at).length == 0) return false;
-  } while (takes(at, ","));
-  return takes(at, "]");
+    if (read_array_word(at).length == 0) return false;
+  } while (accept_token(at, ","));
+  return accept_token(at, "]");
 }
 
 /* Reads the next array and the comma behind it. Returns false where the text is wrong, and *at is
  * there. */
-static bool take_array(const char **at, array *out) {
-  *out = (array){.type = take_word(at)};
-  if (!is_type(out->type)) {
+static bool read_array(const char **at, array *out) {
+  *out = (array){.type = read_array_word(at)};
+  if (!is_type_name(out->type)) {
     *at = out->type.at;
     return false;
   }
-  if (!takes(at, "[")) return false;
-  out->leading = takes(at, "...");
-  if (out->leading) takes(at, ",");
+  if (!accept_token(at, "[")) return false;
+  out->leading = accept_token(at, "...");
+  if (out->leading) accept_token(at, ",");
   out->at = *at;
   if (!skip_dimensions(at)) return false;
-  out->strided = takes(at, "strided");
-  out->anywhere = takes(at, "on any device");
-  out->more = takes(at, ",");
+  out->strided = accept_token(at, "strided");
+  out->anywhere = accept_token(at, "on any device");
+  out->more = accept_token(at, ",");
   return out->more || !**at;
 }
 
 const char *pd__arrays_check(const char *text) {
   array one = {.more = true};
   while (one.more) {
-    if (!take_array(&text, &one)) return text;
+    if (!read_array(&text, &one)) return text;
   }
   return NULL;
 }
@@ -121,7 +123,7 @@ typedef struct sizes {
   } known[NAMES];
 } sizes;
 
-static const char *type_of(const tensor *of, char out[64]) {
+static const char *get_type_name(const tensor *of, char out[64]) {
   size_t i = 0;
   while (i < TYPES && (types[i].type != of->type || types[i].bits != of->bits)) i++;
   if (i < TYPES && of->lanes == 1) return types[i].name;
@@ -148,7 +150,7 @@ static pd_status fail_size(size_t index, int32_t dimension, int64_t size, const 
       (int)all->known[known].name.length, all->known[known].name.at, all->known[known].of);
 }
 
-static int64_t number_in(word text) {
+static int64_t parse_number(word text) {
   int64_t number = 0;
   for (size_t i = 0; i < text.length && text.at[i] >= '0' && text.at[i] <= '9'; i++) {
     number = number < INT64_MAX / 10 - 1 ? 10 * number + (text.at[i] - '0') : INT64_MAX;
@@ -158,14 +160,14 @@ static int64_t number_in(word text) {
 
 static pd_status check_size(word name, int64_t size, size_t index, int32_t dimension, sizes *all,
                             pd_error *err) {
-  if (is(name, "_")) return PD_OK;
+  if (is_text(name, "_")) return PD_OK;
   if (*name.at >= '0' && *name.at <= '9') {
-    if (number_in(name) == size) return PD_OK;
+    if (parse_number(name) == size) return PD_OK;
     return pd__fail(err, PD_ERR_TYPE, "array %zu: dimension %d is %lld, expected %.*s", index,
                     dimension, (long long)size, (int)name.length, name.at);
   }
   size_t i = 0;
-  while (i < all->count && !same(all->known[i].name, name)) i++;
+  while (i < all->count && !is_equal_word(all->known[i].name, name)) i++;
   if (i < all->count && all->known[i].size != size) {
     return fail_size(index, dimension, size, all, i, err);
   }
@@ -181,9 +183,9 @@ static pd_status check_shape(const array *expected, const tensor *of, size_t ind
                              pd_error *err) {
   const char *at = expected->at;
   int32_t count = 0;
-  while (!takes(&at, "]")) { /* the text is right */
-    take_word(&at);
-    takes(&at, ",");
+  while (!accept_token(&at, "]")) { /* the text is right */
+    read_array_word(&at);
+    accept_token(&at, ",");
     count++;
   }
   int32_t first = of->dimensions - count;
@@ -193,8 +195,8 @@ static pd_status check_shape(const array *expected, const tensor *of, size_t ind
   }
   at = expected->at;
   for (int32_t i = first; i < of->dimensions; i++) {
-    word name = take_word(&at);
-    takes(&at, ",");
+    word name = read_array_word(&at);
+    accept_token(&at, ",");
     pd_status status = check_size(name, of->shape[i], index, i, all, err);
     if (status != PD_OK) return status;
   }
@@ -218,9 +220,9 @@ static pd_status check_array(const array *expected, const tensor *of, size_t ind
                              pd_error *err) {
   char type[64];
   bool on_cpu = of->device == CPU || of->device == CUDA_HOST || of->device == ROCM_HOST;
-  if (!is(expected->type, "any") && !is(expected->type, type_of(of, type))) {
+  if (!is_text(expected->type, "any") && !is_text(expected->type, get_type_name(of, type))) {
     return pd__fail(err, PD_ERR_TYPE, "array %zu: its items are %s, expected %.*s", index,
-                    type_of(of, type), (int)expected->type.length, expected->type.at);
+                    get_type_name(of, type), (int)expected->type.length, expected->type.at);
   }
   if (!on_cpu && !expected->anywhere) {
     return pd__fail(err, PD_ERR_TYPE,
@@ -234,7 +236,7 @@ static pd_status check_array(const array *expected, const tensor *of, size_t ind
                   index);
 }
 
-static const char *arrays_of(const pd_op *op) {
+static const char *find_arrays_text(const pd_op *op) {
   pd__platform_lock();
   const pd__impl *one = op->candidates;
   while (one && !one->def->about.arrays) one = one->next_candidate;
@@ -243,10 +245,10 @@ static const char *arrays_of(const pd_op *op) {
   return text;
 }
 
-static size_t count_of(const char *text) {
+static size_t count_arrays(const char *text) {
   array one = {.more = true};
   size_t count = 0;
-  for (; one.more; count++) take_array(&text, &one);
+  for (; one.more; count++) read_array(&text, &one);
   return count;
 }
 
@@ -254,16 +256,17 @@ pd_status pd_op_check_arrays(const pd_op *op, const void *const *tensors, size_t
                              pd_error *err) {
   if (!op) return pd__fail_null(err, "op");
   if (!tensors && count > 0) return pd__fail_null(err, "tensors");
-  const char *text = arrays_of(op);
+  const char *text = find_arrays_text(op);
   bool said = text && *text;
   sizes all = {.count = 0};
   array expected = {.type = {"any", 3}, .at = "]", .leading = true};
-  if (said && count_of(text) != count) {
-    return pd__fail(err, PD_ERR_TYPE, "%zu arrays, expected %zu: %s", count, count_of(text), text);
+  if (said && count_arrays(text) != count) {
+    return pd__fail(err, PD_ERR_TYPE, "%zu arrays, expected %zu: %s", count, count_arrays(text),
+                    text);
   }
   for (size_t i = 0; i < count; i++) {
     if (!tensors[i]) return pd__fail(err, PD_ERR_TYPE, "array %zu: it is NULL", i);
-    if (said) take_array(&text, &expected);
+    if (said) read_array(&text, &expected);
     pd_status status = check_array(&expected, tensors[i], i, &all, err);
     if (status != PD_OK) return status;
   }

@@ -37,7 +37,7 @@ static bool has_good_types(const pd_op_signature *of) {
   return count > 0 && count < sizeof of->types;
 }
 
-static pd_status check_arrays(const pd_op_def *def, pd_error *err) {
+static pd_status check_arrays_text(const pd_op_def *def, pd_error *err) {
   const char *wrong = pd__arrays_check(def->about.arrays);
   char why[200], quoted[PD__QUOTE_SIZE];
   if (!wrong) return PD_OK;
@@ -83,7 +83,7 @@ pd_status pd__impl_check(const pd_op_def *def, pd_error *err) {
     return refuse(def, err, PD_ERR_NAME,
                   "expected an implementation whose name is one of letters, digits, _ . -");
   }
-  return def->about.arrays ? check_arrays(def, err) : PD_OK;
+  return def->about.arrays ? check_arrays_text(def, err) : PD_OK;
 }
 
 pd_status pd__impl_check_native(const pd_op_def *def, pd_error *err) {
