@@ -54,7 +54,7 @@ void pd__member_undefine(pd__operation *operation, pd_module *module) {
 
 void pd__member_leave(pd__operation *operation, pd_module *module) {
   pd__registered_remove_of_module(operation, module);
-  pd__impls_leave(operation, module);
+  pd__impls_remove_of_module(operation, module);
   pd__hooks_remove_of_module(operation, module);
 }
 
@@ -165,7 +165,7 @@ static void publish(attempt *at) {
   at->defs = NULL;
   pd__stage_publish(&at->stage, &at->waiting);
   pd__lates_settle(at->lates, defs, NULL);
-  pd__impls_settle(at->operation, &at->waiting);
+  pd__impls_update_families(at->operation, &at->waiting);
 }
 
 static outcome refuse(attempt *at) {
@@ -349,7 +349,7 @@ void pd__member_join(pd__operation *operation, pd_module_record *record,
   }
   join_all_late(operation, record, load);
   pd__report waiting = {.list = NULL};
-  pd__impls_settle(operation, load ? load->report : &waiting);
+  pd__impls_update_families(operation, load ? load->report : &waiting);
 }
 
 /* ---- The functions of pd_host ---- */
@@ -414,7 +414,7 @@ void pd__member_withdraw(pd__operation *operation, pd_module *module) {
   pd__module_mark_gone(module);
   __atomic_store_n(&record->state, NULL, __ATOMIC_RELEASE);
   __atomic_store_n(&record->host, NULL, __ATOMIC_RELEASE);
-  pd__impls_settle(operation, &waiting);
+  pd__impls_update_families(operation, &waiting);
 }
 
 /* Doesn't wait for calls into the module: none is running, as it would keep the module loaded. */

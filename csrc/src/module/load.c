@@ -178,7 +178,7 @@ static pd_status load_as(pd__loading *load, pd_module **out) {
   bool accepted = is_accepted(load, module) && sound;
   if (!accepted && report->status == PD_OK) pd__report_fail_memory(report); /* for the message */
   bool closes = finish(&operation, load, accepted);
-  pd__impls_settle(&operation, report);
+  pd__impls_update_families(&operation, report);
   if (accepted && out) *out = module; /* before watchers are notified below: one may throw */
   pd__operation_end(&operation);
   if (closes) close_module(module, handle);

@@ -22,26 +22,26 @@ static void record_answer(pd__impl *impl, const char *why) {
 
 /* One for each call of `usable` that is running. In the arena of its operation, as a pd__listing
  * is. */
-typedef struct question {
-  struct question *next, **at; /* in the list of all; *at points here */
+typedef struct usable_call {
+  struct usable_call *next, **at; /* in the list of all; *at points here */
   const pd__listing *listing;
   pd__op *op;
   const pd_op_def *def;
   pd__impl *staged; /* NULL: a linked one, which may leave meanwhile */
   uint64_t number;  /* of that */
   bool awaited;     /* `usable` has made its own module join, which waits for the answer */
-} question;
+} usable_call;
 
-static question *questions;
+static usable_call *questions;
 
-static void add_question(question *of) {
+static void add_question(usable_call *of) {
   of->next = questions;
   of->at = &questions;
   if (of->next) of->next->at = &of->next;
   questions = of;
 }
 
-static void remove_question(question *of) {
+static void remove_question(usable_call *of) {
   *of->at = of->next;
   if (of->next) of->next->at = of->at;
   of->next = NULL;
@@ -49,7 +49,7 @@ static void remove_question(question *of) {
 }
 
 /* Returns the candidate that waits for the same answer. */
-static pd__impl *find_waiting(const question *of) {
+static pd__impl *find_asked_impl(const usable_call *of) {
   pd__impl *each = of->awaited ? of->op->candidates : NULL;
   while (each && (each->asked || each->def != of->def)) each = each->next_candidate;
   return each;
@@ -58,38 +58,38 @@ static pd__impl *find_waiting(const question *of) {
 /* What the call of `usable` has said. */
 typedef struct reply {
   pd__operation *operation;
-  question *of;
+  usable_call *of;
   bool given;
   const char *why;
 } reply;
 
 /* Also if an exception or the end of the thread has interrupted it. Then nobody has chosen. */
-static void end_question(const reply *got) {
-  question *of = got->of;
+static void end_usable_call(const reply *got) {
+  usable_call *of = got->of;
   pd__operation_lock(got->operation);
   remove_question(of);
   pd__impl *impl = of->staged ? of->staged : pd__impl_find(of->number);
   if (impl) record_answer(impl, got->why);
-  pd__impl *waiting = find_waiting(of);
+  pd__impl *waiting = find_asked_impl(of);
   if (waiting) record_answer(waiting, got->why);
-  if (!got->given || waiting) pd__op_set_due(of->op);
+  if (!got->given || waiting) pd__op_mark_changed(of->op);
 }
 
 static void ask_unlocked(pd__operation *operation, pd__op *op, pd__impl *impl) {
   const char *(*usable)(void) = impl->def->choice.usable;
-  question *asked = pd__arena_alloc(&operation->arena, sizeof *asked);
+  usable_call *asked = pd__arena_alloc(&operation->arena, sizeof *asked);
   pd__hooks_prepare(operation);
   if (!asked || !operation->listing) {
     record_answer(impl, "memory is out");
     return;
   }
-  *asked = (question){.listing = operation->listing,
-                      .op = op,
-                      .def = impl->def,
-                      .staged = impl->op ? NULL : impl,
-                      .number = impl->number};
+  *asked = (usable_call){.listing = operation->listing,
+                         .op = op,
+                         .def = impl->def,
+                         .staged = impl->op ? NULL : impl,
+                         .number = impl->number};
   add_question(asked);
-  reply got __attribute__((cleanup(end_question))) = {
+  reply got __attribute__((cleanup(end_usable_call))) = {
       operation, asked, false, "the question whether it can run here was interrupted"};
   impl->asking = true;
   pd__operation_unlock(operation);
@@ -99,7 +99,7 @@ static void ask_unlocked(pd__operation *operation, pd__op *op, pd__impl *impl) {
 }
 
 bool pd__impl_awaits_answer(pd__impl *impl) {
-  question *each = questions;
+  usable_call *each = questions;
   while (each && !(each->def == impl->def && pd__hook_is_called_here(each->listing))) {
     each = each->next;
   }
@@ -109,7 +109,7 @@ bool pd__impl_awaits_answer(pd__impl *impl) {
 
 /* Only the questions of this thread are left. */
 static void drop_lost_questions(void) {
-  for (question *each = questions, *next; each; each = next) {
+  for (usable_call *each = questions, *next; each; each = next) {
     next = each->next;
     if (each->listing->lost) remove_question(each);
   }
@@ -118,7 +118,7 @@ static void drop_lost_questions(void) {
 static void forget_questions(pd__op *op) {
   for (pd__impl *each = op->candidates; each; each = each->next_candidate) {
     if (!each->asking) continue;
-    pd__op_set_due(op);
+    pd__op_mark_changed(op);
     op->seen = NULL;
     each->asking = false;
   }
@@ -130,10 +130,10 @@ void pd__impls_reset_in_child(void) {
     for (pd__op *op = family->ops; op; op = op->next) forget_questions(op);
   }
   drop_lost_questions();
-  for (const question *each = questions; each; each = each->next) {
+  for (const usable_call *each = questions; each; each = each->next) {
     pd__impl *impl = each->staged ? NULL : pd__impl_find(each->number);
     if (impl) impl->asking = true;
-    pd__impl *waiting = find_waiting(each);
+    pd__impl *waiting = find_asked_impl(each);
     if (waiting) waiting->asking = true;
   }
 }
@@ -156,7 +156,7 @@ void pd__impl_ask(pd__operation *operation, pd__op *op, pd__impl *impl) {
 
 /* ---- Keeping ---- */
 
-bool pd__impl_must_stay(const pd__op *op, const pd__impl *best) {
+bool pd__impl_has_to_stay(const pd__op *op, const pd__impl *best) {
   const pd_module *module = best->module;
   if (!module || module->stays || module->kept) return false;
   const pd__impl *slot = op->slots;
@@ -175,7 +175,7 @@ static bool stays_kept(pd_module *module, uint32_t generation, bool held) {
   return true;
 }
 
-void pd__impl_keep(pd__operation *operation, pd__impl *impl) {
+void pd__impl_retain(pd__operation *operation, pd__impl *impl) {
   pd_module *module = impl->module;
   uint32_t generation = module->generation;
   uint64_t number = impl->number;
@@ -198,23 +198,23 @@ void pd__impl_keep(pd__operation *operation, pd__impl *impl) {
 /* ---- A choice that leaves no other ---- */
 
 /* Returns whether the list ends with a name and !, under which a candidate has come. */
-static bool ends_alone(const pd__family *family, const char *list, pd__preference *out) {
+static bool has_sole_choice(const pd__family *family, const char *list, pd__preference *out) {
   pd__preference item;
   *out = (pd__preference){.kind = PD__REST};
   while (pd__preference_next(&list, &item)) *out = item;
-  return out->kind == PD__ONLY && pd__is_known(family, out);
+  return out->kind == PD__ONLY && pd__preference_is_known(family, out);
 }
 
-static bool is_listed(const pd__impl *impl, const char *list) {
+static bool is_listed_impl(const pd__impl *impl, const char *list) {
   bool named;
-  return pd__preference_of(list, impl->name, &named) > 0;
+  return pd__preference_find(list, impl->name, &named) > 0;
 }
 
 /* Asks the next of those that the list has, until one can run. Returns whether it has asked. */
 static bool ask_next(pd__operation *operation, const pd__family *family, const char *list) {
   for (pd__op *op = family->ops; op; op = op->next) {
     for (pd__impl *each = op->candidates; each; each = each->next_candidate) {
-      if (each->why || each->asking || !is_listed(each, list)) continue;
+      if (each->why || each->asking || !is_listed_impl(each, list)) continue;
       bool asks = !each->asked;
       if (asks) pd__impl_ask(operation, op, each);
       return asks;
@@ -223,16 +223,16 @@ static bool ask_next(pd__operation *operation, const pd__family *family, const c
   return false;
 }
 
-bool pd__impl_alone_why(const pd__family *family, const char *list, char *why, size_t size) {
+bool pd__impl_explain_alone(const pd__family *family, const char *list, char *why, size_t size) {
   pd__preference item;
-  if (!ends_alone(family, list, &item)) return false;
+  if (!has_sole_choice(family, list, &item)) return false;
   unsigned count = 0;
   snprintf(why, size, "'%.*s' can't run here", (int)item.length, item.name);
   for (const pd__op *op = family->ops; op; op = op->next) {
     for (const pd__impl *each = op->candidates; each; each = each->next_candidate) {
-      if (!is_listed(each, list)) continue;
+      if (!is_listed_impl(each, list)) continue;
       if (!each->why) return false;
-      bool other = !pd__is_named(&item, each->name);
+      bool other = !pd__preference_is_named(&item, each->name);
       pd__append_format(why, size, "%s %s%s%s: %s", count++ ? "," : ":", other ? each->name : "",
                         other ? " of " : "", op->text, each->why);
     }
@@ -240,10 +240,10 @@ bool pd__impl_alone_why(const pd__family *family, const char *list, char *why, s
   return true;
 }
 
-bool pd__impl_alone_unusable(pd__operation *operation, pd__family *family, const char *list,
-                             char *why, size_t size) {
+bool pd__impl_check_alone(pd__operation *operation, pd__family *family, const char *list, char *why,
+                          size_t size) {
   pd__preference item;
-  if (!ends_alone(family, list, &item)) return false;
+  if (!has_sole_choice(family, list, &item)) return false;
   while (ask_next(operation, family, list)) continue;
-  return pd__impl_alone_why(family, list, why, size);
+  return pd__impl_explain_alone(family, list, why, size);
 }

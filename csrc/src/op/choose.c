@@ -8,7 +8,7 @@
 
 /* ---- The best candidate ---- */
 
-static const char *list_of(const pd__family *family) {
+static const char *get_process_list(const pd__family *family) {
   const pd_flag *flag = pd__cell_flag(&family->cell);
   return flag ? pd__flag_value(flag).str : "*";
 }
@@ -25,13 +25,14 @@ typedef struct comparison {
   size_t place; /* of `found` */
 } comparison;
 
-static void compare(comparison *of, pd__impl *first, const char *list, bool foreign_too) {
+static void compare_candidates(comparison *of, pd__impl *first, const char *list,
+                               bool foreign_too) {
   for (pd__impl *each = first; each; each = each->next_candidate) {
     bool named;
-    if (pd__is_foreign(each) && !foreign_too) continue;
+    if (pd__impl_is_foreign(each) && !foreign_too) continue;
     if (each->def->kind == PD_KIND_OP && !of->native) of->native = each;
     each->missed |= each->asking;
-    size_t place = pd__is_usable(each) ? pd__preference_of(list, each->name, &named) : 0;
+    size_t place = pd__impl_is_usable(each) ? pd__preference_find(list, each->name, &named) : 0;
     if (place == 0 || !is_better(each, place, of->found, of->place)) continue;
     of->found = each;
     of->place = place;
@@ -40,24 +41,24 @@ static void compare(comparison *of, pd__impl *first, const char *list, bool fore
 
 /* Returns NULL if there is no candidate. Where the list leaves none, the native one runs: a slot is
  * never empty. */
-static pd__impl *best_of(const pd__op *op, const char *list, bool foreign_too) {
+static pd__impl *find_best_in_list(const pd__op *op, const char *list, bool foreign_too) {
   comparison of = {0};
-  compare(&of, op->candidates, list, foreign_too);
+  compare_candidates(&of, op->candidates, list, foreign_too);
   return of.found ? of.found : of.native;
 }
 
 /* The same for the list of the process. If only candidates have come since the last choice, it
  * compares the winner with them. */
-static pd__impl *best_now(pd__op *op, const char *list) {
+static pd__impl *find_best_now(pd__op *op, const char *list) {
   bool again = op->seen && op->chosen_from == list, named;
   comparison of = {0};
   if (again) {
-    bool counts = op->winner && pd__is_usable(op->winner);
-    of.place = counts ? pd__preference_of(list, op->winner->name, &named) : 0;
+    bool counts = op->winner && pd__impl_is_usable(op->winner);
+    of.place = counts ? pd__preference_find(list, op->winner->name, &named) : 0;
     of.found = of.place > 0 ? op->winner : NULL;
     of.native = op->native;
   }
-  compare(&of, again ? op->seen->next_candidate : op->candidates, list, false);
+  compare_candidates(&of, again ? op->seen->next_candidate : op->candidates, list, false);
   op->native = of.native;
   op->chosen_from = list;
   if (!again) op->seen = NULL;
@@ -70,28 +71,29 @@ uint64_t pd__impl_revision;
 
 /* If nothing else is left, best may be a native implementation whose module can't be kept: other
  * modules then call their own. */
-static bool reaches_all(const pd__op *op, const pd__impl *best) {
-  return best && !(best->why && pd__impl_must_stay(op, best));
+static bool can_reach_all(const pd__op *op, const pd__impl *best) {
+  return best && !(best->why && pd__impl_has_to_stay(op, best));
 }
 
 /* Everything is looked up again after the lock was released. Returns the best for modules. */
 static pd__impl *find_best(pd__operation *operation, pd__op *op, const pd__view *view) {
   for (;;) {
-    pd__impl *best = view ? best_of(op, view->list, false) : best_now(op, list_of(op->family));
+    pd__impl *best = view ? find_best_in_list(op, view->list, false)
+                          : find_best_now(op, get_process_list(op->family));
     bool native = best && best->why; /* nothing else is left */
     if (best && !best->asked && !best->asking) {
       pd__impl_ask(operation, op, best);
-    } else if (best && !native && pd__impl_must_stay(op, best)) {
-      pd__impl_keep(operation, best);
+    } else if (best && !native && pd__impl_has_to_stay(op, best)) {
+      pd__impl_retain(operation, best);
     } else {
       return best;
     }
   }
 }
 
-static void choose_in(pd__operation *operation, pd__op *op, pd__view *view) {
+static void choose_for_view(pd__operation *operation, pd__op *op, pd__view *view) {
   const pd__impl *best = find_best(operation, op, view);
-  void (*function)(void) = reaches_all(op, best) ? best->def->choice.function : NULL;
+  void (*function)(void) = can_reach_all(op, best) ? best->def->choice.function : NULL;
   __atomic_store_n(&view->function, function, __ATOMIC_RELEASE);
 }
 
@@ -101,7 +103,7 @@ static pd__view *add_view(pd__operation *operation, pd__op *op, const char *list
   pd__view *view = pd__alloc_forever(sizeof *view);
   if (!view) return NULL;
   *view = (pd__view){.list = list, .next = op->views};
-  choose_in(operation, op, view);
+  choose_for_view(operation, op, view);
   view->next = op->views; /* the lock was released, perhaps */
   __atomic_store_n(&op->views, view, __ATOMIC_RELEASE);
   return view;
@@ -139,36 +141,36 @@ static void (*find_in_slot(const pd_scoped_slot *slot))(void) {
 /* ---- Choosing for all ---- */
 
 /* The slot then asks what the scopes of its thread have chosen. */
-static void let_find(pd__op *op, const pd_op_def *def) {
+static void enable_scoped_slot(pd__op *op, const pd_op_def *def) {
   pd_scoped_slot *slot = (pd_scoped_slot *)(void *)def->slot;
   __atomic_store_n(&slot->op, op, __ATOMIC_RELEASE);
   __atomic_store_n(&slot->find, find_in_slot, __ATOMIC_RELEASE);
 }
 
-static void publish(pd__op *op, pd__impl *best) {
-  bool everywhere = reaches_all(op, best);
+static void publish_choice(pd__op *op, pd__impl *best) {
+  bool everywhere = can_reach_all(op, best);
   op->winner = best;
   op->seen = op->last_candidate;
   for (const pd__impl *slot = op->slots; slot; slot = slot->next_slot) {
     bool reaches = best && (everywhere || slot->module == best->module);
-    if (slot->def->scoped) let_find(op, slot->def);
+    if (slot->def->scoped) enable_scoped_slot(op, slot->def);
     void (*function)(void) = (reaches ? best : slot)->def->choice.function;
     if (__atomic_load_n(slot->def->slot, __ATOMIC_RELAXED) == function) continue;
     __atomic_store_n(slot->def->slot, function, __ATOMIC_RELEASE);
   }
 }
 
-static void choose(pd__operation *operation, pd__op *op) {
-  publish(op, find_best(operation, op, NULL));
-  for (pd__view *view = op->views; view; view = view->next) choose_in(operation, op, view);
+static void choose_for_op(pd__operation *operation, pd__op *op) {
+  publish_choice(op, find_best(operation, op, NULL));
+  for (pd__view *view = op->views; view; view = view->next) choose_for_view(operation, op, view);
 }
 
 /* The validator refuses such a choice, unless it has waited for the implementation. */
 static void warn_of_alone(pd__operation *operation, pd__family *family) {
-  const char *list = list_of(family);
+  const char *list = get_process_list(family);
   char why[PD__WHY_SIZE];
-  bool alone = pd__impl_alone_unusable(operation, family, list, why, sizeof why);
-  if (list != list_of(family)) return; /* who has set it chooses */
+  bool alone = pd__impl_check_alone(operation, family, list, why, sizeof why);
+  if (list != get_process_list(family)) return; /* who has set it chooses */
   bool warned = family->warned_of == list;
   family->warned_of = alone ? list : NULL;
   if (!alone || warned) return;
@@ -181,14 +183,14 @@ static void mark_chosen(void) { __atomic_fetch_add(&pd__impl_revision, 1, __ATOM
 void pd__family_choose(pd__operation *operation, pd__family *family) {
   do {
     family->again = false;
-    for (pd__op *op = family->ops; op; op = op->next) choose(operation, op);
+    for (pd__op *op = family->ops; op; op = op->next) choose_for_op(operation, op);
     warn_of_alone(operation, family);
   } while (family->again);
   mark_chosen();
 }
 
 void pd__family_choose_due(pd__operation *operation, pd__family *family) {
-  for (pd__op *op; (op = pd__op_take_due(family));) choose(operation, op);
+  for (pd__op *op; (op = pd__op_pop_changed(family));) choose_for_op(operation, op);
   warn_of_alone(operation, family);
   mark_chosen();
   if (family->again) pd__family_choose(operation, family);
@@ -200,7 +202,7 @@ void pd__family_choose_due(pd__operation *operation, pd__family *family) {
 const pd__impl *pd__impl_of_caller(pd__operation *operation, const pd_op *op) {
   for (;;) {
     const pd_flag *flag = pd__cell_flag(&op->family->cell);
-    pd__impl *best = best_of(op, flag ? pd__flag_value_here(flag).str : "*", true);
+    pd__impl *best = find_best_in_list(op, flag ? pd__flag_value_here(flag).str : "*", true);
     if (!best || best->asked || best->asking) return best && !best->why ? best : NULL;
     pd__impl_ask(operation, (pd__op *)op, best);
   }
@@ -209,7 +211,8 @@ const pd__impl *pd__impl_of_caller(pd__operation *operation, const pd_op *op) {
 const uint64_t *pd_op_revision(void) { return &pd__impl_revision; }
 
 pd__impl *pd__op_find_best(pd__op *op, const char *list) {
-  return list == list_of(op->family) ? best_now(op, list) : best_of(op, list, false);
+  return list == get_process_list(op->family) ? find_best_now(op, list)
+                                              : find_best_in_list(op, list, false);
 }
 
 /* Called after the flag has changed, without the lock. */

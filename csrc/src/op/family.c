@@ -30,8 +30,8 @@ static bool reserve_item(listing *list) {
   return items != NULL;
 }
 
-static pd__family *family_at(uint32_t item) { return families.items[item - 1]; }
-static pd__op *op_at(uint32_t item) { return ops.items[item - 1]; }
+static pd__family *get_family(uint32_t item) { return families.items[item - 1]; }
+static pd__op *get_op(uint32_t item) { return ops.items[item - 1]; }
 
 /* ---- Families by name ---- */
 
@@ -44,7 +44,7 @@ typedef struct name_key {
 
 static bool has_name(uint32_t item, const void *key) {
   const name_key *wanted = key;
-  const char *name = family_at(item)->name;
+  const char *name = get_family(item)->name;
   return !strncmp(name, wanted->name, wanted->length) && !name[wanted->length];
 }
 
@@ -56,7 +56,7 @@ pd__family *pd__family_next(const pd__family *previous) {
 pd__family *pd__family_find(const char *name, size_t length) {
   name_key wanted = {name, length, NULL};
   uint32_t item = pd__table_find(&by_name, pd__hash_text(name, length), has_name, &wanted);
-  return item ? family_at(item) : NULL;
+  return item ? get_family(item) : NULL;
 }
 
 static pd__family *make_family(const char *name) {
@@ -93,29 +93,30 @@ pd__family *pd__family_add(const char *name) {
 /* ---- Families by the name of their flag ---- */
 
 /* In names of flags, - and _ are equal. */
-static char fold_dash(char byte) { return byte == '-' ? '_' : byte; }
+static char normalize_dash_in_flag(char byte) { return byte == '-' ? '_' : byte; }
 
 static uint32_t hash_flag(const char *name, size_t length) {
   char folded[PD_NAME_MAX + 1];
-  for (size_t i = 0; i < length; i++) folded[i] = fold_dash(name[i]);
+  for (size_t i = 0; i < length; i++) folded[i] = normalize_dash_in_flag(name[i]);
   return pd__hash_text(folded, length);
 }
 
 static bool has_flag(uint32_t item, const void *key) {
   const name_key *wanted = key;
-  const char *own = family_at(item)->def.name;
-  if (family_at(item) == wanted->except) return false;
+  const char *own = get_family(item)->def.name;
+  if (get_family(item) == wanted->except) return false;
   for (size_t i = 0; i < wanted->length; i++) {
-    if (fold_dash(own[i]) != fold_dash(wanted->name[i])) return false;
+    if (normalize_dash_in_flag(own[i]) != normalize_dash_in_flag(wanted->name[i])) return false;
   }
   return !own[wanted->length];
 }
 
-const pd__family *pd__family_of_flag(const char *name, size_t length, const pd__family *except) {
+const pd__family *pd__family_find_of_flag(const char *name, size_t length,
+                                          const pd__family *except) {
   name_key wanted = {name, length, except};
   if (length > PD_NAME_MAX) return NULL;
   uint32_t item = pd__table_find(&by_flag, hash_flag(name, length), has_flag, &wanted);
-  return item ? family_at(item) : NULL;
+  return item ? get_family(item) : NULL;
 }
 
 bool pd__family_reserve_member(void) { return pd__table_reserve(&by_flag, 1); }
@@ -139,22 +140,22 @@ typedef struct op_key {
 
 static bool has_types(uint32_t item, const void *key) {
   const op_key *wanted = key;
-  const pd__op *op = op_at(item);
+  const pd__op *op = get_op(item);
   return op->family == wanted->family &&
          !strcmp((const char *)op->types, (const char *)wanted->types);
 }
 
 static bool has_signature(uint32_t item, const void *key) {
   const op_key *wanted = key;
-  const pd__op *op = op_at(item);
-  return op->family == wanted->family && pd__signature_same(op, wanted->signature);
+  const pd__op *op = get_op(item);
+  return op->family == wanted->family && pd__signature_is_same(op, wanted->signature);
 }
 
-pd__op *pd__op_of_types(const pd__family *family, const uint8_t *types) {
+pd__op *pd__op_find_of_types(const pd__family *family, const uint8_t *types) {
   op_key wanted = {family, types, NULL};
   uint32_t hash = pd__types_hash(family->number, types);
   uint32_t item = pd__table_find(&by_types, hash, has_types, &wanted);
-  return item ? op_at(item) : NULL;
+  return item ? get_op(item) : NULL;
 }
 
 static pd__op *make_op(pd__family *family, const pd_op_signature *of) {
@@ -169,11 +170,11 @@ pd__op *pd__op_add(pd__family *family, const pd_op_signature *of) {
   op_key wanted = {family, NULL, of};
   uint32_t hash = pd__signature_hash(family->number, of);
   uint32_t item = pd__table_find(&by_text, hash, has_signature, &wanted);
-  if (item) return op_at(item);
+  if (item) return get_op(item);
   bool room = reserve_item(&ops) && pd__table_reserve(&by_text, 1);
   pd__op *op = room && pd__table_reserve(&by_types, 1) ? make_op(family, of) : NULL;
   if (!op) return NULL;
-  bool first = !pd__op_of_types(family, op->types);
+  bool first = !pd__op_find_of_types(family, op->types);
   ops.items[ops.count++] = op;
   item = (uint32_t)ops.count;
   pd__table_add(&by_text, hash, item);
@@ -184,7 +185,7 @@ pd__op *pd__op_add(pd__family *family, const pd_op_signature *of) {
 
 /* ---- What is due ---- */
 
-void pd__op_set_due(pd__op *op) {
+void pd__op_mark_changed(pd__op *op) {
   pd__family *family = op->family;
   if (!op->due) {
     op->due = true;
@@ -199,7 +200,7 @@ void pd__op_set_due(pd__op *op) {
   last_due = family;
 }
 
-pd__family *pd__family_take_due(void) {
+pd__family *pd__family_pop_changed(void) {
   pd__family *family = first_due;
   if (!family) return NULL;
   first_due = family->next_due;
@@ -207,7 +208,7 @@ pd__family *pd__family_take_due(void) {
   return family;
 }
 
-pd__op *pd__op_take_due(pd__family *family) {
+pd__op *pd__op_pop_changed(pd__family *family) {
   pd__op *op = family->first_due;
   if (!op) return NULL;
   family->first_due = op->next_due;

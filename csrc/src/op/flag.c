@@ -8,7 +8,7 @@
 
 static void report_waiting(pd__report *report) {
   for (pd__family *family = NULL; (family = pd__family_next(family));) {
-    pd__preference_waiting(family, report);
+    pd__preference_report_waiting(family, report);
   }
 }
 
@@ -68,8 +68,8 @@ static void settle_family(pd__operation *operation, pd__family *family, pd__repo
   }
 }
 
-void pd__impls_settle(pd__operation *operation, pd__report *waiting) {
-  for (pd__family *family; (family = pd__family_take_due());) {
+void pd__impls_update_families(pd__operation *operation, pd__report *waiting) {
+  for (pd__family *family; (family = pd__family_pop_changed());) {
     settle_family(operation, family, waiting);
   }
 }

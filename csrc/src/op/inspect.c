@@ -6,7 +6,7 @@
 #include "../base/text.h"
 #include "op.h"
 
-static pd__op *first_of(const pd__family *family) {
+static pd__op *find_first_op(const pd__family *family) {
   while (family && !family->ops) family = pd__family_next(family);
   return family ? family->ops : NULL;
 }
@@ -15,12 +15,12 @@ pd_op *pd_op_next(const pd_op *previous) {
   pd__platform_lock();
   pd__op *op = previous && previous->next ? previous->next : NULL;
   const pd__family *family = previous ? pd__family_next(previous->family) : pd__family_next(NULL);
-  if (!op) op = first_of(family);
+  if (!op) op = find_first_op(family);
   pd__platform_unlock();
   return op;
 }
 
-static pd_status fail_unknown(const char *name, pd_error *err) {
+static pd_status fail_unknown_op(const char *name, pd_error *err) {
   const char *nearest = NULL;
   char quoted[PD__QUOTE_SIZE];
   unsigned least = PD__TOO_FAR;
@@ -35,15 +35,15 @@ static pd_status fail_unknown(const char *name, pd_error *err) {
                   nearest ? nearest : "", nearest ? "'?" : "");
 }
 
-static const char *why_not(const pd__impl *impl) {
+static const char *explain_choice(const pd__impl *impl) {
   const pd__op *op = impl->op;
   const pd_flag *flag = pd__cell_flag(&op->family->cell);
   char text[PD_NAME_MAX + 100];
   bool named;
   if (impl == op->winner) return "chosen";
   if (impl->why) return impl->why;
-  if (pd__is_foreign(impl)) return "is not native code: modules don't call it";
-  if (flag && pd__preference_of(pd__flag_value(flag).str, impl->name, &named) == 0) {
+  if (pd__impl_is_foreign(impl)) return "is not native code: modules don't call it";
+  if (flag && pd__preference_find(pd__flag_value(flag).str, impl->name, &named) == 0) {
     snprintf(text, sizeof text, "%s leaves it out", op->family->def.name);
   } else {
     snprintf(text, sizeof text, "after '%s' in the order", op->winner ? op->winner->name : "");
@@ -58,17 +58,17 @@ static void list_candidates(const pd__family *family, char *out, size_t size) {
   for (const pd__op *op = family->ops; op; op = op->next) {
     if (op->candidates) pd__append_format(out, size, "; *%u: %s:", count++, op->text);
     for (const pd__impl *each = op->candidates; each; each = each->next_candidate) {
-      const char *why = why_not(each);
+      const char *why = explain_choice(each);
       pd__append_format(out, size, "%s %s of rank %d at %s (%s)", each == op->candidates ? "" : ",",
                         each->name, (int)each->def->choice.rank,
-                        pd__impl_place(each->def, each->module, place), why ? why : "");
+                        pd__impl_write_place(each->def, each->module, place), why ? why : "");
     }
   }
 }
 
-static pd_status fail_find(const char *name, const pd__family *family, pd_error *err) {
+static pd_status fail_op_not_found(const char *name, const pd__family *family, pd_error *err) {
   char found[900] = "", quoted[PD__QUOTE_SIZE];
-  if (!family) return fail_unknown(name, err);
+  if (!family) return fail_unknown_op(name, err);
   list_candidates(family, found, sizeof found);
   return pd__fail(err, PD_ERR_TYPE, "operation '%s' has no such signature%s",
                   pd__quote_text(quoted, name), *found ? found : ", and none that is defined");
@@ -80,24 +80,24 @@ pd_status pd_op_find(const char *name, const uint8_t *types, pd_op **out, pd_err
   PD__LOCKED_OPERATION(operation);
   pd__family *family = pd__family_find(name, strlen(name));
   if (family && family->members == 0) family = NULL;
-  pd__op *op = family && types ? pd__op_of_types(family, types) : NULL;
+  pd__op *op = family && types ? pd__op_find_of_types(family, types) : NULL;
   if (family && !types) op = family->ops;
   if (op) *out = op;
-  return pd__operation_return(&operation, op ? PD_OK : fail_find(name, family, err));
+  return pd__operation_return(&operation, op ? PD_OK : fail_op_not_found(name, family, err));
 }
 
-static const char *or_empty(const char *text) { return text ? pd__intern_text(text) : ""; }
+static const char *intern_or_empty(const char *text) { return text ? pd__intern_text(text) : ""; }
 
 /* Interns the texts, which the caller may keep. Returns false if memory is out. */
-static bool show_op(const pd_op *op, pd_op_info *info) {
+static bool fill_op_info(const pd_op *op, pd_op_info *info) {
   const pd__impl *definition = op->candidates;
   while (definition && definition->def->kind != PD_KIND_OP) definition = definition->next_candidate;
   info->name = op->family->name;
   info->signature = op->text;
   info->types = op->types;
-  info->help = or_empty(definition ? definition->def->about.help : NULL);
-  info->arrays = or_empty(definition ? definition->def->about.arrays : NULL);
-  info->file = or_empty(definition ? definition->def->file : NULL);
+  info->help = intern_or_empty(definition ? definition->def->about.help : NULL);
+  info->arrays = intern_or_empty(definition ? definition->def->about.arrays : NULL);
+  info->file = intern_or_empty(definition ? definition->def->file : NULL);
   info->line = definition ? definition->def->line : 0;
   info->module = definition ? definition->module : NULL;
   info->flag = pd__cell_flag(&op->family->cell);
@@ -117,14 +117,14 @@ pd_status pd_op_get_info(const pd_op *op, pd_op_info *info, pd_error *err) {
   pd_status status = pd__sized_check(info, sizeof found, "info", err);
   if (status != PD_OK) return status;
   pd__platform_lock();
-  bool whole = show_op(op, &found);
+  bool whole = fill_op_info(op, &found);
   pd__platform_unlock();
   if (!whole) return pd__fail_memory(err);
   pd__sized_copy_out(info, &found, sizeof found);
   return PD_OK;
 }
 
-static size_t index_of(const pd__impl *impl) {
+static size_t find_impl_index(const pd__impl *impl) {
   size_t index = 0;
   for (const pd__impl *each = impl->op->candidates; each != impl; each = each->next_candidate) {
     index++;
@@ -132,16 +132,16 @@ static size_t index_of(const pd__impl *impl) {
   return index;
 }
 
-static bool show_impl(const pd__impl *impl, pd_impl_info *info) {
-  info->index = index_of(impl);
+static bool fill_impl_info(const pd__impl *impl, pd_impl_info *info) {
+  info->index = find_impl_index(impl);
   info->name = impl->name;
-  info->file = or_empty(impl->def->file);
+  info->file = intern_or_empty(impl->def->file);
   info->line = impl->def->line;
   info->rank = impl->def->choice.rank;
   info->module = impl->module;
   info->native = impl->def->kind == PD_KIND_OP;
   info->chosen = impl == impl->op->winner;
-  info->why = why_not(impl);
+  info->why = explain_choice(impl);
   info->function = impl->def->choice.function;
   info->number = impl->registered;
   return info->file && info->why;
@@ -155,7 +155,7 @@ pd_status pd_op_get_impl(const pd_op *op, size_t index, pd_impl_info *info, pd_e
   pd__platform_lock();
   const pd__impl *impl = op->candidates;
   for (size_t left = index; impl && left > 0; left--) impl = impl->next_candidate;
-  bool whole = impl && show_impl(impl, &found);
+  bool whole = impl && fill_impl_info(impl, &found);
   pd__platform_unlock();
   if (!impl) {
     return pd__fail(err, PD_ERR_ARGUMENT, "operation '%s' has no implementation %zu",
@@ -176,7 +176,7 @@ pd_status pd_op_choose(const pd_op *op, pd_impl_info *info, pd_error *err) {
   if (!impl) {
     status = pd__fail(err, PD_ERR_UNDEFINED, "operation '%s', %s: no implementation can run here",
                       op->family->name, op->text);
-  } else if (show_impl(impl, &found)) {
+  } else if (fill_impl_info(impl, &found)) {
     pd__sized_copy_out(info, &found, sizeof found);
   } else {
     status = pd__fail_memory(err);

@@ -63,17 +63,17 @@ struct pd__family {
   size_t definitions;    /* of them: those that define an operation */
   size_t scoped, plain;  /* of them: those that say whether the flag is */
   const char *warned_of; /* a list that leaves only what can't run; interned */
-  bool due;              /* for pd__impls_settle: choose for its due operations, define the flag */
-  bool again;            /* an answer has come that a choice has missed */
-  bool renewed;          /* the flag was defined since the last choice */
-  bool waits;            /* values of the flag wait until its validators have been asked */
+  bool due;     /* for pd__impls_update_families: choose for its due operations, define the flag */
+  bool again;   /* an answer has come that a choice has missed */
+  bool renewed; /* the flag was defined since the last choice */
+  bool waits;   /* values of the flag wait until its validators have been asked */
   pd__op *first_due, *last_due;
   pd__family *next_due;
 };
 
 /* ---- Signatures (signature.c). These functions need no lock. ---- */
 
-bool pd__signature_same(const pd__op *op, const pd_op_signature *of);
+bool pd__signature_is_same(const pd__op *op, const pd_op_signature *of);
 
 /* Hashes of a signature and of its types alone, in a family of that number. */
 uint32_t pd__signature_hash(uint32_t family, const pd_op_signature *of);
@@ -91,29 +91,30 @@ pd__family *pd__family_add(const char *name);
 pd__op *pd__op_add(pd__family *family, const pd_op_signature *of);
 
 /* Returns the first operation of the family that has these types; NULL if there is none. */
-pd__op *pd__op_of_types(const pd__family *family, const uint8_t *types);
+pd__op *pd__op_find_of_types(const pd__family *family, const uint8_t *types);
 
 /* Returns a family with members, other than `except`, whose flag has that name; NULL if there is
  * none. */
-const pd__family *pd__family_of_flag(const char *name, size_t length, const pd__family *except);
+const pd__family *pd__family_find_of_flag(const char *name, size_t length,
+                                          const pd__family *except);
 
 /* Changes the number of members. Adding one needs room; reserving it returns false if memory is
  * out. */
 bool pd__family_reserve_member(void);
 void pd__family_count_members(pd__family *family, int change);
 
-/* pd__op_set_due appends an operation and its family to what is due. The others remove the next
- * one; NULL if nothing is. */
-void pd__op_set_due(pd__op *op);
-pd__family *pd__family_take_due(void);
-pd__op *pd__op_take_due(pd__family *family);
+/* pd__op_mark_changed appends an operation and its family to what is due. The others remove the
+ * next one; NULL if nothing is. */
+void pd__op_mark_changed(pd__op *op);
+pd__family *pd__family_pop_changed(void);
+pd__op *pd__op_pop_changed(pd__family *family);
 
 /* ---- Records (record.c) ---- */
 
 /* Writes "pow.c:3 in libpow.so", or the parts of it that are known. Needs no lock. */
 #define PD__RECORD_PLACE_SIZE 420
-const char *pd__impl_place(const pd_op_def *def, const pd_module *module,
-                           char out[PD__RECORD_PLACE_SIZE]);
+const char *pd__impl_write_place(const pd_op_def *def, const pd_module *module,
+                                 char out[PD__RECORD_PLACE_SIZE]);
 
 /* Copies a record into the current layout. The texts are borrowed from `from`. Needs no lock. */
 pd_status pd__impl_convert(const pd_op_def *from, pd_op_def *to, pd_error *err);
@@ -145,7 +146,7 @@ void pd__list_signatures(const pd__family *family, char *out, size_t size);
 /* ---- Asking and keeping (ask.c). Each function releases the lock. ---- */
 
 /* Nothing speaks against it so far; it may not have been asked. */
-static inline bool pd__is_usable(const pd__impl *impl) { return !impl->why && !impl->asking; }
+static inline bool pd__impl_is_usable(const pd__impl *impl) { return !impl->why && !impl->asking; }
 
 /* Asks whether it can run here; `impl` may be gone afterwards. */
 void pd__impl_ask(pd__operation *operation, pd__op *op, pd__impl *impl);
@@ -160,15 +161,15 @@ void pd__impls_reset_in_child(void);
 
 /* A call can't pin what it jumps to. So a module whose implementation other modules call stays
  * loaded until the process ends. */
-bool pd__impl_must_stay(const pd__op *op, const pd__impl *best);
-void pd__impl_keep(pd__operation *operation, pd__impl *impl);
+bool pd__impl_has_to_stay(const pd__op *op, const pd__impl *best);
+void pd__impl_retain(pd__operation *operation, pd__impl *impl);
 
 /* Returns whether the list ends with a name and !, and of the implementations that it has, among
  * them one of that name, none can run; `why` is then the reason in words. The second function asks
  * them. */
-bool pd__impl_alone_why(const pd__family *family, const char *list, char *why, size_t size);
-bool pd__impl_alone_unusable(pd__operation *operation, pd__family *family, const char *list,
-                             char *why, size_t size);
+bool pd__impl_explain_alone(const pd__family *family, const char *list, char *why, size_t size);
+bool pd__impl_check_alone(pd__operation *operation, pd__family *family, const char *list, char *why,
+                          size_t size);
 
 /* ---- Joining (join.c) ----
  *
@@ -205,7 +206,7 @@ const char *pd__family_list(pd__operation *operation, pd__family *family);
 
 /* Defines the flags of operations that have come, undefines those of operations that have gone, and
  * chooses the implementations of both. May release the lock. */
-void pd__impls_settle(pd__operation *operation, pd__report *waiting);
+void pd__impls_update_families(pd__operation *operation, pd__report *waiting);
 
 /* ---- Choosing (choose.c) ---- */
 
@@ -217,7 +218,7 @@ pd__impl *pd__op_find_best(pd__op *op, const char *list);
 extern uint64_t pd__impl_revision;
 
 /* Whether code of modules can call it. */
-static inline bool pd__is_foreign(const pd__impl *impl) { return !impl->def->choice.function; }
+static inline bool pd__impl_is_foreign(const pd__impl *impl) { return !impl->def->choice.function; }
 
 /* Returns what a caller in this thread runs who can also call foreign implementations; NULL if none
  * can run. May release the lock. */
@@ -239,7 +240,7 @@ const char *pd__arrays_check(const char *text);
 /* ---- At run time (register.c) ---- */
 
 /* A module leaves: unlinks what was registered whose code or slot is in it. */
-void pd__impls_leave(pd__operation *operation, const pd_module *module);
+void pd__impls_remove_of_module(pd__operation *operation, const pd_module *module);
 
 /* ---- The text of the flag (preference.c) ---- */
 
@@ -254,12 +255,12 @@ bool pd__preference_next(const char **cursor, pd__preference *out);
 
 /* Returns the position of a candidate in the list, from 1; 0 if the list excludes it. *named is set
  * if the list has its name. */
-size_t pd__preference_of(const char *list, const char *name, bool *named);
+size_t pd__preference_find(const char *list, const char *name, bool *named);
 
-bool pd__is_named(const pd__preference *item, const char *name);
+bool pd__preference_is_named(const pd__preference *item, const char *name);
 
 /* Returns whether a candidate of that name has come. */
-bool pd__is_known(const pd__family *family, const pd__preference *item);
+bool pd__preference_is_known(const pd__family *family, const pd__preference *item);
 
 /* ---- The validator of the flag (validate.c) ---- */
 
@@ -274,7 +275,7 @@ bool pd__preference_check_locked(const pd_flag_entry *const *entries, void *cont
 void pd__choose_again(pd_flag *flag, void *context);
 
 /* Reports the implementations that the flag names and that haven't come. */
-void pd__preference_waiting(const pd__family *family, pd__report *report);
+void pd__preference_report_waiting(const pd__family *family, pd__report *report);
 
 /* While this thread reads a command line that allows no pending values, unknown implementations in
  * it are errors. */

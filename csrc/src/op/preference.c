@@ -28,11 +28,11 @@ bool pd__preference_next(const char **cursor, pd__preference *out) {
   return true;
 }
 
-bool pd__is_named(const pd__preference *item, const char *name) {
+bool pd__preference_is_named(const pd__preference *item, const char *name) {
   return !strncmp(item->name, name, item->length) && !name[item->length];
 }
 
-size_t pd__preference_of(const char *list, const char *name, bool *named) {
+size_t pd__preference_find(const char *list, const char *name, bool *named) {
   size_t found = 0, rest = 0, place = 0;
   pd__preference item;
   *named = false;
@@ -40,7 +40,7 @@ size_t pd__preference_of(const char *list, const char *name, bool *named) {
     place++;
     if (item.kind == PD__REST) {
       rest = place;
-    } else if (pd__is_named(&item, name)) {
+    } else if (pd__preference_is_named(&item, name)) {
       *named = true;
       if (item.kind == PD__NEVER) return 0;
       found = place;
@@ -49,10 +49,10 @@ size_t pd__preference_of(const char *list, const char *name, bool *named) {
   return *named ? found : rest;
 }
 
-bool pd__is_known(const pd__family *family, const pd__preference *item) {
+bool pd__preference_is_known(const pd__family *family, const pd__preference *item) {
   for (const pd__op *op = family->ops; op; op = op->next) {
     const pd__impl *each = op->candidates;
-    while (each && !pd__is_named(item, each->name)) each = each->next_candidate;
+    while (each && !pd__preference_is_named(item, each->name)) each = each->next_candidate;
     if (each) return true;
   }
   return false;

@@ -12,8 +12,8 @@ static pd__numbered candidates;
 
 /* ---- One record by itself ---- */
 
-const char *pd__impl_place(const pd_op_def *def, const pd_module *module,
-                           char out[PD__RECORD_PLACE_SIZE]) {
+const char *pd__impl_write_place(const pd_op_def *def, const pd_module *module,
+                                 char out[PD__RECORD_PLACE_SIZE]) {
   out[0] = '\0';
   if (def->file)
     pd__append_format(out, PD__RECORD_PLACE_SIZE, "%s:%u", pd__path_tail(def->file, 160),
@@ -24,10 +24,11 @@ const char *pd__impl_place(const pd_op_def *def, const pd_module *module,
   return out;
 }
 
-static pd_status refuse(const pd_op_def *def, pd_error *err, pd_status status, const char *why) {
+static pd_status fail_record(const pd_op_def *def, pd_error *err, pd_status status,
+                             const char *why) {
   char place[PD__RECORD_PLACE_SIZE], quoted[PD__QUOTE_SIZE];
   const char *name = def->signature && def->signature->name ? def->signature->name : "";
-  return pd__fail(err, status, "%s: operation '%s': %s", pd__impl_place(def, NULL, place),
+  return pd__fail(err, status, "%s: operation '%s': %s", pd__impl_write_place(def, NULL, place),
                   pd__quote_text(quoted, name), why);
 }
 
@@ -43,7 +44,7 @@ static pd_status check_arrays_text(const pd_op_def *def, pd_error *err) {
   if (!wrong) return PD_OK;
   snprintf(why, sizeof why, "the text of its arrays has %s, expected one such as f32[m,n]",
            pd__quote_text(quoted, wrong));
-  return refuse(def, err, PD_ERR_ARGUMENT, why);
+  return fail_record(def, err, PD_ERR_ARGUMENT, why);
 }
 
 /* What is behind the choice needn't be there. Later versions only add fields. */
@@ -69,31 +70,32 @@ pd_status pd__impl_convert(const pd_op_def *from, pd_op_def *to, pd_error *err) 
 pd_status pd__impl_check(const pd_op_def *def, pd_error *err) {
   const pd_op_signature *of = def->signature;
   if (def->kind < PD_KIND_OP || def->kind > PD_KIND_IMPL) {
-    return refuse(def, err, PD_ERR_ABI, "its kind is unknown, expected a pd_kind");
+    return fail_record(def, err, PD_ERR_ABI, "its kind is unknown, expected a pd_kind");
   }
   if (!of || !of->name || !pd__name_is_valid(of->name, strlen(of->name)) ||
       strlen(of->name) > PD_NAME_MAX - strlen("impl.")) {
-    return refuse(def, err, PD_ERR_NAME,
-                  "expected a name of letters, digits, _ . - that begins with a letter or _");
+    return fail_record(def, err, PD_ERR_NAME,
+                       "expected a name of letters, digits, _ . - that begins with a letter or _");
   }
   if (!of->text || !has_good_types(of)) {
-    return refuse(def, err, PD_ERR_ARGUMENT, "expected a signature of codes with a 0 at its end");
+    return fail_record(def, err, PD_ERR_ARGUMENT,
+                       "expected a signature of codes with a 0 at its end");
   }
   if (!def->name || !pd__name_is_valid(def->name, strlen(def->name))) {
-    return refuse(def, err, PD_ERR_NAME,
-                  "expected an implementation whose name is one of letters, digits, _ . -");
+    return fail_record(def, err, PD_ERR_NAME,
+                       "expected an implementation whose name is one of letters, digits, _ . -");
   }
   return def->about.arrays ? check_arrays_text(def, err) : PD_OK;
 }
 
 pd_status pd__impl_check_native(const pd_op_def *def, pd_error *err) {
   const pd_op_signature *of = def->signature;
-  if (!def->choice.function) return refuse(def, err, PD_ERR_ARGUMENT, "the function is NULL");
+  if (!def->choice.function) return fail_record(def, err, PD_ERR_ARGUMENT, "the function is NULL");
   if (!def->slot && def->kind != PD_KIND_IMPL) {
-    return refuse(def, err, PD_ERR_ARGUMENT, "the slot is NULL");
+    return fail_record(def, err, PD_ERR_ARGUMENT, "the slot is NULL");
   }
   if (strchr((const char *)of->types, PD_CODE_OBJECT)) {
-    return refuse(def, err, PD_ERR_ARGUMENT, "expected no objects of another language");
+    return fail_record(def, err, PD_ERR_ARGUMENT, "expected no objects of another language");
   }
   return PD_OK;
 }
@@ -105,13 +107,13 @@ pd_status pd__impl_check_native(const pd_op_def *def, pd_error *err) {
 static pd__impl **buckets;
 static size_t bucket_count, bucket_used; /* the count is a power of 2 */
 
-static pd__impl **bucket_of(const pd__op *op, const char *name) {
+static pd__impl **find_bucket(const pd__op *op, const char *name) {
   uint64_t mixed = ((uintptr_t)op ^ (uintptr_t)name * 31) * UINT64_C(0x9E3779B97F4A7C15);
   return &buckets[(size_t)(mixed >> 32) & (bucket_count - 1)];
 }
 
-static void enter_bucket(pd__impl *impl, const pd__op *op) {
-  pd__impl **bucket = bucket_of(op, impl->name);
+static void insert_in_bucket(pd__impl *impl, const pd__op *op) {
+  pd__impl **bucket = find_bucket(op, impl->name);
   impl->previous_alike = NULL;
   impl->next_alike = *bucket;
   if (*bucket) (*bucket)->previous_alike = impl;
@@ -130,16 +132,16 @@ static bool grow_buckets(void) {
   for (pd__family *family = NULL; (family = pd__family_next(family));) {
     for (pd__op *op = family->ops; op; op = op->next) {
       for (pd__impl *each = op->candidates; each; each = each->next_candidate) {
-        enter_bucket(each, op);
+        insert_in_bucket(each, op);
       }
     }
   }
   return true;
 }
 
-static void leave_bucket(const pd__impl *impl) {
+static void remove_from_bucket(const pd__impl *impl) {
   pd__impl *before = impl->previous_alike, *after = impl->next_alike;
-  *(before ? &before->next_alike : bucket_of(impl->op, impl->name)) = after;
+  *(before ? &before->next_alike : find_bucket(impl->op, impl->name)) = after;
   if (after) after->previous_alike = before;
   bucket_used--;
 }
@@ -149,7 +151,7 @@ pd__impl *pd__impl_find(uint64_t number) { return pd__numbered_find(&candidates,
 /* ---- Linking ---- */
 
 /* A copy may have been compiled in another directory. */
-static bool same_place(const pd__impl *a, const pd__impl *b) {
+static bool is_same_source_line(const pd__impl *a, const pd__impl *b) {
   return a->def->kind == b->def->kind && a->def->line == b->def->line && a->def->file &&
          b->def->file && !strcmp(pd__base_name(a->def->file), pd__base_name(b->def->file)) &&
          a->def->choice.rank == b->def->choice.rank;
@@ -159,18 +161,18 @@ static bool same_place(const pd__impl *a, const pd__impl *b) {
  * So it is enough to look at one of those that are there. */
 static pd_status check_candidate(const pd__impl *fresh, const pd__op *op, pd_error *err) {
   char mine[PD__RECORD_PLACE_SIZE], theirs[PD__RECORD_PLACE_SIZE];
-  const pd__impl *old = *bucket_of(op, fresh->name);
+  const pd__impl *old = *find_bucket(op, fresh->name);
   while (old && (old->op != op || old->name != fresh->name)) old = old->next_alike;
-  if (!old || same_place(old, fresh)) return PD_OK;
+  if (!old || is_same_source_line(old, fresh)) return PD_OK;
   return pd__fail(err, PD_ERR_CONFLICT,
                   "operation '%s', %s: implementation '%s' is already there, %s; refused: %s",
                   op->family->name, op->text, fresh->name,
-                  pd__impl_place(old->def, old->module, theirs),
-                  pd__impl_place(fresh->def, fresh->module, mine));
+                  pd__impl_write_place(old->def, old->module, theirs),
+                  pd__impl_write_place(fresh->def, fresh->module, mine));
 }
 
 /* An import without a function only looks on: it doesn't keep the flag, nor say what it is like. */
-static bool looks_on(const pd__impl *impl) {
+static bool is_observer(const pd__impl *impl) {
   return impl->def->kind == PD_KIND_OP_IMPORT && !impl->def->choice.function;
 }
 
@@ -180,8 +182,8 @@ static void count_record(const pd__impl *impl, int change) {
   size_t definitions = impl->def->kind == PD_KIND_OP ? (size_t)change : 0;
   op->definitions += definitions;
   family->definitions += definitions;
-  pd__op_set_due(op);
-  if (looks_on(impl)) return;
+  pd__op_mark_changed(op);
+  if (is_observer(impl)) return;
   pd__family_count_members(family, change);
   if (impl->def->slot) *(impl->def->scoped ? &family->scoped : &family->plain) += (size_t)change;
 }
@@ -199,7 +201,7 @@ static pd_status link_candidate(pd__impl *impl, pd__op *op, pd_error *err) {
   if (status != PD_OK) return status;
   impl->number = pd__numbered_add(&candidates, impl);
   if (!impl->number) return pd__fail_memory(err);
-  enter_bucket(impl, op);
+  insert_in_bucket(impl, op);
   bucket_used++;
   impl->previous_candidate = op->last_candidate;
   *(op->last_candidate ? &op->last_candidate->next_candidate : &op->candidates) = impl;
@@ -231,7 +233,7 @@ void pd__list_signatures(const pd__family *family, char *out, size_t size) {
     if (op->definitions == 0) continue;
     while (one->def->kind != PD_KIND_OP) one = one->next_candidate;
     pd__append_format(out, size, "%s*%u: %s at %s", count ? ", " : "", count, op->text,
-                      pd__impl_place(one->def, one->module, place));
+                      pd__impl_write_place(one->def, one->module, place));
     count++;
   }
 }
@@ -240,20 +242,20 @@ void pd__list_signatures(const pd__family *family, char *out, size_t size) {
 static pd_status check_signature(const pd__impl *impl, pd_error *err) {
   char place[PD__RECORD_PLACE_SIZE], found[700] = "";
   const pd__op *op = impl->op;
-  if (op->definitions > 0 || op->family->definitions == 0 || looks_on(impl)) return PD_OK;
+  if (op->definitions > 0 || op->family->definitions == 0 || is_observer(impl)) return PD_OK;
   pd__list_signatures(op->family, found, sizeof found);
   return pd__fail(err, PD_ERR_TYPE, "operation '%s' has no signature %s, which %s needs; it has %s",
-                  op->family->name, op->text, pd__impl_place(impl->def, impl->module, place),
+                  op->family->name, op->text, pd__impl_write_place(impl->def, impl->module, place),
                   found);
 }
 
 /* The choice of a thread is for all modules that call the operation, or for none. */
-static pd_status check_scoped(const pd__impl *impl, pd_error *err) {
+static pd_status check_op_scoped(const pd__impl *impl, pd_error *err) {
   char place[PD__RECORD_PLACE_SIZE];
   const pd__family *family = impl->op->family;
   if (family->scoped == 0 || family->plain == 0) return PD_OK;
   return pd__fail(err, PD_ERR_CONFLICT, "operation '%s': %s, %s", family->name,
-                  pd__impl_place(impl->def, impl->module, place),
+                  pd__impl_write_place(impl->def, impl->module, place),
                   impl->def->scoped ? "PD_DEFINE_OP or PD_IMPORT_OP expected, as elsewhere"
                                     : "PD_DEFINE_SCOPED_OP or PD_IMPORT_SCOPED_OP expected: the "
                                       "operation is scoped elsewhere");
@@ -278,20 +280,21 @@ static pd_status check_flag(const pd__impl *impl, pd_error *err) {
                   family->name, family->def.name, pd_type_name((pd_type)cell->def->type));
 }
 
-static pd_status check_alike(const pd__impl *impl, pd_error *err) {
+static pd_status check_equal_flag_names(const pd__impl *impl, pd_error *err) {
   char mine[PD__RECORD_PLACE_SIZE];
   const pd__family *family = impl->op->family;
   const char *flag = family->def.name;
-  const pd__family *other = pd__family_of_flag(flag, strlen(flag), family);
+  const pd__family *other = pd__family_find_of_flag(flag, strlen(flag), family);
   if (!other) return PD_OK;
   return pd__fail(err, PD_ERR_CONFLICT,
                   "operation '%s', %s: operation '%s' is already there, and both would have the "
                   "flag '%s'",
-                  family->name, pd__impl_place(impl->def, impl->module, mine), other->name, flag);
+                  family->name, pd__impl_write_place(impl->def, impl->module, mine), other->name,
+                  flag);
 }
 
-static pd_status check_name(const pd__naming *of, pd_error *err) {
-  const pd__family *family = pd__family_of_flag(of->name, of->length, NULL);
+static pd_status check_flag_name(const pd__naming *of, pd_error *err) {
+  const pd__family *family = pd__family_find_of_flag(of->name, of->length, NULL);
   if (!family || (of->def->kind == PD_KIND_IMPORT && of->def->type == PD_TYPE_string)) return PD_OK;
   return pd__fail(err, PD_ERR_CONFLICT,
                   "flag '%s', %s:%u: operation '%s' of the same module has a flag of that name",
@@ -305,7 +308,7 @@ bool pd__impls_check_names(const pd__cell *cells, size_t count, pd__report *repo
   for (size_t i = 0; i < count; i++) {
     for (pd__naming at = {.def = cells[i].def}; pd__naming_next(&at);) {
       bool may = at.length > 5 && !memcmp(at.name, "impl.", 5);
-      if (may && check_name(&at, &err) != PD_OK) pd__report_add(report, &err);
+      if (may && check_flag_name(&at, &err) != PD_OK) pd__report_add(report, &err);
     }
   }
   return report->status == before;
@@ -320,9 +323,9 @@ bool pd__impls_link(pd__impl *impls, size_t count, pd__report *report) {
   for (size_t i = 0; i < count; i++) {
     if (!impls[i].op) continue;
     pd_status status = check_signature(&impls[i], &err);
-    if (status == PD_OK) status = check_scoped(&impls[i], &err);
+    if (status == PD_OK) status = check_op_scoped(&impls[i], &err);
     if (status == PD_OK) status = check_flag(&impls[i], &err);
-    if (status == PD_OK) status = check_alike(&impls[i], &err);
+    if (status == PD_OK) status = check_equal_flag_names(&impls[i], &err);
     if (status != PD_OK) pd__report_add(report, &err);
   }
   if (report->status == before) return true;
@@ -359,7 +362,7 @@ static void unlink_candidate(pd__impl *impl) {
   pd__op *op = impl->op;
   pd__impl *before = impl->previous_candidate, *after = impl->next_candidate;
   bool named = false;
-  leave_bucket(impl);
+  remove_from_bucket(impl);
   pd__numbered_remove(&candidates, impl->number);
   *(before ? &before->next_candidate : &op->candidates) = after;
   *(after ? &after->previous_candidate : &op->last_candidate) = before;
@@ -368,7 +371,7 @@ static void unlink_candidate(pd__impl *impl) {
   if (op->winner != impl) return;
   op->winner = NULL;
   pd_flag *flag = pd__cell_flag(&op->family->cell);
-  if (flag) pd__preference_of(pd__flag_value(flag).str, impl->name, &named);
+  if (flag) pd__preference_find(pd__flag_value(flag).str, impl->name, &named);
   if (!named) return;
   pd__fail(pd__warning_add(PD_WARNING_GENERAL), PD_OK,
            "%s: implementation '%s' of %s has left, and the next one runs", op->family->def.name,

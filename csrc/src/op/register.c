@@ -9,29 +9,29 @@
 
 enum { USED = 3 }; /* addresses in images that a record may need */
 
-typedef struct registered {
+typedef struct registered_impl {
   pd__impl impl;
   pd_op_def def;
   pd_op_signature signature;
   pd_module *modules[USED]; /* of its function, its slot and `usable`; NULL for none */
-} registered;
+} registered_impl;
 
 static pd__numbered all;
 
 /* ---- Registering ---- */
 
-static uintptr_t address_of(const pd_op_def *def, size_t i) {
+static uintptr_t get_impl_address(const pd_op_def *def, size_t i) {
   const uintptr_t used[] = {(uintptr_t)def->choice.function, (uintptr_t)def->slot,
                             (uintptr_t)def->choice.usable};
   return used[i];
 }
 
-static void let_go(pd__operation *operation, const registered *one) {
+static void release_impl_modules(pd__operation *operation, const registered_impl *one) {
   for (size_t i = 0; i < USED; i++) pd__module_unregister(operation, one->modules[i]);
 }
 
 /* Stores the texts for good: many records share them. */
-static bool store_texts(registered *made) {
+static bool store_record_texts(registered_impl *made) {
   pd_op_def *def = &made->def;
   const pd_op_def given = *def;
   made->signature = *given.signature;
@@ -47,10 +47,10 @@ static bool store_texts(registered *made) {
          !def->file == !given.file;
 }
 
-static void drop(pd__operation *operation, registered *gone) {
+static void drop_registered_impl(pd__operation *operation, registered_impl *gone) {
   pd__numbered_remove(&all, gone->impl.registered);
   pd__impls_unlink(&gone->impl, 1);
-  let_go(operation, gone);
+  release_impl_modules(operation, gone);
   free(gone);
 }
 
@@ -67,31 +67,31 @@ pd_status pd_impl_register(const pd_op_def *def, pd_impl *out, pd_error *err) {
   pd_status status = pd__impl_convert(def, &whole, err);
   if (status == PD_OK) status = pd__impl_check(&whole, err);
   if (status == PD_OK) status = check_slot(&whole, err);
-  registered *made = status == PD_OK ? calloc(1, sizeof *made) : NULL;
+  registered_impl *made = status == PD_OK ? calloc(1, sizeof *made) : NULL;
   if (!made) return status == PD_OK ? pd__fail_memory(err) : status;
   made->def = whole;
   bool imports = whole.kind == PD_KIND_OP_IMPORT;
   for (size_t i = 0; i < USED; i++) { /* the loader mustn't be called with the lock held */
-    made->modules[i] = pd__module_register(address_of(&whole, i));
+    made->modules[i] = pd__module_register(get_impl_address(&whole, i));
   }
   made->impl = (pd__impl){.def = &made->def, .module = made->modules[imports ? 1 : 0]};
   PD__LOCKED_OPERATION(operation);
   pd__report report = {.first = err};
-  pd_impl number = store_texts(made) ? pd__numbered_add(&all, made) : 0;
+  pd_impl number = store_record_texts(made) ? pd__numbered_add(&all, made) : 0;
   if (!number) pd__report_fail_memory(&report);
   made->impl.registered = number;
   if (!number || !pd__impls_link(&made->impl, 1, &report)) {
     if (number) pd__numbered_remove(&all, number);
-    let_go(&operation, made);
+    release_impl_modules(&operation, made);
     free(made);
     return pd__operation_return(&operation, report.status);
   }
   pd_impl before = out ? *out : 0;
   if (out) *out = number; /* `usable` may take it back */
-  pd__impls_settle(&operation, &report);
+  pd__impls_update_families(&operation, &report);
   made = pd__numbered_find(&all, number); /* it may have left meanwhile */
   bool stays = !made || pd__impls_have_flags(&made->impl, 1, &report);
-  if (!stays) drop(&operation, made);
+  if (!stays) drop_registered_impl(&operation, made);
   if (!stays && out) *out = before;
   return pd__operation_return(&operation, report.status);
 }
@@ -100,24 +100,24 @@ pd_status pd_impl_register(const pd_op_def *def, pd_impl *out, pd_error *err) {
 
 pd_status pd_impl_unregister(pd_impl impl, pd_error *err) {
   PD__LOCKED_OPERATION(operation);
-  registered *found = pd__numbered_find(&all, impl);
+  registered_impl *found = pd__numbered_find(&all, impl);
   if (!found) {
     pd_status status = pd__fail(err, PD_ERR_ARGUMENT, "there is no registered implementation %llu",
                                 (unsigned long long)impl);
     return pd__operation_return(&operation, status);
   }
   pd__report waiting = {0}; /* of values that the flag has now refused: they wait */
-  drop(&operation, found);
-  pd__impls_settle(&operation, &waiting);
+  drop_registered_impl(&operation, found);
+  pd__impls_update_families(&operation, &waiting);
   return pd__operation_return(&operation, PD_OK);
 }
 
-void pd__impls_leave(pd__operation *operation, const pd_module *module) {
+void pd__impls_remove_of_module(pd__operation *operation, const pd_module *module) {
   pd_impl last = 0;
-  for (registered *each; (each = pd__numbered_after(&all, last));) {
+  for (registered_impl *each; (each = pd__numbered_after(&all, last));) {
     size_t i = 0;
-    while (i < USED && !pd__module_has_address(module, address_of(&each->def, i))) i++;
+    while (i < USED && !pd__module_has_address(module, get_impl_address(&each->def, i))) i++;
     last = each->impl.registered;
-    if (i < USED) drop(operation, each);
+    if (i < USED) drop_registered_impl(operation, each);
   }
 }

@@ -12,19 +12,19 @@ typedef struct reader {
   bool inside;    /* a word of it */
 } reader;
 
-static bool is_word(char byte) {
+static bool is_word_byte(char byte) {
   unsigned char lower = (unsigned char)byte | 0x20;
   return (lower >= 'a' && lower <= 'z') || (byte >= '0' && byte <= '9') || byte == '_';
 }
 
 /* Returns the length of what doesn't belong to the name, at the cursor. */
-static size_t superfluous(const reader *in) {
+static size_t measure_superfluous(const reader *in) {
   static const char *const words[] = {"const", "volatile",   "struct",       "class",
                                       "enum",  "__restrict", "__restrict__", "restrict"};
   static const char *const others[] = {"{anonymous}::", "(anonymous namespace)::"};
   for (size_t i = 0; i < sizeof words / sizeof *words && !in->inside; i++) {
     size_t length = strlen(words[i]);
-    if (!strncmp(in->at, words[i], length) && !is_word(in->at[length])) return length;
+    if (!strncmp(in->at, words[i], length) && !is_word_byte(in->at[length])) return length;
   }
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
     if (!strncmp(in->at, others[i], strlen(others[i]))) return strlen(others[i]);
@@ -34,20 +34,20 @@ static size_t superfluous(const reader *in) {
 }
 
 /* Returns the next byte of the name of a type; 0 at its end. */
-static char next_byte(reader *in) {
-  for (size_t length; (length = superfluous(in)) > 0; in->at += length) in->inside = false;
+static char read_type_byte(reader *in) {
+  for (size_t length; (length = measure_superfluous(in)) > 0; in->at += length) in->inside = false;
   char byte = *in->at;
   if (!byte || (in->depth == 0 && strchr("(,)", byte))) return '\0';
   in->depth += byte == '<';
   in->depth -= byte == '>' && in->depth > 0;
-  in->inside = is_word(byte);
+  in->inside = is_word_byte(byte);
   in->begun = true;
   in->at++;
   return byte;
 }
 
-static void leave_type(reader *in) {
-  while (next_byte(in)) continue;
+static void skip_type(reader *in) {
+  while (read_type_byte(in)) continue;
   in->at += *in->at ? 1 : 0;
   in->begun = in->inside = false;
 }
@@ -55,17 +55,17 @@ static void leave_type(reader *in) {
 static bool is_struct(uint8_t code) { return code % PD_CODE_POINTER == PD_CODE_STRUCT; }
 
 /* Structs have one code; the names in the texts tell them apart. */
-static bool same_structs(const uint8_t *types, const char *a, const char *b) {
+static bool has_same_structs(const uint8_t *types, const char *a, const char *b) {
   reader one = {.at = a}, other = {.at = b};
   for (; *types; types++) {
     char byte = '1', other_byte = '1';
     while (is_struct(*types) && byte && byte == other_byte) {
-      byte = next_byte(&one);
-      other_byte = next_byte(&other);
+      byte = read_type_byte(&one);
+      other_byte = read_type_byte(&other);
     }
     if (byte != other_byte) return false;
-    leave_type(&one);
-    leave_type(&other);
+    skip_type(&one);
+    skip_type(&other);
   }
   return true;
 }
@@ -75,10 +75,10 @@ static bool has_objects(const uint8_t *types) {
 }
 
 /* Objects of another language are told apart by the text. */
-bool pd__signature_same(const pd__op *op, const pd_op_signature *of) {
+bool pd__signature_is_same(const pd__op *op, const pd_op_signature *of) {
   if (strcmp((const char *)op->types, (const char *)of->types) != 0) return false;
   if (has_objects(of->types)) return !strcmp(op->text, of->text);
-  return same_structs(op->types, op->text, of->text);
+  return has_same_structs(op->types, op->text, of->text);
 }
 
 /* ---- The hash ---- */
@@ -110,14 +110,14 @@ uint32_t pd__types_hash(uint32_t family, const uint8_t *types) {
   return pd__hash_text(made.bytes, made.used);
 }
 
-/* What pd__signature_same finds equal must have one hash. */
+/* What pd__signature_is_same finds equal must have one hash. */
 uint32_t pd__signature_hash(uint32_t family, const pd_op_signature *of) {
   digest made = digest_types(family, of->types);
   reader in = {.at = of->text};
   for (const char *at = of->text; has_objects(of->types) && *at; at++) add_byte(&made, *at);
   for (const uint8_t *type = of->types; !has_objects(of->types) && *type; type++) {
-    for (char byte = '1'; is_struct(*type) && byte;) add_byte(&made, byte = next_byte(&in));
-    leave_type(&in);
+    for (char byte = '1'; is_struct(*type) && byte;) add_byte(&made, byte = read_type_byte(&in));
+    skip_type(&in);
   }
   return pd__hash_text(made.bytes, made.used);
 }

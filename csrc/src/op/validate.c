@@ -16,7 +16,7 @@ static bool reject_item(const pd__preference *item, const char *what, char *why,
   return false;
 }
 
-static bool same_item(const pd__preference *a, const pd__preference *b) {
+static bool is_same_preference(const pd__preference *a, const pd__preference *b) {
   bool rest = a->kind == PD__REST || b->kind == PD__REST;
   if (rest) return a->kind == b->kind;
   return a->length == b->length && !memcmp(a->name, b->name, a->length);
@@ -34,7 +34,7 @@ static bool check_grammar(const char *list, char *why, size_t size) {
     }
     for (const char *before = list; pd__preference_next(&before, &earlier);) {
       if (earlier.name >= item.name) break;
-      if (same_item(&earlier, &item)) {
+      if (is_same_preference(&earlier, &item)) {
         return reject_item(&item, "is listed twice, expected it once", why, size);
       }
     }
@@ -44,7 +44,7 @@ static bool check_grammar(const char *list, char *why, size_t size) {
 
 /* ---- Known names ---- */
 
-static const char *nearest(const pd__family *family, const pd__preference *item) {
+static const char *find_nearest_impl(const pd__family *family, const pd__preference *item) {
   const char *best = NULL;
   unsigned least = PD__TOO_FAR;
   for (const pd__op *op = family->ops; op; op = op->next) {
@@ -60,7 +60,7 @@ static const char *nearest(const pd__family *family, const pd__preference *item)
 
 static bool reject_unknown(const pd__family *family, const pd__preference *item, char *why,
                            size_t size) {
-  const char *near = nearest(family, item);
+  const char *near = find_nearest_impl(family, item);
   reject_item(item, "is no implementation of ", why, size);
   pd__append_format(why, size, "%s", family->name);
   if (near) pd__append_format(why, size, "; did you mean '%s'?", near);
@@ -74,25 +74,27 @@ static bool reject_unknown(const pd__family *family, const pd__preference *item,
   return false;
 }
 
-void pd__preference_waiting(const pd__family *family, pd__report *report) {
+void pd__preference_report_waiting(const pd__family *family, pd__report *report) {
   char why[PD__WHY_SIZE], source[PD__SOURCE_SIZE];
   pd__preference item;
   const pd_flag *flag = pd__cell_flag(&family->cell);
   const char *cursor = flag ? pd__flag_value(flag).str : NULL;
   const pd_origin origin = flag ? pd__flag_origin(flag) : pd__at_run_time;
   while (pd__preference_next(&cursor, &item)) {
-    if (item.kind == PD__REST || item.kind == PD__IF_THERE || pd__is_known(family, &item)) continue;
+    if (item.kind == PD__REST || item.kind == PD__IF_THERE ||
+        pd__preference_is_known(family, &item))
+      continue;
     reject_unknown(family, &item, why, sizeof why);
     pd__report_fail(report, PD_ERR_UNDEFINED, "%s: %s",
                     pd__origin_write_subject(family->def.name, &origin, source), why);
   }
-  if (!flag || !pd__impl_alone_why(family, pd__flag_value(flag).str, why, sizeof why)) return;
+  if (!flag || !pd__impl_explain_alone(family, pd__flag_value(flag).str, why, sizeof why)) return;
   pd__report_fail(report, PD_ERR_REFUSED, "%s: %s",
                   pd__origin_write_subject(family->def.name, &origin, source), why);
 }
 
 /* Values that are given before modules are loaded may name what comes later. */
-static bool may_wait(const pd_origin *origin) {
+static bool can_name_later_impl(const pd_origin *origin) {
   if (origin->source == PD_SOURCE_ARGV) return !pd__preference_strict;
   return origin->source == PD_SOURCE_FILE || origin->source == PD_SOURCE_ENVIRONMENT;
 }
@@ -101,9 +103,11 @@ static bool may_wait(const pd_origin *origin) {
 static bool check_known(const pd__family *family, const pd_flag_entry *entry, char *why,
                         size_t size) {
   pd__preference item;
-  if (may_wait(&entry->origin)) return true;
+  if (can_name_later_impl(&entry->origin)) return true;
   for (const char *cursor = entry->value.str; pd__preference_next(&cursor, &item);) {
-    if (item.kind == PD__REST || item.kind == PD__IF_THERE || pd__is_known(family, &item)) continue;
+    if (item.kind == PD__REST || item.kind == PD__IF_THERE ||
+        pd__preference_is_known(family, &item))
+      continue;
     return reject_unknown(family, &item, why, size);
   }
   return true;
@@ -122,7 +126,7 @@ bool pd__preference_check(const pd_flag_entry *const *entries, void *context, ch
   if (!check_grammar(list, why, size)) return false;
   PD__LOCKED_OPERATION(operation);
   bool runs = check_known(family, entries[0], why, size) &&
-              !pd__impl_alone_unusable(&operation, family, list, why, size);
+              !pd__impl_check_alone(&operation, family, list, why, size);
   bool again = family->again;
   pd__operation_end(&operation);
   if (again) family->def.watch(NULL, family); /* chooses */
