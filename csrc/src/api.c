@@ -58,7 +58,7 @@ static const pd_table own_table = {
     PD_TABLE_MAP(PD__OWN_S, PD__OWN_R, PD__OWN_V)};
 
 extern void pd__api_start(void);
-PD__HIDDEN __attribute__((used)) void pd__api_start(void) { pd__copies_host(&own_table); }
+PD__HIDDEN __attribute__((used)) void pd__api_start(void) { pd__copies_find_host(&own_table); }
 PD__PLATFORM_AT_START(pd__api_start);
 
 /* ---- Forwarding ---- */
@@ -69,7 +69,7 @@ PD__PLATFORM_AT_START(pd__api_start);
 #define PD__NAME_V(name, parameters, arguments) #name "\0"
 static const char names[] = PD_TABLE_MAP(PD__NAME_S, PD__NAME_R, PD__NAME_V);
 
-static const char *name_at(size_t offset) {
+static const char *find_function_name(size_t offset) {
   const char *name = names;
   for (; offset > FIRST; offset -= sizeof(void (*)(void))) name += strlen(name) + 1;
   return name;
@@ -77,13 +77,13 @@ static const char *name_at(size_t offset) {
 
 /* The slow path: finds the host, or NULL if it lacks the function at the offset. */
 static __attribute__((noinline)) const pd_table *find_table(size_t offset) {
-  const pd_table *table = pd__copies_host(&own_table);
-  return table && pd__table_has(table, offset) ? table : NULL;
+  const pd_table *table = pd__copies_find_host(&own_table);
+  return table && pd__table_has_function(table, offset) ? table : NULL;
 }
 
-static pd_status fail_missing(size_t offset, pd_error *err) {
-  const pd_table *table = pd__copies_host(&own_table);
-  const char *name = name_at(offset);
+static pd_status fail_missing_function(size_t offset, pd_error *err) {
+  const pd_table *table = pd__copies_find_host(&own_table);
+  const char *name = find_function_name(offset);
   if (!table) {
     return pd__fail(err, PD_ERR_ABI,
                     "pd_%s: the registry of this process has another ABI version, expected %d",
@@ -100,7 +100,7 @@ static pd_status fail_missing(size_t offset, pd_error *err) {
 #define PD__FORWARD_S(name, parameters, arguments)                                                 \
   pd_status pd_##name parameters {                                                                 \
     PD__TABLE_FOR(name);                                                                           \
-    return table ? table->name arguments : fail_missing(offsetof(pd_table, name), err);            \
+    return table ? table->name arguments : fail_missing_function(offsetof(pd_table, name), err);   \
   }
 #define PD__FORWARD_R(result, name, parameters, arguments)                                         \
   result pd_##name parameters {                                                                    \

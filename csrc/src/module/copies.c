@@ -21,16 +21,16 @@ static const pd_table *own_table; /* set by the first call into this copy */
 /* ---- Election ---- */
 
 /* What a copy sees of the others. */
-typedef struct others {
+typedef struct other_copies {
   const pd_host *host; /* the elected one, or NULL */
   bool foreign;        /* a host of another ABI is there */
   bool lower;          /* a candidate at a lower address */
   bool higher;         /* a candidate at a higher address */
-} others;
+} other_copies;
 
-static void look_at(const pd__platform_image *image, void *context) {
+static void inspect_copy(const pd__platform_image *image, void *context) {
   const pd_copy_record *copy = image->record;
-  others *seen = context;
+  other_copies *seen = context;
   if (copy == &pd__copy_v1) return;
   const pd_host *host = __atomic_load_n(&copy->host, __ATOMIC_ACQUIRE);
   if (copy->abi != PD_ABI_VERSION) {
@@ -51,11 +51,11 @@ static void set_candidate(uint32_t candidate) {
  * waits until no other candidate is left. So a copy that finds itself alone has been seen by every
  * copy that looks later. Returns NULL if there is a host of another ABI: a second registry must not
  * start. */
-static const pd_host *elect(void) {
+static const pd_host *elect_host(void) {
   for (;;) {
-    others seen = {NULL, false, false, false};
+    other_copies seen = {NULL, false, false, false};
     set_candidate(1);
-    pd__platform_visit_images(PD__RECORDS_OF_COPIES, NULL, look_at, &seen);
+    pd__platform_visit_images(PD__RECORDS_OF_COPIES, NULL, inspect_copy, &seen);
     if (seen.lower) set_candidate(0);
     if (seen.host || seen.foreign) {
       set_candidate(0);
@@ -76,20 +76,20 @@ const pd_table *pd__complete_table;
 #define FIRST offsetof(pd_table, error_list_new)
 typedef void (*row)(void);
 
-bool pd__table_has(const pd_table *table, size_t offset) {
+bool pd__table_has_function(const pd_table *table, size_t offset) {
   row found = NULL;
   if (offset < table->host.size) memcpy(&found, (const char *)table + offset, sizeof found);
   return found != NULL;
 }
 
-static bool has_all(const pd_table *table) {
+static bool has_all_functions(const pd_table *table) {
   size_t offset = FIRST;
-  while (offset < sizeof *table && pd__table_has(table, offset)) offset += sizeof(row);
+  while (offset < sizeof *table && pd__table_has_function(table, offset)) offset += sizeof(row);
   return offset == sizeof *table;
 }
 
 /* The forked child has one thread, so nothing can be in the middle of a read. */
-static void start_child(void) {
+static void reset_in_child(void) {
   pd__flag_reset_readers();
   pd__operations_reset_in_child();
   pd__impls_reset_in_child();
@@ -100,7 +100,7 @@ static void become_host(void) {
                       (uintptr_t)own_table}; /* the stack's address is random on most systems */
   pd__platform_fill_random(seed, sizeof seed);
   pd__hash_seed(seed);
-  pd__platform_begin_hosting(&pd__copy_v1, start_child);
+  pd__platform_begin_hosting(&pd__copy_v1, reset_in_child);
   pd__members_begin(&own_table->host);
   pd__loads_begin();
   pd__copy_v1.index = &pd__index;
@@ -108,20 +108,21 @@ static void become_host(void) {
 
 /* Modules find the host through the record, so it names the host before the modules that are
  * already loaded join. */
-static const pd_table *arrive(void) {
-  const pd_host *host = elect();
+static const pd_table *find_host(void) {
+  const pd_host *host = elect_host();
   if (host == &own_table->host) become_host();
   __atomic_store_n(&pd__copy_v1.host, host, __ATOMIC_SEQ_CST);
   set_candidate(0);
   if (host == &own_table->host) pd__members_visit(NULL);
   const pd_table *table = (const pd_table *)(const void *)host;
   __atomic_store_n(&destination, table, __ATOMIC_RELEASE);
-  __atomic_store_n(&pd__complete_table, table && has_all(table) ? table : NULL, __ATOMIC_RELEASE);
+  __atomic_store_n(&pd__complete_table, table && has_all_functions(table) ? table : NULL,
+                   __ATOMIC_RELEASE);
   return table;
 }
 
 /* One thread at a time arrives. */
-const pd_table *pd__copies_host(const pd_table *own) {
+const pd_table *pd__copies_find_host(const pd_table *own) {
   static uint32_t busy;
   const pd_table *table = __atomic_load_n(&destination, __ATOMIC_ACQUIRE);
   if (table) return table;
@@ -129,7 +130,7 @@ const pd_table *pd__copies_host(const pd_table *own) {
   while (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE)) pd__platform_yield();
   own_table = own;
   table = __atomic_load_n(&destination, __ATOMIC_ACQUIRE);
-  if (!table) table = arrive();
+  if (!table) table = find_host();
   __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
   pd__platform_leave_loader(entered);
   return table;
@@ -145,7 +146,7 @@ typedef struct search {
   char version[64];
 } search;
 
-static void look_for(const pd__platform_image *image, void *context) {
+static void find_copy(const pd__platform_image *image, void *context) {
   const pd_copy_record *copy = image->record;
   search *run = context;
   const pd_host *host = __atomic_load_n(&copy->host, __ATOMIC_ACQUIRE);
@@ -160,7 +161,7 @@ pd_status pd_copy_get_info(size_t index, pd_copy_info *info, pd_error *err) {
   search run = {.left = index, .info = {.size = sizeof run.info}};
   pd_status status = pd__sized_check(info, PD__SIZE_UP_TO(pd_copy_info, hosting), "info", err);
   if (status != PD_OK) return status;
-  pd__platform_visit_images(PD__RECORDS_OF_COPIES, NULL, look_for, &run);
+  pd__platform_visit_images(PD__RECORDS_OF_COPIES, NULL, find_copy, &run);
   if (!run.found) {
     return pd__fail(err, PD_ERR_ARGUMENT, "there is no copy %zu", index);
   }

@@ -118,13 +118,13 @@ void pd__loads_begin(void);
 
 /* Returns the host's table, never freed; NULL if there is a host of another ABI. The first call
  * elects the host; `own` is the table of this copy. Any thread, without the lock. */
-const pd_table *pd__copies_host(const pd_table *own);
+const pd_table *pd__copies_find_host(const pd_table *own);
 
 /* The same table once it is known, if it has every function; NULL otherwise. Read atomically. */
 extern const pd_table *pd__complete_table;
 
 /* Returns true if the host has the function at an offset of the table. A host of an older version
  * or of a small build may lack it. */
-bool pd__table_has(const pd_table *table, size_t offset);
+bool pd__table_has_function(const pd_table *table, size_t offset);
 
 #endif /* PD__MODULE_H */
