@@ -290,7 +290,7 @@ static void visit_image(void) {
   size_t module = sizeof(pd_module_record), copy = sizeof(pd_copy_record);
   pd__platform_visit_images(PD__RECORDS_OF_MODULES, NULL, check_place, &module);
   pd__platform_visit_images(PD__RECORDS_OF_COPIES, NULL, check_place, &copy);
-  pd__members_visit(NULL);
+  pd__members_join_loaded(NULL);
 }
 
 static uint64_t wide(fuzz_bytes *in) {

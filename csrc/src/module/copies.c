@@ -101,7 +101,7 @@ static void become_host(void) {
   pd__platform_fill_random(seed, sizeof seed);
   pd__hash_seed(seed);
   pd__platform_begin_hosting(&pd__copy_v1, reset_in_child);
-  pd__members_begin(&own_table->host);
+  pd__members_set_host(&own_table->host);
   pd__loads_begin();
   pd__copy_v1.index = &pd__index;
 }
@@ -113,7 +113,7 @@ static const pd_table *find_host(void) {
   if (host == &own_table->host) become_host();
   __atomic_store_n(&pd__copy_v1.host, host, __ATOMIC_SEQ_CST);
   set_candidate(0);
-  if (host == &own_table->host) pd__members_visit(NULL);
+  if (host == &own_table->host) pd__members_join_loaded(NULL);
   const pd_table *table = (const pd_table *)(const void *)host;
   __atomic_store_n(&destination, table, __ATOMIC_RELEASE);
   __atomic_store_n(&pd__complete_table, table && has_all_functions(table) ? table : NULL,

@@ -12,7 +12,7 @@
 static const pd_host *own_host;
 _Thread_local pd__loading *pd__loading_now;
 
-void pd__members_begin(const pd_host *host) { own_host = host; }
+void pd__members_set_host(const pd_host *host) { own_host = host; }
 
 /* ---- Membership ---- */
 
@@ -52,7 +52,7 @@ void pd__member_undefine(pd__operation *operation, pd_module *module) {
   pd__defs_drop(&module->membership->defs);
 }
 
-void pd__member_leave(pd__operation *operation, pd_module *module) {
+void pd__member_remove_registered(pd__operation *operation, pd_module *module) {
   pd__registered_remove_of_module(operation, module);
   pd__impls_remove_of_module(operation, module);
   pd__hooks_remove_of_module(operation, module);
@@ -77,7 +77,7 @@ typedef struct attempt {
   pd_module_record *record;
   bool late; /* the record has joined: only definitions that were added later are staged */
   const char *name_space;
-  pd__lates lates;
+  pd__runtime_defs lates;
   pd__defs *defs;
   pd__stage stage;
   pd__report refused, waiting; /* both add to `errors` */
@@ -110,7 +110,7 @@ static void begin_attempt(attempt *at, pd__operation *operation, pd_module *modu
 
 /* Reads everything that the attempt stages, and checks each definition by itself. */
 static void read_definitions(attempt *at) {
-  at->lates = pd__lates_of(at->record, at->module->high, !at->late);
+  at->lates = pd__runtime_defs_read(at->record, at->module->high, !at->late);
   at->defs = pd__defs_read(at->late ? NULL : at->record, at->lates, at->module, at->name_space,
                            &at->refused);
   if (at->defs) pd__stage_begin(&at->stage, at->operation, at->defs->cells, at->defs->count);
@@ -146,7 +146,7 @@ static void release_stage(attempt *at) {
 
 /* Stores the host before late definitions are read again: one that is added afterwards sees the
  * host and joins by itself. */
-static void announce(const attempt *at) {
+static void publish_host(const attempt *at) {
   pd_module *module = at->module;
   pd_module_record *record = at->record;
   __atomic_store_n(&record->host, own_host, __ATOMIC_SEQ_CST);
@@ -156,23 +156,23 @@ static void announce(const attempt *at) {
   module->has_record = true;
 }
 
-static void publish(attempt *at) {
+static void publish_attempt(attempt *at) {
   pd__membership *member = at->module->membership;
   pd__defs *defs = at->defs, **end = &member->defs;
-  if (!at->late) announce(at);
+  if (!at->late) publish_host(at);
   while (*end) end = &(*end)->more;
   *end = defs;
   at->defs = NULL;
   pd__stage_publish(&at->stage, &at->waiting);
-  pd__lates_settle(at->lates, defs, NULL);
+  pd__runtime_defs_answer(at->lates, defs, NULL);
   pd__impls_update_families(at->operation, &at->waiting);
 }
 
-static outcome refuse(attempt *at) {
+static outcome refuse_attempt(attempt *at) {
   static const pd_error no_memory = {.status = PD_ERR_MEMORY, .message = "out of memory"};
   const pd_error *why = pd_error_list_at(at->errors, 0);
-  if (!at->late) announce(at);
-  pd__lates_settle(at->lates, NULL, why ? why : &no_memory);
+  if (!at->late) publish_host(at);
+  pd__runtime_defs_answer(at->lates, NULL, why ? why : &no_memory);
   return REFUSED;
 }
 
@@ -180,11 +180,11 @@ static outcome refuse(attempt *at) {
  * gets the lock. */
 static outcome run_attempt(attempt *at) {
   read_definitions(at);
-  if (at->refused.status != PD_OK) return refuse(at);
+  if (at->refused.status != PD_OK) return refuse_attempt(at);
   for (;;) {
     if (is_overtaken(at)) return OVERTAKEN;
     at->module->present = true; /* another call may have withdrawn it while this one asked */
-    if (!check_together(at)) return refuse(at);
+    if (!check_together(at)) return refuse_attempt(at);
     const pd__defs *defs = at->defs;
     const pd__op_need *needs = pd__impls_find_needs(at->operation, defs->impls, defs->impls_count);
     bool planned = pd__stage_plan(&at->stage);
@@ -199,9 +199,9 @@ static outcome run_attempt(attempt *at) {
   if (!pd__impls_define_flags(at->operation, at->defs->impls, at->defs->impls_count, &at->refused,
                               &at->waiting)) {
     release_stage(at);
-    return refuse(at);
+    return refuse_attempt(at);
   }
-  publish(at);
+  publish_attempt(at);
   return JOINED;
 }
 
@@ -209,7 +209,7 @@ static outcome run_attempt(attempt *at) {
 
 /* Keeps the errors for pd_modules_check, as nobody else returns them, and warns of the first
  * refusal in a module. */
-static void note_refusal(const pd_module *module, const pd_error_list *errors) {
+static void record_refusal(const pd_module *module, const pd_error_list *errors) {
   pd__membership *member = module->membership;
   const pd_error *why = pd_error_list_at(errors, 0);
   bool again = member->refused != NULL;
@@ -263,14 +263,14 @@ static outcome join_whole(pd__operation *operation, pd_module *module, pd_module
   add_to_load(load, module);
   bool unnoticed = !load && result == REFUSED;
   record_errors(&at, load);
-  if (unnoticed) note_refusal(module, member->errors);
+  if (unnoticed) record_refusal(module, member->errors);
   return result;
 }
 
 /* Defines what was added since the module joined. During the pd_module_load in which the module
  * joined, a refusal undefines the whole module; later, only the new definitions are refused. */
-static outcome join_late(pd__operation *operation, pd_module *module, pd_module_record *record,
-                         pd__loading *load) {
+static outcome join_runtime_defs(pd__operation *operation, pd_module *module,
+                                 pd_module_record *record, pd__loading *load) {
   pd__membership *member = module->membership;
   bool belongs = load && member->joined_in == load;
   ATTEMPT(at);
@@ -282,7 +282,7 @@ static outcome join_late(pd__operation *operation, pd_module *module, pd_module_
   record_errors(&at, belongs ? load : NULL);
   if (result == JOINED) return result;
   if (!belongs) {
-    note_refusal(module, at.errors);
+    record_refusal(module, at.errors);
     return result;
   }
   pd__member_undefine(operation, module);
@@ -290,22 +290,23 @@ static outcome join_late(pd__operation *operation, pd_module *module, pd_module_
   return result;
 }
 
-static void refuse_late(pd_module *module, pd__lates lates) {
+static void refuse_runtime_defs(pd_module *module, pd__runtime_defs lates) {
   pd_error err = {.status = module->membership->status, .message = "its module was refused"};
-  pd__lates_settle(lates, NULL, &err);
+  pd__runtime_defs_answer(lates, NULL, &err);
 }
 
-static void join_all_late(pd__operation *operation, pd_module_record *record, pd__loading *load) {
+static void join_all_runtime_defs(pd__operation *operation, pd_module_record *record,
+                                  pd__loading *load) {
   for (;;) {
     pd_module *module = record->state;
     if (!module) return;
-    pd__lates lates = pd__lates_of(record, module->high, false);
+    pd__runtime_defs lates = pd__runtime_defs_read(record, module->high, false);
     if (lates.first == lates.end) return;
     if (module->membership->status != PD_OK) {
-      refuse_late(module, lates);
+      refuse_runtime_defs(module, lates);
       return;
     }
-    join_late(operation, module, record, load);
+    join_runtime_defs(operation, module, record, load);
   }
 }
 
@@ -322,7 +323,7 @@ static void refuse_abi(const pd__platform_image *image, const pd_error *why, pd_
   member->status = refused.status;
   add_to_load(load, module);
   if (load) pd__report_add(load->report, why);
-  if (!load) note_refusal(module, member->errors);
+  if (!load) record_refusal(module, member->errors);
 }
 
 /* Never writes to a record of another ABI. A module that was refused may try again when it is
@@ -347,7 +348,7 @@ void pd__member_join(pd__operation *operation, pd_module_record *record,
     if (record->state && !retries) break;
     result = join_whole(operation, module, record, load);
   }
-  join_all_late(operation, record, load);
+  join_all_runtime_defs(operation, record, load);
   pd__report waiting = {.list = NULL};
   pd__impls_update_families(operation, load ? load->report : &waiting);
 }
@@ -356,7 +357,7 @@ void pd__member_join(pd__operation *operation, pd_module_record *record,
 
 /* Returns false if `image` is NULL and the record isn't known. A known record joins only its late
  * definitions, and needs no image. */
-static bool join(pd_module_record *record, const pd__platform_image *image) {
+static bool join_record(pd_module_record *record, const pd__platform_image *image) {
   PD__IN_LOADER(pd__loader_now.owner);
   PD__LOCKED_OPERATION(operation);
   bool known = image || record->state;
@@ -366,14 +367,14 @@ static bool join(pd_module_record *record, const pd__platform_image *image) {
 }
 
 /* A module can't join because memory is out. The pd_module_load that is under way fails. */
-static void lose(void) {
+static void mark_load_lost(void) {
   if (pd__loading_now) pd__loading_now->lost = true;
 }
 
 static void note_image(const pd__platform_image *image, void *context) {
   pd__platform_image ***end = context, *copy = pd__platform_copy_image(image);
   if (!copy) {
-    lose();
+    mark_load_lost();
     return;
   }
   **end = copy;
@@ -382,9 +383,9 @@ static void note_image(const pd__platform_image *image, void *context) {
 
 void pd__module_join(pd_module_record *record) {
   pd_error err;
-  if (check_abi(record, "", &err) == PD_OK && join(record, NULL)) return;
+  if (check_abi(record, "", &err) == PD_OK && join_record(record, NULL)) return;
   pd__platform_image *image = pd__platform_find_image(PD__NO_RECORDS, record);
-  if (!image || !join(record, image)) lose();
+  if (!image || !join_record(record, image)) mark_load_lost();
   free(image);
 }
 
@@ -392,13 +393,13 @@ void pd__module_join(pd_module_record *record) {
  * the walk and the joining: this thread has a handle, or runs a constructor and has the loader's
  * lock. Don't hold a reference of the loader instead: at the start of a program, taking one would
  * run constructors. */
-void pd__members_visit(const void *inside) {
+void pd__members_join_loaded(const void *inside) {
   pd__platform_image *first = NULL, **end = &first;
   pd__platform_visit_images(PD__RECORDS_OF_MODULES, inside, note_image, &end);
   while (first) {
     pd__platform_image *each = first;
     first = each->next;
-    join(each->record, each);
+    join_record(each->record, each);
     free(each);
   }
 }
@@ -409,7 +410,7 @@ void pd__member_withdraw(pd__operation *operation, pd_module *module) {
   pd_module_record *record = module->membership->record;
   pd__report waiting = {.list = NULL};
   pd__member_undefine(operation, module);
-  pd__member_leave(operation, module);
+  pd__member_remove_registered(operation, module);
   module->membership->record = NULL;
   pd__module_mark_gone(module);
   __atomic_store_n(&record->state, NULL, __ATOMIC_RELEASE);

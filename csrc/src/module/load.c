@@ -97,7 +97,7 @@ static pd_module *open_module(pd__loading *load, void **handle) {
   /* Most modules have joined in their constructors. Not so one of another ABI, which looks for its
    * own host only, one that was refused before, and one that another thread's unload has withdrawn
    * since. */
-  if (module) pd__members_visit(inside);
+  if (module) pd__members_join_loaded(inside);
   return module;
 }
 
@@ -214,7 +214,7 @@ pd_status pd_module_unload(pd_module *module, pd_error *err) {
   }
   pd__module_close(&operation, module);
   if (module->opened == 0 && !module->has_record) { /* a record reports by itself when it leaves */
-    pd__member_leave(&operation, module);
+    pd__member_remove_registered(&operation, module);
     module->present = false;
   }
   return pd__operation_return(&operation, PD_OK);

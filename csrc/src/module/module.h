@@ -22,22 +22,22 @@ typedef struct pd__defs {
 } pd__defs;
 
 /* Late definitions, the last one first. `end` is one past the last. */
-typedef struct pd__lates {
+typedef struct pd__runtime_defs {
   pd_late_def *first, *end;
-} pd__lates;
+} pd__runtime_defs;
 
 /* Returns the late definitions of a record in an image that ends at `high`: all of them, or those
  * that haven't been seen. */
-pd__lates pd__lates_of(const pd_module_record *record, uintptr_t high, bool all);
+pd__runtime_defs pd__runtime_defs_read(const pd_module_record *record, uintptr_t high, bool all);
 
 /* Writes the result to each of them: `refusal`, or if that is NULL, the flag that `defs`
  * defined. */
-void pd__lates_settle(pd__lates lates, const pd__defs *defs, const pd_error *refusal);
+void pd__runtime_defs_answer(pd__runtime_defs lates, const pd__defs *defs, const pd_error *refusal);
 
 /* Collects the definitions of `record` (may be NULL) and `lates`, for the module, with their names
  * in the namespace, and checks each one by itself. The caller drops the result, also after an
  * error; it is NULL if memory is out, which is reported. */
-pd__defs *pd__defs_read(const pd_module_record *record, pd__lates lates, pd_module *module,
+pd__defs *pd__defs_read(const pd_module_record *record, pd__runtime_defs lates, pd_module *module,
                         const char *name_space, pd__report *report);
 
 /* Frees a list and sets it to NULL. */
@@ -72,14 +72,14 @@ void pd__member_undefine(pd__operation *operation, pd_module *module);
 
 /* Removes the module's registered definitions and hooks, so that nothing calls into it any more.
  * The caller holds the lock. */
-void pd__member_leave(pd__operation *operation, pd_module *module);
+void pd__member_remove_registered(pd__operation *operation, pd_module *module);
 
 /* Makes a module that stays loaded leave as if it were unloaded: it joins again when it is loaded
  * again. The caller holds the lock. */
 void pd__member_withdraw(pd__operation *operation, pd_module *module);
 
 /* This copy hosts the registry; records will point at `host`, which is never freed. */
-void pd__members_begin(const pd_host *host);
+void pd__members_set_host(const pd_host *host);
 
 /* The functions of pd_host. They take the lock. */
 void pd__module_join(pd_module_record *record);
@@ -87,7 +87,7 @@ void pd__module_leave(pd_module_record *record);
 
 /* Joins the modules that were loaded before the registry: those of the image that holds `inside`,
  * or of every image if that is NULL. Takes the lock. */
-void pd__members_visit(const void *inside);
+void pd__members_join_loaded(const void *inside);
 
 /* ---- Loading (load.c; pd__loading_now is in join.c) ---- */
 

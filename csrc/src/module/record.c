@@ -14,7 +14,7 @@ static int compare_lines(const void *a, const void *b) {
 }
 
 /* Returns true if both definitions are in the same file. */
-static bool is_beside(const pd_flag_def *first, const pd_flag_def *other) {
+static bool is_in_same_file(const pd_flag_def *first, const pd_flag_def *other) {
   return first->file == other->file ||
          (first->file && other->file && !strcmp(first->file, other->file));
 }
@@ -24,7 +24,7 @@ static bool is_beside(const pd_flag_def *first, const pd_flag_def *other) {
 static void sort_files(pd__cell *cells, size_t count) {
   for (size_t first = 0, end = 0; first < count; first = end) {
     bool rises = true, falls = true;
-    for (end = first + 1; end < count && is_beside(cells[first].def, cells[end].def); end++) {
+    for (end = first + 1; end < count && is_in_same_file(cells[first].def, cells[end].def); end++) {
       int order = compare_lines(&cells[end - 1], &cells[end]);
       rises &= order <= 0;
       falls &= order > 0;
@@ -64,8 +64,8 @@ static void read_operation(pd__defs *defs, const pd_op_def *op, pd__report *repo
 
 /* Checks a definition and adds it; makes a copy if it has another size or is renamed by a
  * namespace. */
-static void read_next(pd__defs *defs, const pd_flag_def *def, const pd_module *module,
-                      const char *name_space, pd__report *report) {
+static void read_definition(pd__defs *defs, const pd_flag_def *def, const pd_module *module,
+                            const char *name_space, pd__report *report) {
   pd_error err;
   pd_status status = PD_OK;
   if (!def) return;
@@ -92,7 +92,7 @@ static void read_next(pd__defs *defs, const pd_flag_def *def, const pd_module *m
 
 /* Operations stand in the same list. They are collected as cells first, since they have file and
  * line at the same place as definitions of flags. */
-static void sort_out(pd__defs *defs, pd_module *module) {
+static void split_operations(pd__defs *defs, pd_module *module) {
   size_t flags = 0;
   for (size_t i = 0; i < defs->count; i++) {
     const void *def = defs->cells[i].def;
@@ -106,7 +106,7 @@ static void sort_out(pd__defs *defs, pd_module *module) {
   defs->count = flags;
 }
 
-pd__defs *pd__defs_read(const pd_module_record *record, pd__lates lates, pd_module *module,
+pd__defs *pd__defs_read(const pd_module_record *record, pd__runtime_defs lates, pd_module *module,
                         const char *name_space, pd__report *report) {
   size_t listed = record ? (size_t)(record->defs_end - record->defs) : 0, most = listed;
   for (const pd_late_def *at = lates.first; at != lates.end; at = at->next) most++;
@@ -117,12 +117,13 @@ pd__defs *pd__defs_read(const pd_module_record *record, pd__lates lates, pd_modu
     pd__report_fail_memory(report);
     return defs;
   }
-  for (size_t i = 0; i < listed; i++) read_next(defs, record->defs[i], module, name_space, report);
+  for (size_t i = 0; i < listed; i++)
+    read_definition(defs, record->defs[i], module, name_space, report);
   for (const pd_late_def *at = lates.first; at != lates.end; at = at->next) {
-    read_next(defs, at->def, module, name_space, report);
+    read_definition(defs, at->def, module, name_space, report);
   }
   sort_files(defs->cells, defs->count);
-  sort_out(defs, module);
+  split_operations(defs, module);
   return defs;
 }
 
@@ -139,10 +140,10 @@ void pd__defs_drop(pd__defs **list) {
 
 /* ---- Late definitions ---- */
 
-pd__lates pd__lates_of(const pd_module_record *record, uintptr_t high, bool all) {
+pd__runtime_defs pd__runtime_defs_read(const pd_module_record *record, uintptr_t high, bool all) {
   const size_t least = offsetof(pd_module_record, late) + sizeof record->late;
   bool has = record->size >= least && high - (uintptr_t)record >= least;
-  pd__lates lates = {.first = has ? __atomic_load_n(&record->late, __ATOMIC_SEQ_CST) : NULL};
+  pd__runtime_defs lates = {.first = has ? __atomic_load_n(&record->late, __ATOMIC_SEQ_CST) : NULL};
   for (lates.end = lates.first; lates.end && (all || !lates.end->seen);) {
     lates.end = lates.end->next;
   }
@@ -150,7 +151,7 @@ pd__lates pd__lates_of(const pd_module_record *record, uintptr_t high, bool all)
 }
 
 /* A definition's copy in a namespace has another address but the same variable. */
-static pd_flag *flag_of(const pd_flag_def *def, const pd__defs *defs) {
+static pd_flag *find_defined_flag(const pd_flag_def *def, const pd__defs *defs) {
   if (def->kind >= PD_KIND_OP) return NULL;
   for (size_t i = 0; i < defs->count; i++) {
     const pd__cell *cell = &defs->cells[i];
@@ -162,13 +163,15 @@ static pd_flag *flag_of(const pd_flag_def *def, const pd__defs *defs) {
   return NULL;
 }
 
-void pd__lates_settle(pd__lates lates, const pd__defs *defs, const pd_error *refusal) {
+void pd__runtime_defs_answer(pd__runtime_defs lates, const pd__defs *defs,
+                             const pd_error *refusal) {
   const char *why = refusal ? pd__intern_text(refusal->message) : NULL;
   if (refusal && !why) why = "out of memory";
   for (pd_late_def *late = lates.first; late != lates.end; late = late->next) {
     late->status = refusal ? (uint32_t)refusal->status : PD_OK;
     __atomic_store_n(&late->why, why, __ATOMIC_RELEASE);
-    __atomic_store_n(&late->flag, refusal ? NULL : flag_of(late->def, defs), __ATOMIC_RELEASE);
+    __atomic_store_n(&late->flag, refusal ? NULL : find_defined_flag(late->def, defs),
+                     __ATOMIC_RELEASE);
     __atomic_store_n(&late->seen, 1, __ATOMIC_RELEASE);
   }
 }
