@@ -13,8 +13,8 @@
 /* Undefines what a failed load brought, which may stay in the process: musl unloads nothing, and no
  * loader unloads a library linked with -z nodelete. A later load finds the module refused and lets
  * it try again. */
-static void withdraw(pd__operation *operation, const pd__loading *load, pd_module *withdrawn,
-                     pd_module *with) {
+static void withdraw_module(pd__operation *operation, const pd__loading *load, pd_module *withdrawn,
+                            pd_module *with) {
   pd__membership *member = withdrawn->membership;
   pd__report late = {.list = member->errors};
   pd__report_fail(&late, PD_ERR_LOAD, "%.400s: came with %.400s, which was refused",
@@ -48,7 +48,7 @@ static void end_joined(pd__operation *operation, pd__loading *ended, pd_module *
     if (member->joined_in != ended) continue; /* since then it has joined as part of another load */
     member->joined_in = NULL;
     bool stays = accepted || joined->opened > 0 || member->status != PD_OK || !member->record;
-    if (!stays) withdraw(operation, ended, joined, module);
+    if (!stays) withdraw_module(operation, ended, joined, module);
   }
   ended->joined = NULL;
 }
@@ -74,7 +74,7 @@ static pd_module *hold_module(const void *inside, void *handle) {
 
 /* The modules that came with `module` when it was refused join again: the loader doesn't run their
  * constructors again. */
-static void rejoin(pd__operation *operation, pd_module *module) {
+static void rejoin_withdrawn(pd__operation *operation, pd_module *module) {
   if (!module->membership->has_companions) return;
   module->membership->has_companions = false;
   for (pd_module *each = NULL; (each = pd__module_next(each));) {
@@ -141,7 +141,7 @@ static void close_module(pd_module *module, void *handle) {
 
 /* The caller holds the lock. Nothing remains of a load that isn't accepted. Returns whether the
  * caller is to close the handle. */
-static bool finish(pd__operation *operation, pd__loading *ended, bool accepted) {
+static bool finish_load(pd__operation *operation, pd__loading *ended, bool accepted) {
   pd_module *module = ended->held;
   ended->held = NULL;
   bool closes = module && !accepted && release_module(module);
@@ -157,7 +157,7 @@ static void end_loading(pd__loading **ended) {
   pd__loading_now = load->outer;
   PD__LOCKED_OPERATION(operation);
   pd_module *module = load->held;
-  bool closes = finish(&operation, load, false);
+  bool closes = finish_load(&operation, load, false);
   pd__deferred_hand_over(&operation, load, pd__loader_now.owner);
   pd__operation_unlock(&operation);
   pd__arena_free(&load->arena);
@@ -165,7 +165,7 @@ static void end_loading(pd__loading **ended) {
   if (operation.deferred) pd__deferred_announce(&operation);
 }
 
-static pd_status load_as(pd__loading *load, pd_module **out) {
+static pd_status load_module(pd__loading *load, pd_module **out) {
   void *handle = NULL;
   pd__report *report = load->report;
   pd__loading *now __attribute__((cleanup(end_loading))) = load;
@@ -173,11 +173,11 @@ static pd_status load_as(pd__loading *load, pd_module **out) {
   pd__loading_now = now;
   pd_module *module = open_module(load, &handle);
   PD__LOCKED_OPERATION(operation);
-  if (module) rejoin(&operation, module);
+  if (module) rejoin_withdrawn(&operation, module);
   bool sound = module && check_namespace(load, module, report);
   bool accepted = is_accepted(load, module) && sound;
   if (!accepted && report->status == PD_OK) pd__report_fail_memory(report); /* for the message */
-  bool closes = finish(&operation, load, accepted);
+  bool closes = finish_load(&operation, load, accepted);
   pd__impls_update_families(&operation, report);
   if (accepted && out) *out = module; /* before watchers are notified below: one may throw */
   pd__operation_end(&operation);
@@ -199,7 +199,7 @@ pd_status pd_module_load_as(const char *path, const char *name_space, pd_error_l
   pd__platform_unlock();
   if (!stored) return pd__fail_memory(err);
   pd__loading load = {.path = path, .name_space = stored, .report = &report};
-  return load_as(&load, out);
+  return load_module(&load, out);
 }
 
 pd_status pd_module_load(const char *path, pd_error_list *errors, pd_module **out, pd_error *err) {
@@ -231,7 +231,7 @@ pd_module *pd_module_next(const pd_module *previous) {
 }
 
 /* Returns the flag at `index`, or NULL with the number of flags in *count. */
-static pd_flag *find_flag(const pd_module *module, size_t index, size_t *count) {
+static pd_flag *find_module_flag(const pd_module *module, size_t index, size_t *count) {
   pd_flag *found = NULL;
   *count = 0;
   for (const pd__defs *defs = module->membership->defs; defs && !found; defs = defs->more) {
@@ -261,7 +261,7 @@ pd_status pd_module_get_info(const pd_module *module, pd_module_info *info, pd_e
   pd__platform_lock();
   found.path = module->path;
   found.present = module->present;
-  find_flag(module, SIZE_MAX, &found.flags);
+  find_module_flag(module, SIZE_MAX, &found.flags);
   found.status = module->membership->status;
   found.name_space = module->name_space;
   pd__platform_unlock();
@@ -274,7 +274,7 @@ pd_status pd_module_get_flag(const pd_module *module, size_t index, pd_flag **ou
   if (!out) return pd__fail_null(err, "out");
   size_t count;
   pd__platform_lock();
-  pd_flag *flag = find_flag(module, index, &count);
+  pd_flag *flag = find_module_flag(module, index, &count);
   pd__platform_unlock();
   if (!flag) return pd__fail(err, PD_ERR_ARGUMENT, "%.400s: has no flag %zu", module->path, index);
   *out = flag;
