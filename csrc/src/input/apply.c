@@ -5,7 +5,8 @@
 
 /* Returns the last token that names each flag, by the flag's index; NULL if memory is out. Sets
  * *whole if everything was read without an error. */
-static const pd__token **find_named(const pd_config *config, pd__reader *reader, bool *whole) {
+static const pd__token **find_last_tokens(const pd_config *config, pd__reader *reader,
+                                          bool *whole) {
   size_t size = (pd__names_count() + 1) * sizeof(pd__token *);
   const pd__token **last = pd__arena_alloc(&reader->operation->arena, size);
   *whole = true;
@@ -18,63 +19,64 @@ static const pd__token **find_named(const pd_config *config, pd__reader *reader,
   return last;
 }
 
-static bool is_open(pd__reader *reader, pd_flag *flag, const pd__token *token) {
+static bool can_change_flag(pd__reader *reader, pd_flag *flag, const pd__token *token) {
   return pd__flag_check_open(reader->operation, flag, &token->origin, NULL) == PD_OK;
 }
 
 /* A flag that is frozen or past startup keeps the value that an earlier application gave it: no
  * error if the last token that names it has that value. */
-static bool stands(pd__reader *reader, const pd__token *token, pd_flag *flag) {
-  if (!token || is_open(reader, flag, token)) return false;
+static bool has_kept_value_of(pd__reader *reader, const pd__token *token, pd_flag *flag) {
+  if (!token || can_change_flag(reader, flag, token)) return false;
   const char *text = token->text;
   if (!text) text = pd__token_resolve(token).negated ? "false" : "true";
-  return pd__has_given(token->origin.source, flag, text);
+  return pd__flag_has_value_from(token->origin.source, flag, text);
 }
 
 /* Drops the previous values of the source before the new ones are assigned, so that the history
  * does not show them as replaced within one file. */
-static void drop_old(pd__reader *reader, const pd__token **last) {
+static void drop_previous_values(pd__reader *reader, const pd__token **last) {
   for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) {
     const pd__token *token = last[flag->index];
-    bool drops = flag->defined && (!token || is_open(reader, flag, token));
+    bool drops = flag->defined && (!token || can_change_flag(reader, flag, token));
     if (drops) pd__reader_drop(reader, flag, reader->renews);
   }
 }
 
-void pd__config_give(const pd_config *config, pd__reader *reader) {
+void pd__config_assign(const pd_config *config, pd__reader *reader) {
   bool whole;
-  const pd__token **last = find_named(config, reader, &whole);
+  const pd__token **last = find_last_tokens(config, reader, &whole);
   if (!last) return;
   reader->renews = config->source;
-  if (whole) drop_old(reader, last);
+  if (whole) drop_previous_values(reader, last);
   for (size_t i = 0; i < config->values.count; i++) {
     const pd__token *token = &config->values.items[i];
     pd__meaning meaning = pd__token_resolve(token);
-    bool stood = meaning.flag && stands(reader, last[meaning.flag->index], meaning.flag);
+    bool stood = meaning.flag && has_kept_value_of(reader, last[meaning.flag->index], meaning.flag);
     if (!stood && !pd__option_excuse(reader, token)) pd__reader_take(reader, token, &meaning);
   }
 }
 
-static pd_status give(const pd_config *config, bool allow_pending,
-                      pd_status (*finish)(pd__reader *), pd_error_list *errors, pd_error *err) {
+static pd_status read_config(const pd_config *config, bool allow_pending,
+                             pd_status (*finish)(pd__reader *), pd_error_list *errors,
+                             pd_error *err) {
   if (!config) return pd__fail_null(err, "config");
   pd__report report = {.list = errors, .first = err};
   pd__reader reader;
   PD__LOCKED_OPERATION(operation);
   pd__reader_begin(&reader, &operation, &report);
   reader.allow_pending = allow_pending;
-  pd__config_give(config, &reader);
+  pd__config_assign(config, &reader);
   return pd__operation_return(&operation, finish(&reader));
 }
 
 pd_status pd_config_apply(const pd_config *config, bool allow_pending, pd_error_list *errors,
                           pd_error *err) {
-  return give(config, allow_pending, pd__reader_finish, errors, err);
+  return read_config(config, allow_pending, pd__reader_finish, errors, err);
 }
 
 pd_status pd_config_check(const pd_config *config, bool allow_pending, pd_error_list *errors,
                           pd_error *err) {
-  return give(config, allow_pending, pd__reader_check, errors, err);
+  return read_config(config, allow_pending, pd__reader_check, errors, err);
 }
 
 pd_status pd_config_add_flagfile(pd_config *config, const char *path, const char *program,

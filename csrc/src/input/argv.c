@@ -231,7 +231,7 @@ static pd_status read_line(parse *run, pd_error *err) {
   pd__reader *reader = &run->reader;
   const char *prefix = options->env_prefix;
   pd_help help = {.size = sizeof help};
-  if (options->config) pd__config_give(options->config, reader);
+  if (options->config) pd__config_assign(options->config, reader);
   if (prefix) pd__environment_read(prefix, &reader->changes);
   read_tokens(run);
   if (options->look) return give_look(run, err);

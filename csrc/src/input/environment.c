@@ -147,7 +147,7 @@ void pd__environment_read(const char *prefix, pd__changes *changes) {
     pd_status status = flag->defined ? look_up(prefix, pd__flag_def(flag), flag, &from) : PD_OK;
     if (status != PD_OK) pd__report_add(changes->report, &from.err);
     if (!flag->defined || !from.node) continue;
-    if (pd__has_given(PD_SOURCE_ENVIRONMENT, flag, from.variable.text)) continue;
+    if (pd__flag_has_value_from(PD_SOURCE_ENVIRONMENT, flag, from.variable.text)) continue;
     if (!copy_variable(changes->operation, &from, &origin)) {
       pd__report_fail_memory(changes->report);
       continue;

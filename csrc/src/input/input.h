@@ -141,7 +141,7 @@ void pd__environment_use(const char *prefix);
 
 /* Returns true if the flag already has this value from `source`. A frozen flag must not fail for a
  * value that it already has. */
-bool pd__has_given(pd_source source, const pd_flag *flag, const char *text);
+bool pd__flag_has_value_from(pd_source source, const pd_flag *flag, const char *text);
 
 /* ---- Values of files or of the fleet, kept for later (config.c) ---- */
 
@@ -236,6 +236,6 @@ bool pd__option_excuse(pd__reader *reader, const pd__token *token);
 bool pd__option_help(const pd__reader *reader, pd_help *help);
 
 /* Makes the values of a configuration those of its source (apply.c). */
-void pd__config_give(const pd_config *config, pd__reader *reader);
+void pd__config_assign(const pd_config *config, pd__reader *reader);
 
 #endif /* PD__INPUT_H */

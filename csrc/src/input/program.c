@@ -5,7 +5,7 @@
 
 static pd_program kept; /* guarded by the lock; its texts and argv are never freed */
 
-static const char *const *keep_argv(const char *const *argv, int argc) {
+static const char *const *copy_argv(const char *const *argv, int argc) {
   const char **copy = pd__alloc_forever(((size_t)argc + 1) * sizeof *copy);
   for (int i = 0; copy && i < argc; i++) {
     copy[i] = pd__intern_text(argv[i]);
@@ -16,11 +16,11 @@ static const char *const *keep_argv(const char *const *argv, int argc) {
 }
 
 /* The caller holds the lock. */
-static pd_status keep(const pd_program *program, pd_error *err) {
+static pd_status store_program(const pd_program *program, pd_error *err) {
   pd_program next = kept;
   if (program->argv) {
     next.argc = program->argc;
-    next.argv = keep_argv(program->argv, program->argc);
+    next.argv = copy_argv(program->argv, program->argc);
   }
   if (program->usage) next.usage = pd__intern_text(program->usage);
   if (program->version) next.version = pd__intern_text(program->version);
@@ -49,7 +49,7 @@ pd_status pd_program_set(const pd_program *program, pd_error *err) {
   if (status == PD_OK && given.argv) status = check_argv(&given, err);
   if (status != PD_OK) return status;
   pd__platform_lock();
-  status = keep(&given, err);
+  status = store_program(&given, err);
   pd__platform_unlock();
   return status;
 }

@@ -43,7 +43,7 @@ const char *pd__token_shown(const pd__token *token, char out[PD__SOURCE_SIZE]) {
   return out;
 }
 
-bool pd__has_given(pd_source source, const pd_flag *flag, const char *text) {
+bool pd__flag_has_value_from(pd_source source, const pd_flag *flag, const char *text) {
   pd__entry given;
   pd_value value;
   return pd__history_find(flag, source, &given) &&
