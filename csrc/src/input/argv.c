@@ -25,24 +25,24 @@ typedef struct parse {
   pd__reader reader;
 } parse;
 
-static bool is_flag(const char *text) { return text[0] == '-' && text[1] != '\0'; }
+static bool is_flag_token(const char *text) { return text[0] == '-' && text[1] != '\0'; }
 
 /* -5 and -.5 are values; -x and --x aren't. */
-static bool is_value(const char *text) {
-  return !is_flag(text) || strchr(".0123456789", text[1]) != NULL;
+static bool can_be_value(const char *text) {
+  return !is_flag_token(text) || strchr(".0123456789", text[1]) != NULL;
 }
 
-static bool ends_flags(const char *text) { return strcmp(text, "--") == 0; }
+static bool is_end_of_flags(const char *text) { return strcmp(text, "--") == 0; }
 
 /* ---- Before the lock is taken ---- */
 
 /* Reads all files that the command line may name. Whether a token is an option can depend on the
  * flags, so some files may be read and not used. */
 static void read_files(parse *run) {
-  for (int i = 1; i < run->argc && !ends_flags(run->argv[i]); i++) {
-    if (!is_flag(run->argv[i])) continue;
+  for (int i = 1; i < run->argc && !is_end_of_flags(run->argv[i]); i++) {
+    if (!is_flag_token(run->argv[i])) continue;
     pd__token token = pd__token_split(run->argv[i]);
-    bool followed = i + 1 < run->argc && is_value(run->argv[i + 1]);
+    bool followed = i + 1 < run->argc && can_be_value(run->argv[i + 1]);
     if (!token.text && followed) token.text = run->argv[i + 1];
     pd__files_read_led(&run->files, &token);
   }
@@ -50,7 +50,7 @@ static void read_files(parse *run) {
 
 /* ---- Parsing, with the lock ---- */
 
-static void remember(parse *run, const pd__meaning *meaning, const char *text) {
+static void remember_flag(parse *run, const pd__meaning *meaning, const char *text) {
   run->last = meaning->flag;
   run->last_text = text;
   run->last_negated = meaning->negated;
@@ -60,21 +60,21 @@ static void remember(parse *run, const pd__meaning *meaning, const char *text) {
 /* ---- Suggestions ---- */
 
 /* Suggests a fix for an argument right after a flag: --sizes 1 2 3. */
-static void suggest(const parse *run, char out[PD__SUGGESTION_SIZE]) {
+static void suggest_fix(const parse *run, char out[PD__SUGGESTION_SIZE]) {
   out[0] = '\0';
   if (!run->last || run->last_negated || run->last_at != run->at - 1) return;
   size_t count = 0;
-  while (run->at + (int)count < run->argc && is_value(run->argv[run->at + (int)count])) count++;
+  while (run->at + (int)count < run->argc && can_be_value(run->argv[run->at + (int)count])) count++;
   pd__suggest_value(run->last, run->last_text, run->argv + run->at, count, out);
 }
 
 /* Returns whether the token under way is not shown, since it may belong to a secret: after a
  * sensitive flag it may be a part of its value, and after a name that is not defined, or that is
  * itself an argument, the value of a flag. */
-static bool may_be_secret(const parse *run) {
+static bool can_be_secret(const parse *run) {
   const char *before = run->argv[run->at - 1];
   if (run->last && run->last->sensitive) return true;
-  if (run->at == 1 || is_value(before) || ends_flags(before)) return false;
+  if (run->at == 1 || can_be_value(before) || is_end_of_flags(before)) return false;
   bool known = run->last && run->last_at == run->at - 1;
   return !known && !strchr(before, '=');
 }
@@ -82,9 +82,9 @@ static bool may_be_secret(const parse *run) {
 static void refuse_argument(parse *run) {
   char quoted[PD__QUOTE_SIZE], suggestion[PD__SUGGESTION_SIZE];
   const char *text = run->argv[run->at];
-  size_t shown = is_value(text) ? strlen(text) : pd__token_shown_part(text);
-  suggest(run, suggestion);
-  if (may_be_secret(run)) {
+  size_t shown = can_be_value(text) ? strlen(text) : pd__token_shown_part(text);
+  suggest_fix(run, suggestion);
+  if (can_be_secret(run)) {
     pd__reader_fail(&run->reader, NULL, PD_ERR_ARGV, "argv[%d]: expected no argument", run->at);
   } else {
     pd__reader_fail(&run->reader, NULL, PD_ERR_ARGV, "%s: expected no argument%s",
@@ -95,7 +95,7 @@ static void refuse_argument(parse *run) {
 /* An unknown flag that looks like a negative number may belong to the last flag: --sizes 1 -2. */
 static void suggest_number(parse *run, pd__token *token) {
   char suggestion[PD__SUGGESTION_SIZE];
-  suggest(run, suggestion);
+  suggest_fix(run, suggestion);
   if (*suggestion) {
     token->suggestion =
         pd__arena_copy_text(&run->reader.operation->arena, suggestion, strlen(suggestion));
@@ -105,19 +105,19 @@ static void suggest_number(parse *run, pd__token *token) {
 /* ---- Tokens ---- */
 
 /* Handles --name=value of a known flag, by far the most frequent token. */
-static bool read_whole(parse *run, const char *text) {
+static bool read_name_and_value(parse *run, const char *text) {
   const char *name = text + 2, *equals = text[1] == '-' && *name != '-' ? strchr(name, '=') : NULL;
   pd_flag *node = equals ? pd__resolve_name(name, (size_t)(equals - name)) : NULL;
   pd_origin origin = {PD_SOURCE_ARGV, (uint32_t)run->at, NULL, 0};
   if (node) pd__reader_assign(&run->reader, node, equals + 1, &origin, 0);
-  if (node) remember(run, &(pd__meaning){pd__resolve_alias(node), node, false}, equals + 1);
+  if (node) remember_flag(run, &(pd__meaning){pd__resolve_alias(node), node, false}, equals + 1);
   return node != NULL;
 }
 
 /* Splits and handles the token. If the flag takes the next token as its value, handles that,
  * too. */
-static void read_flag(parse *run, const char *text) {
-  if (read_whole(run, text)) return;
+static void read_flag_token(parse *run, const char *text) {
+  if (read_name_and_value(run, text)) return;
   pd__token token = pd__token_split(text);
   token.origin = (pd_origin){PD_SOURCE_ARGV, (uint32_t)run->at, NULL, 0};
   char *next = run->at + 1 < run->argc ? run->argv[run->at + 1] : NULL;
@@ -127,18 +127,18 @@ static void read_flag(parse *run, const char *text) {
   }
   pd__meaning meaning = pd__token_resolve(&token);
   bool wants = pd__option_wants(&token, &meaning);
-  if (wants && next && is_value(next)) {
+  if (wants && next && can_be_value(next)) {
     token.text = next;
     run->at++;
   } else if (wants && token.length == 1 && *token.name == 'h') {
     run->reader.help[PD_HELP_ALL] = "";
     return;
-  } else if (wants || (!token.text && next && is_value(next))) {
+  } else if (wants || (!token.text && next && can_be_value(next))) {
     token.next = next; /* for messages */
   }
-  token.secret = !meaning.flag && is_value(text) && may_be_secret(run);
-  if (!meaning.flag && is_value(text)) suggest_number(run, &token);
-  remember(run, &meaning, token.text);
+  token.secret = !meaning.flag && can_be_value(text) && can_be_secret(run);
+  if (!meaning.flag && can_be_value(text)) suggest_number(run, &token);
+  remember_flag(run, &meaning, token.text);
   pd__option_take(&run->reader, &token, &meaning);
 }
 
@@ -146,11 +146,11 @@ static void read_tokens(parse *run) {
   bool flags = true;
   for (run->at = 1; run->at < run->argc; run->at++) {
     const char *text = run->argv[run->at];
-    if (flags && ends_flags(text)) {
+    if (flags && is_end_of_flags(text)) {
       flags = false;
       run->argument[run->at] = run->options->known_only;
-    } else if (flags && is_flag(text)) {
-      read_flag(run, text);
+    } else if (flags && is_flag_token(text)) {
+      read_flag_token(run, text);
     } else {
       run->argument[run->at] = true;
       if (run->arguments++ < run->options->commands) continue;
@@ -184,7 +184,7 @@ static const char *join_texts(parse *run, const pd__changes *changes, const pd__
 }
 
 /* Returns the assignment that decides on the wanted flag, or NULL. */
-static const pd__change *find_last(const pd__changes *changes) {
+static const pd__change *find_deciding_change(const pd__changes *changes) {
   pd_flag_entry now = {.size = sizeof now};
   const pd__change *last = changes->count > 0 ? &changes->items[changes->count - 1] : NULL;
   if (!last || last->action != PD__ASSIGN) return NULL;
@@ -193,7 +193,7 @@ static const pd__change *find_last(const pd__changes *changes) {
   return hidden ? NULL : last;
 }
 
-static pd_status begin_look(parse *run, pd_error *err) {
+static pd_status begin_preview(parse *run, pd_error *err) {
   pd_flag *flag = (pd_flag *)run->options->look->flag;
   run->reader.changes.previews = true;
   if (!flag) return PD_OK;
@@ -203,10 +203,10 @@ static pd_status begin_look(parse *run, pd_error *err) {
   return pd__fail(err, PD_ERR_ARGUMENT, "options->look: %s is sensitive", flag->name);
 }
 
-static pd_status give_look(parse *run, pd_error *err) {
+static pd_status write_preview(parse *run, pd_error *err) {
   pd_parse_look *asked = run->options->look;
   pd_parse_look look = {.size = sizeof look, .flag = asked->flag, .argument = asked->argument};
-  const pd__change *last = find_last(&run->reader.changes);
+  const pd__change *last = find_deciding_change(&run->reader.changes);
   look.index = find_argument(run, look.argument);
   if (last) {
     look.text = join_texts(run, &run->reader.changes, last);
@@ -219,14 +219,14 @@ static pd_status give_look(parse *run, pd_error *err) {
   return PD_OK;
 }
 
-static pd_status give_help(const parse *run, pd_help *help, pd_error *err) {
+static pd_status write_help_request(const parse *run, pd_help *help, pd_error *err) {
   help->pattern = pd__intern_text(help->pattern);
   if (!help->pattern) return pd__fail_memory(err);
   if (run->options->help) pd__sized_copy_out(run->options->help, help, sizeof *help);
   return pd__fail(err, PD_HELP, "help was asked for");
 }
 
-static pd_status read_line(parse *run, pd_error *err) {
+static pd_status parse_line(parse *run, pd_error *err) {
   const pd_parse_options *options = run->options;
   pd__reader *reader = &run->reader;
   const char *prefix = options->env_prefix;
@@ -234,8 +234,8 @@ static pd_status read_line(parse *run, pd_error *err) {
   if (options->config) pd__config_assign(options->config, reader);
   if (prefix) pd__environment_read(prefix, &reader->changes);
   read_tokens(run);
-  if (options->look) return give_look(run, err);
-  if (pd__option_help(reader, &help)) return give_help(run, &help, err);
+  if (options->look) return write_preview(run, err);
+  if (pd__option_help(reader, &help)) return write_help_request(run, &help, err);
   reader->changes.ask_all = true;
   pd_status status = pd__reader_finish(reader);
   if (status != PD_OK) return status;
@@ -248,18 +248,18 @@ static pd_status read_line(parse *run, pd_error *err) {
 /* ---- The rearranged command line ---- */
 
 /* Copies the tokens that are arguments, or those that are not, to `fresh`. Returns the new end. */
-static int gather(parse *run, bool arguments, int end) {
+static int copy_tokens(parse *run, bool arguments, int end) {
   for (int i = 1; i < run->argc; i++) {
     if (run->argument[i] == arguments) run->fresh[end++] = run->argv[i];
   }
   return end;
 }
 
-static void arrange(parse *run, int *argc) {
+static void arrange_line(parse *run, int *argc) {
   if (run->options->arrange == PD_ARRANGE_LEAVE || run->argc == 0) return;
   bool removes = run->options->arrange == PD_ARRANGE_REMOVE; /* the others move to the front */
-  int first = removes ? 1 : gather(run, false, 1);
-  int end = gather(run, true, first);
+  int first = removes ? 1 : copy_tokens(run, false, 1);
+  int end = copy_tokens(run, true, first);
   if (run->options->first) *run->options->first = first;
   if (!removes) memcpy(run->argv + 1, run->fresh + 1, (size_t)(end - 1) * sizeof *run->argv);
   run->argv[end] = NULL;
@@ -287,8 +287,8 @@ static pd_status check_arguments(const int *argc, char **argv, const pd_parse_op
   return options->env_prefix ? pd__environment_check(options->env_prefix, err) : PD_OK;
 }
 
-static pd_status take_options(const pd_parse_options *options, pd_parse_options *known,
-                              pd_error *err) {
+static pd_status copy_parse_options(const pd_parse_options *options, pd_parse_options *known,
+                                    pd_error *err) {
   *known = (pd_parse_options){.size = sizeof *known};
   if (!options) return PD_OK;
   size_t least = PD__SIZE_UP_TO(pd_parse_options, errors);
@@ -301,18 +301,18 @@ static pd_status take_options(const pd_parse_options *options, pd_parse_options 
   return pd__sized_check(known->help, PD__SIZE_UP_TO(pd_help, pattern), "options->help", err);
 }
 
-static void stop_strictness(const bool *before) { pd__preference_strict = *before; }
+static void restore_strictness(const bool *before) { pd__preference_strict = *before; }
 
 pd_status pd_parse_argv(int *argc, char **argv, const pd_parse_options *options, pd_error *err) {
   if (!argc) return pd__fail_null(err, "argc");
   if (!argv) return pd__fail_null(err, "argv");
   pd_parse_options known;
-  pd_status status = take_options(options, &known, err);
+  pd_status status = copy_parse_options(options, &known, err);
   if (status == PD_OK) status = check_arguments(argc, argv, &known, err);
   if (status != PD_OK) return status;
   pd__report report = {.list = known.look ? NULL : known.errors, .first = known.look ? NULL : err};
   parse run = {.argc = *argc, .argv = argv, .options = &known};
-  bool before __attribute__((cleanup(stop_strictness), unused)) = pd__preference_strict;
+  bool before __attribute__((cleanup(restore_strictness), unused)) = pd__preference_strict;
   pd__preference_strict = !known.allow_pending;
   PD__OPERATION(operation);
   run.argument = pd__arena_alloc(&operation.arena, (size_t)*argc + 1);
@@ -331,8 +331,8 @@ pd_status pd_parse_argv(int *argc, char **argv, const pd_parse_options *options,
   run.reader.sources = &run.files;
   run.reader.program = *argc > 0 ? argv[0] : NULL;
   run.reader.allow_pending = known.allow_pending;
-  if (known.look) status = begin_look(&run, err);
-  if (status == PD_OK) status = read_line(&run, err);
-  if (status == PD_OK && !known.look) arrange(&run, argc);
+  if (known.look) status = begin_preview(&run, err);
+  if (status == PD_OK) status = parse_line(&run, err);
+  if (status == PD_OK && !known.look) arrange_line(&run, argc);
   return pd__operation_return(&operation, status);
 }
