@@ -7,10 +7,12 @@
 
 /* ---- Variables ---- */
 
-static char fold(char c) { return c == '-' || c == '.' ? '_' : c; }
+static char normalize_variable_char(char c) { return c == '-' || c == '.' ? '_' : c; }
 
 /* toupper depends on the locale. */
-static char to_upper(char c) { return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : fold(c); }
+static char to_upper(char c) {
+  return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : normalize_variable_char(c);
+}
 
 /* Returns `out`. */
 static const char *write_variable(const char *prefix, const char *name, size_t length, bool upper,
@@ -18,7 +20,8 @@ static const char *write_variable(const char *prefix, const char *name, size_t l
   size_t before = strlen(prefix);
   if (length > PD_NAME_MAX) length = PD_NAME_MAX;
   memcpy(out, prefix, before);
-  for (size_t i = 0; i < length; i++) out[before + i] = upper ? to_upper(name[i]) : fold(name[i]);
+  for (size_t i = 0; i < length; i++)
+    out[before + i] = upper ? to_upper(name[i]) : normalize_variable_char(name[i]);
   out[before + length] = '\0';
   return out;
 }
@@ -45,10 +48,10 @@ pd_status pd__environment_find(const char *prefix, const char *name, size_t leng
 
 /* Returns true if a variable, whose name is passed without the prefix, is that of the node in
  * either spelling. */
-static bool claims(const pd_flag *node, const char *variable, size_t length) {
+static bool is_variable_of(const pd_flag *node, const char *variable, size_t length) {
   bool exact = node->length == length, upper = exact;
   for (size_t i = 0; (exact || upper) && i < length; i++) {
-    exact &= fold(node->name[i]) == variable[i];
+    exact &= normalize_variable_char(node->name[i]) == variable[i];
     upper &= to_upper(node->name[i]) == variable[i];
   }
   return exact || upper;
@@ -64,7 +67,7 @@ pd_status pd__environment_check_twin(const char *prefix, const pd_flag *named, c
     if (node->length != length) continue;
     const pd_flag *other = pd__resolve_alias(node);
     bool reads = node == other || node->old_name; /* aliases have no variables */
-    if (other == flag || !reads || !claims(node, tail, length)) continue;
+    if (other == flag || !reads || !is_variable_of(node, tail, length)) continue;
     if (!other->defined && !pd__stage_defines(other)) continue;
     return pd__fail(err, PD_ERR_CONFLICT,
                     "environment: %s: means both '%s' and '%s', expected a variable of one flag",
@@ -76,15 +79,16 @@ pd_status pd__environment_check_twin(const char *prefix, const pd_flag *named, c
 /* ---- Reading ---- */
 
 /* The variable of a flag. */
-typedef struct found {
+typedef struct flag_variable {
   pd_flag *node; /* the flag or its old name; NULL if nothing is set, or on an error */
   pd__variable variable;
   pd_error err;
-} found;
+} flag_variable;
 
 /* The flag's own variable takes precedence over those of its old names. `flag` is, or will be, the
  * flag of the definition. */
-static pd_status look_up(const char *prefix, const pd_flag_def *def, pd_flag *flag, found *out) {
+static pd_status find_flag_variable(const char *prefix, const pd_flag_def *def, pd_flag *flag,
+                                    flag_variable *out) {
   const char *name = def->name, *cursor = pd__list_begin(def->old_names);
   size_t length = strlen(name);
   pd_status status = PD_OK;
@@ -105,7 +109,7 @@ static pd_status look_up(const char *prefix, const pd_flag_def *def, pd_flag *fl
 
 /* Copies the text of the variable, which the program may change while validators run, and fills in
  * the origin. Returns false if memory is out. */
-static bool copy_variable(pd__operation *operation, found *from, pd_origin *origin) {
+static bool copy_variable(pd__operation *operation, flag_variable *from, pd_origin *origin) {
   pd__arena *arena = &operation->arena;
   const char *name = from->variable.name, *text = from->variable.text;
   const char *place = pd__arena_copy_text(arena, name, strlen(name));
@@ -115,16 +119,16 @@ static bool copy_variable(pd__operation *operation, found *from, pd_origin *orig
 }
 
 /* Call this only if the assignment was accepted: an error already names the old name. */
-static void warn(pd_flag *flag, const found *from) {
+static void warn_of_old_name(pd_flag *flag, const flag_variable *from) {
   if (from->node != flag) pd__warn_of_name(from->node, flag);
 }
 
 /* Finds the value of a flag that is about to be defined. */
 static pd_status find_value(pd__operation *operation, const char *prefix, const pd_flag_def *def,
                             pd_flag *node, pd__late_value *out, pd_error *err) {
-  found from;
+  flag_variable from;
   out->node = NULL;
-  pd_status status = look_up(prefix, def, node, &from);
+  pd_status status = find_flag_variable(prefix, def, node, &from);
   if (status != PD_OK && err) *err = from.err;
   if (status != PD_OK || !from.node) return status;
   if (!copy_variable(operation, &from, &out->origin)) return pd__fail_memory(err);
@@ -141,10 +145,11 @@ void pd__environment_use(const char *prefix) {
 
 void pd__environment_read(const char *prefix, pd__changes *changes) {
   for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) {
-    found from;
+    flag_variable from;
     pd_origin origin;
     if (changes->previews && flag != changes->wanted) continue;
-    pd_status status = flag->defined ? look_up(prefix, pd__flag_def(flag), flag, &from) : PD_OK;
+    pd_status status =
+        flag->defined ? find_flag_variable(prefix, pd__flag_def(flag), flag, &from) : PD_OK;
     if (status != PD_OK) pd__report_add(changes->report, &from.err);
     if (!flag->defined || !from.node) continue;
     if (pd__flag_has_value_from(PD_SOURCE_ENVIRONMENT, flag, from.variable.text)) continue;
@@ -154,7 +159,7 @@ void pd__environment_read(const char *prefix, pd__changes *changes) {
     }
     status = pd__changes_try(changes, from.node, from.variable.text, (pd_value){0}, &origin, 0,
                              &from.err);
-    if (status == PD_OK) warn(flag, &from);
+    if (status == PD_OK) warn_of_old_name(flag, &from);
     if (status != PD_OK) pd__report_add(changes->report, &from.err);
   }
 }
