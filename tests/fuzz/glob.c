@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size > 64) return -1; /* fnmatch takes its time */
   fuzz_bytes in = {data, data + size};
   char *pattern = fuzz_text(&in, '\0'), *name = fuzz_text(&in, '\0');
-  bool matches = pd__glob_match(pattern, strlen(pattern), name);
+  bool matches = pd__glob_is_match(pattern, strlen(pattern), name);
   /* Classes differ where they are odd, a \ at the end means nothing to fnmatch, and behind
    * a star it doesn't find \/, which is a slash. */
   size_t length = strlen(pattern);

@@ -44,7 +44,7 @@ static void read_files(parse *run) {
     pd__token token = pd__token_split(run->argv[i]);
     bool followed = i + 1 < run->argc && can_be_value(run->argv[i + 1]);
     if (!token.text && followed) token.text = run->argv[i + 1];
-    pd__files_read_led(&run->files, &token);
+    pd__files_read_named(&run->files, &token);
   }
 }
 

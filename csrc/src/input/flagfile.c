@@ -6,7 +6,7 @@
 
 /* ---- Values in $'...' ---- */
 
-static int digit_of(char c) {
+static int read_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   c |= 0x20;
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
@@ -15,8 +15,8 @@ static int digit_of(char c) {
 /* Reads up to `most` digits. Returns the byte with that code; 0 if there are none. */
 static char read_code(const char **in, int base, int most) {
   unsigned code = 0;
-  for (; most > 0 && digit_of(**in) < base; most--, (*in)++) {
-    code = code * (unsigned)base + (unsigned)digit_of(**in);
+  for (; most > 0 && read_digit(**in) < base; most--, (*in)++) {
+    code = code * (unsigned)base + (unsigned)read_digit(**in);
   }
   return (char)code;
 }
@@ -31,7 +31,7 @@ static char read_escape(const char **in) {
 }
 
 /* Replaces $'...' by its text, in place. Returns NULL, or what is wrong. */
-static const char *unquote(char *text) {
+static const char *unquote_value(char *text) {
   const char *in = text + 2;
   char *out = text;
   while (*in && *in != '\'') {
@@ -55,7 +55,7 @@ static pd__token *add_line(pd__arena *arena, pd__file *file, uint32_t number) {
   return pd__tokens_add(arena, &file->lines, line);
 }
 
-void pd__line_refuse(pd__arena *arena, pd__token *line, const char *text, size_t length,
+void pd__line_reject(pd__arena *arena, pd__token *line, const char *text, size_t length,
                      const char *why) {
   pd_error err;
   char quoted[PD__QUOTE_SIZE], place[PD__PLACE_SIZE];
@@ -66,7 +66,7 @@ void pd__line_refuse(pd__arena *arena, pd__token *line, const char *text, size_t
   if (!line->text) line->text = "";
 }
 
-static void read_flag(pd__arena *arena, pd__token *line, char *text) {
+static void read_flag_line(pd__arena *arena, pd__token *line, char *text) {
   const char *complaint = NULL;
   pd_origin origin = line->origin;
   *line = pd__token_split(text);
@@ -76,10 +76,10 @@ static void read_flag(pd__arena *arena, pd__token *line, char *text) {
     line->length = (uint32_t)first;
     complaint = "expected = before the value, as in --name=value";
   } else if (line->text && !strncmp(line->text, "$'", 2)) {
-    complaint = unquote(text + (line->text - text));
+    complaint = unquote_value(text + (line->text - text));
   }
   size_t shown = (size_t)(line->name + line->length - text);
-  if (complaint) pd__line_refuse(arena, line, text, shown, complaint);
+  if (complaint) pd__line_reject(arena, line, text, shown, complaint);
 }
 
 /* A line of another format must not pass for a list of program names: it would silently disable the
@@ -92,18 +92,18 @@ static void read_patterns(pd__arena *arena, pd__token *line, const char *text) {
   }
   line->text = text;
   if (comment) {
-    pd__line_refuse(arena, line, text, comment, "expected # before a comment");
+    pd__line_reject(arena, line, text, comment, "expected # before a comment");
   } else if (*text == '[' && end && !end[1]) {
-    pd__line_refuse(arena, line, text, strlen(text),
+    pd__line_reject(arena, line, text, strlen(text),
                     "sections begin with names of programs, without brackets");
   } else if (*wrong) {
     const char *why = *wrong == '=' ? "expected --name=value, or names of programs" : "isn't text";
-    pd__line_refuse(arena, line, text, (size_t)(wrong - text), why);
+    pd__line_reject(arena, line, text, (size_t)(wrong - text), why);
   }
 }
 
 /* Returns the beginning of the next line. */
-static char *read_line(pd__arena *arena, pd__file *file, char *text, uint32_t number) {
+static char *read_file_line(pd__arena *arena, pd__file *file, char *text, uint32_t number) {
   char *end = text + strcspn(text, "\n");
   char *following = *end ? end + 1 : end;
   text += strspn(text, PD__BLANKS);
@@ -111,24 +111,24 @@ static char *read_line(pd__arena *arena, pd__file *file, char *text, uint32_t nu
   *end = '\0';
   pd__token *line = *text && *text != '#' ? add_line(arena, file, number) : NULL;
   if (line && *text == '-') {
-    read_flag(arena, line, text);
+    read_flag_line(arena, line, text);
   } else if (line) {
     read_patterns(arena, line, text);
   }
   return following;
 }
 
-static void read_text(pd__arena *arena, pd__file *file, char *text, size_t length) {
+static void read_file_lines(pd__arena *arena, pd__file *file, char *text, size_t length) {
   size_t whole = strlen(text);
   uint32_t number = 1;
   if (whole < length) {
     for (size_t i = 0; i < whole; i++) number += text[i] == '\n';
     pd__token *line = add_line(arena, file, number);
-    if (line) pd__line_refuse(arena, line, "", 0, "holds a NUL byte, expected text");
+    if (line) pd__line_reject(arena, line, "", 0, "holds a NUL byte, expected text");
     return;
   }
   if (!strncmp(text, "\xef\xbb\xbf", 3)) text += 3;
-  for (; *text && !arena->failed; number++) text = read_line(arena, file, text, number);
+  for (; *text && !arena->failed; number++) text = read_file_line(arena, file, text, number);
 }
 
 /* ---- Files ---- */
@@ -157,14 +157,14 @@ void pd__files_read(pd__files *files, const char *path, size_t length) {
   if (file->why || files->arena->failed) return;
   file->size = read;
   files->bytes += read;
-  read_text(files->arena, file, text, read);
+  read_file_lines(files->arena, file, text, read);
   for (size_t i = 0; i < file->lines.count; i++) {
     const pd__token *line = &file->lines.items[i];
-    if (line->status == PD_OK) pd__files_read_led(files, line);
+    if (line->status == PD_OK) pd__files_read_named(files, line);
   }
 }
 
-void pd__files_read_led(pd__files *files, const pd__token *token) {
+void pd__files_read_named(pd__files *files, const pd__token *token) {
   const char *list = NULL;
   if (pd__token_is_named(token, "flagfile")) {
     list = token->text;

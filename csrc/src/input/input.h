@@ -100,11 +100,11 @@ void pd__files_read(pd__files *files, const char *path, size_t length);
 
 /* Reads each file that a token may name. The token may later turn out to be no option. The caller
  * doesn't hold the lock. */
-void pd__files_read_led(pd__files *files, const pd__token *token);
+void pd__files_read_named(pd__files *files, const pd__token *token);
 
 /* Turns a line into an error. The message shows `why` and only `length` bytes of `text`: the rest
  * may be a secret. */
-void pd__line_refuse(pd__arena *arena, pd__token *line, const char *text, size_t length,
+void pd__line_reject(pd__arena *arena, pd__token *line, const char *text, size_t length,
                      const char *why);
 
 /* Returns NULL if the file was not read, because memory is out or there are too many files. */

@@ -253,8 +253,8 @@ static void take(pd__reader *reader, const pd__token *token) {
 static bool is_program(const pd__reader *reader, const char *pattern, size_t length) {
   const char *program = reader->program;
   const char *slash = program ? strrchr(program, '/') : NULL;
-  return program && (pd__glob_match(pattern, length, program) ||
-                     pd__glob_match(pattern, length, slash ? slash + 1 : program));
+  return program && (pd__glob_is_match(pattern, length, program) ||
+                     pd__glob_is_match(pattern, length, slash ? slash + 1 : program));
 }
 
 /* A pattern that is the name of a flag was most likely meant as the flag: the line is an error. */
@@ -263,7 +263,7 @@ static bool is_flag(pd__reader *reader, pd__token *line, const char *name, size_
   char why[PD_NAME_MAX + 64];
   if (length > PD_NAME_MAX || !pd__option_known(&token)) return false;
   snprintf(why, sizeof why, "expected --%.*s, or names of programs", (int)length, name);
-  pd__line_refuse(&reader->operation->arena, line, name, length, why);
+  pd__line_reject(&reader->operation->arena, line, name, length, why);
   pd__reader_fail(reader, NULL, PD_ERR_FILE, "%s", line->text);
   return true;
 }
