@@ -52,7 +52,8 @@ void pd__config_assign(const pd_config *config, pd__reader *reader) {
     const pd__token *token = &config->values.items[i];
     pd__meaning meaning = pd__token_resolve(token);
     bool stood = meaning.flag && has_kept_value_of(reader, last[meaning.flag->index], meaning.flag);
-    if (!stood && !pd__option_excuse(reader, token)) pd__reader_take(reader, token, &meaning);
+    if (!stood && !pd__option_ignore_undefined(reader, token))
+      pd__reader_take(reader, token, &meaning);
   }
 }
 
@@ -94,7 +95,7 @@ pd_status pd_config_add_flagfile(pd_config *config, const char *path, const char
   reader.config = config;
   reader.program = program;
   reader.sources = &files;
-  pd__option_take_file(&reader, path, strlen(path), NULL);
+  pd__option_handle_file(&reader, path, strlen(path), NULL);
   pd_status status = pd__reader_finish(&reader);
   pd__operation_end(&operation);
   if (status != PD_OK) config->values.count = before; /* all or nothing */

@@ -121,12 +121,12 @@ static void read_flag_token(parse *run, const char *text) {
   pd__token token = pd__token_split(text);
   token.origin = (pd_origin){PD_SOURCE_ARGV, (uint32_t)run->at, NULL, 0};
   char *next = run->at + 1 < run->argc ? run->argv[run->at + 1] : NULL;
-  if (run->options->known_only && !pd__option_known(&token)) {
+  if (run->options->known_only && !pd__option_is_known(&token)) {
     run->argument[run->at] = true;
     return;
   }
   pd__meaning meaning = pd__token_resolve(&token);
-  bool wants = pd__option_wants(&token, &meaning);
+  bool wants = pd__option_is_missing_value(&token, &meaning);
   if (wants && next && can_be_value(next)) {
     token.text = next;
     run->at++;
@@ -139,7 +139,7 @@ static void read_flag_token(parse *run, const char *text) {
   token.secret = !meaning.flag && can_be_value(text) && can_be_secret(run);
   if (!meaning.flag && can_be_value(text)) suggest_number(run, &token);
   remember_flag(run, &meaning, token.text);
-  pd__option_take(&run->reader, &token, &meaning);
+  pd__option_handle(&run->reader, &token, &meaning);
 }
 
 static void read_tokens(parse *run) {
@@ -235,7 +235,7 @@ static pd_status parse_line(parse *run, pd_error *err) {
   if (prefix) pd__environment_read(prefix, &reader->changes);
   read_tokens(run);
   if (options->look) return write_preview(run, err);
-  if (pd__option_help(reader, &help)) return write_help_request(run, &help, err);
+  if (pd__option_get_help(reader, &help)) return write_help_request(run, &help, err);
   reader->changes.ask_all = true;
   pd_status status = pd__reader_finish(reader);
   if (status != PD_OK) return status;

@@ -218,22 +218,23 @@ pd__meaning pd__token_resolve(const pd__token *token);
 #define PD__VALUES_MOST 1000000  /* of files and variables */
 
 /* Returns true if the token is a flag or an option. */
-bool pd__option_known(const pd__token *token);
+bool pd__option_is_known(const pd__token *token);
 
 /* Returns true if the token needs a value and has none. */
-bool pd__option_wants(const pd__token *token, const pd__meaning *meaning);
+bool pd__option_is_missing_value(const pd__token *token, const pd__meaning *meaning);
 
 /* Handles a token whose name was resolved. */
-void pd__option_take(pd__reader *reader, const pd__token *token, const pd__meaning *meaning);
+void pd__option_handle(pd__reader *reader, const pd__token *token, const pd__meaning *meaning);
 
 /* Handles the lines of a flagfile; `by` is the token that names it, or NULL. */
-void pd__option_take_file(pd__reader *reader, const char *path, size_t length, const pd__token *by);
+void pd__option_handle_file(pd__reader *reader, const char *path, size_t length,
+                            const pd__token *by);
 
 /* Handles a token --undefok=names that a pd_config kept. Returns false for any other token. */
-bool pd__option_excuse(pd__reader *reader, const pd__token *token);
+bool pd__option_ignore_undefined(pd__reader *reader, const pd__token *token);
 
 /* Fills `help` with the request; false if there is none. */
-bool pd__option_help(const pd__reader *reader, pd_help *help);
+bool pd__option_get_help(const pd__reader *reader, pd_help *help);
 
 /* Makes the values of a configuration those of its source (apply.c). */
 void pd__config_assign(const pd_config *config, pd__reader *reader);

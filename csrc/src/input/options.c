@@ -15,7 +15,7 @@ typedef struct pd__open_file {
 } open_file;
 
 /* Counts one more value of a file or variable. Returns false if there are too many. */
-static bool count_value(pd__reader *reader, const pd__token *token) {
+static bool count_read_value(pd__reader *reader, const pd__token *token) {
   if (++reader->values <= PD__VALUES_MOST) return true;
   reader->closed = true;
   pd__reader_fail(reader, token, PD_ERR_FILE,
@@ -34,12 +34,12 @@ static const char option_names[OPTIONS][12] = {[FLAGFILE] = "flagfile",
                                                PD_HELP_MAP(HELP_NAME)};
 
 /* Options that take a value cannot be negated. */
-static bool has_value(int option) {
+static bool is_value_option(int option) {
   return option >= FLAGFILE || option == PD_HELP_ON || option == PD_HELP_MATCH;
 }
 
 /* Returns the option that the token names, or -1. Sets *negated if it is written as --nohelp. */
-static int option_of(const pd__token *token, bool *negated) {
+static int find_option(const pd__token *token, bool *negated) {
   pd__token positive = *token;
   *negated = token->length > 2 && !strncmp(token->name, "no", 2);
   if (*negated) {
@@ -48,25 +48,25 @@ static int option_of(const pd__token *token, bool *negated) {
   }
   for (int option = 0; option < OPTIONS; option++) {
     if (!pd__token_is_named(&positive, option_names[option])) continue;
-    return *negated && has_value(option) ? -1 : option;
+    return *negated && is_value_option(option) ? -1 : option;
   }
   return !token->text && pd__token_is_named(token, "h") ? PD_HELP_ALL : -1;
 }
 
-bool pd__option_known(const pd__token *token) {
+bool pd__option_is_known(const pd__token *token) {
   bool negated;
   pd__meaning meaning = pd__token_resolve(token);
   if (meaning.flag) return !meaning.negated || pd__flag_def(meaning.flag)->type == PD_TYPE_bool;
-  return option_of(token, &negated) >= 0;
+  return find_option(token, &negated) >= 0;
 }
 
 /* ---- Help ---- */
 
-static void take_help(pd__reader *reader, const pd__token *token, int kind, bool negated) {
+static void handle_help(pd__reader *reader, const pd__token *token, int kind, bool negated) {
   char quoted[PD__QUOTE_SIZE];
   static const pd_flag_def truth = {.type = PD_TYPE_bool};
   pd_value value = {.b = !negated};
-  if (has_value(kind)) {
+  if (is_value_option(kind)) {
     if (!token->text) {
       pd__reader_fail(reader, token, PD_ERR_ARGV,
                       ": the value is missing, expected a part of a source file's name");
@@ -82,7 +82,7 @@ static void take_help(pd__reader *reader, const pd__token *token, int kind, bool
   }
 }
 
-bool pd__option_help(const pd__reader *reader, pd_help *help) {
+bool pd__option_get_help(const pd__reader *reader, pd_help *help) {
   /* If there are several, gflags takes the first of these. */
   static const uint8_t order[PD__HELP_KINDS] = {PD_HELP_SHORT, PD_HELP_ALL,    PD_HELP_FULL,
                                                 PD_HELP_ON,    PD_HELP_MATCH,  PD_HELP_PACKAGE,
@@ -100,7 +100,7 @@ bool pd__option_help(const pd__reader *reader, pd_help *help) {
 
 /* Returns what is wrong with a list such as a,b; NULL if it is well-formed. The list may end with a
  * comma. */
-static const char *complaint_about(const char *list) {
+static const char *find_list_fault(const char *list) {
   for (; *list; list += *list == ',') {
     if (*list == ',') return "an item of the list is empty";
     if (*list == '-') return "an item of the list begins with a dash";
@@ -109,34 +109,34 @@ static const char *complaint_about(const char *list) {
   return NULL;
 }
 
-static void take(pd__reader *reader, const pd__token *token);
+static void handle_token(pd__reader *reader, const pd__token *token);
 
 /* Handles the variable as a token. Its text is copied, since the program may change the variable.
  * In a pd_config its origin is the file that names it. */
-static void take_variable(pd__reader *reader, const pd__variable *variable, pd__token *token) {
+static void handle_variable(pd__reader *reader, const pd__variable *variable, pd__token *token) {
   pd__arena *arena = &reader->operation->arena;
   const char *place = pd__arena_copy_text(arena, variable->name, strlen(variable->name));
   token->text = pd__arena_copy_text(arena, variable->text, strlen(variable->text));
   if (!reader->config) token->origin = (pd_origin){PD_SOURCE_ARGV, 0, place, 0};
-  if (place && token->text) take(reader, token);
+  if (place && token->text) handle_token(reader, token);
 }
 
-static void use_variable(pd__reader *reader, const pd__token *by, const char *name, size_t length,
-                         bool required) {
+static void read_variable(pd__reader *reader, const pd__token *by, const char *name, size_t length,
+                          bool required) {
   char quoted[PD__QUOTE_SIZE];
   const char *prefix = reader->sources->prefix;
   pd_error err;
   pd__variable variable;
   pd__token token = {
       .dashes = "--", .name = name, .length = (uint32_t)length, .origin = by->origin};
-  if (!count_value(reader, by)) return;
+  if (!count_read_value(reader, by)) return;
   pd__meaning meaning = pd__token_resolve(&token);
   if (meaning.negated) {
     pd__reader_fail(reader, by, PD_ERR_UNDEFINED, ": no flag is named '%.*s', it negates one",
                     (int)length, name);
     return;
   }
-  if (!reader->config && !reader->allow_pending && !pd__option_known(&token)) {
+  if (!reader->config && !reader->allow_pending && !pd__option_is_known(&token)) {
     token.dashes = required ? "--fromenv=" : "--tryfromenv=";
     pd__reader_take(reader, &token, &meaning);
     return;
@@ -148,16 +148,16 @@ static void use_variable(pd__reader *reader, const pd__token *by, const char *na
   if (status != PD_OK) {
     pd__reader_add(reader, &err);
   } else if (variable.text) {
-    take_variable(reader, &variable, &token);
+    handle_variable(reader, &variable, &token);
   } else if (required) {
     pd__reader_fail(reader, by, PD_ERR_ARGV, ": the environment has no %s",
                     pd__quote_text(quoted, variable.name));
   }
 }
 
-static void take_items(pd__reader *reader, const pd__token *token, int kind) {
+static void handle_items(pd__reader *reader, const pd__token *token, int kind) {
   char quoted[PD__QUOTE_SIZE];
-  const char *complaint = complaint_about(token->text);
+  const char *complaint = find_list_fault(token->text);
   if (complaint) {
     pd__reader_fail(reader, token, PD_ERR_ARGV, "=%s: %s", pd__quote_text(quoted, token->text),
                     complaint);
@@ -168,16 +168,16 @@ static void take_items(pd__reader *reader, const pd__token *token, int kind) {
     if (kind == UNDEFOK) {
       pd__undefok_add(&reader->operation->arena, &reader->undefok, at, length);
     } else if (kind == FLAGFILE) {
-      pd__option_take_file(reader, at, length, token);
+      pd__option_handle_file(reader, at, length, token);
     } else {
-      use_variable(reader, token, at, length, kind == FROMENV);
+      read_variable(reader, token, at, length, kind == FROMENV);
     }
     at += length;
     at += *at == ',';
   }
 }
 
-static void take_leading(pd__reader *reader, const pd__token *token, int kind) {
+static void handle_source(pd__reader *reader, const pd__token *token, int kind) {
   if (!token->text) {
     pd__reader_fail(reader, token, PD_ERR_ARGV,
                     ": the value is missing, expected %s separated by commas",
@@ -188,14 +188,14 @@ static void take_leading(pd__reader *reader, const pd__token *token, int kind) {
                     ": nested more than 16 files and variables deep, perhaps in a circle");
   } else {
     reader->depth++;
-    take_items(reader, token, kind);
+    handle_items(reader, token, kind);
     reader->depth--;
   }
 }
 
-bool pd__option_excuse(pd__reader *reader, const pd__token *token) {
+bool pd__option_ignore_undefined(pd__reader *reader, const pd__token *token) {
   bool excuses = *token->dashes && pd__token_is_named(token, option_names[UNDEFOK]);
-  if (excuses) take_leading(reader, token, UNDEFOK);
+  if (excuses) handle_source(reader, token, UNDEFOK);
   return excuses;
 }
 
@@ -203,7 +203,7 @@ bool pd__option_excuse(pd__reader *reader, const pd__token *token) {
 
 /* "--=5" and "---x": a name cannot begin with a dash, although `-` and `_` are the same in
  * names. */
-static bool is_malformed(pd__reader *reader, const pd__token *token) {
+static bool reject_malformed(pd__reader *reader, const pd__token *token) {
   char quoted[PD__QUOTE_SIZE], place[PD__PLACE_SIZE], text[PD__QUOTE_SIZE];
   if (token->length > 0 && *token->name != '-') return false;
   if (token->length > 0) {
@@ -219,38 +219,38 @@ static bool is_malformed(pd__reader *reader, const pd__token *token) {
   return true;
 }
 
-bool pd__option_wants(const pd__token *token, const pd__meaning *meaning) {
+bool pd__option_is_missing_value(const pd__token *token, const pd__meaning *meaning) {
   bool negated;
   if (token->text) return false;
   if (meaning->flag) return !meaning->negated && pd__flag_def(meaning->flag)->type != PD_TYPE_bool;
-  return has_value(option_of(token, &negated));
+  return is_value_option(find_option(token, &negated));
 }
 
-void pd__option_take(pd__reader *reader, const pd__token *token, const pd__meaning *meaning) {
+void pd__option_handle(pd__reader *reader, const pd__token *token, const pd__meaning *meaning) {
   pd_error err;
   bool negated;
-  if (is_malformed(reader, token)) return;
-  int option = meaning->flag ? -1 : option_of(token, &negated); /* a flag may be named h */
+  if (reject_malformed(reader, token)) return;
+  int option = meaning->flag ? -1 : find_option(token, &negated); /* a flag may be named h */
   if (option >= FLAGFILE && !(reader->config && option == UNDEFOK)) {
-    take_leading(reader, token, option);
+    handle_source(reader, token, option);
   } else if (reader->config) {
     if (pd__config_append(reader->config, token, &err) != PD_OK) pd__reader_add(reader, &err);
   } else if (option >= 0) {
-    take_help(reader, token, option, negated);
+    handle_help(reader, token, option, negated);
   } else {
     pd__reader_take(reader, token, meaning);
   }
 }
 
-static void take(pd__reader *reader, const pd__token *token) {
+static void handle_token(pd__reader *reader, const pd__token *token) {
   pd__meaning meaning = {NULL, NULL, false}; /* in a pd_config it is resolved when applied */
   if (!reader->config) meaning = pd__token_resolve(token);
-  pd__option_take(reader, token, &meaning);
+  pd__option_handle(reader, token, &meaning);
 }
 
 /* ---- Flagfiles ---- */
 
-static bool is_program(const pd__reader *reader, const char *pattern, size_t length) {
+static bool is_this_program(const pd__reader *reader, const char *pattern, size_t length) {
   const char *program = reader->program;
   const char *slash = program ? strrchr(program, '/') : NULL;
   return program && (pd__glob_is_match(pattern, length, program) ||
@@ -258,10 +258,10 @@ static bool is_program(const pd__reader *reader, const char *pattern, size_t len
 }
 
 /* A pattern that is the name of a flag was most likely meant as the flag: the line is an error. */
-static bool is_flag(pd__reader *reader, pd__token *line, const char *name, size_t length) {
+static bool reject_flag_name(pd__reader *reader, pd__token *line, const char *name, size_t length) {
   pd__token token = {.dashes = "--", .name = name, .length = (uint32_t)length};
   char why[PD_NAME_MAX + 64];
-  if (length > PD_NAME_MAX || !pd__option_known(&token)) return false;
+  if (length > PD_NAME_MAX || !pd__option_is_known(&token)) return false;
   snprintf(why, sizeof why, "expected --%.*s, or names of programs", (int)length, name);
   pd__line_reject(&reader->operation->arena, line, name, length, why);
   pd__reader_fail(reader, NULL, PD_ERR_FILE, "%s", line->text);
@@ -269,12 +269,12 @@ static bool is_flag(pd__reader *reader, pd__token *line, const char *name, size_
 }
 
 /* Consecutive lines of patterns form one list. */
-static void take_patterns(pd__reader *reader, open_file *open, pd__token line) {
+static void handle_patterns(pd__reader *reader, open_file *open, pd__token line) {
   bool relevant = open->patterns && open->relevant;
   for (const char *at = line.text; *at;) {
     size_t length = strcspn(at, PD__BLANKS);
-    bool matches = is_program(reader, at, length);
-    if (!matches && is_flag(reader, &line, at, length)) return;
+    bool matches = is_this_program(reader, at, length);
+    if (!matches && reject_flag_name(reader, &line, at, length)) return;
     relevant |= matches;
     at += length;
     at += strspn(at, PD__BLANKS);
@@ -283,35 +283,35 @@ static void take_patterns(pd__reader *reader, open_file *open, pd__token line) {
   open->relevant = relevant;
 }
 
-static void take_line(pd__reader *reader, open_file *open, const pd__token *line) {
+static void handle_line(pd__reader *reader, open_file *open, const pd__token *line) {
   if (*line->dashes) {
     open->patterns = false;
-    if (!open->relevant || !count_value(reader, line)) return;
+    if (!open->relevant || !count_read_value(reader, line)) return;
   }
   if (line->status != PD_OK) {
     pd__reader_fail(reader, NULL, PD_ERR_FILE, "%s", line->text);
   } else if (*line->dashes) {
-    take(reader, line);
+    handle_token(reader, line);
   } else {
-    take_patterns(reader, open, *line);
+    handle_patterns(reader, open, *line);
   }
 }
 
-static bool is_open(const pd__reader *reader, const pd__file *file) {
+static bool is_file_open(const pd__reader *reader, const pd__file *file) {
   const open_file *at = reader->file;
   while (at && at->file != file) at = at->outer;
   return at != NULL;
 }
 
 /* Counts the file. Returns true if it may be read, and reports the reason otherwise. */
-static bool may_read(pd__reader *reader, const pd__file *file, const pd__token *by) {
+static bool check_file_limits(pd__reader *reader, const pd__file *file, const pd__token *by) {
   char quoted[PD__QUOTE_SIZE];
   pd_status status = PD_ERR_DEPTH;
   const char *why = "includes itself";
-  if (!is_open(reader, file) && reader->files == PD__FILES_MOST) {
+  if (!is_file_open(reader, file) && reader->files == PD__FILES_MOST) {
     reader->closed = true;
     why = "more than 1000 flagfiles";
-  } else if (!is_open(reader, file)) {
+  } else if (!is_file_open(reader, file)) {
     bool fits = file->size <= PD__BYTES_MOST - reader->bytes;
     reader->files++;
     reader->bytes += fits ? file->size : 0;
@@ -325,19 +325,19 @@ static bool may_read(pd__reader *reader, const pd__file *file, const pd__token *
   return !why;
 }
 
-void pd__option_take_file(pd__reader *reader, const char *path, size_t length,
-                          const pd__token *by) {
+void pd__option_handle_file(pd__reader *reader, const char *path, size_t length,
+                            const pd__token *by) {
   const pd__file *file = pd__files_find(reader->sources, path, length);
   if (!file) {
     reader->closed = true;
     pd__reader_fail(reader, by, PD_ERR_DEPTH, ": more than 1000 flagfiles");
     return;
   }
-  if (!may_read(reader, file, by)) return;
+  if (!check_file_limits(reader, file, by)) return;
   open_file open = {.outer = reader->file, .file = file, .relevant = true};
   reader->file = &open;
   for (size_t i = 0; i < file->lines.count && !reader->closed; i++) {
-    take_line(reader, &open, &file->lines.items[i]);
+    handle_line(reader, &open, &file->lines.items[i]);
   }
   reader->file = open.outer;
 }
