@@ -53,7 +53,7 @@ void pd__config_assign(const pd_config *config, pd__reader *reader) {
     pd__meaning meaning = pd__token_resolve(token);
     bool stood = meaning.flag && has_kept_value_of(reader, last[meaning.flag->index], meaning.flag);
     if (!stood && !pd__option_ignore_undefined(reader, token))
-      pd__reader_take(reader, token, &meaning);
+      pd__reader_handle(reader, token, &meaning);
   }
 }
 

@@ -182,7 +182,7 @@ typedef struct pd__reader {
 void pd__reader_begin(pd__reader *reader, pd__operation *operation, pd__report *report);
 
 /* Records an error. */
-void pd__reader_add(pd__reader *reader, const pd_error *err);
+void pd__reader_add_error(pd__reader *reader, const pd_error *err);
 
 /* Records an error. The message begins with the place and the name of the token, unless `token` is
  * NULL. */
@@ -191,7 +191,7 @@ void pd__reader_fail(pd__reader *reader, const pd__token *token, pd_status statu
                      const char *format, ...);
 
 /* Handles a token with that meaning. Records errors. */
-void pd__reader_take(pd__reader *reader, const pd__token *token, const pd__meaning *meaning);
+void pd__reader_handle(pd__reader *reader, const pd__token *token, const pd__meaning *meaning);
 
 /* Assigns text to a flag; `node` is the flag or an alias of it. */
 void pd__reader_assign(pd__reader *reader, pd_flag *node, const char *text, const pd_origin *origin,

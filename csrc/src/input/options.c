@@ -138,7 +138,7 @@ static void read_variable(pd__reader *reader, const pd__token *by, const char *n
   }
   if (!reader->config && !reader->allow_pending && !pd__option_is_known(&token)) {
     token.dashes = required ? "--fromenv=" : "--tryfromenv=";
-    pd__reader_take(reader, &token, &meaning);
+    pd__reader_handle(reader, &token, &meaning);
     return;
   }
   pd_status status = pd__environment_find(prefix, name, length, &variable, &err);
@@ -146,7 +146,7 @@ static void read_variable(pd__reader *reader, const pd__token *by, const char *n
     status = pd__environment_check_twin(prefix, meaning.node, variable.name, &err);
   }
   if (status != PD_OK) {
-    pd__reader_add(reader, &err);
+    pd__reader_add_error(reader, &err);
   } else if (variable.text) {
     handle_variable(reader, &variable, &token);
   } else if (required) {
@@ -234,11 +234,11 @@ void pd__option_handle(pd__reader *reader, const pd__token *token, const pd__mea
   if (option >= FLAGFILE && !(reader->config && option == UNDEFOK)) {
     handle_source(reader, token, option);
   } else if (reader->config) {
-    if (pd__config_append(reader->config, token, &err) != PD_OK) pd__reader_add(reader, &err);
+    if (pd__config_append(reader->config, token, &err) != PD_OK) pd__reader_add_error(reader, &err);
   } else if (option >= 0) {
     handle_help(reader, token, option, negated);
   } else {
-    pd__reader_take(reader, token, meaning);
+    pd__reader_handle(reader, token, meaning);
   }
 }
 

@@ -16,7 +16,7 @@ void pd__reader_begin(pd__reader *reader, pd__operation *operation, pd__report *
 
 /* ---- Findings ---- */
 
-void pd__reader_add(pd__reader *reader, const pd_error *err) {
+void pd__reader_add_error(pd__reader *reader, const pd_error *err) {
   if (reader->errors++ >= ERRORS_SHOWN) return;
   pd__arena *arena = &reader->operation->arena;
   const char *text = pd__arena_copy_text(arena, err->message, strlen(err->message));
@@ -34,7 +34,7 @@ void pd__reader_fail(pd__reader *reader, const pd__token *token, pd_status statu
   va_end(arguments);
   pd_error err;
   pd__fail(&err, status, "%s", message);
-  pd__reader_add(reader, &err);
+  pd__reader_add_error(reader, &err);
 }
 
 /* ---- Tokens ---- */
@@ -44,10 +44,10 @@ void pd__reader_assign(pd__reader *reader, pd_flag *node, const char *text, cons
   pd_error err;
   pd_status status =
       pd__changes_try(&reader->changes, node, text, (pd_value){0}, origin, literal, &err);
-  if (status != PD_OK) pd__reader_add(reader, &err);
+  if (status != PD_OK) pd__reader_add_error(reader, &err);
 }
 
-static void add_negated(pd__reader *reader, pd_flag *flag, const pd__token *token) {
+static void assign_negated(pd__reader *reader, pd_flag *flag, const pd__token *token) {
   const char *name = pd__flag_def(flag)->name;
   if (pd__flag_def(flag)->type != PD_TYPE_bool) {
     pd__reader_fail(reader, token, PD_ERR_ARGV, ": %s is %s, and only a bool can be negated", name,
@@ -60,8 +60,8 @@ static void add_negated(pd__reader *reader, pd_flag *flag, const pd__token *toke
   }
 }
 
-static void fail_missing(pd__reader *reader, const pd_flag *flag, const char *name,
-                         const pd__token *token) {
+static void fail_missing_value(pd__reader *reader, const pd_flag *flag, const char *name,
+                               const pd__token *token) {
   char expected[256], quoted[PD__QUOTE_SIZE], source[PD__SOURCE_SIZE];
   pd__value_write_expected(pd__flag_def(flag), expected, sizeof expected);
   pd__origin_write_subject(name, &token->origin, source);
@@ -77,24 +77,24 @@ static void fail_missing(pd__reader *reader, const pd_flag *flag, const char *na
   }
 }
 
-void pd__reader_take(pd__reader *reader, const pd__token *token, const pd__meaning *meaning) {
+void pd__reader_handle(pd__reader *reader, const pd__token *token, const pd__meaning *meaning) {
   pd_flag *flag = meaning->flag;
   if (token->status != PD_OK) {
     pd__reader_fail(reader, NULL, (pd_status)token->status, "%s", token->text);
   } else if (!flag) {
     pd__tokens_add(&reader->operation->arena, &reader->findings, *token);
   } else if (meaning->negated) {
-    add_negated(reader, flag, token);
+    assign_negated(reader, flag, token);
   } else if (token->text || pd__flag_def(flag)->type == PD_TYPE_bool) {
     const char *text = token->text ? token->text : "true";
     pd__reader_assign(reader, meaning->node, text, &token->origin, token->literal);
   } else {
-    fail_missing(reader, flag, meaning->node->name, token);
+    fail_missing_value(reader, flag, meaning->node->name, token);
   }
 }
 
 /* The place is that of the previous value, since the source doesn't have one any more. */
-static void fail_kept(pd__reader *reader, const pd_flag *flag, const pd_origin *origin) {
+static void fail_frozen_value(pd__reader *reader, const pd_flag *flag, const pd_origin *origin) {
   char place[PD__PLACE_SIZE];
   size_t length = strlen(pd__origin_write_place(origin, place));
   if (length > 2) length -= 2; /* ": " */
@@ -110,19 +110,19 @@ void pd__reader_drop(pd__reader *reader, pd_flag *flag, pd_source source) {
   if (pd__flag_check_open(reader->operation, flag, &given.origin, NULL) == PD_OK) {
     pd__changes_drop(&reader->changes, flag, source);
   } else {
-    fail_kept(reader, flag, &given.origin);
+    fail_frozen_value(reader, flag, &given.origin);
   }
 }
 
 /* ---- Reporting and committing ---- */
 
 /* Returns true if the token is like -p9: one dash, several characters, no value. */
-static bool is_short(const pd__token *token) {
+static bool is_short_token(const pd__token *token) {
   return !strcmp(token->dashes, "-") && !token->text && token->length > 1 &&
          !token->name[token->length];
 }
 
-static void report_unknown(pd__reader *reader, const pd__token *token) {
+static void report_undefined(pd__reader *reader, const pd__token *token) {
   char suggestion[PD__SUGGESTION_SIZE], source[PD__SOURCE_SIZE], place[PD__PLACE_SIZE];
   size_t before = strlen(token->dashes);
   bool option = before && token->dashes[before - 1] == '-'; /* not from --fromenv=, and no key */
@@ -141,7 +141,7 @@ static void report_unknown(pd__reader *reader, const pd__token *token) {
     snprintf(suggestion, sizeof suggestion, "%s", token->suggestion);
   } else if (!*suggestion && number && option && !token->origin.place) {
     snprintf(suggestion, sizeof suggestion, "; arguments that begin with a dash go after --");
-  } else if (!*suggestion && is_short(token)) {
+  } else if (!*suggestion && is_short_token(token)) {
     pd__suggest_letters(token->name, suggestion);
   }
   pd__report_fail(reader->report, PD_ERR_UNDEFINED, "%s: no such flag%s",
@@ -149,15 +149,15 @@ static void report_unknown(pd__reader *reader, const pd__token *token) {
 }
 
 /* The flag existed when the source was applied before, and its module has been unloaded since. */
-static bool has_gone(const pd__reader *reader, const pd__token *token) {
+static bool has_unloaded_flag(const pd__reader *reader, const pd__token *token) {
   if (!reader->renews || token->origin.source != reader->renews) return false;
   const pd_flag *node = pd__names_find(token->name, token->length);
   return node && node->known;
 }
 
 /* Returns true if the value of an undefined name becomes pending. Errors have no name. */
-static bool may_wait(const pd__reader *reader, const pd__token *token) {
-  bool waits = reader->allow_pending || has_gone(reader, token);
+static bool can_wait(const pd__reader *reader, const pd__token *token) {
+  bool waits = reader->allow_pending || has_unloaded_flag(reader, token);
   return waits && pd__name_is_valid(token->name, token->length);
 }
 
@@ -172,12 +172,12 @@ static void report_findings(pd__reader *reader) {
   for (size_t i = 0; i < reader->findings.count; i++) {
     const pd__token *token = &reader->findings.items[i];
     bool named = token->status == PD_OK; /* otherwise it is an error */
-    if (may_wait(reader, token) || (named && pd__undefok_has(&reader->undefok, token))) continue;
+    if (can_wait(reader, token) || (named && pd__undefok_has(&reader->undefok, token))) continue;
     unknown += named;
     if (shown == ERRORS_SHOWN) continue;
     shown++;
     if (named) {
-      report_unknown(reader, token);
+      report_undefined(reader, token);
     } else {
       pd__report_fail(reader->report, (pd_status)token->status, "%s", token->text);
     }
@@ -189,7 +189,7 @@ static void report_findings(pd__reader *reader) {
 }
 
 /* Makes the values that become pending, in the order of the command line. */
-static pd__pending *prepare_pending(const pd__reader *reader) {
+static pd__pending *prepare_pending_values(const pd__reader *reader) {
   pd__pending *first = NULL, **end = &first;
   for (size_t i = 0; i < reader->findings.count; i++) {
     const pd__token *token = &reader->findings.items[i];
@@ -201,7 +201,7 @@ static pd__pending *prepare_pending(const pd__reader *reader) {
                          .ignore_undefined = pd__undefok_has(&reader->undefok, token),
                          .origin = token->origin};
     pd_error err;
-    if (!may_wait(reader, token)) continue;
+    if (!can_wait(reader, token)) continue;
     if (pd__pending_prepare(&given, end, &err) == PD_OK) {
       end = &(*end)->following;
     } else {
@@ -212,7 +212,7 @@ static pd__pending *prepare_pending(const pd__reader *reader) {
 }
 
 /* If another thread has defined the flag while validators ran, it gets its value now. */
-static void keep(pd__reader *reader, pd__pending *pending) {
+static void add_pending_value(pd__reader *reader, pd__pending *pending) {
   pd__pending_store(pending);
   pd_flag *flag = pd__resolve_negated(pending->name, pending->length).flag;
   pd__report nobody = {.first = NULL};
@@ -227,14 +227,14 @@ pd_status pd__reader_check(pd__reader *reader) {
 /* The lock is held from the last validator to the end. */
 pd_status pd__reader_finish(pd__reader *reader) {
   if (pd__reader_check(reader) != PD_OK) return reader->report->status;
-  pd__pending *prepared = prepare_pending(reader);
+  pd__pending *prepared = prepare_pending_values(reader);
   pd_status status = pd__changes_commit(&reader->changes);
   if (status == PD_OK && reader->renews) pd__pending_forget(reader->renews);
   while (prepared) {
     pd__pending *each = prepared;
     prepared = each->following;
     if (status == PD_OK) {
-      keep(reader, each);
+      add_pending_value(reader, each);
     } else {
       pd__pending_drop(each);
     }
