@@ -82,7 +82,7 @@ static bool can_be_secret(const parse *run) {
 static void refuse_argument(parse *run) {
   char quoted[PD__QUOTE_SIZE], suggestion[PD__SUGGESTION_SIZE];
   const char *text = run->argv[run->at];
-  size_t shown = can_be_value(text) ? strlen(text) : pd__token_shown_part(text);
+  size_t shown = can_be_value(text) ? strlen(text) : pd__token_shown_length(text);
   suggest_fix(run, suggestion);
   if (can_be_secret(run)) {
     pd__reader_fail(&run->reader, NULL, PD_ERR_ARGV, "argv[%d]: expected no argument", run->at);

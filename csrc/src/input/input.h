@@ -46,14 +46,14 @@ pd__token pd__token_split(const char *text);
 
 /* Returns how many bytes of a token messages may show: all, unless it assigns a value to a flag
  * that is sensitive, or that is not defined and may be misspelt. */
-size_t pd__token_shown_part(const char *text);
+size_t pd__token_shown_length(const char *text);
 
 /* Returns true if the token is like -p9, one dash and several characters, where p is a sensitive
  * flag. */
-bool pd__token_joins_secret(const pd__token *token);
+bool pd__token_has_secret_value(const pd__token *token);
 
 /* Writes the token's name with its place, for messages. Returns `out`. */
-const char *pd__token_shown(const pd__token *token, char out[PD__SOURCE_SIZE]);
+const char *pd__token_write_name(const pd__token *token, char out[PD__SOURCE_SIZE]);
 
 static inline bool pd__token_is_named(const pd__token *token, const char *name) {
   return token->length == strlen(name) && !memcmp(token->name, name, token->length);
@@ -66,7 +66,7 @@ static inline bool pd__token_is_named(const pd__token *token, const char *name) 
 void pd__undefok_add(pd__arena *arena, pd__tokens *list, const char *name, size_t length);
 
 /* Sorts the list; call it before the first pd__undefok_has. */
-void pd__undefok_close(pd__tokens *list);
+void pd__undefok_sort(pd__tokens *list);
 
 /* Returns true if the token's name was added, or is --no<name> of one that was. */
 bool pd__undefok_has(const pd__tokens *list, const pd__token *token);

@@ -27,7 +27,7 @@ void pd__reader_add_error(pd__reader *reader, const pd_error *err) {
 void pd__reader_fail(pd__reader *reader, const pd__token *token, pd_status status,
                      const char *format, ...) {
   char message[sizeof(((pd_error *)0)->message)];
-  size_t used = token ? strlen(pd__token_shown(token, message)) : 0;
+  size_t used = token ? strlen(pd__token_write_name(token, message)) : 0;
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(message + used, sizeof message - used, format, arguments);
@@ -66,7 +66,7 @@ static void fail_missing_value(pd__reader *reader, const pd_flag *flag, const ch
   pd__value_write_expected(pd__flag_def(flag), expected, sizeof expected);
   pd__origin_write_subject(name, &token->origin, source);
   if (token->next && !flag->sensitive) {
-    size_t shown = pd__token_shown_part(token->next);
+    size_t shown = pd__token_shown_length(token->next);
     pd__reader_fail(reader, NULL, PD_ERR_ARGV,
                     "%s: the value is missing before %s, expected %s; a value that begins with a "
                     "dash is written --%s=VALUE",
@@ -131,7 +131,7 @@ static void report_undefined(pd__reader *reader, const pd__token *token) {
     pd__report_fail(reader->report, PD_ERR_UNDEFINED, "argv[%u]: no such flag", token->origin.line);
     return;
   }
-  if (!*suggestion && pd__token_joins_secret(token)) {
+  if (!*suggestion && pd__token_has_secret_value(token)) {
     pd__report_fail(reader->report, PD_ERR_UNDEFINED, "%s-%c%s: no such flag",
                     pd__origin_write_place(&token->origin, place), *token->name, PD__REDACTED);
     return;
@@ -145,7 +145,7 @@ static void report_undefined(pd__reader *reader, const pd__token *token) {
     pd__suggest_letters(token->name, suggestion);
   }
   pd__report_fail(reader->report, PD_ERR_UNDEFINED, "%s: no such flag%s",
-                  pd__token_shown(token, source), suggestion);
+                  pd__token_write_name(token, source), suggestion);
 }
 
 /* The flag existed when the source was applied before, and its module has been unloaded since. */
@@ -168,7 +168,7 @@ static void report_findings(pd__reader *reader) {
     pd__report_fail_memory(reader->report);
     return;
   }
-  pd__undefok_close(&reader->undefok);
+  pd__undefok_sort(&reader->undefok);
   for (size_t i = 0; i < reader->findings.count; i++) {
     const pd__token *token = &reader->findings.items[i];
     bool named = token->status == PD_OK; /* otherwise it is an error */

@@ -22,19 +22,19 @@ pd__token pd__token_split(const char *text) {
   return token;
 }
 
-bool pd__token_joins_secret(const pd__token *token) {
+bool pd__token_has_secret_value(const pd__token *token) {
   return !strcmp(token->dashes, "-") && token->length > 1 && pd__letter_is_sensitive(*token->name);
 }
 
-size_t pd__token_shown_part(const char *text) {
+size_t pd__token_shown_length(const char *text) {
   pd__token token = pd__token_split(text);
   pd__meaning meaning = pd__token_resolve(&token);
   if (meaning.flag && !meaning.flag->sensitive) return strlen(text);
-  if (!meaning.flag && pd__token_joins_secret(&token)) return 2;
+  if (!meaning.flag && pd__token_has_secret_value(&token)) return 2;
   return (size_t)(token.name - text) + token.length;
 }
 
-const char *pd__token_shown(const pd__token *token, char out[PD__SOURCE_SIZE]) {
+const char *pd__token_write_name(const pd__token *token, char out[PD__SOURCE_SIZE]) {
   char place[PD__PLACE_SIZE], name[PD__QUOTE_SIZE];
   pd__quote_part(name, token->name, token->length);
   if (!strcmp(token->dashes, "--")) return pd__origin_write_subject(name, &token->origin, out);
