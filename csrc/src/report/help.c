@@ -119,9 +119,9 @@ static void add_range(helper *help, const pd__row *row) {
   bool high = !pd__value_is_equal(info->type, info->max, pd__type_of(info->type)->max);
   if (!low && !high) return;
   pd__out *note = begin_note(help, low && high ? "[" : low ? "[at least " : "[at most ");
-  if (low) pd__row_bound(row, info->min, note);
+  if (low) pd__row_write_bound(row, info->min, note);
   if (low && high) pd__out_text(note, " to ");
-  if (high) pd__row_bound(row, info->max, note);
+  if (high) pd__row_write_bound(row, info->max, note);
   add_note(help, PD__FAINT);
 }
 
@@ -149,12 +149,12 @@ static void add_values(helper *help, const pd__row *row) {
   pd__out *note;
   if (!row->info.required && !row->info.optional) { /* a required flag never has its default */
     note = begin_note(help, "[default: ");
-    pd__row_value(row, row->info.default_value, note);
+    pd__row_write_value(row, row->info.default_value, note);
     add_note(help, PD__FAINT);
   }
   if (row->entry.origin.source == PD_SOURCE_DEFAULT) return;
   note = begin_note(help, "[now: ");
-  pd__row_value(row, row->entry.value, note);
+  pd__row_write_value(row, row->entry.value, note);
   pd__out_text(note, " ");
   write_origin(&row->entry.origin, note);
   add_note(help, PD__CHANGED);
@@ -272,7 +272,7 @@ static void add_flag(helper *help, const pd__row *row) {
 static void add_heading(helper *help, const pd__row *row) {
   if (help->page.out->length > 0) pd__page_newline(&help->page);
   help->page.indent = 2;
-  pd__row_heading(row, begin_note(help, ""));
+  pd__row_write_heading(row, begin_note(help, ""));
   pd__page_words(&help->page, PD__HEADING, help->scratch.text);
   glue(help, PD__HEADING, ":");
   pd__page_newline(&help->page);
@@ -280,7 +280,7 @@ static void add_heading(helper *help, const pd__row *row) {
 
 static void add_flags(helper *help, const pd__rows *rows) {
   for (size_t i = 0; i < rows->count; i++) {
-    if (pd__rows_begins_group(rows, i)) add_heading(help, &rows->items[i]);
+    if (pd__rows_is_group_start(rows, i)) add_heading(help, &rows->items[i]);
     add_flag(help, &rows->items[i]);
   }
 }

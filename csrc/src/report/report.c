@@ -7,8 +7,8 @@
 #define LEAST_WIDTH 40
 
 /* Converts the caller's options to the current struct and fills in the defaults. */
-static pd_status take_options(const pd_report_options *from, pd_report_options *options,
-                              pd_help *help, pd_error *err) {
+static pd_status copy_report_options(const pd_report_options *from, pd_report_options *options,
+                                     pd_help *help, pd_error *err) {
   size_t least = PD__SIZE_UP_TO(pd_report_options, color);
   pd_status status = PD_OK;
   *help = (pd_help){.size = sizeof *help, .kind = PD_HELP_ALL, .pattern = ""};
@@ -31,13 +31,13 @@ static pd_status take_options(const pd_report_options *from, pd_report_options *
 }
 
 /* `rows` has every flag; those that the help doesn't list are removed. */
-static void write_flags(pd__rows *rows, const pd_report_options *options, pd__out *out) {
-  pd__rows_leave_out(rows, options->without);
-  pd__rows_choose(rows, options->help->kind, options->help->pattern, options->program);
+static void write_flag_help(pd__rows *rows, const pd_report_options *options, pd__out *out) {
+  pd__rows_remove_modules(rows, options->without);
+  pd__rows_select(rows, options->help->kind, options->help->pattern, options->program);
   if (options->help->kind == PD_HELP_XML) {
     pd__xml_write(rows, options, out);
   } else {
-    pd__rows_group(rows, options->first, options->program);
+    pd__rows_sort_groups(rows, options->first, options->program);
     pd__help_write(rows, options, out);
   }
 }
@@ -50,13 +50,13 @@ pd_status pd_report_help(const pd_report_options *from, pd_writer write, void *c
   pd__rows rows = {.count = 0};
   PD__OPERATION(operation);
   pd__out out = {.arena = &operation.arena};
-  pd_status status = take_options(from, &options, &help, err);
+  pd_status status = copy_report_options(from, &options, &help, err);
   if (status != PD_OK) return status;
   if (help.kind == PD_HELP_VERSION) {
     const char *version = options.version ? options.version : "";
     pd__out_format(&out, "%s%s%s\n", options.program, *version ? " version " : "", version);
   } else if (pd__rows_collect(&rows, false, &operation.arena)) {
-    write_flags(&rows, &options, &out);
+    write_flag_help(&rows, &options, &out);
   } else {
     return pd__fail_memory(err);
   }
@@ -69,7 +69,7 @@ pd_status pd_report_flagfile(bool all, pd_writer write, void *context, pd_error 
   PD__OPERATION(operation);
   pd__out out = {.arena = &operation.arena};
   if (!pd__rows_collect(&rows, false, &operation.arena)) return pd__fail_memory(err);
-  pd__rows_group(&rows, NULL, "");
+  pd__rows_sort_groups(&rows, NULL, "");
   pd__flagfile_write(&rows, all, &out);
   return pd__out_finish(&out, &operation, write, context, err);
 }
@@ -82,7 +82,7 @@ pd_status pd_report_json(const pd_report_options *from, pd_writer write, void *c
   pd__rows rows = {.count = 0};
   PD__OPERATION(operation);
   pd__out out = {.arena = &operation.arena};
-  pd_status status = take_options(from, &options, &help, err);
+  pd_status status = copy_report_options(from, &options, &help, err);
   if (status != PD_OK) return status;
   if (!pd__rows_collect(&rows, true, &operation.arena)) return pd__fail_memory(err);
   pd__json_write(&rows, &options, &out);

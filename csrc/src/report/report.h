@@ -73,25 +73,25 @@ bool pd__rows_collect_one(pd__rows *rows, pd_flag *flag, pd__arena *arena);
 /* Sorts by module and category: the modules in the list `first` (or NULL), the program's module,
  * then the others; flags without a category before others, and otherwise in the order of
  * definition. */
-void pd__rows_group(pd__rows *rows, const char *first, const char *program);
+void pd__rows_sort_groups(pd__rows *rows, const char *first, const char *program);
 
 /* Removes the flags of the modules in the list `without` (or NULL). */
-void pd__rows_leave_out(pd__rows *rows, const char *without);
+void pd__rows_remove_modules(pd__rows *rows, const char *without);
 
 /* Returns true if the row at `index` is the first of its module and category. */
-bool pd__rows_begins_group(const pd__rows *rows, size_t index);
+bool pd__rows_is_group_start(const pd__rows *rows, size_t index);
 
 /* Writes the heading of the group of `row`: "libalpha.so, Memory". */
-void pd__row_heading(const pd__row *row, pd__out *out);
+void pd__row_write_heading(const pd__row *row, pd__out *out);
 
 /* Writes a value of the flag for people: "64MiB", or <redacted> (values.c). */
-void pd__row_value(const pd__row *row, pd_value value, pd__out *out);
+void pd__row_write_value(const pd__row *row, pd_value value, pd__out *out);
 
 /* Writes a bound of the flag's range. */
-void pd__row_bound(const pd__row *row, pd_value value, pd__out *out);
+void pd__row_write_bound(const pd__row *row, pd_value value, pd__out *out);
 
 /* Keeps only the flags that the help of `kind` lists. */
-void pd__rows_choose(pd__rows *rows, pd_help_kind kind, const char *pattern, const char *program);
+void pd__rows_select(pd__rows *rows, pd_help_kind kind, const char *pattern, const char *program);
 
 /* ---- Lines of a limited width (page.c) ---- */
 

@@ -60,7 +60,7 @@ static void write_row(const pd__row *row, pd__out *out) {
 static void write_heading(const pd__row *row, pd__out *out) {
   pd__out_text(out, out->length ? "\n# " : "# ");
   size_t start = out->length;
-  pd__row_heading(row, out);
+  pd__row_write_heading(row, out);
   for (size_t i = start; i < out->length; i++) {
     if ((unsigned char)out->text[i] < 0x20) out->text[i] = ' ';
   }
@@ -86,7 +86,7 @@ void pd__flagfile_write(pd__rows *rows, bool all, pd__out *out) {
   }
   rows->count = kept;
   for (size_t i = 0; i < kept; i++) {
-    if (pd__rows_begins_group(rows, i)) write_heading(&rows->items[i], out);
+    if (pd__rows_is_group_start(rows, i)) write_heading(&rows->items[i], out);
     write_row(&rows->items[i], out);
   }
   write_pending(out);

@@ -154,19 +154,19 @@ static void write_string(pd__out *out, const char *text) {
   if (text[length]) pd__out_text(out, "...");
 }
 
-void pd__row_bound(const pd__row *row, pd_value value, pd__out *out) {
+void pd__row_write_bound(const pd__row *row, pd_value value, pd__out *out) {
   char buffer[PD__NUMBER_SIZE];
   if (!write_unit(&row->info, value, out)) {
     pd__out_text(out, pd__value_text(row->info.type, value, buffer));
   }
 }
 
-void pd__row_value(const pd__row *row, pd_value value, pd__out *out) {
+void pd__row_write_value(const pd__row *row, pd_value value, pd__out *out) {
   if (row->info.sensitive) {
     pd__out_text(out, PD__REDACTED);
   } else if (row->info.type == PD_TYPE_string) {
     write_string(out, value.str);
   } else {
-    pd__row_bound(row, value, out);
+    pd__row_write_bound(row, value, out);
   }
 }
