@@ -119,21 +119,21 @@ typedef struct pd__page {
 /* Writes the text wrapped at blanks; keeps its line breaks, and the blanks within a line. A wrapped
  * line keeps its indentation: after "1. " or "  term  " it continues below the text. NULL, the text
  * of a pd__out that memory was out for, writes nothing. */
-void pd__page_words(pd__page *page, pd__style style, const char *text);
+void pd__page_add_text(pd__page *page, pd__style style, const char *text);
 
 /* Writes text without breaking it at blanks, after a blank. */
-void pd__page_word(pd__page *page, pd__style style, const char *text, size_t length);
+void pd__page_add_word(pd__page *page, pd__style style, const char *text, size_t length);
 
 /* Returns true if the text fits on a line of its own. */
-bool pd__page_fits(const pd__page *page, const char *text, size_t length);
+bool pd__page_can_fit(const pd__page *page, const char *text, size_t length);
 
 /* Appends text without a blank. */
-void pd__page_glue(pd__page *page, pd__style style, const char *text, size_t length);
+void pd__page_append(pd__page *page, pd__style style, const char *text, size_t length);
 
-void pd__page_newline(pd__page *page);
+void pd__page_end_line(pd__page *page);
 
 /* Moves to `column` if the line has not reached it. */
-void pd__page_go(pd__page *page, size_t column);
+void pd__page_move_to(pd__page *page, size_t column);
 
 /* ---- The reports ---- */
 
