@@ -107,7 +107,7 @@ void pd__problem_begin(pd__call *call, pd__problem problem, const char *detail) 
   pd__out_clear(&call->out);
   call->json = (pd__json){.out = &call->out, .compact = true, .place = {.arena = call->arena}};
   pd__json_open(&call->json, "{");
-  pd__json_key(&call->json, "type");
+  pd__json_begin_member(&call->json, "type");
   pd__out_format(&call->out, "\"urn:paddle-flags:problem:%s\"", rows[row].end);
   pd__json_add_text(&call->json, "title", rows[row].title);
   pd__json_add_number(&call->json, "status", problem);

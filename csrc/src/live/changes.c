@@ -9,7 +9,7 @@ static void write_all(pd__call *call) {
   for (const pd__kept *kept = NULL; (kept = pd__kept_before(kept ? kept->number : UINT64_MAX));) {
     if (kept->state != PD__ON && listed >= LISTED) continue;
     listed += kept->state != PD__ON;
-    pd__json_item(to);
+    pd__json_begin_item(to);
     pd__json_open(to, "{");
     pd__kept_write(to, kept);
     pd__json_close(to, "}");
@@ -22,7 +22,7 @@ void pd__get_changes(pd__call *call) {
   PD__LOCKED_OPERATION(operation);
   pd__json_open(to, "{");
   pd__head_write(to, revision);
-  pd__json_key(to, "changes");
+  pd__json_begin_member(to, "changes");
   pd__json_open(to, "[");
   write_all(call);
   pd__json_close(to, "]");

@@ -31,11 +31,11 @@ void pd__deed_fail(pd__deed *deed, pd__problem problem, const char *name, pd_sta
 
 static void write_faults(pd__deed *deed) {
   pd__json *to = &deed->call->json;
-  pd__json_key(to, "errors");
+  pd__json_begin_member(to, "errors");
   pd__json_open(to, "[");
   for (size_t i = 0; i < deed->fault_count; i++) {
     const pd__fault *fault = &deed->faults[i];
-    pd__json_item(to);
+    pd__json_begin_item(to);
     pd__json_open(to, "{");
     pd__json_add_nullable(to, "name", fault->name);
     pd__json_add_text(to, "code", pd_status_name(fault->error.status));
@@ -48,13 +48,13 @@ static void write_faults(pd__deed *deed) {
 /* The values that flags have which the client expected to have others. */
 static void write_current(pd__deed *deed) {
   pd__json *to = &deed->call->json;
-  pd__json_key(to, "current");
+  pd__json_begin_member(to, "current");
   pd__json_open(to, "{");
   for (size_t i = 0; i < deed->order->expect.count; i++) {
     const pd__wish *wish = &deed->order->expect.items[i];
-    pd__json_member(to, wish->name);
+    pd__json_begin_escaped_member(to, wish->name);
     pd__out_text(to->out, wish->old_text ? "" : "null");
-    if (wish->old_text) pd__json_text(to->out, wish->old_text);
+    if (wish->old_text) pd__json_write_text(to->out, wish->old_text);
   }
   pd__json_close(to, "}");
 }
@@ -67,15 +67,15 @@ static void write_refusal(pd__deed *deed, pd__out *out) {
   pd__json_add_time(&json, "at", pd__platform_time());
   pd__json_add_number(&json, "status", deed->problem);
   pd__json_add_text(&json, "detail", deed->faults[0].error.message);
-  pd__json_key(&json, "who");
+  pd__json_begin_member(&json, "who");
   pd__json_open(&json, "{");
   pd__json_add_who(&json, &who);
   pd__json_close(&json, "}");
   pd__json_add_optional(&json, "reason", deed->order->reason);
-  pd__json_key(&json, "flags");
+  pd__json_begin_member(&json, "flags");
   pd__json_open(&json, "[");
   for (size_t i = 0; i < deed->order->set.count; i++) {
-    pd__json_item(&json);
+    pd__json_begin_item(&json);
     pd__json_open(&json, "{");
     const pd__wish *wish = &deed->order->set.items[i];
     bool known = wish->flag && wish->flag->defined && !wish->flag->sensitive;
@@ -193,7 +193,7 @@ static pd_source source_now(const pd_flag *flag) {
 static void write_done(pd__json *to, const pd__wish *wish, bool temporary) {
   const pd_flag *flag = wish->flag;
   bool hidden = !temporary && wish->text && pd__flag_override(flag);
-  pd__json_item(to);
+  pd__json_begin_item(to);
   pd__json_open(to, "{");
   pd__json_add_text(to, "name", flag->name);
   if (!flag->sensitive) {
@@ -222,7 +222,7 @@ void pd__deed_write(pd__deed *deed, const pd__kept *kept) {
   pd__json_add_number(to, "revision", (int64_t)pd__journal_revision());
   pd__json_add_bool(to, "dry_run", order->dry_run);
   pd__json_add_time(to, "until", until);
-  pd__json_key(to, "flags");
+  pd__json_begin_member(to, "flags");
   pd__json_open(to, "[");
   for (size_t i = 0; i < order->set.count; i++) {
     write_done(to, &order->set.items[i], order->duration > 0);

@@ -25,10 +25,10 @@ static uint64_t write_after(pd__out *out, uint64_t since, bool lost) {
   } else if (since < revision) {
     begin(out, "changes", revision);
     begin_object(&json, since, revision);
-    pd__json_key(&json, "changes");
+    pd__json_begin_member(&json, "changes");
     pd__json_open(&json, "[");
     for (uint64_t at = since; at < revision; at++) {
-      pd__json_item(&json);
+      pd__json_begin_item(&json);
       pd__event_write(&json, pd__journal_after(at));
     }
     pd__json_close(&json, "]");

@@ -20,8 +20,8 @@ static void add_entry(pd__json *to, const char *key, const char *text_key, const
                       const pd_flag_entry *entry) {
   char buffer[PD__NUMBER_SIZE];
   bool unset = info->optional && entry->origin.source == PD_SOURCE_DEFAULT;
-  pd__json_key(to, key);
-  pd__json_entry(to, info, entry);
+  pd__json_begin_member(to, key);
+  pd__json_write_entry(to, info, entry);
   const char *text = pd__value_text(info->type, entry->value, buffer);
   pd__json_add_nullable(to, text_key, unset ? NULL : text);
 }
@@ -33,12 +33,12 @@ static void add_values(pd__json *to, const pd__row *row) {
   add_entry(to, "default", "default_text", info, &base);
   const pd__type *type = pd__type_of(info->type);
   if (pd__json_is_limit(info, info->min, type->min)) {
-    pd__json_key(to, "min");
-    pd__json_value(to, info, info->min);
+    pd__json_begin_member(to, "min");
+    pd__json_write_value(to, info, info->min);
   }
   if (pd__json_is_limit(info, info->max, type->max)) {
-    pd__json_key(to, "max");
-    pd__json_value(to, info, info->max);
+    pd__json_begin_member(to, "max");
+    pd__json_write_value(to, info, info->max);
   }
   if (*info->choices) pd__json_add_names(to, "choices", info->choices);
 }
@@ -49,7 +49,7 @@ static void add_values(pd__json *to, const pd__row *row) {
   if (*info->name && strcmp(#name, "choices") != 0) ADD_##kind(name)(to, #name, info->name);
 #define ADD_MARK(name, words, about)                                                               \
   if (info->name) {                                                                                \
-    pd__json_item(to);                                                                             \
+    pd__json_begin_item(to);                                                                       \
     pd__out_text(to->out, "\"" #name "\"");                                                        \
   }
 
@@ -59,7 +59,7 @@ static void add_attributes(pd__json *to, const pd_flag_info *info) {
   pd__json_add_text(to, "module", info->module);
   pd__json_add_text(to, "file", info->file);
   pd__json_add_number(to, "line", info->line);
-  pd__json_key(to, "marks");
+  pd__json_begin_member(to, "marks");
   pd__json_open(to, "[");
   PD_MARK_MAP(ADD_MARK)
   pd__json_close(to, "]");
@@ -78,11 +78,11 @@ static void add_temporary(listing *list, const pd__row *row) {
   list->change = kept ? kept->number : 0;
   if (kept) {
     int64_t left = kept->deadline - pd__platform_steady_time();
-    pd__json_key(to, "temporary");
+    pd__json_begin_member(to, "temporary");
     pd__json_open(to, "{");
     pd__json_add_number(to, "change", (int64_t)kept->number);
     pd__json_add_time(to, "until", kept->until);
-    pd__json_key(to, "left");
+    pd__json_begin_member(to, "left");
     pd__out_format(to->out, "%lld.%03d", (long long)(left > 0 ? left / 1000 : 0),
                    (int)(left > 0 ? left % 1000 : 0));
     const char *below = pd__value_text(row->info.type, row->below, buffer);
@@ -101,7 +101,7 @@ static void write_flag(listing *list, const pd__row *row) {
   pd__json_add_text(to, "help", info->help);
   if (!info->sensitive) add_values(to, row);
   pd__json_add_text(to, "source", pd_source_name(row->entry.origin.source));
-  const char *place = pd__json_place(to, &row->entry.origin);
+  const char *place = pd__json_describe_place(to, &row->entry.origin);
   if (*place) pd__json_add_text(to, "place", place);
   pd__json_add_number(to, "revision", (int64_t)row->revision);
   add_attributes(to, info);
@@ -118,7 +118,7 @@ static void write_flag(listing *list, const pd__row *row) {
 static void write_removed(listing *list) {
   pd__json *to = &list->call->json;
   uint32_t mark = pd__next_visit_mark();
-  pd__json_key(to, "removed");
+  pd__json_begin_member(to, "removed");
   pd__json_open(to, "[");
   uint64_t last = list->complete ? list->since : pd__journal_revision();
   for (uint64_t at = list->since; at < last; at++) {
@@ -126,8 +126,8 @@ static void write_removed(listing *list) {
     pd_flag *flag = event->flag;
     if (event->kind != PD__EVENT_REMOVED || flag->defined || flag->visit_mark == mark) continue;
     flag->visit_mark = mark;
-    pd__json_item(to);
-    pd__json_text(to->out, flag->name);
+    pd__json_begin_item(to);
+    pd__json_write_text(to->out, flag->name);
   }
   pd__json_close(to, "]");
 }
@@ -171,12 +171,12 @@ static void write_flags(listing *list) {
   pd__json_add_bool(to, "complete", list->complete);
   write_removed(list);
   pd__platform_unlock();
-  pd__json_key(to, "flags");
+  pd__json_begin_member(to, "flags");
   pd__json_open(to, "[");
   for (size_t i = 0; i < list->rows.count; i++) {
     const pd__row *row = &list->rows.items[i];
     if (!list->complete && row->revision <= list->since) continue;
-    pd__json_item(to);
+    pd__json_begin_item(to);
     pd__json_open(to, "{");
     write_flag(list, row);
     pd__json_close(to, "}");
@@ -202,11 +202,11 @@ void pd__get_flags(pd__call *call) {
 
 static void write_history_entry(pd__json *to, const pd_flag_info *info,
                                 const pd_flag_entry *entry) {
-  pd__json_item(to);
+  pd__json_begin_item(to);
   pd__json_open(to, "{");
   if (!info->sensitive) add_entry(to, "value", "text", info, entry);
   pd__json_add_text(to, "source", pd_source_name(entry->origin.source));
-  const char *place = pd__json_place(to, &entry->origin);
+  const char *place = pd__json_describe_place(to, &entry->origin);
   if (*place) pd__json_add_text(to, "place", place);
   pd__json_add_bool(to, "replaced", entry->replaced);
   pd__json_close(to, "}");
@@ -214,7 +214,7 @@ static void write_history_entry(pd__json *to, const pd_flag_info *info,
 
 static void write_history(listing *list, const pd__row *row) {
   pd__json *to = &list->call->json;
-  pd__json_key(to, "history");
+  pd__json_begin_member(to, "history");
   pd__json_open(to, "[");
   write_history_entry(to, &row->info, &row->entry);
   for (size_t i = 0; i < row->others; i++) {
@@ -228,12 +228,12 @@ static void write_history(listing *list, const pd__row *row) {
 /* The caller holds the lock. */
 static void write_log(pd__json *to, const pd_flag *flag) {
   size_t written = 0;
-  pd__json_key(to, "log");
+  pd__json_begin_member(to, "log");
   pd__json_open(to, "[");
   for (uint64_t at = pd__journal_revision(); at > pd__journal_oldest() && written < LOGGED; at--) {
     const pd__event *event = pd__journal_after(at - 1);
     if (event->flag != flag) continue;
-    pd__json_item(to);
+    pd__json_begin_item(to);
     pd__event_write(to, event);
     written++;
   }
@@ -246,7 +246,7 @@ static void write_one(listing *list, const pd_flag *flag) {
   pd__json_open(to, "{");
   pd__head_write(to, list->revision);
   pd__platform_unlock();
-  pd__json_key(to, "flag");
+  pd__json_begin_member(to, "flag");
   pd__json_open(to, "{");
   write_flag(list, list->rows.items);
   write_history(list, list->rows.items);

@@ -25,7 +25,7 @@ static counts count(pd__call *call) {
 static void write_you(pd__call *call) {
   pd__json *to = &call->json;
   pd_live_who who = pd__call_who(call);
-  pd__json_key(to, "you");
+  pd__json_begin_member(to, "you");
   pd__json_open(to, "{");
   pd__json_add_who(to, &who);
   const char *may[] = {"", "read", "change", "read|change"};

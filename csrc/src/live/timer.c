@@ -30,7 +30,7 @@ static void write_end(pd__out *event, const pd__kept *kept, const char *const *b
   pd__audit_begin(&json, "ended");
   pd__json_add_text(&json, "result", "applied");
   pd__kept_write_head(&json, kept, pd__platform_time());
-  pd__json_key(&json, "flags");
+  pd__json_begin_member(&json, "flags");
   pd__json_open(&json, "[");
   for (size_t i = 0; i < kept->count; i++) {
     const pd__kept_flag *each = &kept->flags[i];

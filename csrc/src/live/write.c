@@ -65,7 +65,7 @@ static void add_value(pd__json *to, const char *key, const pd__journal_state *se
 /* What a client said of its change. */
 static void add_change(pd__json *to, const pd__kept *kept) {
   pd__json_add_number(to, "change", (int64_t)kept->number);
-  pd__json_key(to, "who");
+  pd__json_begin_member(to, "who");
   pd__json_open(to, "{");
   pd__json_add_who(to, &kept->who);
   pd__json_close(to, "}");
@@ -89,7 +89,7 @@ void pd__event_write(pd__json *to, const pd__event *event) {
   }
   if (after->defined) {
     pd__json_add_text(to, "source", pd_source_name(origin.source));
-    const char *place = pd__json_place(to, &origin);
+    const char *place = pd__json_describe_place(to, &origin);
     if (*place) pd__json_add_text(to, "place", place);
   }
   if (kept) add_change(to, kept);
@@ -100,7 +100,7 @@ void pd__event_write(pd__json *to, const pd__event *event) {
 
 void pd__step_write(pd__json *to, const pd__kept_flag *each, const char *old_text,
                     const char *new_text) {
-  pd__json_item(to);
+  pd__json_begin_item(to);
   pd__json_open(to, "{");
   pd__json_add_text(to, "name", each->flag->name);
   if (!each->sensitive && !each->flag->sensitive) {
@@ -115,13 +115,13 @@ void pd__kept_write_head(pd__json *to, const pd__kept *kept, int64_t at) {
   pd__json_add_number(to, "change", (int64_t)kept->number);
   pd__json_add_time(to, "at", at);
   pd__json_add_text(to, "kind", kept->undoes ? "undo" : "set");
-  pd__json_key(to, "undoes");
+  pd__json_begin_member(to, "undoes");
   if (kept->undoes) {
     pd__out_format(to->out, "%llu", (unsigned long long)kept->undoes);
   } else {
     pd__out_text(to->out, "null");
   }
-  pd__json_key(to, "who");
+  pd__json_begin_member(to, "who");
   pd__json_open(to, "{");
   pd__json_add_who(to, &kept->who);
   pd__json_close(to, "}");
@@ -132,7 +132,7 @@ void pd__kept_write_head(pd__json *to, const pd__kept *kept, int64_t at) {
 
 void pd__kept_write(pd__json *to, const pd__kept *kept) {
   pd__kept_write_head(to, kept, kept->at);
-  pd__json_key(to, "flags");
+  pd__json_begin_member(to, "flags");
   pd__json_open(to, "[");
   for (size_t i = 0; i < kept->count; i++) {
     const pd__kept_flag *each = &kept->flags[i];

@@ -22,15 +22,15 @@ void pd__json_close(pd__json *to, const char *sign);
 
 /* Begins the next item of an array, or the next member of an object with its key; the value
  * follows. */
-void pd__json_item(pd__json *to);
-void pd__json_key(pd__json *to, const char *key);
+void pd__json_begin_item(pd__json *to);
+void pd__json_begin_member(pd__json *to, const char *key);
 
 /* The same for a key that may need escapes. */
-void pd__json_member(pd__json *to, const char *key);
+void pd__json_begin_escaped_member(pd__json *to, const char *key);
 
 /* Write a string: up to a NUL, or to `end`. */
-void pd__json_text(pd__out *out, const char *text);
-void pd__json_span(pd__out *out, const char *text, const char *end);
+void pd__json_write_text(pd__out *out, const char *text);
+void pd__json_write_span(pd__out *out, const char *text, const char *end);
 
 /* Add a member; pd__json_add_nullable writes null in place of NULL, pd__json_add_optional also in
  * place of an empty text. */
@@ -43,15 +43,15 @@ void pd__json_add_number(pd__json *to, const char *key, int64_t number);
 /* Adds an array of the names in a list such as "fast|best". */
 void pd__json_add_names(pd__json *to, const char *key, const char *names);
 
-/* Write a value of a flag; <redacted> if the flag is sensitive. pd__json_entry writes null if an
- * optional flag has no value. */
-void pd__json_value(pd__json *to, const pd_flag_info *info, pd_value value);
-void pd__json_entry(pd__json *to, const pd_flag_info *info, const pd_flag_entry *entry);
+/* Write a value of a flag; <redacted> if the flag is sensitive. pd__json_write_entry writes null if
+ * an optional flag has no value. */
+void pd__json_write_value(pd__json *to, const pd_flag_info *info, pd_value value);
+void pd__json_write_entry(pd__json *to, const pd_flag_info *info, const pd_flag_entry *entry);
 
 /* Returns whether more than the type limits the value: `natural` is the bound of the type. */
 bool pd__json_is_limit(const pd_flag_info *info, pd_value bound, pd_value natural);
 
 /* Returns "flags.conf:3", "argv[2]", or "" if there is no place. Valid until the next call. */
-const char *pd__json_place(pd__json *to, const pd_origin *origin);
+const char *pd__json_describe_place(pd__json *to, const pd_origin *origin);
 
 #endif /* PD__JSON_H */

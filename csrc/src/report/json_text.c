@@ -9,7 +9,7 @@
 
 /* ---- Text ---- */
 
-static void write_unit(pd__out *out, uint32_t unit) {
+static void write_utf16_unit(pd__out *out, uint32_t unit) {
   static const char digits[] = "0123456789abcdef";
   char text[] = "\\u0000";
   for (size_t i = 0; i < 4; i++) text[5 - i] = digits[unit >> (4 * i) & 0xf];
@@ -22,22 +22,22 @@ static void write_escaped(pd__out *out, uint32_t code) {
   if (named) {
     pd__out_add(out, (char[]){'\\', letters[named - bytes]}, 2);
   } else if (code < 0x10000) {
-    write_unit(out, code);
+    write_utf16_unit(out, code);
   } else {
-    write_unit(out, 0xd800 + ((code - 0x10000) >> 10));
-    write_unit(out, 0xdc00 + (code & 0x3ff));
+    write_utf16_unit(out, 0xd800 + ((code - 0x10000) >> 10));
+    write_utf16_unit(out, 0xdc00 + (code & 0x3ff));
   }
 }
 
-static bool is_plain(char byte) {
+static bool is_plain_byte(char byte) {
   return byte >= ' ' && byte <= '~' && byte != '"' && byte != '\\';
 }
 
-void pd__json_span(pd__out *out, const char *text, const char *end) {
+void pd__json_write_span(pd__out *out, const char *text, const char *end) {
   pd__out_text(out, "\"");
   while (text < end) {
     const char *start = text;
-    while (text < end && is_plain(*text)) text++;
+    while (text < end && is_plain_byte(*text)) text++;
     pd__out_add(out, start, (size_t)(text - start));
     if (text == end) break;
     uint32_t code;
@@ -48,35 +48,35 @@ void pd__json_span(pd__out *out, const char *text, const char *end) {
   pd__out_text(out, "\"");
 }
 
-void pd__json_text(pd__out *out, const char *text) {
-  pd__json_span(out, text, text + strlen(text));
+void pd__json_write_text(pd__out *out, const char *text) {
+  pd__json_write_span(out, text, text + strlen(text));
 }
 
 /* ---- Tables and lists ---- */
 
-static void begin_line(pd__json *to) {
+static void begin_json_line(pd__json *to) {
   static const char blanks[] = "                "; /* deeper than anything here */
   if (to->compact) return;
   pd__out_text(to->out, "\n");
   pd__out_add(to->out, blanks, 2 * to->depth);
 }
 
-void pd__json_item(pd__json *to) {
+void pd__json_begin_item(pd__json *to) {
   if (to->started) pd__out_text(to->out, ",");
   to->started = true;
-  begin_line(to);
+  begin_json_line(to);
 }
 
-void pd__json_key(pd__json *to, const char *key) {
-  pd__json_item(to);
+void pd__json_begin_member(pd__json *to, const char *key) {
+  pd__json_begin_item(to);
   pd__out_text(to->out, "\"");
   pd__out_text(to->out, key);
   pd__out_text(to->out, to->compact ? "\":" : "\": ");
 }
 
-void pd__json_member(pd__json *to, const char *key) {
-  pd__json_item(to);
-  pd__json_text(to->out, key);
+void pd__json_begin_escaped_member(pd__json *to, const char *key) {
+  pd__json_begin_item(to);
+  pd__json_write_text(to->out, key);
   pd__out_text(to->out, to->compact ? ":" : ": ");
 }
 
@@ -88,7 +88,7 @@ void pd__json_open(pd__json *to, const char *sign) {
 
 void pd__json_close(pd__json *to, const char *sign) {
   to->depth--;
-  if (to->started) begin_line(to);
+  if (to->started) begin_json_line(to);
   pd__out_text(to->out, sign);
   to->started = true;
 }
@@ -99,7 +99,7 @@ void pd__json_close(pd__json *to, const char *sign) {
  * doesn't take it for an integer. */
 static void write_double(pd__out *out, double value, const char *text) {
   if (!isfinite(value)) {
-    pd__json_text(out, text);
+    pd__json_write_text(out, text);
     return;
   }
   pd__out_text(out, text);
@@ -110,7 +110,7 @@ static void write_scalar(pd__out *out, pd_type type, pd_value value) {
   char buffer[PD__NUMBER_SIZE];
   const char *text = pd__value_text(type, value, buffer);
   if (type == PD_TYPE_string) {
-    pd__json_text(out, text);
+    pd__json_write_text(out, text);
   } else if (type == PD_TYPE_double) {
     write_double(out, value.f64, text);
   } else {
@@ -119,7 +119,7 @@ static void write_scalar(pd__out *out, pd_type type, pd_value value) {
 }
 
 /* Returns the item at *cursor, valid until the next one; NULL if memory is out. */
-static const char *next_item(pd__json *to, const char **cursor) {
+static const char *read_list_item(pd__json *to, const char **cursor) {
   const char *next = *cursor;
   size_t length = 0;
   if (!pd__item_read(&next, to->item, to->size, &length)) next = NULL; /* was checked when set */
@@ -139,18 +139,18 @@ static const char *next_item(pd__json *to, const char **cursor) {
 static void write_list(pd__json *to, pd_type type, const char *list) {
   const char *item;
   pd__json_open(to, "[");
-  for (const char *cursor = pd__list_begin(list); cursor && (item = next_item(to, &cursor));) {
+  for (const char *cursor = pd__list_begin(list); cursor && (item = read_list_item(to, &cursor));) {
     pd_value value = {.str = item};
-    pd__json_item(to);
+    pd__json_begin_item(to);
     pd__value_parse(type, item, &value);
     write_scalar(to->out, type, value);
   }
   pd__json_close(to, "]");
 }
 
-void pd__json_value(pd__json *to, const pd_flag_info *info, pd_value value) {
+void pd__json_write_value(pd__json *to, const pd_flag_info *info, pd_value value) {
   if (info->sensitive) {
-    pd__json_text(to->out, PD__REDACTED);
+    pd__json_write_text(to->out, PD__REDACTED);
   } else if (info->list) {
     write_list(to, (pd_type)info->list, value.str);
   } else {
@@ -161,14 +161,14 @@ void pd__json_value(pd__json *to, const pd_flag_info *info, pd_value value) {
 /* ---- Members ---- */
 
 void pd__json_add_text(pd__json *to, const char *key, const char *text) {
-  pd__json_key(to, key);
-  pd__json_text(to->out, text);
+  pd__json_begin_member(to, key);
+  pd__json_write_text(to->out, text);
 }
 
 void pd__json_add_nullable(pd__json *to, const char *key, const char *text) {
-  pd__json_key(to, key);
+  pd__json_begin_member(to, key);
   if (text) {
-    pd__json_text(to->out, text);
+    pd__json_write_text(to->out, text);
   } else {
     pd__out_text(to->out, "null");
   }
@@ -179,12 +179,12 @@ void pd__json_add_optional(pd__json *to, const char *key, const char *text) {
 }
 
 void pd__json_add_bool(pd__json *to, const char *key, bool value) {
-  pd__json_key(to, key);
+  pd__json_begin_member(to, key);
   pd__out_text(to->out, value ? "true" : "false");
 }
 
 void pd__json_add_number(pd__json *to, const char *key, int64_t number) {
-  pd__json_key(to, key);
+  pd__json_begin_member(to, key);
   pd__out_format(to->out, "%lld", (long long)number);
 }
 
@@ -195,18 +195,18 @@ bool pd__json_is_limit(const pd_flag_info *info, pd_value bound, pd_value natura
 }
 
 void pd__json_add_names(pd__json *to, const char *key, const char *names) {
-  pd__json_key(to, key);
+  pd__json_begin_member(to, key);
   pd__json_open(to, "[");
   for (const char *cursor = pd__list_begin(names); cursor;) {
     const char *name = cursor;
     size_t length = pd__list_next(&cursor);
-    pd__json_item(to);
-    pd__json_span(to->out, name, name + length);
+    pd__json_begin_item(to);
+    pd__json_write_span(to->out, name, name + length);
   }
   pd__json_close(to, "]");
 }
 
-const char *pd__json_place(pd__json *to, const pd_origin *origin) {
+const char *pd__json_describe_place(pd__json *to, const pd_origin *origin) {
   pd__out *place = &to->place;
   pd__out_clear(place);
   if (origin->place && *origin->place) {
@@ -220,10 +220,10 @@ const char *pd__json_place(pd__json *to, const pd_origin *origin) {
   return place->text ? place->text : "";
 }
 
-void pd__json_entry(pd__json *to, const pd_flag_info *info, const pd_flag_entry *entry) {
+void pd__json_write_entry(pd__json *to, const pd_flag_info *info, const pd_flag_entry *entry) {
   if (info->optional && entry->origin.source == PD_SOURCE_DEFAULT) {
     pd__out_text(to->out, "null");
   } else {
-    pd__json_value(to, info, entry->value);
+    pd__json_write_value(to, info, entry->value);
   }
 }
