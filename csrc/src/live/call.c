@@ -108,7 +108,7 @@ void pd__problem_begin(pd__call *call, pd__problem problem, const char *detail) 
   call->json = (pd__json){.out = &call->out, .compact = true, .place = {.arena = call->arena}};
   pd__json_open(&call->json, "{");
   pd__json_begin_member(&call->json, "type");
-  pd__out_format(&call->out, "\"urn:paddle-flags:problem:%s\"", rows[row].end);
+  pd__out_add_format(&call->out, "\"urn:paddle-flags:problem:%s\"", rows[row].end);
   pd__json_add_text(&call->json, "title", rows[row].title);
   pd__json_add_number(&call->json, "status", problem);
   pd__json_add_text(&call->json, "detail", detail);

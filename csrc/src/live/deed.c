@@ -53,7 +53,7 @@ static void write_current(pd__deed *deed) {
   for (size_t i = 0; i < deed->order->expect.count; i++) {
     const pd__wish *wish = &deed->order->expect.items[i];
     pd__json_begin_escaped_member(to, wish->name);
-    pd__out_text(to->out, wish->old_text ? "" : "null");
+    pd__out_add_text(to->out, wish->old_text ? "" : "null");
     if (wish->old_text) pd__json_write_text(to->out, wish->old_text);
   }
   pd__json_close(to, "}");

@@ -3,9 +3,9 @@
 #include "live.h"
 
 static void begin(pd__out *out, const char *name, uint64_t revision) {
-  pd__out_text(out, "id: ");
+  pd__out_add_text(out, "id: ");
   pd__id_write(out, revision);
-  pd__out_format(out, "\nevent: %s\ndata: ", name);
+  pd__out_add_format(out, "\nevent: %s\ndata: ", name);
 }
 
 static void begin_object(pd__json *json, uint64_t since, uint64_t revision) {
@@ -36,7 +36,7 @@ static uint64_t write_after(pd__out *out, uint64_t since, bool lost) {
     return revision;
   }
   pd__json_close(&json, "}");
-  pd__out_text(out, "\n\n");
+  pd__out_add_text(out, "\n\n");
   return revision;
 }
 
@@ -47,7 +47,7 @@ static void write_hello(pd__call *call, uint64_t revision) {
   call->out = (pd__out){.arena = call->arena};
   begin(&call->out, "hello", revision);
   pd__out_add(&call->out, data.text ? data.text : "", data.length);
-  pd__out_text(&call->out, "\n\n");
+  pd__out_add_text(&call->out, "\n\n");
 }
 
 /* Returns the id after which the client goes on; NULL if it begins. */
@@ -72,7 +72,7 @@ void pd__get_events(pd__call *call) {
                   "Last-Event-ID or since is malformed, expected EPOCH-REVISION");
     return;
   }
-  if (call->live->polls) pd__out_text(&call->out, "retry: 1000\n\n");
+  if (call->live->polls) pd__out_add_text(&call->out, "retry: 1000\n\n");
   call->response->streams = !call->live->polls;
   call->response->revision = revision;
   pd__call_finish(call, 200, "text/event-stream");

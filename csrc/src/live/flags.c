@@ -50,7 +50,7 @@ static void add_values(pd__json *to, const pd__row *row) {
 #define ADD_MARK(name, words, about)                                                               \
   if (info->name) {                                                                                \
     pd__json_begin_item(to);                                                                       \
-    pd__out_text(to->out, "\"" #name "\"");                                                        \
+    pd__out_add_text(to->out, "\"" #name "\"");                                                    \
   }
 
 static void add_attributes(pd__json *to, const pd_flag_info *info) {
@@ -83,8 +83,8 @@ static void add_temporary(listing *list, const pd__row *row) {
     pd__json_add_number(to, "change", (int64_t)kept->number);
     pd__json_add_time(to, "until", kept->until);
     pd__json_begin_member(to, "left");
-    pd__out_format(to->out, "%lld.%03d", (long long)(left > 0 ? left / 1000 : 0),
-                   (int)(left > 0 ? left % 1000 : 0));
+    pd__out_add_format(to->out, "%lld.%03d", (long long)(left > 0 ? left / 1000 : 0),
+                       (int)(left > 0 ? left % 1000 : 0));
     const char *below = pd__value_text(row->info.type, row->below, buffer);
     if (!row->info.sensitive) pd__json_add_nullable(to, "below", row->below_unset ? NULL : below);
     pd__json_close(to, "}");
@@ -150,11 +150,11 @@ static bool is_unchanged(listing *list) {
   pd__call *call = list->call;
   pd__out tag = {.arena = call->arena};
   size_t count;
-  pd__out_text(&tag, "\"");
+  pd__out_add_text(&tag, "\"");
   pd__platform_lock();
   pd__id_write(&tag, list->revision);
   pd__platform_unlock();
-  pd__out_text(&tag, "\"");
+  pd__out_add_text(&tag, "\"");
   if (!tag.text) return false;
   pd__call_header(call, "ETag", tag.text);
   const char *known = pd__call_find_header(call, "If-None-Match", &count);

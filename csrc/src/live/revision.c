@@ -41,7 +41,7 @@ pd__since pd__since_parse(const char *text, uint64_t *revision) {
 }
 
 void pd__id_write(pd__out *out, uint64_t revision) {
-  pd__out_format(out, "%s-%llu", pd__journal_epoch(), (unsigned long long)revision);
+  pd__out_add_format(out, "%s-%llu", pd__journal_epoch(), (unsigned long long)revision);
 }
 
 void pd__head_write(pd__json *to, uint64_t revision) {

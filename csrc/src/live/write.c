@@ -117,9 +117,9 @@ void pd__kept_write_head(pd__json *to, const pd__kept *kept, int64_t at) {
   pd__json_add_text(to, "kind", kept->undoes ? "undo" : "set");
   pd__json_begin_member(to, "undoes");
   if (kept->undoes) {
-    pd__out_format(to->out, "%llu", (unsigned long long)kept->undoes);
+    pd__out_add_format(to->out, "%llu", (unsigned long long)kept->undoes);
   } else {
-    pd__out_text(to->out, "null");
+    pd__out_add_text(to->out, "null");
   }
   pd__json_begin_member(to, "who");
   pd__json_open(to, "{");

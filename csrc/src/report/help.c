@@ -34,16 +34,16 @@ static void write_placeholder(const pd_flag_info *info, pd__out *out) {
   bool choices = !named && *info->choices && strlen(info->choices) <= WIDEST_CHOICES;
   pd__out_clear(out);
   if (named) {
-    pd__out_text(out, info->metavar);
+    pd__out_add_text(out, info->metavar);
     return;
   }
-  if (choices) pd__out_text(out, "{");
+  if (choices) pd__out_add_text(out, "{");
   for (const char *at = choices ? info->choices : what; *at; at++) {
     bool lower = !choices && *at >= 'a' && *at <= 'z';
     char shown = lower ? (char)(*at - 'a' + 'A') : *at == '|' ? ',' : *at;
     pd__out_add(out, &shown, 1);
   }
-  pd__out_format(out, "%s%s", choices ? "}" : "", info->list ? ",..." : "");
+  pd__out_add_format(out, "%s%s", choices ? "}" : "", info->list ? ",..." : "");
 }
 
 static bool has_letter_name(const pd_flag_info *info) {
@@ -78,7 +78,7 @@ static void add_left_column(help_page *help, const pd_flag_info *info) {
 /* Writes the note in `scratch`, unbroken if a line can hold it. */
 static void add_note(help_page *help, pd__style style) {
   pd__out *note = &help->scratch;
-  pd__out_text(note, "]");
+  pd__out_add_text(note, "]");
   if (pd__page_can_fit(&help->page, note->text, note->length)) {
     pd__page_add_word(&help->page, style, note->text, note->length);
   } else {
@@ -88,7 +88,7 @@ static void add_note(help_page *help, pd__style style) {
 
 static pd__out *begin_note(help_page *help, const char *text) {
   pd__out_clear(&help->scratch);
-  pd__out_text(&help->scratch, text);
+  pd__out_add_text(&help->scratch, text);
   return &help->scratch;
 }
 
@@ -105,8 +105,8 @@ static void add_items(help_page *help, const char *list, bool choices) {
     const char *item = cursor;
     size_t length = pd__list_next(&cursor);
     if (!choices && length == 1) continue;
-    if (note->length > empty) pd__out_text(note, ", ");
-    if (!choices) pd__out_text(note, "--");
+    if (note->length > empty) pd__out_add_text(note, ", ");
+    if (!choices) pd__out_add_text(note, "--");
     pd__out_add(note, length ? item : "\"\"", length ? length : 2);
   }
   if (note->length > empty) add_note(help, PD__FAINT);
@@ -120,7 +120,7 @@ static void add_range(help_page *help, const pd__row *row) {
   if (!low && !high) return;
   pd__out *note = begin_note(help, low && high ? "[" : low ? "[at least " : "[at most ");
   if (low) pd__row_write_bound(row, info->min, note);
-  if (low && high) pd__out_text(note, " to ");
+  if (low && high) pd__out_add_text(note, " to ");
   if (high) pd__row_write_bound(row, info->max, note);
   add_note(help, PD__FAINT);
 }
@@ -135,14 +135,14 @@ static void write_value_origin(const pd_origin *origin, pd__out *out) {
   bool place = origin->place && *origin->place;
   if (!place && origin->source == PD_SOURCE_FLEET) before = "from the ";
   if (!place && origin->source == PD_SOURCE_LIVE) {
-    pd__out_text(out, "set live");
+    pd__out_add_text(out, "set live");
     return;
   }
-  pd__out_format(out, "%s%s", before, place ? origin->place : pd_source_name(origin->source));
+  pd__out_add_format(out, "%s%s", before, place ? origin->place : pd_source_name(origin->source));
   bool numbered = !place && origin->source == PD_SOURCE_ARGV;
   const char *joint = pd__origin_line_joint(origin);
-  if (origin->line && place) pd__out_format(out, "%s%u", joint, (unsigned)origin->line);
-  if (origin->line && numbered) pd__out_format(out, "[%u]", (unsigned)origin->line);
+  if (origin->line && place) pd__out_add_format(out, "%s%u", joint, (unsigned)origin->line);
+  if (origin->line && numbered) pd__out_add_format(out, "[%u]", (unsigned)origin->line);
 }
 
 static void add_value_notes(help_page *help, const pd__row *row) {
@@ -155,7 +155,7 @@ static void add_value_notes(help_page *help, const pd__row *row) {
   if (row->entry.origin.source == PD_SOURCE_DEFAULT) return;
   note = begin_note(help, "[now: ");
   pd__row_write_value(row, row->entry.value, note);
-  pd__out_text(note, " ");
+  pd__out_add_text(note, " ");
   write_value_origin(&row->entry.origin, note);
   add_note(help, PD__CHANGED);
 }
@@ -180,7 +180,7 @@ static void add_notes(help_page *help, const pd__row *row) {
   add_items(help, info->aliases, false);
   PD_MARK_MAP(ADD_MARK)
   if (!*info->deprecated) return;
-  pd__out_text(begin_note(help, "[deprecated: "), info->deprecated);
+  pd__out_add_text(begin_note(help, "[deprecated: "), info->deprecated);
   add_note(help, PD__WARNING);
 }
 
@@ -287,7 +287,7 @@ static void add_flags(help_page *help, const pd__rows *rows) {
 
 static void add_usage(help_page *help, const pd_report_options *options) {
   if (options->usage) {
-    pd__out_text(help->page.out, options->usage);
+    pd__out_add_text(help->page.out, options->usage);
     if (*options->usage) pd__page_end_line(&help->page);
     return;
   }
@@ -308,7 +308,7 @@ static void add_empty_notice(help_page *help, const pd_help *asked) {
   }
   if (help->page.out->length > 0) pd__page_end_line(&help->page);
   help->page.indent = 0;
-  pd__out_format(begin_note(help, ""), text, asked->pattern);
+  pd__out_add_format(begin_note(help, ""), text, asked->pattern);
   pd__page_add_text(&help->page, PD__PLAIN, help->scratch.text);
   pd__page_end_line(&help->page);
 }

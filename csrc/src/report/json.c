@@ -10,7 +10,7 @@ static void add_bound(pd__json *to, const char *key, const pd_flag_info *info, p
   if (info->sensitive || pd__json_is_limit(info, bound, natural)) {
     pd__json_write_value(to, info, bound);
   } else {
-    pd__out_text(to->out, "null");
+    pd__out_add_text(to->out, "null");
   }
 }
 
@@ -81,7 +81,7 @@ static void write_json_flag(pd__json *to, const pd__rows *rows, const pd__row *r
   pd__json_add_text(to, "module", info->module);
   pd__json_add_text(to, "file", info->file);
   pd__json_begin_member(to, "line");
-  pd__out_format(to->out, "%u", (unsigned)info->line);
+  pd__out_add_format(to->out, "%u", (unsigned)info->line);
   PD_MARK_MAP(ADD_MARK)
   pd__json_add_bool(to, "frozen", info->frozen);
   add_history(to, rows, row);
@@ -97,7 +97,7 @@ void pd__json_write(const pd__rows *rows, const pd_report_options *options, pd__
   if (options->version) {
     pd__json_write_text(out, options->version);
   } else {
-    pd__out_text(out, "null");
+    pd__out_add_text(out, "null");
   }
   pd__json_begin_member(&to, "flags");
   pd__json_open(&to, "[");
@@ -107,5 +107,5 @@ void pd__json_write(const pd__rows *rows, const pd_report_options *options, pd__
   }
   pd__json_close(&to, "]");
   pd__json_close(&to, "}");
-  pd__out_text(out, "\n");
+  pd__out_add_text(out, "\n");
 }

@@ -34,7 +34,7 @@ static bool is_plain_byte(char byte) {
 }
 
 void pd__json_write_span(pd__out *out, const char *text, const char *end) {
-  pd__out_text(out, "\"");
+  pd__out_add_text(out, "\"");
   while (text < end) {
     const char *start = text;
     while (text < end && is_plain_byte(*text)) text++;
@@ -45,7 +45,7 @@ void pd__json_write_span(pd__out *out, const char *text, const char *end) {
     write_escaped(out, length ? code : 0xdc00 + code);
     text += length ? length : 1;
   }
-  pd__out_text(out, "\"");
+  pd__out_add_text(out, "\"");
 }
 
 void pd__json_write_text(pd__out *out, const char *text) {
@@ -57,31 +57,31 @@ void pd__json_write_text(pd__out *out, const char *text) {
 static void begin_json_line(pd__json *to) {
   static const char blanks[] = "                "; /* deeper than anything here */
   if (to->compact) return;
-  pd__out_text(to->out, "\n");
+  pd__out_add_text(to->out, "\n");
   pd__out_add(to->out, blanks, 2 * to->depth);
 }
 
 void pd__json_begin_item(pd__json *to) {
-  if (to->started) pd__out_text(to->out, ",");
+  if (to->started) pd__out_add_text(to->out, ",");
   to->started = true;
   begin_json_line(to);
 }
 
 void pd__json_begin_member(pd__json *to, const char *key) {
   pd__json_begin_item(to);
-  pd__out_text(to->out, "\"");
-  pd__out_text(to->out, key);
-  pd__out_text(to->out, to->compact ? "\":" : "\": ");
+  pd__out_add_text(to->out, "\"");
+  pd__out_add_text(to->out, key);
+  pd__out_add_text(to->out, to->compact ? "\":" : "\": ");
 }
 
 void pd__json_begin_escaped_member(pd__json *to, const char *key) {
   pd__json_begin_item(to);
   pd__json_write_text(to->out, key);
-  pd__out_text(to->out, to->compact ? ":" : ": ");
+  pd__out_add_text(to->out, to->compact ? ":" : ": ");
 }
 
 void pd__json_open(pd__json *to, const char *sign) {
-  pd__out_text(to->out, sign);
+  pd__out_add_text(to->out, sign);
   to->depth++;
   to->started = false;
 }
@@ -89,7 +89,7 @@ void pd__json_open(pd__json *to, const char *sign) {
 void pd__json_close(pd__json *to, const char *sign) {
   to->depth--;
   if (to->started) begin_json_line(to);
-  pd__out_text(to->out, sign);
+  pd__out_add_text(to->out, sign);
   to->started = true;
 }
 
@@ -102,8 +102,8 @@ static void write_double(pd__out *out, double value, const char *text) {
     pd__json_write_text(out, text);
     return;
   }
-  pd__out_text(out, text);
-  if (!text[strcspn(text, ".e")]) pd__out_text(out, ".0");
+  pd__out_add_text(out, text);
+  if (!text[strcspn(text, ".e")]) pd__out_add_text(out, ".0");
 }
 
 static void write_scalar(pd__out *out, pd_type type, pd_value value) {
@@ -114,7 +114,7 @@ static void write_scalar(pd__out *out, pd_type type, pd_value value) {
   } else if (type == PD_TYPE_double) {
     write_double(out, value.f64, text);
   } else {
-    pd__out_text(out, text);
+    pd__out_add_text(out, text);
   }
 }
 
@@ -170,7 +170,7 @@ void pd__json_add_nullable(pd__json *to, const char *key, const char *text) {
   if (text) {
     pd__json_write_text(to->out, text);
   } else {
-    pd__out_text(to->out, "null");
+    pd__out_add_text(to->out, "null");
   }
 }
 
@@ -180,12 +180,12 @@ void pd__json_add_optional(pd__json *to, const char *key, const char *text) {
 
 void pd__json_add_bool(pd__json *to, const char *key, bool value) {
   pd__json_begin_member(to, key);
-  pd__out_text(to->out, value ? "true" : "false");
+  pd__out_add_text(to->out, value ? "true" : "false");
 }
 
 void pd__json_add_number(pd__json *to, const char *key, int64_t number) {
   pd__json_begin_member(to, key);
-  pd__out_format(to->out, "%lld", (long long)number);
+  pd__out_add_format(to->out, "%lld", (long long)number);
 }
 
 bool pd__json_is_limit(const pd_flag_info *info, pd_value bound, pd_value natural) {
@@ -210,19 +210,19 @@ const char *pd__json_describe_place(pd__json *to, const pd_origin *origin) {
   pd__out *place = &to->place;
   pd__out_clear(place);
   if (origin->place && *origin->place) {
-    pd__out_text(place, origin->place);
+    pd__out_add_text(place, origin->place);
     const char *joint = pd__origin_line_joint(origin);
-    if (origin->line) pd__out_format(place, "%s%u", joint, (unsigned)origin->line);
-    if (origin->column) pd__out_format(place, ":%u", (unsigned)origin->column);
+    if (origin->line) pd__out_add_format(place, "%s%u", joint, (unsigned)origin->line);
+    if (origin->column) pd__out_add_format(place, ":%u", (unsigned)origin->column);
   } else if (origin->source == PD_SOURCE_ARGV) {
-    pd__out_format(place, "argv[%u]", (unsigned)origin->line);
+    pd__out_add_format(place, "argv[%u]", (unsigned)origin->line);
   }
   return place->text ? place->text : "";
 }
 
 void pd__json_write_entry(pd__json *to, const pd_flag_info *info, const pd_flag_entry *entry) {
   if (info->optional && entry->origin.source == PD_SOURCE_DEFAULT) {
-    pd__out_text(to->out, "null");
+    pd__out_add_text(to->out, "null");
   } else {
     pd__json_write_value(to, info, entry->value);
   }

@@ -23,9 +23,9 @@ void pd__out_add(pd__out *out, const char *text, size_t length) {
   out->text[out->length] = '\0';
 }
 
-void pd__out_text(pd__out *out, const char *text) { pd__out_add(out, text, strlen(text)); }
+void pd__out_add_text(pd__out *out, const char *text) { pd__out_add(out, text, strlen(text)); }
 
-void pd__out_format(pd__out *out, const char *format, ...) {
+void pd__out_add_format(pd__out *out, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
   int length = vsnprintf(NULL, 0, format, arguments);
@@ -38,9 +38,11 @@ void pd__out_format(pd__out *out, const char *format, ...) {
   out->length += (size_t)length;
 }
 
-void pd__out_hex(pd__out *out, char byte) { pd__out_format(out, "\\x%02x", (unsigned char)byte); }
+void pd__out_add_hex(pd__out *out, char byte) {
+  pd__out_add_format(out, "\\x%02x", (unsigned char)byte);
+}
 
-bool pd__out_escape(pd__out *out, char byte, char quote) {
+bool pd__out_add_escaped(pd__out *out, char byte, char quote) {
   static const char bytes[] = "\n\t\r\\", letters[] = "ntr\\";
   const char *named = strchr(bytes, byte);
   if (!named && byte != quote) return false;

@@ -62,8 +62,8 @@ static void set_style(pd__page *page, pd__style style) {
   static const char codes[][8] = {"",        "\x1b[1;32m", "\x1b[1;36m", "\x1b[36m",
                                   "\x1b[2m", "\x1b[33m",   "\x1b[31m"};
   if (!page->color || style == page->style) return;
-  if (page->style != PD__PLAIN) pd__out_text(page->out, "\x1b[0m");
-  pd__out_text(page->out, codes[style]);
+  if (page->style != PD__PLAIN) pd__out_add_text(page->out, "\x1b[0m");
+  pd__out_add_text(page->out, codes[style]);
   page->style = style;
 }
 
@@ -71,7 +71,7 @@ static void set_style(pd__page *page, pd__style style) {
 
 void pd__page_end_line(pd__page *page) {
   set_style(page, PD__PLAIN);
-  pd__out_text(page->out, "\n");
+  pd__out_add_text(page->out, "\n");
   page->column = 0;
   page->owed = 0;
   page->apart = false;
@@ -90,7 +90,7 @@ static void wrap_line(pd__page *page) {
 /* Writes the owed blanks. They are styled only between two words of the same style. */
 static void write_owed_blanks(pd__page *page, pd__style style) {
   if (page->owed > 0 && page->style != style) set_style(page, PD__PLAIN);
-  for (; page->owed > 0; page->owed--, page->column++) pd__out_text(page->out, " ");
+  for (; page->owed > 0; page->owed--, page->column++) pd__out_add_text(page->out, " ");
   set_style(page, style);
 }
 
@@ -101,7 +101,7 @@ void pd__page_append(pd__page *page, pd__style style, const char *text, size_t l
     if (!fits && page->column > page->indent) wrap_line(page);
     write_owed_blanks(page, style);
     if (!next.escaped) pd__out_add(page->out, text, next.length);
-    for (size_t i = 0; next.escaped && i < next.length; i++) pd__out_hex(page->out, text[i]);
+    for (size_t i = 0; next.escaped && i < next.length; i++) pd__out_add_hex(page->out, text[i]);
     page->column += next.columns;
     page->apart = true;
     text += next.length;

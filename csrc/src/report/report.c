@@ -54,7 +54,7 @@ pd_status pd_report_help(const pd_report_options *from, pd_writer write, void *c
   if (status != PD_OK) return status;
   if (help.kind == PD_HELP_VERSION) {
     const char *version = options.version ? options.version : "";
-    pd__out_format(&out, "%s%s%s\n", options.program, *version ? " version " : "", version);
+    pd__out_add_format(&out, "%s%s%s\n", options.program, *version ? " version " : "", version);
   } else if (pd__rows_collect(&rows, false, &operation.arena)) {
     write_flag_help(&rows, &options, &out);
   } else {

@@ -20,15 +20,15 @@ typedef struct pd__out {
 } pd__out;
 
 void pd__out_add(pd__out *out, const char *text, size_t length);
-void pd__out_text(pd__out *out, const char *text);
-PD__PRINTF(2, 3) void pd__out_format(pd__out *out, const char *format, ...);
+void pd__out_add_text(pd__out *out, const char *text);
+PD__PRINTF(2, 3) void pd__out_add_format(pd__out *out, const char *format, ...);
 
 /* Writes `byte` as "\xHH". */
-void pd__out_hex(pd__out *out, char byte);
+void pd__out_add_hex(pd__out *out, char byte);
 
 /* Writes `byte` as an escape and returns true if it is a line break, a tab, a backslash or `quote`;
  * returns false otherwise. */
-bool pd__out_escape(pd__out *out, char byte, char quote);
+bool pd__out_add_escaped(pd__out *out, char byte, char quote);
 
 /* Empties the text; keeps its memory. */
 void pd__out_clear(pd__out *out);

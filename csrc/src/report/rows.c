@@ -138,5 +138,5 @@ void pd__rows_sort_groups(pd__rows *rows, const char *first, const char *program
 void pd__row_write_heading(const pd__row *row, pd__out *out) {
   const char *module = pd__base_name(row->info.module);
   const char *category = row->info.category;
-  pd__out_format(out, "%s%s%s", *module ? module : "other", *category ? ", " : "", category);
+  pd__out_add_format(out, "%s%s%s", *module ? module : "other", *category ? ", " : "", category);
 }

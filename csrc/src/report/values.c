@@ -11,7 +11,7 @@
 /* ---- Units ---- */
 
 static void add_number(pd__out *out, uint64_t number, const char *behind) {
-  pd__out_format(out, "%" PRIu64 "%s", number, behind);
+  pd__out_add_format(out, "%" PRIu64 "%s", number, behind);
 }
 
 /* Writes the size in the largest unit in which it is at least 1 and a multiple of a quarter: 64MiB,
@@ -23,7 +23,7 @@ static void write_bytes(pd__out *out, uint64_t bytes) {
     uint64_t unit = (uint64_t)1 << (10 * (i + 1));
     if (bytes < unit || bytes % (unit / 4)) continue;
     add_number(out, bytes / unit, quarters[bytes % unit / (unit / 4)]);
-    pd__out_text(out, units[i]);
+    pd__out_add_text(out, units[i]);
     return;
   }
   add_number(out, bytes, "");
@@ -33,19 +33,19 @@ static void write_bytes(pd__out *out, uint64_t bytes) {
 static void write_time(pd__out *out, uint64_t seconds, const char *fraction) {
   static const uint64_t sizes[] = {86400, 3600, 60};
   static const char units[][2] = {"d", "h", "m"};
-  if (seconds == 0 && !*fraction) pd__out_text(out, "0");
+  if (seconds == 0 && !*fraction) pd__out_add_text(out, "0");
   for (size_t i = 0; i < 3; i++) {
     if (seconds >= sizes[i]) add_number(out, seconds / sizes[i], units[i]);
     seconds %= sizes[i];
   }
   if (seconds == 0 && !*fraction) return;
   add_number(out, seconds, fraction);
-  pd__out_text(out, "s");
+  pd__out_add_text(out, "s");
 }
 
 /* Normalizes the text of a number below 1, "0.00025" or "2.5e-04", to its significant digits, "25".
  * Returns the exponent of ten for which the number is 0.<digits> times that power: -3. */
-static long take_digits(const char *text, char digits[PD__NUMBER_SIZE]) {
+static long read_significant_digits(const char *text, char digits[PD__NUMBER_SIZE]) {
   const char *exponent = strchr(text, 'e'), *point = strchr(text, '.');
   const char *end = exponent ? exponent : text + strlen(text);
   long before = (point ? point : end) - text, skipped = 0; /* digits before the point */
@@ -64,19 +64,19 @@ static long take_digits(const char *text, char digits[PD__NUMBER_SIZE]) {
 
 /* Writes less than a second, as 2.5ms: in the largest unit in which it is at least 1. Returns false
  * if it is less than a nanosecond. */
-static bool write_part(pd__out *out, const char *text) {
+static bool write_subsecond(pd__out *out, const char *text) {
   static const char units[][3] = {"ms", "us", "ns"};
   char digits[PD__NUMBER_SIZE];
-  long before = take_digits(text, digits);
+  long before = read_significant_digits(text, digits);
   size_t unit = 0;
   for (before += 3; before < 1 && unit < 2; unit++) before += 3;
   if (before < 1) return false;
   size_t count = strlen(digits), whole = (size_t)before;
   for (size_t i = 0; i < whole || i < count; i++) {
-    if (i == whole) pd__out_text(out, ".");
+    if (i == whole) pd__out_add_text(out, ".");
     pd__out_add(out, i < count ? &digits[i] : "0", 1);
   }
-  pd__out_text(out, units[unit]);
+  pd__out_add_text(out, units[unit]);
   return true;
 }
 
@@ -85,7 +85,7 @@ static bool write_part(pd__out *out, const char *text) {
 static bool write_fraction(pd__out *out, double seconds) {
   char text[PD__NUMBER_SIZE];
   pd__value_text(PD_TYPE_double, (pd_value){.f64 = seconds}, text);
-  if (seconds < 1) return write_part(out, text);
+  if (seconds < 1) return write_subsecond(out, text);
   const char *point = strchr(text, '.');
   if (point) write_time(out, (uint64_t)seconds, point);
   return point != NULL;
@@ -104,7 +104,7 @@ static bool write_real(pd__out *out, double number, bool bytes) {
 }
 
 /* Returns false if the flag has no unit, or if the value has to be written as a plain number. */
-static bool write_unit(const pd_flag_info *info, pd_value value, pd__out *out) {
+static bool write_quantity(const pd_flag_info *info, pd_value value, pd__out *out) {
   pd__type_kind kind = pd__type_of(info->type)->kind;
   bool bytes = !strcmp(info->unit, "bytes"), real = kind == PD__TYPE_FLOATING;
   if (!bytes && strcmp(info->unit, "seconds") != 0) return false;
@@ -112,7 +112,7 @@ static bool write_unit(const pd_flag_info *info, pd_value value, pd__out *out) {
   uint64_t magnitude = negative ? 0 - value.u64 : value.u64;
   size_t start = out->length;
   bool written = true;
-  if (negative) pd__out_text(out, "-");
+  if (negative) pd__out_add_text(out, "-");
   if (real) {
     written = write_real(out, fabs(value.f64), bytes);
   } else if (bytes) {
@@ -126,7 +126,7 @@ static bool write_unit(const pd_flag_info *info, pd_value value, pd__out *out) {
 
 /* ---- Text ---- */
 
-static bool needs_quotes(const char *text) {
+static bool has_to_be_quoted(const char *text) {
   if (!*text) return true;
   for (; *text; text++) {
     if ((unsigned char)*text <= ' ' || strchr("\"\\[];", *text)) return true;
@@ -144,26 +144,26 @@ static size_t shown_length(const char *text) {
 
 /* Unprintable bytes are escaped by the page. */
 static void write_string(pd__out *out, const char *text) {
-  bool quoted = needs_quotes(text);
+  bool quoted = has_to_be_quoted(text);
   size_t length = shown_length(text);
-  if (quoted) pd__out_text(out, "\"");
+  if (quoted) pd__out_add_text(out, "\"");
   for (size_t i = 0; i < length; i++) {
-    if (!quoted || !pd__out_escape(out, text[i], '"')) pd__out_add(out, &text[i], 1);
+    if (!quoted || !pd__out_add_escaped(out, text[i], '"')) pd__out_add(out, &text[i], 1);
   }
-  if (quoted) pd__out_text(out, "\"");
-  if (text[length]) pd__out_text(out, "...");
+  if (quoted) pd__out_add_text(out, "\"");
+  if (text[length]) pd__out_add_text(out, "...");
 }
 
 void pd__row_write_bound(const pd__row *row, pd_value value, pd__out *out) {
   char buffer[PD__NUMBER_SIZE];
-  if (!write_unit(&row->info, value, out)) {
-    pd__out_text(out, pd__value_text(row->info.type, value, buffer));
+  if (!write_quantity(&row->info, value, out)) {
+    pd__out_add_text(out, pd__value_text(row->info.type, value, buffer));
   }
 }
 
 void pd__row_write_value(const pd__row *row, pd_value value, pd__out *out) {
   if (row->info.sensitive) {
-    pd__out_text(out, PD__REDACTED);
+    pd__out_add_text(out, PD__REDACTED);
   } else if (row->info.type == PD_TYPE_string) {
     write_string(out, value.str);
   } else {

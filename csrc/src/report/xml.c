@@ -32,9 +32,9 @@ static void write_xml_text(pd__out *out, const char *text) {
 }
 
 static void write_element(pd__out *out, const char *tag, const char *text) {
-  pd__out_format(out, "<%s>", tag);
+  pd__out_add_format(out, "<%s>", tag);
   write_xml_text(out, text);
-  pd__out_format(out, "</%s>", tag);
+  pd__out_add_format(out, "</%s>", tag);
 }
 
 static const char *get_value_text(const pd__row *row, pd_value value,
@@ -44,14 +44,14 @@ static const char *get_value_text(const pd__row *row, pd_value value,
 
 static void write_flag_element(pd__out *out, const pd__row *row) {
   char buffer[PD__NUMBER_SIZE];
-  pd__out_text(out, "<flag>");
+  pd__out_add_text(out, "<flag>");
   write_element(out, "file", row->info.file);
   write_element(out, "name", row->info.name);
   write_element(out, "meaning", row->info.help);
   write_element(out, "default", get_value_text(row, row->info.default_value, buffer));
   write_element(out, "current", get_value_text(row, row->entry.value, buffer));
   write_element(out, "type", pd_type_name(row->info.type));
-  pd__out_text(out, "</flag>\n");
+  pd__out_add_text(out, "</flag>\n");
 }
 
 static int compare_files(const void *left, const void *right) {
@@ -62,11 +62,11 @@ static int compare_files(const void *left, const void *right) {
 
 void pd__xml_write(pd__rows *rows, const pd_report_options *options, pd__out *out) {
   if (rows->count > 0) qsort(rows->items, rows->count, sizeof *rows->items, compare_files);
-  pd__out_text(out, "<?xml version=\"1.0\"?>\n<AllFlags>\n");
+  pd__out_add_text(out, "<?xml version=\"1.0\"?>\n<AllFlags>\n");
   write_element(out, "program", options->program);
-  pd__out_text(out, "\n");
+  pd__out_add_text(out, "\n");
   write_element(out, "usage", options->usage ? options->usage : "");
-  pd__out_text(out, "\n");
+  pd__out_add_text(out, "\n");
   for (size_t i = 0; i < rows->count; i++) write_flag_element(out, &rows->items[i]);
-  pd__out_text(out, "</AllFlags>\n");
+  pd__out_add_text(out, "</AllFlags>\n");
 }
