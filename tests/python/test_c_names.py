@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 CORE = ROOT / "csrc" / "src"
 # A file of platform/ has the functions of another one for another system.
 ALTERNATIVES = "platform"
-APART = {"live", "definition", "op", "module", "registry"}
+APART = {"live"}
 
 
 def functions_of(text: str) -> list[str]:

@@ -34,14 +34,14 @@ typedef struct usable_call {
 
 static usable_call *questions;
 
-static void add_question(usable_call *of) {
+static void list_question(usable_call *of) {
   of->next = questions;
   of->at = &questions;
   if (of->next) of->next->at = &of->next;
   questions = of;
 }
 
-static void remove_question(usable_call *of) {
+static void unlist_question(usable_call *of) {
   *of->at = of->next;
   if (of->next) of->next->at = of->at;
   of->next = NULL;
@@ -67,7 +67,7 @@ typedef struct reply {
 static void end_usable_call(const reply *got) {
   usable_call *of = got->of;
   pd__operation_lock(got->operation);
-  remove_question(of);
+  unlist_question(of);
   pd__impl *impl = of->staged ? of->staged : pd__impl_find(of->number);
   if (impl) record_answer(impl, got->why);
   pd__impl *waiting = find_asked_impl(of);
@@ -88,7 +88,7 @@ static void ask_unlocked(pd__operation *operation, pd__op *op, pd__impl *impl) {
                          .def = impl->def,
                          .staged = impl->op ? NULL : impl,
                          .number = impl->number};
-  add_question(asked);
+  list_question(asked);
   reply got __attribute__((cleanup(end_usable_call))) = {
       operation, asked, false, "the question whether it can run here was interrupted"};
   impl->asking = true;
@@ -111,7 +111,7 @@ bool pd__impl_awaits_answer(pd__impl *impl) {
 static void drop_lost_questions(void) {
   for (usable_call *each = questions, *next; each; each = next) {
     next = each->next;
-    if (each->listing->lost) remove_question(each);
+    if (each->listing->lost) unlist_question(each);
   }
 }
 
