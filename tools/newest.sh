@@ -10,8 +10,8 @@ released() {
   local name
   apt-cache search --names-only '^python3\.[0-9]+$' | cut -d' ' -f1 | sort -V |
     while read -r name; do
-      apt-cache policy "$name" | grep -q 'Candidate: [^~]*$' && echo "$name"
-    done || true
+      [[ $(apt-cache policy "$name" | grep Candidate:) == *~* ]] || echo "$name"
+    done
 }
 
 newest=$(released | tail -n 1)

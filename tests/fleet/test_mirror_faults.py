@@ -102,12 +102,14 @@ def test_a_target_that_has_lost_its_state_gets_the_values_again(tmp_path, mounte
     one = running(target=f"dir://{place}")
     with Fleet(f"dir://{place}") as fleet:
         eventually(lambda: fleet.revision, 1)
+        mounted.write(level="4")  # for it, the mirror reads the first revision, which it will miss
+        eventually(lambda: fleet.revision, 2)
     shutil.rmtree(place)
     place.mkdir()
     for name in ("log", "base", "members", "decisions"):
         (place / name).mkdir()
     with Fleet(f"dir://{place}") as fleet:
-        eventually(lambda: values(fleet), {("all", "level"): "3"})
+        eventually(lambda: values(fleet), {("all", "level"): "4"})
     eventually(lambda: one.said[-1:], [None])
     assert any("has lost its state" in each for each in one.said if each)
 
