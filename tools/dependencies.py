@@ -22,8 +22,9 @@ ROOT = Path(__file__).resolve().parents[1]
 STANDARD = "inttypes limits math stdarg stdbool stddef stdint stdio stdlib string"
 # System headers, for the files of that system.
 SYSTEM = {
-    "src/platform/posix.c": "dlfcn errno fcntl locale poll pthread sched signal sys/stat "
-    "sys/syscall time unistd xlocale",
+    "src/platform/posix.c": "dlfcn errno fcntl locale poll sched sys/stat sys/syscall time unistd "
+    "xlocale",
+    "src/platform/posix_threads.c": "signal time unistd",
     "src/platform/posix.h": "pthread",
     "src/platform/elf.c": "dlfcn elf link sys/auxv unistd",
     "src/platform/macho.c": "dlfcn mach-o/dyld mach-o/fat mach-o/loader unistd",
@@ -56,7 +57,7 @@ CALLS = """
     pthread_cond_init pthread_cond_signal pthread_cond_timedwait
     pthread_condattr_destroy pthread_condattr_init pthread_condattr_setclock
     pthread_sigmask sigfillset
-    pthread_key_create pthread_setspecific
+    pthread_getspecific pthread_key_create pthread_self pthread_setspecific
     pthread_mutex_lock pthread_mutex_unlock pthread_once sched_yield
     pthread_rwlock_rdlock pthread_rwlock_unlock pthread_rwlock_wrlock __tls_get_addr
     __register_atfork __cxa_finalize __gmon_start__

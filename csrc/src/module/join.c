@@ -176,28 +176,42 @@ static outcome refuse_attempt(attempt *at) {
   return REFUSED;
 }
 
+/* Returns true if no answer is missing. Otherwise gives everything back and asks, without the
+ * lock. */
+static bool is_answered(attempt *at) {
+  const pd__defs *defs = at->defs;
+  const pd__op_need *needs = pd__impls_find_needs(at->operation, defs->impls, defs->impls_count);
+  bool planned = pd__stage_plan(&at->stage);
+  if (planned && !needs) return true;
+  release_stage(at);
+  if (needs) {
+    pd__impls_meet_needs(at->operation, needs);
+  } else {
+    pd__stage_ask(&at->stage);
+  }
+  return false;
+}
+
+/* What can still fail. */
+static bool define_operations(attempt *at) {
+  const pd__defs *defs = at->defs;
+  if (at->operation->arena.failed) pd__report_fail_memory(&at->refused);
+  return at->refused.status == PD_OK &&
+         pd__impls_define_flags(at->operation, defs->impls, defs->impls_count, &at->refused,
+                                &at->waiting);
+}
+
 /* Stages, asks, and stages again, until no answer is missing: then it publishes before anybody else
  * gets the lock. */
 static outcome run_attempt(attempt *at) {
   read_definitions(at);
   if (at->refused.status != PD_OK) return refuse_attempt(at);
-  for (;;) {
+  do {
     if (is_overtaken(at)) return OVERTAKEN;
     at->module->present = true; /* another call may have withdrawn it while this one asked */
     if (!check_together(at)) return refuse_attempt(at);
-    const pd__defs *defs = at->defs;
-    const pd__op_need *needs = pd__impls_find_needs(at->operation, defs->impls, defs->impls_count);
-    bool planned = pd__stage_plan(&at->stage);
-    if (planned && !needs) break;
-    release_stage(at);
-    if (needs) {
-      pd__impls_meet_needs(at->operation, needs);
-    } else {
-      pd__stage_ask(&at->stage);
-    }
-  }
-  if (!pd__impls_define_flags(at->operation, at->defs->impls, at->defs->impls_count, &at->refused,
-                              &at->waiting)) {
+  } while (!is_answered(at));
+  if (!define_operations(at)) {
     release_stage(at);
     return refuse_attempt(at);
   }

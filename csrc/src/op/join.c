@@ -9,7 +9,7 @@ typedef struct joining {
   pd__op_need *first;
 } joining;
 
-/* If memory is out, it is found out after publishing. */
+/* If memory is out, the arena knows. */
 static void add_need(joining *of, pd__op *op, pd__impl *impl, bool keeps) {
   bool staged = impl >= of->impls && impl < of->impls + of->count;
   pd__op_need *made = pd__arena_alloc(&of->operation->arena, sizeof *made);
@@ -18,11 +18,19 @@ static void add_need(joining *of, pd__op *op, pd__impl *impl, bool keeps) {
   of->first = made;
 }
 
+/* Returns the candidate that would win, without waiting for answers of others. */
+static pd__impl *find_winner(joining *of, pd__op *op, const char *list) {
+  for (;;) {
+    pd__impl *best = pd__op_find_best(op, list);
+    if (!best || best->asked || best->asking) return best;
+    bool answers = !best->def->choice.usable;
+    if (answers) pd__impl_ask(of->operation, op, best); /* asks nobody */
+    if (!answers && !pd__impl_awaits_answer(best)) return best;
+  }
+}
+
 static void find_need(joining *of, pd__op *op, const char *list) {
-  pd__impl *best;
-  do {
-    best = pd__op_find_best(op, list);
-  } while (best && !best->asked && !best->asking && pd__impl_awaits_answer(best));
+  pd__impl *best = find_winner(of, op, list);
   if (!best || best->asking) return;
   if (!best->asked) {
     add_need(of, op, best, false);
