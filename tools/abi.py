@@ -45,7 +45,7 @@ def probe_of(declarations: str) -> str:
     types = re.findall(r"\}\s*(pd_\w+)\s*;", declarations)
     named = [*types, "pd_module_record", "pd_copy_record", "pd_table", "pd_late_def"]
     named += ["pd_index", "pd_index_row", "pd_index_kind"]
-    text = '#include "base/work.h"\n#include <pd_flags/index.h>\n'
+    text = '#define PD__EXPORTS\n#include "base/work.h"\n#include <pd_flags/index.h>\n'
     text += "".join(f"{function} {{ __builtin_trap(); }}\n" for function in functions)
     for name in dict.fromkeys(named):
         text += f"PD_API void pd__use_{name}(const {name} *one) {{ (void)one; }}\n"

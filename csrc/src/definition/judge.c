@@ -17,8 +17,9 @@ static void describe_subject(pd__stage *stage, pd_flag *flag, pd__subject *out) 
   out->flag = draft ? &draft->flag : flag;
   out->generation = out->flag->generation;
   if (draft) out->entry = draft->now;
-  for (size_t i = 0; !draft && pd__history_at(flag, i, &out->entry) && out->entry.replaced; i++) {
-    continue;
+  bool replaced = !draft;
+  for (size_t i = 0; replaced && pd__history_at(flag, i, &out->entry); i++) {
+    replaced = out->entry.replaced;
   }
 }
 

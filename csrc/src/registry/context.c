@@ -59,7 +59,7 @@ static pd_scope_context *make_node(pd_scope_context *left, pd__scoped *value,
 static pd_scope_context *rotate_right(pd_scope_context *left, pd__scoped *value,
                                       pd_scope_context *right) {
   pd_scope_context *outer = left->left, *inner = left->right, *made;
-  if (get_height(outer) >= get_height(inner)) {
+  if (!inner || get_height(outer) >= get_height(inner)) {
     made = make_node(pd__context_retain(outer), left->value,
                      make_node(pd__context_retain(inner), value, right));
   } else {
@@ -74,7 +74,7 @@ static pd_scope_context *rotate_right(pd_scope_context *left, pd__scoped *value,
 static pd_scope_context *rotate_left(pd_scope_context *left, pd__scoped *value,
                                      pd_scope_context *right) {
   pd_scope_context *outer = right->right, *inner = right->left, *made;
-  if (get_height(outer) >= get_height(inner)) {
+  if (!inner || get_height(outer) >= get_height(inner)) {
     made = make_node(make_node(left, value, pd__context_retain(inner)), right->value,
                      pd__context_retain(outer));
   } else {
@@ -122,6 +122,7 @@ static pd_scope_context *join_around_removed(pd_scope_context *left, pd_scope_co
 }
 
 static pd_scope_context *remove_from_tree(const pd_scope_context *in, const pd__scoped *value) {
+  if (!in) return NULL; /* it isn't there */
   if (in->value == value) return join_around_removed(in->left, in->right);
   if (is_before(value, in)) {
     return make_balanced(remove_from_tree(in->left, value), in->value,
