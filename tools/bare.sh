@@ -80,6 +80,8 @@ configure_network() {
   sources=$(suite_sources)
   [[ -z $sources ]] || echo "$sources" >"$system/etc/apt/sources.list"
   apt-config dump | grep -i '^Acquire::.*proxy' >"$system/etc/apt/apt.conf.d/90proxy" || true
+  # A mirror that is a snapshot of unstable is out of date after some days.
+  echo 'Acquire::Check-Valid-Until "false";' >"$system/etc/apt/apt.conf.d/90snapshot"
   mapfile -t settings < <(
     pip_settings
     env | grep -iE '^(https?_proxy|no_proxy|SSL_CERT_FILE|PYTEST_ADDOPTS|PD_PASSED_TO)=' || true
