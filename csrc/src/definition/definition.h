@@ -88,8 +88,8 @@ void pd__flag_describe(pd_flag *flag);
 
 /* Removes the definitions of a flag for one that has been checked and is published next: nothing of
  * the flag changes that the new definition doesn't change, except that its default value is gone.
- */
-void pd__define_remove_old(pd_flag *flag, const pd_flag_def *fresh);
+ * Returns their cells, a list. */
+pd__cell *pd__define_remove_old(pd_flag *flag, const pd_flag_def *fresh);
 
 /* Returns the flag of a cell; NULL if it has none. */
 pd_flag *pd__cell_flag(const pd__cell *cell);

@@ -193,7 +193,9 @@ static void relink_stray_imports(pd_flag *flag, const pd_flag_def *fresh) {
   }
 }
 
-static void unlink_definitions(pd_flag *flag) {
+/* Returns a list of them. */
+static pd__cell *unlink_definitions(pd_flag *flag) {
+  pd__cell *unlinked = NULL;
   for (pd__cell **at = &flag->cells; *at;) {
     pd__cell *cell = *at;
     if (cell->def->kind == PD_KIND_IMPORT) {
@@ -201,8 +203,11 @@ static void unlink_definitions(pd_flag *flag) {
     } else {
       *at = cell->next;
       cell->flag = 0;
+      cell->next = unlinked;
+      unlinked = cell;
     }
   }
+  return unlinked;
 }
 
 static bool has_assignable(const pd_flag *flag) {
@@ -212,7 +217,7 @@ static bool has_assignable(const pd_flag *flag) {
 }
 
 /* If the state changes, it is 0 meanwhile: no reader may take a value for one of the old type. */
-void pd__define_remove_old(pd_flag *flag, const pd_flag_def *fresh) {
+pd__cell *pd__define_remove_old(pd_flag *flag, const pd_flag_def *fresh) {
   const pd_flag_def *gone = pd__flag_def(flag);
   if (gone->type != fresh->type || gone->list != fresh->list) {
     __atomic_store_n(&flag->state, 0, __ATOMIC_RELEASE);
@@ -221,8 +226,9 @@ void pd__define_remove_old(pd_flag *flag, const pd_flag_def *fresh) {
   pd__hooks_count_definition(gone, -1);
   unlink_aliases(flag, gone);
   if (flag->variable) pd__flag_hide_variable(flag);
-  unlink_definitions(flag);
+  pd__cell *unlinked = unlink_definitions(flag);
   relink_stray_imports(flag, fresh);
   flag->defined = flag->simple = flag->hooked = flag->single = flag->warned = false;
   flag->assignable = has_assignable(flag);
+  return unlinked;
 }

@@ -12,13 +12,18 @@ enum { USED = 5 }; /* addresses in images that a definition may need */
  * file. These are stored for good: the names of many flags lie close together, which makes searches
  * faster, and the flags of one file share its path. */
 typedef struct registered_flag {
-  pd__cell cell;
+  pd__cell cell; /* first: a cell of this kind leads to its definition */
   pd_flag_def def;
-  pd_module *modules[USED];     /* those of its variable and its code; NULL for none */
-  struct registered_flag *next; /* in the list of those that may leave */
 } registered_flag;
 
-static registered_flag *leaving; /* those that may leave, the newest first */
+/* One that leaves with a module. Most don't: their code is in the program, or in what stays. */
+typedef struct leaving_flag {
+  registered_flag *made;
+  pd_module *modules[USED]; /* those of its variable and its code; NULL for none */
+  struct leaving_flag *next;
+} leaving_flag;
+
+static leaving_flag *leaving; /* the newest first */
 
 /* ---- Copying ---- */
 
@@ -87,7 +92,6 @@ static registered_flag *make_registered(const registration *at) {
   registered_flag *made = copy_definition(&at->def);
   if (!made) return NULL;
   pd_module *const *modules = at->modules;
-  memcpy(made->modules, modules, sizeof made->modules);
   if (!made->def.module && modules[0]) made->def.module = modules[0]->path; /* stored for good */
   pd_module *code = modules[1] ? modules[1] : modules[2] ? modules[2] : modules[4];
   if (!code) code = modules[0];
@@ -131,54 +135,73 @@ static bool prepare_registration(pd__stage *stage, registration *at, registered_
   }
 }
 
-static void free_registered(pd__operation *operation, registered_flag *one) {
-  while (one) {
-    registered_flag *gone = one;
-    one = one->next;
-    release_modules(operation, gone->modules);
-    free(gone);
+/* ---- Freeing ---- */
+
+static void free_registered(pd__operation *operation, registered_flag *gone) {
+  leaving_flag **at = &leaving;
+  while (*at && (*at)->made != gone) at = &(*at)->next;
+  leaving_flag *entry = *at;
+  if (entry) {
+    *at = entry->next;
+    release_modules(operation, entry->modules);
+    free(entry);
   }
+  free(gone);
 }
 
-/* Returns the definitions of a flag that pd_flag_register has made, linked, and no longer in
- * `leaving`. */
-static registered_flag *unlink_registered(const pd_flag *flag) {
-  registered_flag *found = NULL;
-  for (pd__cell *cell = flag->cells; cell; cell = cell->next) {
-    if (cell->def->kind == PD_KIND_IMPORT) continue;
-    registered_flag *one = (registered_flag *)cell,
-                    **at = &leaving; /* the cell is its first field */
-    while (*at && *at != one) at = &(*at)->next;
-    if (*at) *at = one->next;
-    one->next = found;
-    found = one;
-  }
-  return found;
+/* Returns the first definition of the flag, which pd_flag_register has made. */
+static registered_flag *first_registered(const pd_flag *flag) {
+  return flag->defined ? (registered_flag *)flag->cells : NULL;
 }
 
-static void publish_registration(pd__stage *stage, registration *at, registered_flag *made,
+/* ---- Publishing ---- */
+
+/* The definition and what it leaves with, until they are published. */
+typedef struct staged_flag {
+  registered_flag *made;
+  leaving_flag *entry; /* NULL: it stays */
+} staged_flag;
+
+static void free_staged(staged_flag *staged) {
+  free(staged->made);
+  free(staged->entry);
+}
+
+/* Returns false if memory is out. */
+static bool stage_registration(staged_flag *staged, const registration *at) {
+  staged->made = make_registered(at);
+  if (!staged->made || at->stays) return staged->made != NULL;
+  staged->entry = malloc(sizeof *staged->entry);
+  if (!staged->entry) return false;
+  staged->entry->made = staged->made;
+  memcpy(staged->entry->modules, at->modules, sizeof at->modules);
+  return true;
+}
+
+static void publish_registration(pd__stage *stage, registration *at, staged_flag *staged,
                                  pd__report *waiting) {
   pd__operation *operation = stage->operation;
-  registered_flag *gone = NULL;
   at->taken = true;
-  at->flag = pd__cell_flag(&made->cell);
+  at->flag = pd__cell_flag(stage->cells);
   for (size_t i = 0; i < at->count; i++) {
     pd__hook *hook = pd__hook_find(at->hooks[i]);
     if (hook) pd__hook_remove(hook);
   }
   if (stage->replaced) {
-    gone = unlink_registered(stage->replaced);
-    pd__define_remove_old(stage->replaced, &made->def);
+    pd__cell *gone = pd__define_remove_old(stage->replaced, stage->cells->def);
+    while (gone) {
+      registered_flag *one = (registered_flag *)gone;
+      gone = gone->next;
+      free_registered(operation, one);
+    }
   }
-  if (!at->stays) {
-    made->next = leaving;
-    leaving = made;
+  if (staged->entry) {
+    staged->entry->next = leaving;
+    leaving = staged->entry;
   }
-  free_registered(operation, gone);
+  *staged = (staged_flag){NULL, NULL};
   pd__stage_publish(stage, waiting);
 }
-
-static void free_staged(registered_flag **made) { free(*made); }
 
 /* The caller holds the lock. Defines the flag, or finds the one that the same definition made
  * before. */
@@ -186,16 +209,15 @@ static pd_status register_one(pd__operation *operation, registration *at, pd_err
   pd_flag *node = find_node(&at->def);
   if (is_same(at, node)) at->flag = node;
   if (at->flag) return PD_OK;
-  registered_flag *made __attribute__((cleanup(free_staged))) = make_registered(at);
-  if (!made) return pd__fail_memory(err);
+  staged_flag staged __attribute__((cleanup(free_staged))) = {NULL, NULL};
+  if (!stage_registration(&staged, at)) return pd__fail_memory(err);
   pd__report refused = {.first = err}, waiting = {.first = err};
   PD__STAGE(stage);
-  pd__stage_begin(&stage, operation, &made->cell, 1);
+  pd__stage_begin(&stage, operation, &staged.made->cell, 1);
   stage.hooks = at->hooks;
   stage.hooks_count = at->count;
-  if (!prepare_registration(&stage, at, made, node, &refused)) return refused.status;
-  publish_registration(&stage, at, made, &waiting);
-  made = NULL;
+  if (!prepare_registration(&stage, at, staged.made, node, &refused)) return refused.status;
+  publish_registration(&stage, at, &staged, &waiting);
   return waiting.status;
 }
 
@@ -255,12 +277,12 @@ pd_status pd_flag_unregister(pd_flag *flag, pd_error *err) {
   if (status == PD_OK) status = pd__def_check_registered(flag, err);
   if (status != PD_OK) return pd__operation_return(&operation, status);
   for (const pd__target *at; (at = pd__hooks_first(flag));) pd__hook_remove(at->hook);
-  registered_flag *gone = unlink_registered(flag);
   flag->was_secret = pd__flag_def(flag)->sensitive;
-  for (registered_flag *each = gone; each; each = each->next)
-    pd__undefine_cells(&operation, &each->cell, 1);
+  for (registered_flag *gone; (gone = first_registered(flag));) {
+    pd__undefine_cells(&operation, &gone->cell, 1);
+    free_registered(&operation, gone);
+  }
   flag->withdrawn = true;
-  free_registered(&operation, gone);
   return pd__operation_return(&operation, PD_OK);
 }
 
@@ -271,15 +293,13 @@ static bool is_using_module(const registered_flag *one, const pd_module *module)
 }
 
 void pd__registered_remove_of_module(pd__operation *operation, const pd_module *module) {
-  for (registered_flag **at = &leaving; *at;) {
-    registered_flag *each = *at;
-    if (!is_using_module(each, module)) {
-      at = &each->next;
+  for (leaving_flag **at = &leaving; *at;) {
+    registered_flag *made = (*at)->made;
+    if (!is_using_module(made, module)) {
+      at = &(*at)->next;
       continue;
     }
-    *at = each->next;
-    pd__undefine_cells(operation, &each->cell, 1);
-    release_modules(operation, each->modules);
-    free(each);
+    pd__undefine_cells(operation, &made->cell, 1);
+    free_registered(operation, made);
   }
 }

@@ -106,19 +106,32 @@ static void split_operations(pd__defs *defs, pd_module *module) {
   defs->count = flags;
 }
 
+/* Allocates room for all definitions. Most modules have no operations, whose records are large. */
+static pd__defs *alloc_defs(size_t all, size_t operations) {
+  pd__defs *defs = calloc(1, sizeof *defs);
+  if (defs) defs->cells = malloc((all + 1) * sizeof *defs->cells); /* malloc(0) may return NULL */
+  if (defs) defs->impls = malloc((operations + 1) * sizeof *defs->impls);
+  return defs;
+}
+
 pd__defs *pd__defs_read(const pd_module_record *record, pd__runtime_defs lates, pd_module *module,
                         const char *name_space, pd__report *report) {
-  size_t listed = record ? (size_t)(record->defs_end - record->defs) : 0, most = listed;
-  for (const pd_late_def *at = lates.first; at != lates.end; at = at->next) most++;
-  pd__defs *defs = calloc(1, sizeof *defs);
-  if (defs) defs->cells = malloc((most + 1) * sizeof *defs->cells); /* malloc(0) may return NULL */
-  if (defs) defs->impls = malloc((most + 1) * sizeof *defs->impls);
-  if (!defs || !defs->cells || !defs->impls || !pd__names_reserve(most)) {
+  size_t listed = record ? (size_t)(record->defs_end - record->defs) : 0;
+  size_t all = listed, operations = 0;
+  for (size_t i = 0; i < listed; i++) {
+    operations += record->defs[i] && is_operation(record->defs[i]);
+  }
+  for (const pd_late_def *at = lates.first; at != lates.end; at = at->next, all++) {
+    operations += at->def && is_operation(at->def);
+  }
+  pd__defs *defs = alloc_defs(all, operations);
+  if (!defs || !defs->cells || !defs->impls || !pd__names_reserve(all)) {
     pd__report_fail_memory(report);
     return defs;
   }
-  for (size_t i = 0; i < listed; i++)
+  for (size_t i = 0; i < listed; i++) {
     read_definition(defs, record->defs[i], module, name_space, report);
+  }
   for (const pd_late_def *at = lates.first; at != lates.end; at = at->next) {
     read_definition(defs, at->def, module, name_space, report);
   }
