@@ -4,8 +4,9 @@ A line ` * Built with: <arguments>` in a source adds arguments for the compiler,
 ` * Also built with (<label>): <arguments>` makes a second build, whose items carry the label.
 $LIBRARY stands for an object of the whole library, compiled in; without it the program links
 libpd_flags. plugins/<name>.c become shared libraries in the directory that $PLUGINS stands for;
-the programs find it in their environment. $SOURCES stands for csrc/src: a source of it that is
-compiled in can be tested by functions that the library doesn't export.
+the programs find it in their environment, and the file of libpd_flags as LIBRARY. $SOURCES stands
+for csrc/src: a source of it that is compiled in can be tested by functions that the library doesn't
+export.
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ class TestItem(pytest.Item):
         program = build_program(self.config, self.path, self.arguments)
         environment = {k: v for k, v in os.environ.items() if not k.startswith("FLAGS_")}
         environment["PLUGINS"] = str(plugins(self.config))
+        environment["LIBRARY"] = f"{support.LIBDIR}/libpd_flags.so"
         support.run(program, self.test, env=environment, cwd=program.parent, errors="replace")
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> str:  # type: ignore[override]

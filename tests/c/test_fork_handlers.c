@@ -28,7 +28,7 @@ static void load_library(void) {
   alarm(60);
   CHECK(!dlsym(RTLD_DEFAULT, "pd_version"));
   CHECK(!pthread_atfork(call_prepare, call_parent, call_child));
-  CHECK(dlopen("libpd_flags.so", RTLD_NOW | RTLD_GLOBAL));
+  CHECK(dlopen(getenv("LIBRARY"), RTLD_NOW | RTLD_GLOBAL));
 }
 
 static pid_t begin_child(void) {

@@ -34,7 +34,7 @@ static void *allocate(void *unused) {
 TEST(a_first_read_of_a_scoped_flag_in_a_signal_handler_needs_no_memory) {
   alarm(20);
   CHECK(!dlsym(RTLD_DEFAULT, "pd_version")); /* not yet loaded */
-  CHECK(dlopen("libpd_flags.so", RTLD_NOW));
+  CHECK(dlopen(getenv("LIBRARY"), RTLD_NOW));
   pd_scope scope;
   pd_assignment item = {PD_SCOPED_FLAG(level), "9", 0, {0}};
   CHECK_OK(pd_scope_push(&item, 1, NULL, NULL, &scope, &err));
