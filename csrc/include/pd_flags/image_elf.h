@@ -41,8 +41,8 @@ extern int pd__walk_images(int (*visit)(pd__image *, size_t, void *), void *cont
 /* Returns whether one loaded segment of `image` with `flags` holds `size` bytes at
  * `address`. A note may be damaged or somebody else's: nothing outside is touched. */
 PD__READS_IMAGE
-static inline int pd__holds(const pd__image *image, uintptr_t address, uint64_t size,
-                            uint32_t flags) {
+PD__HELPER int pd__holds(const pd__image *image, uintptr_t address, uint64_t size,
+                         uint32_t flags) {
   for (uint16_t i = 0; i < image->count; i++) {
     const pd__phdr *segment = &image->segments[i];
     uint64_t offset = address - (image->base + segment->p_vaddr);
@@ -56,8 +56,8 @@ static inline int pd__holds(const pd__image *image, uintptr_t address, uint64_t 
 
 /* The record of `size` bytes that a note of `type` points to, or NULL for other notes. */
 PD__READS_IMAGE
-static inline void *pd__record_of(const pd__image *image, const pd__nhdr *note, const char *body,
-                                  uint32_t type, uint64_t size) {
+PD__HELPER void *pd__record_of(const pd__image *image, const pd__nhdr *note, const char *body,
+                               uint32_t type, uint64_t size) {
   if (note->n_type != type || note->n_descsz != 4 || note->n_namesz != sizeof PD_NOTE_NAME ||
       __builtin_memcmp(note + 1, PD_NOTE_NAME, sizeof PD_NOTE_NAME) != 0) {
     return NULL;
@@ -71,8 +71,8 @@ static inline void *pd__record_of(const pd__image *image, const pd__nhdr *note, 
  * points to, until it returns anything but 0, and return that. */
 typedef int pd__visit_record(void *record, void *context);
 PD__READS_IMAGE
-static inline int pd__each_record(const pd__image *image, uint32_t type, uint64_t size,
-                                  pd__visit_record *visit, void *context) {
+PD__HELPER int pd__each_record(const pd__image *image, uint32_t type, uint64_t size,
+                               pd__visit_record *visit, void *context) {
   int result = 0;
   for (uint16_t i = 0; i < image->count; i++) {
     const pd__phdr *segment = &image->segments[i];

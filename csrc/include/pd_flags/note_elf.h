@@ -5,6 +5,15 @@
 
 #define PD__HIDDEN __attribute__((visibility("hidden")))
 
+/* For functions of the headers. With clang, definitions in a C++20 module and in a source file that
+ * imports it can be one only if they are inline and not static. */
+#if defined(__clang__) && defined(__cplusplus) && __cplusplus >= 202002L
+#define PD__MERGED
+#define PD__HELPER PD__HIDDEN inline
+#else
+#define PD__HELPER static inline
+#endif
+
 /* A pointer to each definition goes into one section, whose bounds the module
  * record holds. */
 #if defined(__has_attribute)

@@ -1,0 +1,84 @@
+"""A C++20 module whose global fragment includes the header, and plugins that import it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from joining import REGISTRY, Maker, obey
+from support import INCLUDE, run, tool, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MODULE = """
+module;
+#include <HEADER>
+export module tuned;
+PD_DEFINE_int32(tuned_level, 6, "Level");
+export int level() { return FLAGS_tuned_level; }
+extern "C" int sum() { return level(); }
+"""
+OWN = """
+PD_DEFINE_int32(own_level, 7, "Level");
+extern "C" int both() { return level() + FLAGS_own_level; }
+"""
+IMPORTERS = {
+    "include-first": ("#include <HEADER>\nimport tuned;\n" + OWN, True),
+    "import-first": ("import tuned;\n#include <HEADER>\n" + OWN, True),
+    "import-alone": ('import tuned;\nextern "C" int both() { return level() + 7; }\n', False),
+}
+
+
+@pytest.fixture(scope="module")
+def maker(tmp_path_factory: pytest.TempPathFactory) -> Maker:
+    return Maker(tmp_path_factory.mktemp("modules"))
+
+
+@pytest.fixture(scope="module")
+def host(maker: Maker) -> Path:
+    return maker.program("host")
+
+
+def link_plugin(place: Path, header: str, importer: str | None, level: str) -> Path:
+    """Compile the module and the source file that imports it, if any, and link both."""
+    compiler = [tool("clang++-19", "clang-19"), "-std=c++20", level, "-fPIC", "-Wall", "-Wextra"]
+    with_header = [*compiler, f"-I{INCLUDE}"]
+    place.mkdir()
+    source = write(place / "tuned.cppm", MODULE.replace("HEADER", header).lstrip() + "\n")
+    run(*with_header, "--precompile", source, "-o", place / "tuned.pcm")
+    run(*compiler, "-c", place / "tuned.pcm", "-o", place / "tuned.o")
+    objects = [place / "tuned.o"]
+    if importer:
+        user = write(place / "user.cc", importer.replace("HEADER", header))
+        objects.append(place / "user.o")
+        import_module = f"-fmodule-file=tuned={place / 'tuned.pcm'}"
+        run(*with_header, import_module, "-c", user, "-o", objects[-1])
+    run(*compiler, "-shared", *objects, "-o", place / "libtuned.so")
+    return place / "libtuned.so"
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+@pytest.mark.parametrize("header", ["pd_flags.h", "pd_flags.hpp"])
+def test_a_module_of_cxx20_joins_alone(tmp_path: Path, host: Path, header: str, level: str) -> None:
+    plugin = link_plugin(tmp_path / "alone", header, None, level)
+    said = obey(
+        host, f"registry {REGISTRY}", f"load {plugin}", "set tuned_level 9", f"call {plugin} sum"
+    )
+    assert said == ["ok", "ok", "ok", "9"]
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+@pytest.mark.parametrize("header", ["pd_flags.h", "pd_flags.hpp"])
+@pytest.mark.parametrize("importer", IMPORTERS)
+def test_a_module_of_cxx20_joins_with_its_importer(
+    tmp_path: Path, host: Path, importer: str, header: str, level: str
+) -> None:
+    text, defines = IMPORTERS[importer]
+    plugin = link_plugin(tmp_path / "with", header, text, level)
+    orders = [f"registry {REGISTRY}", f"open local {plugin}", "set tuned_level 30"]
+    orders += ["set own_level 12"] * defines
+    said = obey(host, *orders, f"call {plugin} both")
+    assert said == ["ok"] * len(orders) + ["42" if defines else "37"]
+    records = run("nm", plugin).stdout.count(" pd__module_v1\n")
+    assert records == 1
