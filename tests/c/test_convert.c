@@ -84,6 +84,29 @@ static bool replace_count(const char *text, void *context, pd_writer write, void
   return true;
 }
 
+/* Each answer brings a new question. */
+static bool add_another(const char *text, void *context, pd_writer write, void *out, char *why,
+                        size_t size) {
+  char next[16];
+  (void)why, (void)size;
+  snprintf(next, sizeof next, "v%d", ++*(int *)context);
+  CHECK_OK(pd_pending_set("endless", next, NULL, &err));
+  write(text, strlen(text), out);
+  return true;
+}
+
+TEST(a_converter_that_adds_a_value_each_time_does_not_hold_the_definition_up_for_ever) {
+  int calls = 0;
+  pd_flag_def def = definition(PD_TYPE_string, "endless");
+  def.default_value.str = "fast";
+  def.convert = add_another;
+  def.context = &calls;
+  CHECK_OK(pd_pending_set("endless", "v0", NULL, &err));
+  pd_flag *flag = NULL;
+  CHECK(pd_flag_register(&def, &flag, &err) == PD_ERR_REFUSED);
+  CHECK(flag && strstr(err.message, "values kept changing while converters were called"));
+}
+
 TEST(a_number_for_a_flag_that_has_become_a_text_is_not_converted) {
   bool replaced = false;
   pd_flag_def number = definition(PD_TYPE_int64, "count"), text = definition(PD_TYPE_string, "m");

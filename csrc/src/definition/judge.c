@@ -155,6 +155,11 @@ pd__verdict pd__draft_convert(pd__stage *stage, pd__draft *draft) {
     pd__report_fail_memory(&stage->plan->rejected);
     return PD__REJECTED;
   }
+  if (!found->answered && stage->plan->rounds >= ROUNDS) {
+    pd__report_fail(&stage->plan->rejected, PD_ERR_REFUSED,
+                    "values kept changing while converters were called");
+    return PD__REJECTED;
+  }
   if (!found->answered) {
     found->next = NULL;
     *stage->plan->conversions_end = found;
