@@ -36,7 +36,8 @@
  *   made. None may come out of a constructor or destructor of a module. This needs a library that
  *   was compiled with -fexceptions: docs/reference/platforms.md says which aren't.
  * - A callback that leaves by longjmp, or stops on a fiber for good, keeps what the call holds for
- *   ever; one on a fiber may go on in another thread. Not in pd_module_load or pd_module_unload.
+ *   ever; one on a fiber may go on in another thread. Don't do so in pd_module_load, pd_module_unload,
+ *   or constructors and destructors: the thread would keep the loader's lock.
  * - Text is NUL-terminated bytes, UTF-8 by convention. Text that you get back is borrowed, never
  *   changes (except by pd_flag_wipe, for sensitive flags), and stays valid until the process ends.
  * - A pd_flag or pd_module handle stays valid until the process ends, even after the module that

@@ -107,6 +107,43 @@ TEST(a_watcher_may_leave_by_longjmp) {
   CHECK(value_of(flag) == ROUNDS);
 }
 
+/* ---- Out of pd_module_load ---- */
+
+/* The plugin's constructor sets the flag to 5, its destructor to 9. */
+static bool jump_from_constructor(const pd_flag_entry *const *entries, void *context, char *why,
+                                  size_t size) {
+  if (entries[0]->value.i64 == 5) jump_from_validator(entries, context, why, size);
+  return true;
+}
+
+static void load_and_jump(void) {
+  if (setjmp(place) != 0) return;
+  pd_module_load(plugin_path("acting"), NULL, NULL, NULL);
+  check_fail(__FILE__, __LINE__, "came back");
+}
+
+__attribute__((noinline)) static void overwrite_stack(void) {
+  volatile char room[50000];
+  for (size_t i = 0; i < sizeof room; i++) room[i] = 'x';
+}
+
+/* The loader remains as it was when its constructor was left; the registry works. */
+TEST(a_validator_that_a_constructor_calls_may_leave_the_load_by_longjmp) {
+  define_flags();
+  pd_flag *outer = define_flag(PD_TYPE_int64, "outer");
+  CHECK_OK(pd_validator_add(&outer, 1, jump_from_constructor, NULL, NULL, NULL, &err));
+  load_and_jump();
+  overwrite_stack();
+  check_sets();
+  close_plugin(open_plugin("guarded"));
+  pd_module *module = load_module("guarded");
+  CHECK_OK(pd_flag_set_by_name("guarded", "4", &err));
+  CHECK_OK(pd_deferred_run(NULL, &err));
+  CHECK_OK(pd_module_unload(module, &err));
+  CHECK(pd_module_load(plugin_path("none"), NULL, NULL, &err) == PD_ERR_LOAD);
+  check_child();
+}
+
 /* ---- `usable` by longjmp ---- */
 
 static double implement(double x, double y) { return x * 0 + y * 0 + 31; }

@@ -30,6 +30,6 @@ void pd__deferred_run(const void *owner, pd__report *report) {
 
 pd_status pd_deferred_run(pd_error_list *errors, pd_error *err) {
   pd__report report = {.list = errors, .first = err};
-  if (!pd__loader_now.within) pd__deferred_run(NULL, &report);
+  if (!pd__loader_is_entered()) pd__deferred_run(NULL, &report);
   return report.status;
 }

@@ -10,9 +10,19 @@
 #include "module.h"
 
 static const pd_host *own_host;
-_Thread_local pd__loading *pd__loading_now;
+static _Thread_local pd__loading *now;
 
 void pd__members_set_host(const pd_host *host) { own_host = host; }
+
+pd__loading *pd__loading_here(void) { return now && pd__is_frame_above(now->frame) ? now : NULL; }
+
+void pd__loading_begin(pd__loading *load) {
+  load->frame = (uintptr_t)__builtin_frame_address(0);
+  load->outer = now;
+  now = load;
+}
+
+void pd__loading_end(const pd__loading *load) { now = load->outer; }
 
 /* ---- Membership ---- */
 
@@ -252,7 +262,7 @@ static void add_to_load(pd__loading *load, pd_module *module) {
 
 static void record_errors(attempt *at, pd__loading *load) {
   pd__membership *member = at->module->membership;
-  if (load) pd__report_add_all(load->report, at->errors);
+  if (load) pd__report_add_all(&load->report, at->errors);
   if (at->late) {
     pd__report all = {.list = member->errors};
     pd__report_add_all(&all, at->errors);
@@ -336,7 +346,7 @@ static void refuse_abi(const pd__platform_image *image, const pd_error *why, pd_
   pd__report_add(&refused, why);
   member->status = refused.status;
   add_to_load(load, module);
-  if (load) pd__report_add(load->report, why);
+  if (load) pd__report_add(&load->report, why);
   if (!load) record_refusal(module, member->errors);
 }
 
@@ -364,7 +374,7 @@ void pd__member_join(pd__operation *operation, pd_module_record *record,
   }
   join_all_runtime_defs(operation, record, load);
   pd__report waiting = {.list = NULL};
-  pd__impls_update_families(operation, load ? load->report : &waiting);
+  pd__impls_update_families(operation, load ? &load->report : &waiting);
 }
 
 /* ---- The functions of pd_host ---- */
@@ -372,10 +382,10 @@ void pd__member_join(pd__operation *operation, pd_module_record *record,
 /* Returns false if `image` is NULL and the record isn't known. A known record joins only its late
  * definitions, and needs no image. */
 static bool join_record(pd_module_record *record, const pd__platform_image *image, bool announces) {
-  PD__IN_LOADER(pd__loader_now.owner);
+  PD__IN_LOADER(pd__loader_owner());
   PD__LOCKED_OPERATION(operation);
   bool known = image || record->state;
-  if (known) pd__member_join(&operation, record, image, pd__loading_now);
+  if (known) pd__member_join(&operation, record, image, pd__loading_here());
   const pd_module *module = known ? record->state : NULL;
   if (module) module->membership->announces |= announces;
   pd__operation_end(&operation);
@@ -384,7 +394,8 @@ static bool join_record(pd_module_record *record, const pd__platform_image *imag
 
 /* A module can't join because memory is out. The pd_module_load that is under way fails. */
 static void mark_load_lost(void) {
-  if (pd__loading_now) pd__loading_now->lost = true;
+  pd__loading *load = pd__loading_here();
+  if (load) load->lost = true;
 }
 
 static void note_image(const pd__platform_image *image, void *context) {
@@ -436,7 +447,7 @@ void pd__member_withdraw(pd__operation *operation, pd_module *module) {
 
 /* Doesn't wait for calls into the module: none is running, as it would keep the module loaded. */
 void pd__module_leave(pd_module_record *record) {
-  PD__IN_LOADER(pd__loader_now.owner);
+  PD__IN_LOADER(pd__loader_owner());
   PD__LOCKED_OPERATION(operation);
   const pd_module *module = record->state;
   if (module && module->membership->record == record) {

@@ -91,13 +91,13 @@ static void hold_unjoined(pd__loading *load, const void *inside, void *handle) {
 
 /* The modules that came with `module` when it was refused join again: the loader doesn't run their
  * constructors again. */
-static void rejoin_withdrawn(pd__operation *operation, pd_module *module) {
+static void rejoin_withdrawn(pd__operation *operation, pd__loading *load, pd_module *module) {
   if (!module->membership->has_companions) return;
   module->membership->has_companions = false;
   for (pd_module *each = NULL; (each = pd__module_next(each));) {
     pd__membership *member = each->membership;
     if (!member || member->withdrawn_with != module || !member->record) continue;
-    pd__member_join(operation, member->record, NULL, pd__loading_now);
+    pd__member_join(operation, member->record, NULL, load);
   }
 }
 
@@ -110,7 +110,7 @@ static pd_module *open_module(pd__loading *load, void **handle) {
   if (status == PD_OK) hold_joined(load, inside, *handle);
   if (status == PD_OK && !load->held) hold_unjoined(load, inside, *handle);
   if (status == PD_OK && !load->held) pd__fail_memory(&err);
-  if (!load->held) pd__report_add(load->report, &err);
+  if (!load->held) pd__report_add(&load->report, &err);
   return load->held;
 }
 
@@ -162,31 +162,56 @@ static bool finish_load(pd__operation *operation, pd__loading *ended, bool accep
   return closes;
 }
 
+static void free_loading(pd__loading *load) {
+  pd__arena_free(&load->arena);
+  pd_error_list_free(load->report.list);
+  free(load);
+}
+
 /* Takes the lock; runs however the load ends, also when a hook throws. What is still deferred goes
  * to the enclosing load. */
 static void end_loading(pd__loading **ended) {
   pd__loading *load = *ended;
   void *handle = load->held ? load->held->handle : NULL;
-  pd__loading_now = load->outer;
+  pd__loading_end(load);
   PD__LOCKED_OPERATION(operation);
   pd_module *module = load->held;
   bool closes = finish_load(&operation, load, false);
-  pd__deferred_hand_over(&operation, load, pd__loader_now.owner);
+  pd__deferred_hand_over(&operation, load, pd__loader_owner());
   pd__operation_unlock(&operation);
-  pd__arena_free(&load->arena);
+  free_loading(load);
   if (closes) close_module(module, handle);
   if (operation.deferred) pd__deferred_announce(&operation);
 }
 
-static pd_status load_module(pd__loading *load, pd_module **out) {
+/* Returns the load of a path; NULL if memory is out. */
+static pd__loading *make_loading(const char *path, const char *name_space) {
+  pd__loading *made = calloc(1, sizeof *made);
+  if (!made) return NULL;
+  made->path = pd__arena_copy_text(&made->arena, path, strlen(path));
+  pd__platform_lock();
+  made->name_space = pd__intern_text(name_space);
+  pd__platform_unlock();
+  made->report = (pd__report){.list = pd_error_list_new(), .first = &made->first};
+  if (made->path && made->name_space) return made;
+  free_loading(made);
+  return NULL;
+}
+
+/* Adds the errors to those of the caller. */
+static void report_load(const pd__loading *load, pd__report *caller) {
+  pd__report_add_all(caller, load->report.list);
+  if (caller->status == PD_OK && load->report.status != PD_OK) pd__report_add(caller, &load->first);
+}
+
+static void load_module(pd__loading *load, pd__report *caller, pd_module **out) {
   void *handle = NULL;
-  pd__report *report = load->report;
-  pd__loading *now __attribute__((cleanup(end_loading))) = load;
-  load->outer = pd__loading_now;
-  pd__loading_now = now;
+  pd__report *report = &load->report;
+  pd__loading *ended __attribute__((cleanup(end_loading), unused)) = load;
+  pd__loading_begin(load);
   pd_module *module = open_module(load, &handle);
   PD__LOCKED_OPERATION(operation);
-  if (module) rejoin_withdrawn(&operation, module);
+  if (module) rejoin_withdrawn(&operation, load, module);
   bool sound = module && check_namespace(load, module, report);
   bool accepted = is_accepted(load, module) && sound;
   if (!accepted && report->status == PD_OK) pd__report_fail_memory(report); /* for the message */
@@ -196,8 +221,8 @@ static pd_status load_module(pd__loading *load, pd_module **out) {
   pd__operation_end(&operation);
   if (closes) close_module(module, handle);
   if (!module && handle) pd__loader_close(handle);
-  if (!pd__loader_now.within) pd__deferred_run(load, report);
-  return report->status;
+  if (!pd__loader_is_entered()) pd__deferred_run(load, report);
+  report_load(load, caller);
 }
 
 pd_status pd_module_load_as(const char *path, const char *name_space, pd_error_list *errors,
@@ -207,12 +232,10 @@ pd_status pd_module_load_as(const char *path, const char *name_space, pd_error_l
   pd__report report = {.list = errors, .first = err};
   pd_status status = *name_space ? pd__namespace_check(name_space, err) : PD_OK;
   if (status != PD_OK) return status;
-  pd__platform_lock();
-  const char *stored = pd__intern_text(name_space);
-  pd__platform_unlock();
-  if (!stored) return pd__fail_memory(err);
-  pd__loading load = {.path = path, .name_space = stored, .report = &report};
-  return load_module(&load, out);
+  pd__loading *load = make_loading(path, name_space);
+  if (!load) return pd__fail_memory(err);
+  load_module(load, &report, out);
+  return report.status;
 }
 
 pd_status pd_module_load(const char *path, pd_error_list *errors, pd_module **out, pd_error *err) {

@@ -90,7 +90,7 @@ void pd__module_leave(pd_module_record *record);
  * or of every image if that is NULL. Takes the lock. */
 void pd__members_join_loaded(const void *inside);
 
-/* ---- Loading (load.c; pd__loading_now is in join.c) ---- */
+/* ---- Loading (load.c; pd__loading_here is in join.c) ---- */
 
 /* A module that has joined, or was refused, as part of a load. */
 typedef struct pd__joined {
@@ -99,18 +99,26 @@ typedef struct pd__joined {
 } pd__joined;
 
 /* A pd_module_load under way on this thread. Modules that join meanwhile belong to it: the one that
- * it names and its dependencies. */
+ * it names and its dependencies. It isn't on the stack, which a callback may leave by longjmp. */
 struct pd__loading {
-  const char *path;
-  const char *name_space; /* "" for none */
-  pd__report *report;     /* of the modules that join in it; borrowed */
+  const char *path;       /* in the arena */
+  const char *name_space; /* "" for none; interned */
+  uintptr_t frame;        /* where it began */
+  pd__report report;      /* of the modules that join in it */
+  pd_error first;         /* of the report */
   pd__joined *joined;     /* these modules, the last one first; in the arena */
   pd__arena arena;
   pd_module *held; /* the module of that path, which is opened once more for this load */
   bool lost;       /* memory was out when a module joined */
   pd__loading *outer;
 };
-extern _Thread_local pd__loading *pd__loading_now;
+
+/* Returns the load that this thread is in; NULL if there is none. */
+pd__loading *pd__loading_here(void);
+
+/* Begins one, and ends it: returns the one before. */
+void pd__loading_begin(pd__loading *load);
+void pd__loading_end(const pd__loading *load);
 
 /* This copy hosts the registry. */
 void pd__loads_begin(void);

@@ -141,8 +141,8 @@ void pd__convert_changes(pd__changes *changes) {
   for (int round = 0; round < ROUNDS; round++) {
     const needed *all = collect_needed(changes);
     if (operation->arena.failed) pd__report_fail_memory(changes->report);
-    if (all && pd__loader_now.within) refuse_within_loader(changes, all->change);
-    if (!all || operation->arena.failed || pd__loader_now.within) return;
+    if (all && pd__loader_is_entered()) refuse_within_loader(changes, all->change);
+    if (!all || operation->arena.failed || pd__loader_is_entered()) return;
     bool pinned = pd__conversions_pin(operation, all->conversion);
     if (pinned) pd__conversions_run(operation, all->conversion);
     pd__prepare_changes_again(changes);

@@ -11,7 +11,7 @@ static pd__deferred *first, **end = &first;
 bool pd__deferred_add(pd__operation *operation, pd_flag *flag, pd_hook watcher) {
   pd__deferred *made = malloc(sizeof *made);
   if (!made) return false;
-  *made = (pd__deferred){flag, watcher, pd__loader_now.owner, NULL};
+  *made = (pd__deferred){flag, watcher, pd__loader_owner(), NULL};
   *end = made;
   end = &made->next;
   if (!made->owner) operation->deferred = true;
@@ -43,7 +43,7 @@ void pd__deferred_reset_in_child(void) {
 }
 
 bool pd__flag_has_deferred_validator(const pd_flag *flag) {
-  if (!pd__loader_now.within) return false;
+  if (!pd__loader_is_entered()) return false;
   if (flag->defined && pd__flag_def(flag)->convert) return true;
   const pd__target *at = pd__hooks_first(flag);
   while (at && (at->hook->watches || !at->hook->waits)) at = at->next;

@@ -157,7 +157,7 @@ void pd__hooks_remove_of_module(pd__operation *operation, const pd_module *modul
 
 /* Returns a hook that can be released now, claimed by this thread; NULL if there is none. */
 static pd__hook *acquire_removed(void) {
-  bool within = pd__loader_now.within; /* deferred hooks are released elsewhere */
+  bool within = pd__loader_is_entered(); /* deferred hooks are released elsewhere */
   pd__hook *found = removed;
   while (found && (found->calls > 0 || (found->waits && within))) found = found->next_removed;
   if (found) found->calls = 1;

@@ -1,17 +1,28 @@
 /* Whether this thread is in the loader: it may then run constructors and destructors of modules
- * while it holds the loader's lock. These functions don't need the registry's lock. */
+ * while it holds the loader's lock. These functions don't need the registry's lock.
+ *
+ * Stacks grow down. A frame that isn't above the caller's was left by longjmp, or is on the stack
+ * of a suspended fiber: this thread isn't within it. */
 #ifndef PD__LOADER_H
 #define PD__LOADER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 typedef struct pd__loader_state {
   const void *owner; /* will do the work deferred meanwhile; NULL: pd_deferred_run */
-  bool within;       /* constructors and destructors may run */
+  uintptr_t frame;   /* where it was entered; 0: it wasn't */
 } pd__loader_state;
 
-/* The state of this thread. */
-extern _Thread_local pd__loader_state pd__loader_now;
+static inline bool pd__is_frame_above(uintptr_t frame) {
+  return frame > (uintptr_t)__builtin_frame_address(0);
+}
+
+/* Returns whether this thread is in the loader. */
+bool pd__loader_is_entered(void);
+
+/* Returns the owner for what is deferred now. */
+const void *pd__loader_owner(void);
 
 /* Enter the loader, with an owner for deferred work; returns the previous state. pd__loader_exit
  * restores it. */

@@ -103,7 +103,7 @@ static pd__handler pin_watcher(pd__operation *operation, pd__notice *notice) {
   for (;;) {
     pd__handler found = find_watcher(notice);
     pd__hook *hook = pd__hook_find(notice->watcher);
-    bool deferred = hook && hook->waits && pd__loader_now.within;
+    bool deferred = hook && hook->waits && pd__loader_is_entered();
     if (deferred) pd__deferred_add(operation, notice->flag, notice->watcher);
     if (deferred || !found.function) break;
     pd__pinning how = pd__pin_module(operation, found.module);
@@ -179,7 +179,7 @@ static void adopt_abandoned(pd__operation *operation) {
 }
 
 void pd__notices_deliver(pd__operation *operation) {
-  if (pd__has_pending_work(PD__WORK_NOTICES) && !pd__loader_now.within) {
+  if (pd__has_pending_work(PD__WORK_NOTICES) && !pd__loader_is_entered()) {
     pd__operation_lock(operation);
     adopt_abandoned(operation);
     pd__operation_unlock(operation);
