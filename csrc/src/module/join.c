@@ -97,7 +97,7 @@ typedef struct attempt {
 typedef enum outcome {
   JOINED,
   REFUSED,
-  OVERTAKEN /* another call has published or withdrawn some of it: look again */
+  STALE /* another call has published or withdrawn some of it: look again */
 } outcome;
 
 static void drop_attempt(attempt *at) {
@@ -127,7 +127,7 @@ static void read_definitions(attempt *at) {
 }
 
 /* Late definitions are processed from the oldest on. */
-static bool is_overtaken(const attempt *at) {
+static bool is_stale(const attempt *at) {
   const pd__membership *member = at->module->membership;
   bool joined = at->record->state == at->module && member->record == at->record;
   if (!at->late) return joined && member->status == PD_OK;
@@ -136,8 +136,9 @@ static bool is_overtaken(const attempt *at) {
   return !joined || oldest->seen;
 }
 
-/* Checks the definitions against the registry: links the implementations, and reserves the names.
- * Neither is seen before the lock is released. */
+/* Checks the definitions against the registry, all together: links the implementations, and
+ * reserves the names. release_stage gives both back before the lock is released, or they are
+ * published. */
 static bool check_together(attempt *at) {
   pd__defs *defs = at->defs;
   pd__report *refused = &at->refused;
@@ -149,6 +150,7 @@ static bool check_together(attempt *at) {
   return false;
 }
 
+/* Undoes check_together. */
 static void release_stage(attempt *at) {
   pd__impls_unlink(at->defs->impls, at->defs->impls_count);
   pd__stage_release(&at->stage);
@@ -178,6 +180,7 @@ static void publish_attempt(attempt *at) {
   pd__impls_update_families(at->operation, &at->waiting);
 }
 
+/* A refused record has joined, too: it isn't read again until it is loaded again. */
 static outcome refuse_attempt(attempt *at) {
   static const pd_error no_memory = {.status = PD_ERR_MEMORY, .message = "out of memory"};
   const pd_error *why = pd_error_list_at(at->errors, 0);
@@ -202,7 +205,7 @@ static bool is_answered(attempt *at) {
   return false;
 }
 
-/* What can still fail. */
+/* Defines the flags that choose between implementations, which is the last thing that can fail. */
 static bool define_operations(attempt *at) {
   const pd__defs *defs = at->defs;
   if (at->operation->arena.failed) pd__report_fail_memory(&at->refused);
@@ -217,7 +220,7 @@ static outcome run_attempt(attempt *at) {
   read_definitions(at);
   if (at->refused.status != PD_OK) return refuse_attempt(at);
   do {
-    if (is_overtaken(at)) return OVERTAKEN;
+    if (is_stale(at)) return STALE;
     at->module->present = true; /* another call may have withdrawn it while this one asked */
     if (!check_together(at)) return refuse_attempt(at);
   } while (!is_answered(at));
@@ -280,7 +283,7 @@ static outcome join_whole(pd__operation *operation, pd_module *module, pd_module
   bool asked_for = load && pd__platform_is_path(load->path, module->path);
   at.name_space = asked_for ? load->name_space : "";
   outcome result = run_attempt(&at);
-  if (result == OVERTAKEN) return result;
+  if (result == STALE) return result;
   pd__membership *member = module->membership;
   member->status = at.refused.status;
   member->withdrawn_with = NULL;
@@ -302,7 +305,7 @@ static outcome join_runtime_defs(pd__operation *operation, pd_module *module,
   at.late = true;
   at.name_space = module->name_space;
   outcome result = run_attempt(&at);
-  if (result == OVERTAKEN) return result;
+  if (result == STALE) return result;
   record_errors(&at, belongs ? load : NULL);
   if (result == JOINED) return result;
   if (!belongs) {
@@ -360,7 +363,7 @@ void pd__member_join(pd__operation *operation, pd_module_record *record,
     refuse_abi(image, &err, load);
     return;
   }
-  for (outcome result = OVERTAKEN; result == OVERTAKEN;) {
+  for (outcome result = STALE; result == STALE;) {
     if (record->state) module = record->state;
     if (!record->state && image) module = pd__member_add(image);
     if (!module) {

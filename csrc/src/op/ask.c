@@ -32,16 +32,16 @@ typedef struct usable_call {
   bool awaited;     /* `usable` has made its own module join, which waits for the answer */
 } usable_call;
 
-static usable_call *questions;
+static usable_call *usable_calls;
 
-static void list_question(usable_call *of) {
-  of->next = questions;
-  of->at = &questions;
+static void list_usable_call(usable_call *of) {
+  of->next = usable_calls;
+  of->at = &usable_calls;
   if (of->next) of->next->at = &of->next;
-  questions = of;
+  usable_calls = of;
 }
 
-static void unlist_question(usable_call *of) {
+static void unlist_usable_call(usable_call *of) {
   *of->at = of->next;
   if (of->next) of->next->at = of->at;
   of->next = NULL;
@@ -67,7 +67,7 @@ typedef struct reply {
 static void end_usable_call(const reply *got) {
   usable_call *of = got->of;
   pd__operation_lock(got->operation);
-  unlist_question(of);
+  unlist_usable_call(of);
   pd__impl *impl = of->staged ? of->staged : pd__impl_find(of->number);
   if (impl) record_answer(impl, got->why);
   pd__impl *waiting = find_asked_impl(of);
@@ -88,7 +88,7 @@ static void ask_unlocked(pd__operation *operation, pd__op *op, pd__impl *impl) {
                          .def = impl->def,
                          .staged = impl->op ? NULL : impl,
                          .number = impl->number};
-  list_question(asked);
+  list_usable_call(asked);
   reply got __attribute__((cleanup(end_usable_call))) = {
       operation, asked, false, "the question whether it can run here was interrupted"};
   impl->asking = true;
@@ -99,7 +99,7 @@ static void ask_unlocked(pd__operation *operation, pd__op *op, pd__impl *impl) {
 }
 
 bool pd__impl_awaits_answer(pd__impl *impl) {
-  usable_call *each = questions;
+  usable_call *each = usable_calls;
   while (each && !(each->def == impl->def && pd__hook_is_called_here(each->listing))) {
     each = each->next;
   }
@@ -107,15 +107,16 @@ bool pd__impl_awaits_answer(pd__impl *impl) {
   return each != NULL;
 }
 
-/* Only the questions of this thread are left. */
-static void drop_lost_questions(void) {
-  for (usable_call *each = questions, *next; each; each = next) {
+/* Only the calls of this thread are left. */
+static void drop_lost_calls(void) {
+  for (usable_call *each = usable_calls, *next; each; each = next) {
     next = each->next;
-    if (each->listing->lost) unlist_question(each);
+    if (each->listing->lost) unlist_usable_call(each);
   }
 }
 
-static void forget_questions(pd__op *op) {
+/* Nobody answers for those any more. */
+static void forget_asked_impls(pd__op *op) {
   for (pd__impl *each = op->candidates; each; each = each->next_candidate) {
     if (!each->asking) continue;
     pd__op_mark_changed(op);
@@ -126,11 +127,11 @@ static void forget_questions(pd__op *op) {
 
 void pd__impls_reset_in_child(void) {
   pd__family *family = NULL;
-  while (questions && (family = pd__family_next(family))) {
-    for (pd__op *op = family->ops; op; op = op->next) forget_questions(op);
+  while (usable_calls && (family = pd__family_next(family))) {
+    for (pd__op *op = family->ops; op; op = op->next) forget_asked_impls(op);
   }
-  drop_lost_questions();
-  for (const usable_call *each = questions; each; each = each->next) {
+  drop_lost_calls();
+  for (const usable_call *each = usable_calls; each; each = each->next) {
     pd__impl *impl = each->staged ? NULL : pd__impl_find(each->number);
     if (impl) impl->asking = true;
     pd__impl *waiting = find_asked_impl(each);
