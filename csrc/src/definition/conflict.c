@@ -119,14 +119,6 @@ bool pd__def_is_same(const pd_flag_def *a, const pd_flag_def *b) {
 
 /* ---- Names ---- */
 
-bool pd__def_has_name(const pd_flag_def *def, const pd_flag *node) {
-  pd__naming at = {.def = def};
-  while (pd__naming_next(&at)) {
-    if (pd__names_find(at.name, at.length) == node) return true;
-  }
-  return false;
-}
-
 /* Returns the definition that already has the name `node`, from the registry or from the batch. */
 static const pd__cell *find_holder(const pd__batch *batch, const pd_flag *node) {
   const pd_flag *flag = pd__resolve_alias((pd_flag *)node);

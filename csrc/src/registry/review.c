@@ -1,7 +1,8 @@
 /* Checks the values that a former definition left against the new one. */
 
 #include "../base/text.h"
-#include "definition.h"
+#include "change.h"
+#include "define.h"
 
 typedef struct review {
   pd_type was;

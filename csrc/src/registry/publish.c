@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "../base/text.h"
-#include "../registry/hook.h"
-#include "../registry/scope.h"
-#include "definition.h"
+#include "define.h"
+#include "hook.h"
+#include "scope.h"
 
 pd_flag *pd__cell_flag(const pd__cell *cell) {
   return cell->flag ? pd__names_at(cell->flag - 1) : NULL;
