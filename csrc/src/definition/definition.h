@@ -30,13 +30,11 @@ const char *pd__def_show_default(const pd_flag_def *def, char out[PD__DEFAULT_SI
 typedef struct pd__batch {
   pd__operation *operation;
   const pd__cell *cells;
-  uint32_t visit_mark;     /* flag->visit_mark of the names that they reserve */
-  const pd__cell *cell;    /* the one being checked */
-  const pd_flag *replaced; /* its definition is going to leave; NULL: none */
-  bool has_former;         /* some names have values of a former definition */
-  bool imports;            /* some of them are imports */
-  bool texts;              /* some have aliases or a text default, which outlive them */
-  pd_error err;            /* why one is refused */
+  pd__reservation names;
+  const pd__cell *cell; /* the one being checked */
+  bool imports;         /* some of them are imports */
+  bool texts;           /* some have aliases or a text default, which outlive them */
+  pd_error err;         /* why one is refused */
 } pd__batch;
 
 /* Returns true if both come from the same line of source, compiled into two modules. */
