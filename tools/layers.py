@@ -2,8 +2,9 @@
 
 layers.py [--root DIRECTORY] [--draw | --write]
 
-Dependencies in the C core come from the symbols of its objects and from its #include lines, those
-in the Python package from its import statements. --draw prints the picture of the layers; --write
+Dependencies in C come from the symbols of objects and from #include lines, those in the Python
+package from its import statements. The extension modules in csrc are checked, too, which takes the
+packages that they need. --draw prints the picture of the core's and the package's layers; --write
 updates it in CONTRIBUTING.md and docs/explanation/layers.md.
 """
 
@@ -17,6 +18,7 @@ import re
 import shlex
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from collections import defaultdict, deque
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 CORE = Path("csrc", "src")
+MODULES = Path("csrc")
 PACKAGE = Path("paddle_flags")
 
 # The layers, lowest first: folders, and files by their names without suffix.
@@ -36,6 +39,11 @@ C_LAYERS: list[str] = []
 C_LAYERS += ["base", "platform", "value", "registry", "definition", "op"]
 C_LAYERS += ["module", "input", "report"]
 C_LAYERS += ["live", "api"]
+# The extension modules, which use only the public headers of the core. That of fleets takes some
+# sources of the live server.
+MODULE_LAYERS = ["python", "live", "fleet"]
+SHARED = Path("live")
+TANGLED = frozenset({"live", "fleet"})  # files of these folders still form circles
 PYTHON_LAYERS: list[str] = []
 PYTHON_LAYERS += ["errors", "_core", "_ops", "_input", "_report", "_doctor", "_completion", "_new"]
 PYTHON_LAYERS += ["live", "fleet", "cli", "testing", "_integrations", "metrics", "openfeature"]
@@ -44,7 +52,7 @@ PYTHON_LAYERS += ["__init__", "paddle", "gen", "__main__"]
 # Headers of the C core that only files of their own folder may include.
 PRIVATE = {"registry/context.h", "registry/flag.h", "registry/names.h", "registry/scope.h"}
 
-COMPILE = ["-std=gnu11", "-O0", "-fPIC", "-fvisibility=hidden", "-w", "-c"]
+COMPILE = ["-D_GNU_SOURCE", "-O0", "-fPIC", "-fvisibility=hidden", "-w", "-c"]
 PAGES = [Path("CONTRIBUTING.md"), Path("docs", "explanation", "layers.md")]
 BEGIN, END = "<!-- layers -->", "<!-- end of layers -->"
 RENEW = "make layers ARGS=--write"
@@ -71,6 +79,7 @@ class Tree:
     files: dict[str, int]
     arrows: list[Arrow]
     exported: dict[str, str]  # exported function -> file that defines it
+    tangled: frozenset[str] = frozenset()  # folders whose files may form circles
 
     def layer(self, file: str) -> str | None:
         """Return the layer of a file; None if it isn't listed above."""
@@ -90,40 +99,66 @@ class Tree:
 def read_c(root: Path) -> Tree:
     """Read the C core."""
     core = root / CORE
-    sources = {p.relative_to(core).as_posix(): p for p in sorted(core.rglob("*.[ch]"))}
-    objects = [name for name in sources if name.endswith(".c")]
+    files = sorted(core.rglob("*.[ch]"))
+    arrows, defined = read_sources(root, core, files)
+    exported = {s: name for s, name in defined.items() if not s.startswith("pd__")}
+    return Tree("csrc/src", C_LAYERS, count_each(core, files), arrows, exported)
+
+
+def read_modules(root: Path) -> Tree:
+    """Read the extension modules."""
+    folder = root / MODULES
+    files = sorted(p for name in MODULE_LAYERS for p in (folder / name).glob("*.[ch]*"))
+    arrows, _ = read_sources(root, folder, files)
+    return Tree("csrc", MODULE_LAYERS, count_each(folder, files), arrows, {}, TANGLED)
+
+
+def read_sources(root: Path, folder: Path, files: list[Path]) -> tuple[list[Arrow], dict[str, str]]:
+    """Return the dependencies of C files, and the file that defines each symbol."""
+    sources = {p.relative_to(folder).as_posix(): p for p in files}
+    objects = [name for name in sources if not name.endswith(".h")]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         symbols = dict(zip(objects, pool.map(lambda n: symbols_of(sources[n], root), objects)))
     defined = {symbol: name for name, (own, _) in symbols.items() for symbol in own}
-    arrows = [Arrow(*pair, "includes") for n, p in sources.items() for pair in includes(n, p, core)]
+    arrows = [
+        Arrow(*pair, "includes") for n, p in sources.items() for pair in includes(n, p, folder)
+    ]
     for name, (_, wanted) in symbols.items():
         known = [symbol for symbol in wanted if symbol in defined]
         arrows += [Arrow(name, defined[symbol], f"uses {symbol} of") for symbol in known]
-    exported = {s: name for s, name in defined.items() if not s.startswith("pd__")}
-    lines = {name: count_lines(path) for name, path in sources.items()}
-    return Tree("csrc/src", C_LAYERS, lines, arrows, exported)
+    return arrows, defined
+
+
+def count_each(folder: Path, files: list[Path]) -> dict[str, int]:
+    """Count the lines of files, by their names in the folder."""
+    return {path.relative_to(folder).as_posix(): count_lines(path) for path in files}
 
 
 def symbols_of(source: Path, root: Path) -> tuple[set[str], list[str]]:
     """Compile a file; return the global symbols of ours that it defines, and those that it uses."""
-    compiler = shlex.split(os.environ.get("CC", "cc"))
+    cpp = source.suffix == ".cpp"
+    compiler = shlex.split(os.environ.get("CXX", "c++") if cpp else os.environ.get("CC", "cc"))
+    language = ["-std=gnu++17"] if cpp else ["-std=gnu11"]
+    places = [root / "csrc" / "include", root / MODULES / SHARED, sysconfig.get_path("include")]
+    directories = [f"-I{place}" for place in places]
     with tempfile.TemporaryDirectory() as place:
         built = Path(place, "one.o")
-        include = f"-I{root / 'csrc' / 'include'}"
-        run(*compiler, *COMPILE, include, source, "-o", built)
-        # nm prints name and type: "U" is undefined, an upper-case letter is a global definition.
+        run(*compiler, *language, *COMPILE, *directories, source, "-o", built)
+        # nm prints name and type: "U" is undefined, an upper-case letter is a global definition;
+        # weak ones are of every file that includes the public header.
         table = [line.split()[:2] for line in run("nm", "-P", built).splitlines()]
-    ours = [(name, kind) for name, kind in table if name.startswith("pd_")]
-    own = {name for name, kind in ours if kind.isupper() and kind != "U"}
-    return own, sorted(name for name, kind in ours if kind in "Uwv" and name not in own)
+    own = {name for name, kind in table if kind.isupper() and kind not in "UVW"}
+    return own, sorted(name for name, kind in table if kind in "Uwv" and name not in own)
 
 
-def includes(name: str, path: Path, core: Path) -> Iterator[tuple[str, str]]:
-    """Yield the file with each core header that it includes."""
+def includes(name: str, path: Path, folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield the file with each header of ours that it includes."""
     for header in re.findall(r'(?m)^\s*#\s*include\s*"([^"]+)"', path.read_text("utf-8")):
-        found = (path.parent / header).resolve()
-        if core.resolve() in found.parents:
-            yield name, found.relative_to(core.resolve()).as_posix()
+        for place in (path.parent, folder / SHARED):
+            found = (place / header).resolve()
+            if found.exists() and folder.resolve() in found.parents:
+                yield name, found.relative_to(folder.resolve()).as_posix()
+                break
 
 
 def run(*command: object) -> str:
@@ -222,7 +257,10 @@ def violations(tree: Tree) -> list[str]:
             found.append(f"{arrow}, a later layer")
         if arrow.used in PRIVATE and user != used:
             found.append(f"{arrow}, which is private to {used}")
-    found += circles("files", tree.arrows)
+    found += [
+        f"{arrow}, which is the core's own" for arrow in tree.arrows if arrow.used not in tree.files
+    ]
+    found += circles("files", [a for a in tree.arrows if Path(a.user).parts[0] not in tree.tangled])
     found += circles("folders", tree.between_layers())
     return found
 
@@ -338,6 +376,7 @@ def main() -> None:
         for page in filter(Path.exists, (options.root / name for name in PAGES)):
             page.write_text(filled(page.read_text("utf-8"), draw(trees)), "utf-8")
     else:
+        trees.append(read_modules(options.root))
         sys.exit("\n".join(text for tree in trees for text in violations(tree)) or None)
 
 

@@ -65,6 +65,13 @@ def test_the_package_has_no_circle_and_no_arrow_back(trees):
     assert "\n".join(layers.violations(trees[1])) == ""
 
 
+@pytest.mark.extended
+def test_the_extension_modules_use_only_the_public_headers():
+    tree = layers.read_modules(ROOT)
+    assert {Path(name).parts[0] for name in tree.files} == set(layers.MODULE_LAYERS)
+    assert "\n".join(layers.violations(tree)) == ""
+
+
 @pytest.mark.parametrize("page", layers.PAGES, ids=str)
 def test_a_page_shows_the_layers_as_they_are(trees, page):
     text = (ROOT / page).read_text("utf-8")
@@ -123,6 +130,13 @@ def test_a_header_of_a_later_layer_is_refused_though_nothing_of_it_is_used(check
     text = '#include "../value/value.h"\nint pd__text(void);'
     lines = broken(check(**{"csrc/src/base/text.h": text}))
     assert lines[0] == "base/text.h includes value/value.h, a later layer"
+
+
+def test_an_extension_module_that_uses_the_core_from_inside_is_refused(check):
+    text = '#include "../src/base/text.h"\nint look(void) { return pd__text(); }'
+    assert broken(check(**{"csrc/python/flag.c": text})) == [
+        "python/flag.c includes src/base/text.h, which is the core's own"
+    ]
 
 
 def test_two_files_of_one_folder_that_use_each_other_are_a_circle(check):
