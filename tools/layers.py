@@ -49,6 +49,9 @@ PYTHON_LAYERS += ["errors", "_core", "_ops", "_input", "_report", "_doctor", "_c
 PYTHON_LAYERS += ["live", "fleet", "cli", "testing", "_integrations", "metrics", "openfeature"]
 PYTHON_LAYERS += ["__init__", "paddle", "gen", "__main__"]
 
+# Headers of the C core that only files of their own folder may include.
+PRIVATE = {"registry/context.h", "registry/flag.h", "registry/names.h", "registry/scope.h"}
+
 COMPILE = ["-D_GNU_SOURCE", "-O0", "-fPIC", "-fvisibility=hidden", "-w", "-c"]
 PAGES = [Path("CONTRIBUTING.md"), Path("docs", "explanation", "layers.md")]
 BEGIN, END = "<!-- layers -->", "<!-- end of layers -->"
@@ -252,6 +255,8 @@ def violations(tree: Tree) -> list[str]:
         user, used = tree.layer(arrow.user), tree.layer(arrow.used)
         if user and used and rank(user) < rank(used):
             found.append(f"{arrow}, a later layer")
+        if arrow.used in PRIVATE and user != used:
+            found.append(f"{arrow}, which is private to {used}")
     found += [
         f"{arrow}, which is the core's own" for arrow in tree.arrows if arrow.used not in tree.files
     ]

@@ -170,6 +170,26 @@ def test_nothing_calls_an_exported_function_and_api_c_alone_defines_them(check):
     ]
 
 
+def test_a_private_header_is_included_in_its_own_folder_only(check):
+    own = {
+        "csrc/src/registry/flag.h": "struct pd_flag { int type; };",
+        "csrc/src/registry/registry.h": "int pd__type(void);",
+        "csrc/src/registry/flag.c": """#include "flag.h"
+#include "registry.h"
+int pd__type(void) { return (int)sizeof(struct pd_flag); }""",
+        "csrc/src/report/report.c": '#include "../registry/registry.h"',
+    }
+    assert check(**own).returncode == 0
+    other = {"csrc/src/report/report.c": '#include "../registry/flag.h"'}
+    assert broken(check(**{**own, **other})) == [
+        "report/report.c includes registry/flag.h, which is private to registry"
+    ]
+
+
+def test_the_private_headers_are_there(trees):
+    assert set(trees[0].files) >= layers.PRIVATE
+
+
 def test_a_file_outside_the_layers_is_named(check):
     lines = broken(check(**{"csrc/src/more/more.c": "", "paddle_flags/_more.py": ""}))
     assert [line.partition(":")[0] for line in lines] == ["more/more.c", "_more.py"]

@@ -6,49 +6,39 @@
 
 /* ---- One definition against the registry ---- */
 
-/* Returns the node of a name, which needn't end with a NUL; NULL if memory is out. */
-static pd_flag *find_or_add_node(const pd__naming *of, const pd__batch *batch) {
+/* Returns the node of an alias, which needn't end with a NUL; NULL if memory is out. */
+static pd_flag *find_or_add_alias(const pd__naming *of, const pd__batch *batch) {
   pd_flag *node = pd__names_find(of->name, of->length);
-  char *name = node ? NULL : pd__arena_copy_text(&batch->operation->arena, of->name, of->length);
-  if (name) node = pd__names_add(name, of->length);
-  return node && pd__flag_make_extra(node) ? node : NULL;
+  if (node) return pd__name_prepare_alias(node) ? node : NULL;
+  char *name = pd__arena_copy_text(&batch->operation->arena, of->name, of->length);
+  node = name ? pd__names_add(name, of->length) : NULL;
+  return node && pd__name_prepare_alias(node) ? node : NULL;
 }
 
-/* Returns true if a definition of `flag` may take the name of `node`: the name is free, belongs to
- * the same definition or is an alias of the flag. */
-static bool can_take_name(const pd__batch *batch, pd_flag *node, const pd_flag *flag,
-                          const pd_flag_def *def) {
-  const pd_flag *meant = pd__resolve_alias(node);
-  if (node->defined && node != batch->replaced) {
-    return node == flag && pd__def_is_same(pd__flag_def(node), def);
-  }
-  return meant == node || meant == flag;
+/* Returns true if the flag, which is defined, gets its own definition once more, and marks it. */
+static bool reserve_again(const pd__batch *batch, pd_flag *flag, const pd_flag_def *def) {
+  const pd_flag_def *old = pd__flag_def(flag);
+  return old && pd__def_is_same(old, def) && pd__name_visit(flag, batch->names.visit_mark);
 }
 
-/* Reserves a name for the definitions that are being checked. */
-static pd_status reserve_name(pd__batch *batch, pd_flag *flag, const pd__naming *of) {
-  pd_flag *node = of->kind == PD__NAME_OWN ? flag : find_or_add_node(of, batch);
+static pd_status reserve_alias(pd__batch *batch, pd_flag *flag, const pd__naming *of) {
+  pd_flag *node = find_or_add_alias(of, batch);
   if (!node) return pd__fail_memory(&batch->err);
-  bool free = can_take_name(batch, node, flag, of->def) && node->visit_mark != batch->visit_mark;
-  if (!free) return pd__fail_conflict(batch, node);
-  node->visit_mark = batch->visit_mark;
+  if (!pd__name_reserve(&batch->names, node, flag)) return pd__fail_conflict(batch, node);
   return pd__check_new_name(batch, of, node);
 }
 
 static pd_status check_cell(pd__batch *batch, pd__cell *cell, const pd__hashed_key *name) {
   const pd_flag_def *def = cell->def;
-  pd__naming at = {def, PD__NAME_OWN, name->name, name->length, NULL};
   pd_flag *node = pd__names_add_hashed(name);
   if (!node) return pd__fail_memory(&batch->err);
-  cell->flag = node->index + 1;
+  bool reserved = pd__cell_reserve(&batch->names, cell, node);
   batch->cell = cell;
-  const pd_flag *flag = pd__resolve_alias(node);
-  batch->has_former |= flag->assigned || pd__flag_override(flag);
   if (def->kind == PD_KIND_IMPORT) return pd__check_import(batch);
-  pd_status status = PD_OK;
-  do {
-    status = reserve_name(batch, node, &at);
-  } while (status == PD_OK && pd__naming_next(&at));
+  if (!reserved && !reserve_again(batch, node, def)) return pd__fail_conflict(batch, node);
+  pd__naming at = {def, PD__NAME_OWN, name->name, name->length, NULL};
+  pd_status status = pd__check_new_name(batch, &at, node);
+  while (status == PD_OK && pd__naming_next(&at)) status = reserve_alias(batch, node, &at);
   return status;
 }
 
@@ -118,14 +108,14 @@ bool pd__stage_check(pd__stage *stage, pd__report *report) {
   memset(&batch, 0, offsetof(pd__batch, err));
   batch.operation = stage->operation;
   batch.cells = stage->cells;
-  batch.visit_mark = pd__next_visit_mark();
+  batch.names.visit_mark = pd__next_visit_mark();
   if (stage->replaces) {
     const char *name = stage->cells->def->name;
-    batch.replaced = stage->replaced = pd__names_find(name, strlen(name));
+    batch.names.replaced = stage->replaced = pd__names_find(name, strlen(name));
   }
-  stage->visit_mark = batch.visit_mark;
+  stage->visit_mark = batch.names.visit_mark;
   bool accepted = check_batch(&batch, stage, report);
-  stage->has_former = batch.has_former;
+  stage->has_former = batch.names.has_former;
   if (!accepted) pd__stage_release(stage);
   return accepted;
 }

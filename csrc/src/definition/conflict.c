@@ -119,18 +119,10 @@ bool pd__def_is_same(const pd_flag_def *a, const pd_flag_def *b) {
 
 /* ---- Names ---- */
 
-bool pd__def_has_name(const pd_flag_def *def, const pd_flag *node) {
-  pd__naming at = {.def = def};
-  while (pd__naming_next(&at)) {
-    if (pd__names_find(at.name, at.length) == node) return true;
-  }
-  return false;
-}
-
 /* Returns the definition that already has the name `node`, from the registry or from the batch. */
 static const pd__cell *find_holder(const pd__batch *batch, const pd_flag *node) {
   const pd_flag *flag = pd__resolve_alias((pd_flag *)node);
-  if (flag->defined && flag != batch->replaced) return flag->cells;
+  if (pd__flag_def(flag) && flag != batch->names.replaced) return pd__flag_cells(flag);
   const pd__cell *cell = batch->cells;
   while (cell->def->kind == PD_KIND_IMPORT || !pd__def_has_name(cell->def, node)) cell++;
   return cell;
@@ -142,15 +134,15 @@ pd_status pd__fail_conflict(pd__batch *batch, const pd_flag *node) {
   char quoted[PD__QUOTE_SIZE], other[PD__QUOTE_SIZE], found[DIFFERENCES_SIZE] = "";
   write_cell_place(cell, mine);
   write_cell_place(holder, theirs);
-  if (cell->flag != node->index + 1) {
+  if (pd__cell_flag(cell) != node) {
     snprintf(as, sizeof as, "as an alias of '%s', ", pd__quote_text(quoted, cell->def->name));
   }
-  pd__quote_text(quoted, node->name);
+  pd__quote_text(quoted, pd__flag_name(node));
   if (holder == cell) {
     return pd__fail(&batch->err, PD_ERR_CONFLICT, "'%s' is named twice in one definition: %s%s",
                     quoted, as, mine);
   }
-  if (holder->flag == node->index + 1) {
+  if (pd__cell_flag(holder) == node) {
     if (!*as && is_comparable(cell->def, holder->def))
       compare_definitions(cell->def, holder->def, found);
     return pd__fail(&batch->err, PD_ERR_CONFLICT, "'%s' is already defined, %s; refused: %s%s%s",
@@ -163,11 +155,11 @@ pd_status pd__fail_conflict(pd__batch *batch, const pd_flag *node) {
 
 pd_status pd__def_check_registered(const pd_flag *flag, pd_error *err) {
   char place[PLACE_SIZE], quoted[PD__QUOTE_SIZE];
-  const pd__cell *cell = flag->cells;
+  const pd__cell *cell = pd__flag_cells(flag);
   while (cell && (cell->def->kind == PD_KIND_IMPORT || cell->registered)) cell = cell->next;
   if (!cell) return PD_OK;
   return pd__fail(err, PD_ERR_CONFLICT, "'%s' stays defined until its module is unloaded: %s",
-                  pd__quote_text(quoted, flag->name), write_cell_place(cell, place));
+                  pd__quote_text(quoted, pd__flag_name(flag)), write_cell_place(cell, place));
 }
 
 /* ---- Negation ---- */
@@ -176,10 +168,8 @@ pd_status pd__def_check_registered(const pd_flag *flag, pd_error *err) {
  * is free. */
 static const pd__cell *find_name_holder(const pd__batch *batch, const char *name, size_t length) {
   pd_flag *node = pd__names_find(name, length);
-  if (!node) return NULL;
-  const pd_flag *flag = pd__resolve_alias(node);
-  bool taken = flag != batch->replaced && (node->defined || flag != node);
-  return taken || node->visit_mark == batch->visit_mark ? find_holder(batch, node) : NULL;
+  bool taken = node && pd__name_is_taken(&batch->names, node);
+  return taken ? find_holder(batch, node) : NULL;
 }
 
 /* Fails unless `holder` is NULL: as an argument, the name would turn off the flag whose name is
@@ -224,9 +214,9 @@ static pd_status check_negated(pd__batch *batch, const pd__naming *of) {
 
 static pd_status check_imports(pd__batch *batch, const pd_flag *node) {
   char mine[PLACE_SIZE], theirs[PLACE_SIZE];
-  const pd__cell *cell = batch->cell, *import = node->cells;
-  bool checked = node->defined || pd__resolve_alias((pd_flag *)node) != node;
-  if (checked && node != batch->replaced) return PD_OK;
+  const pd__cell *cell = batch->cell, *import = pd__flag_cells(node);
+  bool checked = pd__flag_def(node) || pd__resolve_alias((pd_flag *)node) != node;
+  if (checked && node != batch->names.replaced) return PD_OK;
   while (import && (import->def->kind == PD_KIND_DEFINE || import->def->type == cell->def->type)) {
     import = import->next;
   }
@@ -242,7 +232,7 @@ pd_status pd__check_new_name(pd__batch *batch, const pd__naming *of, const pd_fl
   bool negates = of->length > 2 && of->name[0] == 'n' && of->name[1] == 'o';
   if (batch->cell->def->type == PD_TYPE_bool) status = check_negations(batch, of);
   if (status == PD_OK && negates) status = check_negated(batch, of);
-  return status == PD_OK && node->cells ? check_imports(batch, node) : status;
+  return status == PD_OK && pd__flag_cells(node) ? check_imports(batch, node) : status;
 }
 
 pd_status pd__check_import(pd__batch *batch) {

@@ -8,6 +8,7 @@
 #define PD__DEFINITION_H
 
 #include "../registry/change.h"
+#include "../registry/define.h"
 
 /* ---- One definition by itself (verify.c). Needs no lock. ---- */
 
@@ -23,37 +24,17 @@ pd_status pd__def_check(const pd_flag_def *def, bool defines, pd_error *err);
 #define PD__DEFAULT_SIZE (PD__QUOTE_SIZE + 2)
 const char *pd__def_show_default(const pd_flag_def *def, char out[PD__DEFAULT_SIZE]);
 
-/* An iterator over the names of a definition: its own name, the aliases, the old names. Start with
- * only `def` set; set kind to PD__NAME_OWN, too, to skip its own name. */
-typedef struct pd__naming {
-  const pd_flag_def *def;
-  enum { PD__NAME_NONE, PD__NAME_OWN, PD__NAME_ALIAS, PD__NAME_OLD } kind;
-  const char *name; /* `length` bytes, borrowed from the definition; no NUL follows them */
-  size_t length;
-  const char *rest; /* the remaining names of this kind; NULL if there are none */
-} pd__naming;
-
-/* Steps to the first or next name; false at the end. Needs no lock. The inline part spares the call
- * for definitions with one name, which most are. */
-bool pd__naming_step(pd__naming *at);
-static inline bool pd__naming_next(pd__naming *at) {
-  bool any = at->kind == PD__NAME_NONE || at->def->aliases || at->def->old_names;
-  return any && pd__naming_step(at);
-}
-
 /* ---- One against the others (check.c, conflict.c) ---- */
 
 /* Definitions that are checked together, one after the other. */
 typedef struct pd__batch {
   pd__operation *operation;
   const pd__cell *cells;
-  uint32_t visit_mark;     /* flag->visit_mark of the names that they reserve */
-  const pd__cell *cell;    /* the one being checked */
-  const pd_flag *replaced; /* its definition is going to leave; NULL: none */
-  bool has_former;         /* some names have values of a former definition */
-  bool imports;            /* some of them are imports */
-  bool texts;              /* some have aliases or a text default, which outlive them */
-  pd_error err;            /* why one is refused */
+  pd__reservation names;
+  const pd__cell *cell; /* the one being checked */
+  bool imports;         /* some of them are imports */
+  bool texts;           /* some have aliases or a text default, which outlive them */
+  pd_error err;         /* why one is refused */
 } pd__batch;
 
 /* Returns true if both come from the same line of source, compiled into two modules. */
@@ -62,9 +43,6 @@ bool pd__def_is_same(const pd_flag_def *a, const pd_flag_def *b);
 /* Returns PD_OK if no record of a module defines the flag, so that its definition may be taken
  * back. */
 pd_status pd__def_check_registered(const pd_flag *flag, pd_error *err);
-
-/* Returns true if `node` is the node of a name of the definition. */
-bool pd__def_has_name(const pd_flag_def *def, const pd_flag *node);
 
 /* Fails because another definition already has the name `node`. The message shows both places. */
 pd_status pd__fail_conflict(pd__batch *batch, const pd_flag *node);
@@ -77,34 +55,7 @@ pd_status pd__check_new_name(pd__batch *batch, const pd__naming *of, const pd_fl
 /* PD_ERR_TYPE if the definition is an import whose type isn't that of the flag. */
 pd_status pd__check_import(pd__batch *batch);
 
-/* ---- Publishing (publish.c); stage.h has what comes before ---- */
-
-/* Publishes a definition whose name is reserved, which can't fail: the registry uses the cell until
- * pd__undefine_cells. Reports values of a former definition that don't suit it. */
-void pd__cell_publish(pd__cell *cell, pd__report *waiting);
-
-/* Sets the fields of a flag that follow from the definition in its first cell. */
-void pd__flag_describe(pd_flag *flag);
-
-/* Removes the definitions of a flag for one that has been checked and is published next: nothing of
- * the flag changes that the new definition doesn't change, except that its default value is gone.
- * Returns their cells, a list. */
-pd__cell *pd__define_remove_old(pd_flag *flag, const pd_flag_def *fresh);
-
-/* Returns the flag of a cell; NULL if it has none. */
-pd_flag *pd__cell_flag(const pd__cell *cell);
-
-/* Removes cells. A flag that loses its last definition becomes undefined. */
-void pd__undefine_cells(pd__operation *operation, pd__cell *cells, size_t count);
-
-/* ---- Values that wait (review.c, pending.h) ---- */
-
-/* Checks the values that a former definition of type `was` left. Reports and drops those that the
- * new definition doesn't accept. */
-void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report);
-
-/* Converts one of these values for the flag's definition; an error if it isn't accepted. */
-pd_status pd__review_convert(const pd_flag *flag, pd_type was, pd_value *value);
+/* ---- Values that wait (pending.h) ---- */
 
 /* A value from a source other than pending values. */
 typedef struct pd__late_value {

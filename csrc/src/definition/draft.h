@@ -21,10 +21,9 @@ struct pd__plan {
   pd__conversion *conversions, **conversions_end;
 };
 
-/* A flag filled in as if its definition were published. It is in no table, so nobody else finds it;
- * it borrows the hooks and overrides of the node. In the arena of the operation. */
+/* What is known of a flag in a round. In the arena of the operation. */
 struct pd__draft {
-  pd_flag flag;
+  pd_flag *flag; /* of pd__draft_new */
   pd_flag *node; /* becomes the flag */
   pd__cell cell; /* a copy of the one in the stage */
   pd__known *known;
@@ -57,7 +56,7 @@ pd__draft *pd__draft_of_flag(pd__stage *stage, const pd_flag *node);
 
 /* Returns the node that the cell defines; NULL if its flag is defined already, or if the cell is an
  * import. */
-pd_flag *pd__draft_node(const pd__stage *stage, const pd__cell *cell);
+pd_flag *pd__stage_node(const pd__stage *stage, const pd__cell *cell);
 
 typedef enum pd__verdict { PD__ACCEPTED, PD__REJECTED, PD__UNANSWERED } pd__verdict;
 

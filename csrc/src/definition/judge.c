@@ -14,8 +14,8 @@ pd__own_validator pd__stage_own_validator;
 /* The value that the flag has now, or will have. */
 static void describe_subject(pd__stage *stage, pd_flag *flag, pd__subject *out) {
   pd__draft *draft = pd__draft_of_flag(stage, flag);
-  out->flag = draft ? &draft->flag : flag;
-  out->generation = out->flag->generation;
+  out->flag = draft ? draft->flag : flag;
+  out->generation = pd__flag_generation(out->flag);
   if (draft) out->entry = draft->now;
   bool replaced = !draft;
   for (size_t i = 0; replaced && pd__history_at(flag, i, &out->entry); i++) {
@@ -23,17 +23,17 @@ static void describe_subject(pd__stage *stage, pd_flag *flag, pd__subject *out) 
   }
 }
 
-/* Returns whether the hook is asked: all its flags are defined, or will be. */
+/* Returns whether the validator is asked: all its flags are defined, or will be. */
 static bool is_asked(pd__stage *stage, const pd__hook *hook) {
-  if (hook->watches) return false;
+  pd_flag *flag;
+  pd_type type;
   for (size_t i = 0; i < stage->hooks_count; i++) {
-    if (stage->hooks[i] == hook->number) return false;
+    if (pd__hook_find(stage->hooks[i]) == hook) return false;
   }
-  for (size_t i = 0; i < hook->count; i++) {
-    const pd__target *target = &hook->targets[i];
-    const pd__draft *draft = pd__draft_of_flag(stage, target->flag);
-    const pd_flag *flag = draft ? &draft->flag : target->flag;
-    if (!flag->defined || flag->type != target->type) return false;
+  for (size_t i = 0; (flag = pd__hook_flag_at(hook, i, &type)); i++) {
+    const pd__draft *draft = pd__draft_of_flag(stage, flag);
+    const pd_flag_def *def = draft ? draft->cell.def : pd__flag_def(flag);
+    if (!def || def->type != type) return false;
   }
   return true;
 }
@@ -44,7 +44,7 @@ static pd__question *ask_definition(pd__stage *stage, pd__draft *draft,
   pd__handler call = {(pd__function *)def->validate, def->context, pd__cell_module(&draft->cell)};
   pd__question *made = pd__question_new(stage->operation, NULL, call, 1);
   if (!made) return NULL;
-  made->subjects[0] = (pd__subject){&draft->flag, draft->flag.generation, *proposed};
+  made->subjects[0] = (pd__subject){draft->flag, pd__flag_generation(draft->flag), *proposed};
   bool own = def->validate == pd__stage_own_validator.whole;
   if (!own) return made;
   made->answered = true;
@@ -55,12 +55,12 @@ static pd__question *ask_definition(pd__stage *stage, pd__draft *draft,
 
 static pd__question *ask_hook(pd__stage *stage, pd__draft *draft, pd__hook *hook,
                               const pd_flag_entry *proposed) {
-  pd__question *made = pd__question_new(stage->operation, hook, hook->call, hook->count);
-  for (size_t i = 0; made && i < hook->count; i++) {
-    pd_flag *flag = hook->targets[i].flag;
-    if (flag->assignable) pd__flag_adopt(stage->operation, flag);
-    describe_subject(stage, flag, &made->subjects[i]);
-    if (made->subjects[i].flag == &draft->flag) made->subjects[i].entry = *proposed;
+  pd__question *made = pd__question_of_hook(stage->operation, hook);
+  for (size_t i = 0; made && i < made->count; i++) {
+    pd__subject *subject = &made->subjects[i];
+    pd__flag_adopt(stage->operation, subject->flag);
+    describe_subject(stage, subject->flag, subject);
+    if (subject->flag == draft->flag) subject->entry = *proposed;
   }
   return made;
 }
@@ -124,9 +124,9 @@ pd__verdict pd__draft_judge(pd__stage *stage, pd__draft *draft, const pd_flag_en
   if (def->validate && !def->retired) {
     verdict = add_verdict(stage, draft, ask_definition(stage, draft, proposed), verdict);
   }
-  for (pd__target *at = pd__hooks_first(draft->node); at; at = at->next) {
-    if (!is_asked(stage, at->hook)) continue;
-    verdict = add_verdict(stage, draft, ask_hook(stage, draft, at->hook, proposed), verdict);
+  for (pd__validator_walk walk = {0}; pd__validators_next(&walk, draft->node);) {
+    if (!is_asked(stage, walk.hook)) continue;
+    verdict = add_verdict(stage, draft, ask_hook(stage, draft, walk.hook, proposed), verdict);
   }
   if (verdict != PD__UNANSWERED || stage->plan->rounds < ROUNDS) return verdict;
   pd__report_fail(&stage->plan->rejected, PD_ERR_REFUSED,
@@ -140,7 +140,7 @@ static pd__conversion *find_conversion(pd__stage *stage, pd__draft *draft, const
   pd__conversion *each = draft->known->conversions;
   while (each && strcmp(each->text, text) != 0) each = each->following;
   if (each) return each;
-  each = pd__conversion_new(stage->operation, &draft->flag, text);
+  each = pd__conversion_new(stage->operation, draft->flag, text);
   if (!each) return NULL;
   each->following = draft->known->conversions;
   draft->known->conversions = each;

@@ -30,14 +30,13 @@ pd_status pd__pending_prepare(const pd__pending *given, pd__pending **out, pd_er
   if (!made) return pd__fail_memory(err);
   made->size = whole.size;
   made->node = pd__names_add(made->name, given->length);
-  if (!made->node || !pd__flag_make_extra(made->node)) {
-    if (made->node) pd__names_release(made->node);
-    free(made);
-    return pd__fail_memory(err);
+  if (made->node && pd__names_hold(made->node)) {
+    *out = made;
+    return PD_OK;
   }
-  made->node->extra->prepared++;
-  *out = made;
-  return PD_OK;
+  if (made->node) pd__names_release(made->node);
+  free(made);
+  return pd__fail_memory(err);
 }
 
 pd_status pd__pending_add(const char *name, const char *text, const pd_origin *origin,
@@ -49,6 +48,11 @@ pd_status pd__pending_add(const char *name, const char *text, const pd_origin *o
   return status;
 }
 
+static pd__pending *first_pending(pd_flag *node) {
+  pd__pending **list = pd__name_pending(node);
+  return list ? *list : NULL;
+}
+
 /* Removes a value from the list of its name. */
 static pd__pending *unlink_pending(pd__pending **at) {
   pd__pending *taken = *at;
@@ -58,33 +62,28 @@ static pd__pending *unlink_pending(pd__pending **at) {
   return taken;
 }
 
-/* Wipes the value, which may be a secret. The name of the node may be its text: keep a copy
- * then. */
+/* Wipes the value, which may be a secret. */
 static void free_pending(pd__pending *pending) {
-  pd_flag *node = pending->node;
-  if (!pd__names_release(node) && node->name == pending->name) {
-    if (!pd__names_store_name(node, pending->name, strlen(pending->name))) pd__names_abandon(node);
-  }
+  pd__names_detach(pending->node, pending->name);
   pd__wipe_memory(pending, pending->size);
   free(pending);
 }
 
 void pd__pending_drop(pd__pending *pending) {
-  pending->node->extra->prepared--;
+  pd__names_unhold(pending->node);
   free_pending(pending);
 }
 
 /* A flag keeps the last PD_HISTORY_KEPT values of a source, so older pending ones are dropped. */
 void pd__pending_store(pd__pending *pending) {
   static uint64_t last;
-  pd__extra *extra = pending->node->extra;
-  pd__pending **end = &extra->pending, **oldest = NULL;
+  pd__pending **end = pd__name_pending(pending->node), **oldest = NULL;
   size_t others = 0;
   for (; *end; end = &(*end)->following) {
     if ((*end)->origin.source != pending->origin.source) continue;
     if (others++ == 0) oldest = end;
   }
-  extra->prepared--;
+  pd__names_unhold(pending->node);
   pending->order = ++last;
   pending->following = NULL;
   *end = pending;
@@ -96,14 +95,14 @@ void pd__pending_store(pd__pending *pending) {
 /* Moves the pending values of a name to `list`, which is in the order of arrival. Takes only those
  * of `source`, unless that is the default; if `negated`, only those without text. */
 static void collect_pending(pd_flag *node, pd_source source, bool negated, pd__pending **list) {
-  for (pd__pending **at = node && node->extra ? &node->extra->pending : NULL; at && *at;) {
+  for (pd__pending **at = pd__name_pending(node); at && *at;) {
     bool suits = source == PD_SOURCE_DEFAULT || source == (*at)->origin.source;
     if (!suits || (negated && (*at)->text)) {
       at = &(*at)->following;
       continue;
     }
     pd__pending *taken = unlink_pending(at), **place = list;
-    node->extra->prepared++;
+    pd__names_hold(node); /* can't fail: it has the list */
     taken->negated = negated;
     while (*place && (*place)->order < taken->order) place = &(*place)->following;
     taken->following = *place;
@@ -114,7 +113,7 @@ static void collect_pending(pd_flag *node, pd_source source, bool negated, pd__p
 void pd__pending_forget(pd_source source) {
   for (pd_flag *node = NULL; (node = pd__names_next(node));) {
     pd__pending *list = NULL;
-    if (!node->defined) pd__history_drop(node, PD__SOURCE_BIT(source));
+    if (!pd__flag_def(node)) pd__history_drop(node, PD__SOURCE_BIT(source));
     collect_pending(node, source, false, &list);
     while (list) {
       pd__pending *gone = list;
@@ -195,8 +194,7 @@ const pd__waiting *pd__pending_list(pd__operation *operation, const pd_flag_def 
   node_search search = {.naming = {.def = def}};
   if (waiting == 0) return NULL;
   for (pd_flag *node; (node = next_node(&search));) {
-    pd__pending *each = node->extra ? node->extra->pending : NULL;
-    for (; each; each = each->following) {
+    for (pd__pending *each = first_pending(node); each; each = each->following) {
       if (search.negated && each->text) continue;
       if (!list_one(&operation->arena, &list, each, search.negated)) return NULL;
     }
@@ -206,7 +204,7 @@ const pd__waiting *pd__pending_list(pd__operation *operation, const pd_flag_def 
 }
 
 void pd__pending_remove(pd__pending *pending) {
-  pd__pending **at = &pending->node->extra->pending;
+  pd__pending **at = pd__name_pending(pending->node);
   while (*at != pending) at = &(*at)->following;
   free_pending(unlink_pending(at));
 }
@@ -237,11 +235,12 @@ static void apply_pending_value(pd__operation *operation, pd_flag *flag, const p
     return;
   }
   pd__value_write_expected(def, expected, sizeof expected);
-  pd__report_fail(report, PD_ERR_ARGV,
-                  "--%s: the value is missing, expected %s; before the flag is defined, only "
-                  "--%s=%s is understood",
-                  def->name, expected, def->name,
-                  given->next && !flag->sensitive ? pd__quote_text(quoted, given->next) : "VALUE");
+  pd__report_fail(
+      report, PD_ERR_ARGV,
+      "--%s: the value is missing, expected %s; before the flag is defined, only "
+      "--%s=%s is understood",
+      def->name, expected, def->name,
+      given->next && !pd__flag_is_sensitive(flag) ? pd__quote_text(quoted, given->next) : "VALUE");
 }
 
 bool pd__has_pending(void) { return waiting > 0; }
@@ -264,7 +263,7 @@ static bool is_joined_use(const pd__pending *first, const pd__pending *second) {
 
 void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *report) {
   pd__pending *list = collect_all_pending(pd__flag_def(flag));
-  bool kept = false, grows = flag->defined && pd__flag_def(flag)->multi;
+  bool kept = false, grows = pd__flag_def(flag) && pd__flag_def(flag)->multi;
   size_t room = 0;
   while (list) {
     pd__pending *given = list;
@@ -278,11 +277,12 @@ void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *repo
       continue;
     }
     room = 0;
-    if (flag->defined && flag->sensitive && given->origin.source == PD_SOURCE_FLEET) {
+    if (pd__flag_def(flag) && pd__flag_is_sensitive(flag) &&
+        given->origin.source == PD_SOURCE_FLEET) {
       pd__pending_drop(given); /* a fleet publishes its values, so it gives no secrets */
       continue;
     }
-    if (flag->defined && !pd__flag_has_deferred_validator(flag)) {
+    if (pd__flag_def(flag) && !pd__flag_has_deferred_validator(flag)) {
       apply_pending_value(operation, flag, given, report);
       pd__pending_drop(given);
     } else { /* undefined while a validator ran, or its validator can't be called here */
@@ -290,7 +290,7 @@ void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *repo
       kept = true;
     }
   }
-  bool waits = kept && flag->defined;
+  bool waits = kept && pd__flag_def(flag);
   if (waits && !pd__deferred_add(operation, flag, 0)) pd__report_fail_memory(report);
 }
 
@@ -318,7 +318,7 @@ const pd__pending *pd__pending_next(const pd__pending *previous) {
   if (previous && previous->following) return previous->following;
   pd_flag *node = previous ? previous->node : NULL;
   while ((node = pd__names_next(node))) {
-    if (node->extra && node->extra->pending) return node->extra->pending;
+    if (first_pending(node)) return first_pending(node);
   }
   return NULL;
 }
@@ -330,23 +330,16 @@ typedef struct waiting_value {
   pd_flag_entry kept; /* if `pending` is NULL */
 } waiting_value;
 
-/* Returns whether the flag, which pd_flag_unregister has undefined, has a value. */
-static bool has_kept_value(pd_flag *flag, pd_flag_entry *out) {
-  bool given = flag->assigned || pd__flag_override(flag);
-  if (!flag->withdrawn || !given || pd__resolve_alias(flag)->defined) return false;
-  return pd__history_at(flag, 0, out) && out->origin.source != PD_SOURCE_DEFAULT;
-}
-
 /* Goes to the next value, that of a flag before those that came later for its name. */
 static bool find_next_waiting(waiting_value *at) {
   pd_flag *node = at->node;
   const pd__pending *following = at->pending ? at->pending->following : NULL;
-  if (node && !at->pending && node->extra) following = node->extra->pending;
+  if (node && !at->pending) following = first_pending(node);
   at->pending = following;
   while (!at->pending && (node = pd__names_next(node))) {
     at->node = node;
-    if (has_kept_value(node, &at->kept)) return true;
-    at->pending = node->extra ? node->extra->pending : NULL;
+    if (pd__flag_kept_value(node, &at->kept)) return true;
+    at->pending = first_pending(node);
   }
   return at->pending;
 }
@@ -389,12 +382,12 @@ static bool fill_pending_info(const pd__pending *at, pd_pending_info *info) {
 /* The text of a string is stored for good, and may be a secret. */
 static bool fill_kept_info(const waiting_value *at, pd_pending_info *info) {
   char buffer[PD__NUMBER_SIZE];
-  pd_type type = (pd_type)at->node->type;
+  pd_type type = at->kept.type;
   const char *text = pd__value_text(type, at->kept.value, buffer);
-  info->name = pd__intern_text(at->node->name);
+  info->name = pd__intern_text(pd__flag_name(at->node));
   info->text = type == PD_TYPE_string ? text : pd__intern_text(text);
   info->origin = at->kept.origin;
-  info->sensitive = at->node->was_secret;
+  info->sensitive = at->kept.sensitive;
   return info->name && info->text;
 }
 
@@ -419,7 +412,7 @@ pd_status pd_pending_get(size_t index, pd_pending_info *info, pd_error *err) {
 /* Leaves the value out: it may be a secret, and only the definition would say so. */
 static void report_unclaimed(const waiting_value *at, pd__report *report) {
   char source[PD__SOURCE_SIZE], suggestion[PD__SUGGESTION_SIZE];
-  const char *name = at->pending ? at->pending->name : at->node->name;
+  const char *name = at->pending ? at->pending->name : pd__flag_name(at->node);
   const pd_origin *origin = at->pending ? &at->pending->origin : &at->kept.origin;
   pd__suggest_name(name, strlen(name), "", suggestion);
   pd__report_fail(report, PD_ERR_UNDEFINED, "%s: the flag is not defined%s",
@@ -431,7 +424,7 @@ static bool is_unclaimed(const waiting_value *at) {
   const pd__pending *given = at->pending;
   if (!given) return true;
   bool claimed =
-      given->negated || pd__resolve_alias(given->node)->defined; /* waits for a validator */
+      given->negated || pd__flag_def(pd__resolve_alias(given->node)); /* waits for a validator */
   return !given->ignore_undefined && !claimed;
 }
 

@@ -20,9 +20,9 @@ void pd__stage_drop(pd__stage *stage) {
 }
 
 bool pd__stage_defines(const pd_flag *node) {
-  if (!planned || node->visit_mark != planned->visit_mark) return false;
+  if (!planned || !pd__name_is_visited(node, planned->visit_mark)) return false;
   for (size_t i = 0; i < planned->count; i++) {
-    if (pd__draft_node(planned, &planned->cells[i]) == node) return true;
+    if (pd__stage_node(planned, &planned->cells[i]) == node) return true;
   }
   return false;
 }
@@ -33,12 +33,13 @@ static void report_missing(pd__stage *stage, const pd__draft *draft, const pd__p
   const pd_flag_def *def = draft->cell.def;
   char expected[256], quoted[PD__QUOTE_SIZE];
   pd__value_write_expected(def, expected, sizeof expected);
-  pd__report_fail(
-      &stage->plan->rejected, PD_ERR_ARGV,
-      "--%s: the value is missing, expected %s; before the flag is defined, only "
-      "--%s=%s is understood",
-      def->name, expected, def->name,
-      given->next && !draft->flag.sensitive ? pd__quote_text(quoted, given->next) : "VALUE");
+  pd__report_fail(&stage->plan->rejected, PD_ERR_ARGV,
+                  "--%s: the value is missing, expected %s; before the flag is defined, only "
+                  "--%s=%s is understood",
+                  def->name, expected, def->name,
+                  given->next && !pd__flag_is_sensitive(draft->flag)
+                      ? pd__quote_text(quoted, given->next)
+                      : "VALUE");
 }
 
 /* Returns what the flag would have in effect with the last change of the plan. */
@@ -49,7 +50,7 @@ static pd_flag_entry propose_plan_entry(const pd__stage *stage, const pd__draft 
   if (pd_source_rank(proposed.origin.source) > pd_source_rank(source)) return proposed;
   pd_origin origin = change->origin;
   origin.source = source;
-  pd__entry_describe(&draft->flag, change->value, &origin, &proposed);
+  pd__entry_describe(draft->flag, change->value, &origin, &proposed);
   return proposed;
 }
 
@@ -73,7 +74,7 @@ static bool plan_value(pd__stage *stage, pd__draft *draft, pd_flag *node, const 
   pd_origin kept = *origin;
   pd__arena *arena = &stage->operation->arena;
   size_t before = stage->plan->changes.count;
-  if (pd__flag_has_hooks(&draft->flag)) {
+  if (pd__flag_has_hooks(draft->flag)) {
     text = pd__arena_copy_text(arena, text, strlen(text));
     if (kept.place) kept.place = pd__arena_copy_text(arena, kept.place, strlen(kept.place));
   }
@@ -81,7 +82,7 @@ static bool plan_value(pd__stage *stage, pd__draft *draft, pd_flag *node, const 
     pd__report_fail_memory(&stage->plan->rejected);
     return false;
   }
-  pd_status status = pd__changes_try_as(&stage->plan->changes, &draft->flag, node, text,
+  pd_status status = pd__changes_try_as(&stage->plan->changes, draft->flag, node, text,
                                         (pd_value){0}, &kept, literal, &err);
   if (status != PD_OK) {
     pd__report_add(&stage->plan->rejected, &err);
@@ -100,16 +101,13 @@ static void plan_former(pd__stage *stage, pd__draft *draft) {
   pd__verdict verdict = pd__draft_judge(stage, draft, &draft->former);
   if (verdict == PD__UNANSWERED) draft->blocked = true;
   if (verdict != PD__REJECTED) return;
-  const pd_flag_def *def = draft->cell.def;
-  pd_origin origin = {PD_SOURCE_DEFAULT, def->line, pd__intern_text(def->file), 0};
   draft->drops_former = true;
-  pd__entry_describe(&draft->flag, pd__def_default(def), &origin, &draft->now);
-  draft->now.unset = draft->flag.optional;
+  pd__draft_describe_default(draft->flag, &draft->now);
 }
 
 /* A fleet publishes its values, so it gives no secrets. */
 static bool is_ignored(const pd__draft *draft, const pd__pending *given) {
-  return draft->flag.sensitive && given->origin.source == PD_SOURCE_FLEET;
+  return pd__flag_is_sensitive(draft->flag) && given->origin.source == PD_SOURCE_FLEET;
 }
 
 static void plan_pending(pd__stage *stage, pd__draft *draft, const pd__waiting *value) {
@@ -138,23 +136,20 @@ static void plan_draft(pd__stage *stage, pd__draft *draft) {
 
 /* ---- All values ---- */
 
-static bool has_former_values(const pd_flag *flag) {
-  return flag->assigned || pd__flag_override(flag);
-}
-
 /* Makes the draft of a flag that values wait for. */
 static void find_values(pd__stage *stage, const pd__cell *cell) {
   const pd__new_flag_source *source = &pd__define_source;
-  pd_flag *node = pd__draft_node(stage, cell);
+  pd_flag *node = pd__stage_node(stage, cell);
   pd__late_value late = {.node = NULL};
   pd_error err;
   if (!node) return;
-  if (source->find && !node->frozen) { /* frozen: it keeps the value that it was frozen with */
+  if (source->find &&
+      !pd__flag_is_frozen(node)) { /* frozen: it keeps the value that it was frozen with */
     pd_status status = source->find(stage->operation, source->prefix, cell->def, node, &late, &err);
     if (status != PD_OK) pd__report_add(&stage->plan->rejected, &err);
   }
   const pd__waiting *waiting = pd__pending_list(stage->operation, cell->def);
-  bool is_reviewed = cell->def->validate && has_former_values(node);
+  bool is_reviewed = cell->def->validate && pd__flag_has_values(node);
   if (!late.node && !waiting && !is_reviewed) return;
   pd__draft *draft = pd__draft_of_cell(stage, cell);
   if (!draft) return; /* the arena knows */
@@ -246,9 +241,9 @@ static void commit_plan(pd__stage *stage, pd__report *waiting) {
   pd__changes *plan = &stage->plan->changes;
   for (size_t i = 0; i < plan->count; i++) {
     pd__change *change = &plan->items[i];
-    change->flag = ((pd__draft *)change->flag)->node; /* the flag is its first field */
-    change->generation = change->flag->generation;
-    if (change->flag->assignable) pd__flag_adopt(stage->operation, change->flag);
+    change->flag = pd__draft_node(change->flag);
+    change->generation = pd__flag_generation(change->flag);
+    pd__flag_adopt(stage->operation, change->flag);
   }
   if (plan->count > 0 && pd__commit_changes(plan, &err) != PD_OK) pd__report_add(waiting, &err);
 }
@@ -261,16 +256,11 @@ static void defer_values(pd__stage *stage, const pd__draft *draft, pd__report *w
   for (const pd__waiting *each = draft->waiting; each; each = each->next) {
     each->pending->negated = each->negated;
   }
-  if (late->node && pd__pending_add(late->node->name, late->text, &late->origin, &err) != PD_OK) {
+  if (late->node &&
+      pd__pending_add(pd__flag_name(late->node), late->text, &late->origin, &err) != PD_OK) {
     pd__report_add(waiting, &err);
   }
   if (!pd__deferred_add(stage->operation, draft->node, 0)) pd__report_fail_memory(waiting);
-}
-
-static void drop_former(pd_flag *flag) {
-  while (pd__flag_override(flag)) pd__override_entry_drop(flag->extra->overrides);
-  pd__history_drop(flag, ~PD__SOURCE_BIT(PD_SOURCE_DEFAULT));
-  pd__flag_publish(flag);
 }
 
 static void finish_draft(pd__stage *stage, const pd__draft *draft, pd__report *waiting) {
@@ -294,7 +284,7 @@ static void finish_draft(pd__stage *stage, const pd__draft *draft, pd__report *w
 static void carry_out(pd__stage *stage, pd__report *waiting) {
   pd__plan *plan = stage->plan;
   for (const pd__draft *each = plan->drafts; each; each = each->next) {
-    if (each->drops_former) drop_former(each->node);
+    if (each->drops_former) pd__flag_drop_values(each->node);
   }
   pd__report_add_all(waiting, plan->rejected.list);
   bool lacks = plan->rejected.status != PD_OK && !plan->rejected.list;

@@ -61,7 +61,7 @@ static void release_modules(pd__operation *operation, pd_module *const modules[U
 
 /* Returns true if the flag already has a cell for the variable, or needs none. */
 static bool has_cell_at(const pd_flag *flag, const void *address) {
-  const pd__cell *cell = flag->cells;
+  const pd__cell *cell = pd__flag_cells(flag);
   while (address && cell && cell->def->cell != address) cell = cell->next;
   return cell != NULL;
 }
@@ -102,8 +102,8 @@ static pd_flag *find_node(const pd_flag_def *def) {
 
 /* Returns true if the same definition has made the flag of the name, `node`, before. */
 static bool is_same(const registration *at, const pd_flag *node) {
-  return node && node->defined && !at->replaces && pd__def_is_same(pd__flag_def(node), &at->def) &&
-         has_cell_at(node, at->def.cell);
+  const pd_flag_def *old = node ? pd__flag_def(node) : NULL;
+  return old && !at->replaces && pd__def_is_same(old, &at->def) && has_cell_at(node, at->def.cell);
 }
 
 /* Makes the plan, and asks for what it needs. Returns whether the definition is accepted and its
@@ -113,8 +113,8 @@ static bool prepare_registration(pd__stage *stage, registration *at, registered_
   for (;; node = find_node(&at->def)) {
     if (is_same(at, node)) at->flag = node; /* without an error: another thread has made it */
     if (at->flag) return false;
-    bool comes_once = at->stays && !(node && node->known);
-    stage->replaces = at->replaces && node && node->defined;
+    bool comes_once = at->stays && !pd__name_was_defined(node);
+    stage->replaces = at->replaces && node && pd__flag_def(node);
     stage->replaced = NULL;
     if (stage->replaces && pd__def_check_registered(node, refused->first) != PD_OK) {
       refused->status = PD_ERR_CONFLICT;
@@ -147,7 +147,7 @@ static void free_registered(pd__operation *operation, registered_flag *gone) {
 
 /* Returns the first definition of the flag, which pd_flag_register has made. */
 static registered_flag *first_registered(const pd_flag *flag) {
-  return flag->defined ? (registered_flag *)flag->cells : NULL;
+  return pd__flag_def(flag) ? (registered_flag *)pd__flag_cells(flag) : NULL;
 }
 
 /* ---- Publishing ---- */
@@ -201,8 +201,8 @@ static pd_status register_one(pd__operation *operation, registration *at, pd_err
 /* Watchers that stay are notified if the value is another one afterwards. */
 static pd_status replace_one(pd__operation *operation, registration *at, pd_error *err) {
   pd_flag *flag = pd__names_find(at->def.name, strlen(at->def.name));
-  if (!flag || !flag->defined) return register_one(operation, at, err);
-  if (flag->assignable) pd__flag_adopt(operation, flag);
+  if (!flag || !pd__flag_def(flag)) return register_one(operation, at, err);
+  pd__flag_adopt(operation, flag);
   pd__changes changes = {.operation = operation};
   pd__notice **from = pd__notices_begin(operation);
   pd_status status = pd__notices_add(&changes, flag, err);
@@ -253,13 +253,11 @@ pd_status pd_flag_unregister(pd_flag *flag, pd_error *err) {
   pd_status status = pd__flag_check_defined(&operation, flag, err);
   if (status == PD_OK) status = pd__def_check_registered(flag, err);
   if (status != PD_OK) return pd__operation_return(&operation, status);
-  for (const pd__target *at; (at = pd__hooks_first(flag));) pd__hook_remove(at->hook);
-  flag->was_secret = pd__flag_def(flag)->sensitive;
+  pd__flag_withdraw(flag);
   for (registered_flag *gone; (gone = first_registered(flag));) {
     pd__undefine_cells(&operation, &gone->cell, 1);
     free_registered(&operation, gone);
   }
-  flag->withdrawn = true;
   return pd__operation_return(&operation, PD_OK);
 }
 

@@ -27,7 +27,7 @@ typedef struct pd__stage {
   size_t hooks_count;
   pd_flag *replaced;   /* the flag of that definition, if there is one */
   bool has_former;     /* some flags have values of a former definition */
-  uint32_t visit_mark; /* flag->visit_mark of the names that are reserved */
+  uint32_t visit_mark; /* of the names that are reserved */
   pd__plan *plan;      /* in the arena of the operation; NULL: no values wait */
 } pd__stage;
 

@@ -27,22 +27,6 @@ static pd_status fail_definition(const pd_flag_def *def, pd_error *err, pd_statu
   return pd__fail(err, status, "%s: %s", subject, why);
 }
 
-bool pd__naming_step(pd__naming *at) {
-  const pd_flag_def *def = at->def;
-  if (at->kind == PD__NAME_NONE) {
-    *at = (pd__naming){def, PD__NAME_OWN, def->name, strlen(def->name), NULL};
-    return true;
-  }
-  while (!at->rest && at->kind != PD__NAME_OLD) {
-    at->kind++;
-    at->rest = pd__list_begin(at->kind == PD__NAME_ALIAS ? def->aliases : def->old_names);
-  }
-  if (!at->rest) return false;
-  at->name = at->rest;
-  at->length = pd__list_next(&at->rest);
-  return true;
-}
-
 /* Returns what the name means on every command line, or NULL. */
 static const char *find_reserved_meaning(const char *name, size_t length) {
   static const char taken[][2][40] = {{"help", "lists the flags"},

@@ -13,7 +13,7 @@ static const pd__token **find_last_tokens(const pd_config *config, pd__reader *r
   for (size_t i = 0; last && i < config->values.count; i++) {
     const pd__token *token = &config->values.items[i];
     pd_flag *flag = pd__token_resolve(token).flag;
-    if (flag) last[flag->index] = token;
+    if (flag) last[pd__name_index(flag)] = token;
     if (token->status != PD_OK) *whole = false;
   }
   return last;
@@ -36,8 +36,8 @@ static bool has_kept_value_of(pd__reader *reader, const pd__token *token, pd_fla
  * does not show them as replaced within one file. */
 static void drop_previous_values(pd__reader *reader, const pd__token **last) {
   for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) {
-    const pd__token *token = last[flag->index];
-    bool drops = flag->defined && (!token || can_change_flag(reader, flag, token));
+    const pd__token *token = last[pd__name_index(flag)];
+    bool drops = pd__flag_def(flag) && (!token || can_change_flag(reader, flag, token));
     if (drops) pd__reader_drop(reader, flag, reader->renews);
   }
 }
@@ -51,7 +51,8 @@ void pd__config_assign(const pd_config *config, pd__reader *reader) {
   for (size_t i = 0; i < config->values.count; i++) {
     const pd__token *token = &config->values.items[i];
     pd__meaning meaning = pd__token_resolve(token);
-    bool stood = meaning.flag && has_kept_value_of(reader, last[meaning.flag->index], meaning.flag);
+    pd_flag *flag = meaning.flag;
+    bool stood = flag && has_kept_value_of(reader, last[pd__name_index(flag)], flag);
     if (!stood && !pd__option_ignore_undefined(reader, token))
       pd__reader_handle(reader, token, &meaning);
   }

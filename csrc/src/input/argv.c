@@ -73,7 +73,7 @@ static void suggest_fix(const parse *run, char out[PD__SUGGESTION_SIZE]) {
  * itself an argument, the value of a flag. */
 static bool can_be_secret(const parse *run) {
   const char *before = run->argv[run->at - 1];
-  if (run->last && run->last->sensitive) return true;
+  if (run->last && pd__flag_is_sensitive(run->last)) return true;
   if (run->at == 1 || can_be_value(before) || is_end_of_flags(before)) return false;
   bool known = run->last && run->last_at == run->at - 1;
   return !known && !strchr(before, '=');
@@ -199,8 +199,8 @@ static pd_status begin_preview(parse *run, pd_error *err) {
   if (!flag) return PD_OK;
   run->reader.changes.wanted = pd__resolve_alias(flag);
   pd_status status = pd__flag_check_defined(run->reader.operation, flag, err);
-  if (status != PD_OK || !pd__resolve_alias(flag)->sensitive) return status;
-  return pd__fail(err, PD_ERR_ARGUMENT, "options->look: %s is sensitive", flag->name);
+  if (status != PD_OK || !pd__flag_is_sensitive(pd__resolve_alias(flag))) return status;
+  return pd__fail(err, PD_ERR_ARGUMENT, "options->look: %s is sensitive", pd__flag_name(flag));
 }
 
 static pd_status write_preview(parse *run, pd_error *err) {

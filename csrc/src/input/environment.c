@@ -46,13 +46,13 @@ pd_status pd__environment_find(const char *prefix, const char *name, size_t leng
 
 /* ---- Variables that two flags share ---- */
 
-/* Returns true if a variable, whose name is passed without the prefix, is that of the node in
+/* Returns true if a variable, whose name is passed without the prefix, is that of the name in
  * either spelling. */
-static bool is_variable_of(const pd_flag *node, const char *variable, size_t length) {
-  bool exact = node->length == length, upper = exact;
+static bool is_variable_of(const char *name, const char *variable, size_t length) {
+  bool exact = strlen(name) == length, upper = exact;
   for (size_t i = 0; (exact || upper) && i < length; i++) {
-    exact &= normalize_variable_char(node->name[i]) == variable[i];
-    upper &= to_upper(node->name[i]) == variable[i];
+    exact &= normalize_variable_char(name[i]) == variable[i];
+    upper &= to_upper(name[i]) == variable[i];
   }
   return exact || upper;
 }
@@ -64,14 +64,13 @@ pd_status pd__environment_check_twin(const char *prefix, const pd_flag *named, c
   const char *tail = variable + strlen(prefix);
   size_t length = strlen(tail);
   for (pd_flag *node = NULL; (node = pd__names_next(node));) {
-    if (node->length != length) continue;
     const pd_flag *other = pd__resolve_alias(node);
-    bool reads = node == other || node->old_name; /* aliases have no variables */
-    if (other == flag || !reads || !is_variable_of(node, tail, length)) continue;
-    if (!other->defined && !pd__stage_defines(other)) continue;
+    bool reads = node == other || pd__name_is_old(node); /* aliases have no variables */
+    if (other == flag || !reads || !is_variable_of(pd__flag_name(node), tail, length)) continue;
+    if (!pd__flag_def(other) && !pd__stage_defines(other)) continue;
     return pd__fail(err, PD_ERR_CONFLICT,
                     "environment: %s: means both '%s' and '%s', expected a variable of one flag",
-                    pd__quote_text(quoted, variable), named->name, node->name);
+                    pd__quote_text(quoted, variable), pd__flag_name(named), pd__flag_name(node));
   }
   return PD_OK;
 }
@@ -148,10 +147,10 @@ void pd__environment_read(const char *prefix, pd__changes *changes) {
     flag_variable from;
     pd_origin origin;
     if (changes->previews && flag != changes->wanted) continue;
-    pd_status status =
-        flag->defined ? find_flag_variable(prefix, pd__flag_def(flag), flag, &from) : PD_OK;
+    const pd_flag_def *def = pd__flag_def(flag);
+    pd_status status = def ? find_flag_variable(prefix, def, flag, &from) : PD_OK;
     if (status != PD_OK) pd__report_add(changes->report, &from.err);
-    if (!flag->defined || !from.node) continue;
+    if (!def || !from.node) continue;
     if (pd__flag_has_value_from(PD_SOURCE_ENVIRONMENT, flag, from.variable.text)) continue;
     if (!copy_variable(changes->operation, &from, &origin)) {
       pd__report_fail_memory(changes->report);

@@ -51,7 +51,7 @@ static void assign_negated(pd__reader *reader, pd_flag *flag, const pd__token *t
   const char *name = pd__flag_def(flag)->name;
   if (pd__flag_def(flag)->type != PD_TYPE_bool) {
     pd__reader_fail(reader, token, PD_ERR_ARGV, ": %s is %s, and only a bool can be negated", name,
-                    pd_type_name(flag->type));
+                    pd_type_name(pd__flag_type(flag)));
   } else if (token->text) {
     pd__reader_fail(reader, token, PD_ERR_ARGV, ": takes no value; write --%s=true or --%s=false",
                     name, name);
@@ -65,7 +65,7 @@ static void fail_missing_value(pd__reader *reader, const pd_flag *flag, const ch
   char expected[256], quoted[PD__QUOTE_SIZE], source[PD__SOURCE_SIZE];
   pd__value_write_expected(pd__flag_def(flag), expected, sizeof expected);
   pd__origin_write_subject(name, &token->origin, source);
-  if (token->next && !flag->sensitive) {
+  if (token->next && !pd__flag_is_sensitive(flag)) {
     size_t shown = pd__token_shown_length(token->next);
     pd__reader_fail(reader, NULL, PD_ERR_ARGV,
                     "%s: the value is missing before %s, expected %s; a value that begins with a "
@@ -89,7 +89,7 @@ void pd__reader_handle(pd__reader *reader, const pd__token *token, const pd__mea
     const char *text = token->text ? token->text : "true";
     pd__reader_assign(reader, meaning->node, text, &token->origin, token->literal);
   } else {
-    fail_missing_value(reader, flag, meaning->node->name, token);
+    fail_missing_value(reader, flag, pd__flag_name(meaning->node), token);
   }
 }
 
@@ -100,7 +100,8 @@ static void fail_frozen_value(pd__reader *reader, const pd_flag *flag, const pd_
   if (length > 2) length -= 2; /* ": " */
   pd__reader_fail(
       reader, NULL, PD_ERR_FROZEN, "--%s: %s, and the %s no longer gives its value%s%.*s%s",
-      pd__flag_def(flag)->name, flag->frozen ? "is frozen" : "can be set at startup only",
+      pd__flag_def(flag)->name,
+      pd__flag_is_frozen(flag) ? "is frozen" : "can be set at startup only",
       pd_source_name(origin->source), length ? " (" : "", (int)length, place, length ? ")" : "");
 }
 
@@ -151,8 +152,7 @@ static void report_undefined(pd__reader *reader, const pd__token *token) {
 /* The flag existed when the source was applied before, and its module has been unloaded since. */
 static bool has_unloaded_flag(const pd__reader *reader, const pd__token *token) {
   if (!reader->renews || token->origin.source != reader->renews) return false;
-  const pd_flag *node = pd__names_find(token->name, token->length);
-  return node && node->known;
+  return pd__name_was_defined(pd__names_find(token->name, token->length));
 }
 
 /* Returns true if the value of an undefined name becomes pending. Errors have no name. */

@@ -29,7 +29,7 @@ bool pd__token_has_secret_value(const pd__token *token) {
 size_t pd__token_shown_length(const char *text) {
   pd__token token = pd__token_split(text);
   pd__meaning meaning = pd__token_resolve(&token);
-  if (meaning.flag && !meaning.flag->sensitive) return strlen(text);
+  if (meaning.flag && !pd__flag_is_sensitive(meaning.flag)) return strlen(text);
   if (!meaning.flag && pd__token_has_secret_value(&token)) return 2;
   return (size_t)(token.name - text) + token.length;
 }

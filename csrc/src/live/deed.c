@@ -78,7 +78,7 @@ static void write_refusal(pd__deed *deed, pd__out *out) {
     pd__json_begin_item(&json);
     pd__json_open(&json, "{");
     const pd__wish *wish = &deed->order->set.items[i];
-    bool known = wish->flag && wish->flag->defined && !wish->flag->sensitive;
+    bool known = wish->flag && pd__flag_def(wish->flag) && !pd__flag_is_sensitive(wish->flag);
     pd__json_add_text(&json, "name", wish->name);
     if (known) pd__json_add_nullable(&json, "new", wish->text);
     pd__json_close(&json, "}");
@@ -125,27 +125,14 @@ static const char *place_of(const pd__deed *deed) {
 
 const char *pd__deed_text(pd__deed *deed, const pd_flag *flag, pd_value value, bool unset) {
   char buffer[PD__NUMBER_SIZE];
-  const char *text = unset ? NULL : pd__value_text((pd_type)flag->type, value, buffer);
+  const char *text = unset ? NULL : pd__value_text(pd__flag_type(flag), value, buffer);
   return pd__deed_copy(deed, text);
 }
 
-/* Returns the text of the current value, or of a value that is given by an override. */
-static const char *text_of_entry(pd__deed *deed, const pd_flag *flag, const pd__entry *entry) {
-  bool unset = flag->optional && entry->origin.source == PD_SOURCE_DEFAULT;
-  return pd__deed_text(deed, flag, entry->value, unset);
-}
-
 const char *pd__deed_behind(pd__deed *deed, const pd_flag *flag, pd_override number, bool drops) {
-  const pd__override_entry *top = pd__flag_override(flag);
-  while (top && (number ? top->number == number : top->temporary)) top = top->below;
-  if (top) return text_of_entry(deed, flag, top->values);
-  if (flag->assigned && !(drops && flag->source == PD_SOURCE_LIVE)) {
-    return pd__deed_text(deed, flag, pd__flag_base(flag), false);
-  }
-  const pd__entry *entry = flag->history;
-  while (entry && (entry->replaced || entry->origin.source == PD_SOURCE_LIVE)) entry = entry->next;
-  if (entry) return pd__deed_text(deed, flag, entry->value, false);
-  return pd__deed_text(deed, flag, pd__flag_default(flag), flag->optional);
+  pd_value value;
+  bool given = pd__flag_value_below(flag, number, drops, &value);
+  return pd__deed_text(deed, flag, value, !given);
 }
 
 static const char *copy(pd__kept *kept, const char *text) {
@@ -156,14 +143,15 @@ static void keep_flag(pd__kept *kept, pd__kept_flag *out, const pd__wish *wish) 
   char buffer[PD__NUMBER_SIZE];
   pd__entry before;
   pd_flag *flag = wish->flag;
-  *out = (pd__kept_flag){.flag = flag, .generation = flag->generation, .drops = !wish->text};
-  out->sensitive = flag->sensitive;
+  *out =
+      (pd__kept_flag){.flag = flag, .generation = pd__flag_generation(flag), .drops = !wish->text};
+  out->sensitive = pd__flag_is_sensitive(flag);
   out->had_live = pd__history_find(flag, PD_SOURCE_LIVE, &before);
   if (out->sensitive) return;
   out->old_text = copy(kept, wish->old_text);
   out->new_text = copy(kept, wish->new_text);
   if (!out->had_live) return;
-  out->live_before = copy(kept, pd__value_text((pd_type)flag->type, before.value, buffer));
+  out->live_before = copy(kept, pd__value_text(pd__flag_type(flag), before.value, buffer));
 }
 
 pd__kept *pd__deed_keep(pd__deed *deed) {
@@ -184,25 +172,19 @@ pd__kept *pd__deed_keep(pd__deed *deed) {
 
 /* ---- The answer ---- */
 
-static pd_source source_now(const pd_flag *flag) {
-  const pd__override_entry *top = pd__flag_override(flag);
-  if (top) return top->values->origin.source;
-  return flag->assigned ? (pd_source)flag->source : PD_SOURCE_DEFAULT;
-}
-
 static void write_done(pd__json *to, const pd__wish *wish, bool temporary) {
   const pd_flag *flag = wish->flag;
-  bool hidden = !temporary && wish->text && pd__flag_override(flag);
+  bool hidden = !temporary && wish->text && pd__flag_is_overridden(flag);
   pd__json_begin_item(to);
   pd__json_open(to, "{");
-  pd__json_add_text(to, "name", flag->name);
-  if (!flag->sensitive) {
+  pd__json_add_text(to, "name", pd__flag_name(flag));
+  if (!pd__flag_is_sensitive(flag)) {
     pd__json_add_nullable(to, "old", wish->old_text);
     pd__json_add_nullable(to, "new", wish->new_text);
   }
   pd_source source = temporary    ? PD_SOURCE_OVERRIDE
                      : wish->text ? PD_SOURCE_LIVE
-                                  : source_now(flag);
+                                  : pd__flag_source(flag);
   pd__json_add_text(to, "source", pd_source_name(source));
   pd__json_add_bool(to, "hidden", hidden);
   pd__json_close(to, "}");

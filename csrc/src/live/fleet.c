@@ -30,9 +30,9 @@ void pd__get_fleet(pd__call *call) {
 static bool are_public(pd__deed *deed) {
   for (size_t i = 0; i < deed->order->set.count; i++) {
     const pd__wish *wish = &deed->order->set.items[i];
-    if (!wish->flag->sensitive) continue;
+    if (!pd__flag_is_sensitive(wish->flag)) continue;
     pd__deed_fail(deed, PD__PROBLEM_FORBIDDEN, wish->name, PD_ERR_REFUSED,
-                  "%s: is sensitive, and a fleet publishes all values", wish->flag->name);
+                  "%s: is sensitive, and a fleet publishes all values", pd__flag_name(wish->flag));
   }
   return deed->fault_count == 0;
 }

@@ -91,8 +91,4 @@ const char *pd__deed_copy(pd__deed *deed, const char *text);
 /* Returns the text of a value in the arena of the call; NULL for no value. */
 const char *pd__deed_text(pd__deed *deed, const pd_flag *flag, pd_value value, bool unset);
 
-static inline bool pd__flag_is_unset(const pd_flag *flag) {
-  return flag->optional && flag->state & PD_STATE_UNSET;
-}
-
 #endif /* PD__ORDER_H */

@@ -14,7 +14,8 @@ typedef struct counts {
 static counts count(pd__call *call) {
   counts found = {.revision = pd__revision_now()};
   PD__LOCKED_OPERATION(operation);
-  for (pd_flag *flag = NULL; (flag = pd__names_next_listed(flag));) found.flags += flag->defined;
+  for (pd_flag *flag = NULL; (flag = pd__names_next_listed(flag));)
+    found.flags += pd__flag_def(flag) != NULL;
   found.temporary = pd__kept_on();
   const char *epoch = pd__journal_epoch();
   found.epoch = pd__arena_copy_text(call->arena, epoch, strlen(epoch));

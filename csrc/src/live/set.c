@@ -23,11 +23,10 @@ static bool are_different(pd__deed *deed) {
   uint32_t mark = pd__next_visit_mark();
   for (size_t i = 0; i < deed->order->set.count; i++) {
     pd__wish *wish = &deed->order->set.items[i];
-    if (wish->flag->visit_mark == mark) {
+    if (!pd__name_visit(wish->flag, mark)) {
       pd__deed_fail(deed, PD__PROBLEM_MALFORMED, wish->name, PD_ERR_ARGUMENT,
-                    "%s: is in set twice, as a name or an alias", wish->flag->name);
+                    "%s: is in set twice, as a name or an alias", pd__flag_name(wish->flag));
     }
-    wish->flag->visit_mark = mark;
   }
   return deed->fault_count == 0;
 }
@@ -41,7 +40,8 @@ static bool may_change(pd__deed *deed) {
     if (!why) continue;
     bool closed = pd__flag_def(wish->flag)->read_only || !strcmp(why, "is retired");
     pd__deed_fail(deed, PD__PROBLEM_FORBIDDEN, wish->name,
-                  closed ? PD_ERR_READ_ONLY : PD_ERR_FROZEN, "%s: %s", wish->flag->name, why);
+                  closed ? PD_ERR_READ_ONLY : PD_ERR_FROZEN, "%s: %s", pd__flag_name(wish->flag),
+                  why);
   }
   return deed->fault_count == 0;
 }
@@ -58,7 +58,7 @@ static bool are_confirmed(pd__deed *deed) {
     const pd__wish *wish = &deed->order->set.items[i];
     if (!pd__flag_def(wish->flag)->unsafe || is_confirmed(deed->order, wish->flag)) continue;
     pd__deed_fail(deed, PD__PROBLEM_CONFIRM, wish->name, PD_ERR_REFUSED,
-                  "%s: is unsafe to change: confirm it by its name", wish->flag->name);
+                  "%s: is unsafe to change: confirm it by its name", pd__flag_name(wish->flag));
   }
   return deed->fault_count == 0;
 }
@@ -85,31 +85,20 @@ static bool are_expected(pd__deed *deed) {
   for (size_t i = 0; i < deed->order->expect.count; i++) {
     pd__wish *wish = &deed->order->expect.items[i];
     const pd_flag *flag = wish->flag;
-    if (flag->sensitive) {
+    if (pd__flag_is_sensitive(flag)) {
       pd__deed_fail(deed, PD__PROBLEM_FORBIDDEN, wish->name, PD_ERR_ARGUMENT,
-                    "%s: is sensitive, and can't be in expect", flag->name);
+                    "%s: is sensitive, and can't be in expect", pd__flag_name(flag));
       continue;
     }
     wish->old_text = pd__deed_text(deed, flag, pd__flag_value(flag), pd__flag_is_unset(flag));
     if (has_value(flag, wish->text)) continue;
     pd__deed_fail(deed, PD__PROBLEM_CONFLICT, wish->name, PD_ERR_CONFLICT,
-                  "%s: has not the expected value", flag->name);
+                  "%s: has not the expected value", pd__flag_name(flag));
   }
   return deed->fault_count == 0;
 }
 
 /* ---- Values ---- */
-
-/* Takes back what clients have set: the permanent value, and those that end by themselves. What is
- * hidden goes first, so that readers see no value between the old and the new one. */
-static void take_back(pd__deed *deed, const pd__wish *wish) {
-  pd__override_entry *at = pd__flag_override(wish->flag);
-  pd__changes_drop(&deed->changes, wish->flag, PD_SOURCE_LIVE);
-  while (at && at->below) at = at->below;
-  for (; at; at = at->above) {
-    if (at->temporary) pd__changes_pop(&deed->changes, at);
-  }
-}
 
 static void prepare(pd__deed *deed, pd__wish *wish) {
   pd_error err;
@@ -117,7 +106,7 @@ static void prepare(pd__deed *deed, pd__wish *wish) {
   pd_value none = {.str = NULL};
   pd_origin origin = {changes->pushes ? PD_SOURCE_OVERRIDE : PD_SOURCE_LIVE, 0, NULL, 0};
   if (!wish->text) {
-    take_back(deed, wish);
+    pd__changes_take_back(changes, wish->flag);
     return;
   }
   size_t index = changes->count;
@@ -161,9 +150,9 @@ static void describe(pd__deed *deed) {
 static bool are_there(pd__deed *deed, const pd__wishes *wishes) {
   for (size_t i = 0; i < wishes->count; i++) {
     const pd__wish *wish = &wishes->items[i];
-    if (wish->flag->defined) continue;
+    if (pd__flag_def(wish->flag)) continue;
     pd__deed_fail(deed, PD__PROBLEM_CONFLICT, wish->name, PD_ERR_UNDEFINED,
-                  "%s: is no longer defined", wish->flag->name);
+                  "%s: is no longer defined", pd__flag_name(wish->flag));
   }
   return deed->fault_count == 0;
 }
@@ -179,19 +168,10 @@ static bool check(pd__deed *deed) {
   return true;
 }
 
-static bool is_empty(pd_override number) {
-  size_t count;
-  const pd__override_entry *flags = pd__override_find(number, &count);
-  for (size_t i = 0; flags && i < count; i++) {
-    if (flags[i].flag) return false;
-  }
-  return true;
-}
-
 /* Ends temporary changes of which every flag was taken back. */
 static void end_empty(void) {
   for (pd__kept *at = pd__kept_after(0); at; at = pd__kept_after(at->number)) {
-    if (at->state != PD__ON || !is_empty(at->override)) continue;
+    if (at->state != PD__ON || !pd__override_is_empty(at->override)) continue;
     pd__override_forget(at->override);
     pd__kept_end(at, PD__UNDONE);
     pd__live_release(at->live); /* the caller holds one, too */

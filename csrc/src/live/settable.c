@@ -54,7 +54,8 @@ const char *pd__settable_refusal(const pd_live *live, const pd_flag_info *info) 
 
 const char *pd__settable_refusal_of(const pd_live *live, const pd_flag *flag) {
   const pd_flag_def *def = pd__flag_def(flag);
-  pd_flag_info info = {.name = flag->name, .retired = def->retired, .frozen = flag->frozen};
+  pd_flag_info info = {
+      .name = pd__flag_name(flag), .retired = def->retired, .frozen = pd__flag_is_frozen(flag)};
   info.read_only = def->read_only;
   info.startup_only = def->startup_only;
   info.runtime = def->runtime;

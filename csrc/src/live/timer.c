@@ -19,9 +19,10 @@ static pd__kept *next_due(void) {
 static const char *text_of(pd__arena *arena, const pd__kept_flag *each) {
   char buffer[PD__NUMBER_SIZE];
   const pd_flag *flag = each->flag;
-  if (each->sensitive || flag->sensitive || !flag->defined || flag->state & PD_STATE_UNSET)
+  if (each->sensitive || pd__flag_is_sensitive(flag) || !pd__flag_def(flag) ||
+      pd__flag_is_unset(flag))
     return NULL;
-  const char *text = pd__value_text((pd_type)flag->type, pd__flag_value(flag), buffer);
+  const char *text = pd__value_text(pd__flag_type(flag), pd__flag_value(flag), buffer);
   return pd__arena_copy_text(arena, text, strlen(text));
 }
 

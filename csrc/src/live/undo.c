@@ -54,23 +54,24 @@ static pd__kept *find(pd__deed *deed) {
 static bool stands(const pd__kept *kept, const pd__kept_flag *each) {
   const pd_flag *flag = each->flag;
   pd__entry now;
-  if (!flag->defined || flag->generation != each->generation) return false;
-  if (kept->state == PD__ON) return pd__flag_override_of(flag, kept->override) != NULL;
+  if (!pd__flag_def(flag) || pd__flag_generation(flag) != each->generation) return false;
+  if (kept->state == PD__ON) return pd__flag_is_overridden_by(flag, kept->override);
   bool given = pd__history_find(flag, PD_SOURCE_LIVE, &now);
   if (each->drops) return !given;
-  return given && flag->source == PD_SOURCE_LIVE &&
-         pd__value_is_equal((pd_type)flag->type, now.value, each->set);
+  return given && pd__flag_origin(flag).source == PD_SOURCE_LIVE &&
+         pd__value_is_equal(pd__flag_type(flag), now.value, each->set);
 }
 
 static bool all_stand(pd__deed *deed, const pd__kept *kept) {
   for (size_t i = 0; i < kept->count; i++) {
     const pd__kept_flag *each = &kept->flags[i];
     if (!stands(kept, each)) {
-      pd__deed_fail(deed, PD__PROBLEM_CONFLICT, each->flag->name, PD_ERR_CONFLICT,
-                    "%s: has changed since", each->flag->name);
+      pd__deed_fail(deed, PD__PROBLEM_CONFLICT, pd__flag_name(each->flag), PD_ERR_CONFLICT,
+                    "%s: has changed since", pd__flag_name(each->flag));
     } else if (each->sensitive && each->had_live) {
-      pd__deed_fail(deed, PD__PROBLEM_CONFLICT, each->flag->name, PD_ERR_CONFLICT,
-                    "%s: is sensitive, and its former value is not kept", each->flag->name);
+      pd__deed_fail(deed, PD__PROBLEM_CONFLICT, pd__flag_name(each->flag), PD_ERR_CONFLICT,
+                    "%s: is sensitive, and its former value is not kept",
+                    pd__flag_name(each->flag));
     }
   }
   return deed->fault_count == 0;
@@ -85,13 +86,13 @@ static void prepare_one(pd__deed *deed, const pd__kept *kept, const pd__kept_fla
   pd_origin origin = {PD_SOURCE_LIVE, 0, NULL, 0};
   pd_value none = {.str = NULL};
   if (kept->state == PD__ON) {
-    pd__changes_pop(changes, pd__flag_override_of(each->flag, kept->override));
+    pd__changes_pop(changes, each->flag, kept->override);
   } else if (each->had_live) {
     size_t index = changes->count;
     pd_status status = pd__changes_try(changes, each->flag, wish->text, none, &origin, 0, &err);
     if (status == PD_OK && changes->count > index) wish->index = index;
     if (status == PD_OK) return;
-    pd__deed_fail(deed, PD__PROBLEM_REJECTED, each->flag->name, status, "%s", err.message);
+    pd__deed_fail(deed, PD__PROBLEM_REJECTED, pd__flag_name(each->flag), status, "%s", err.message);
   } else {
     pd__changes_drop(changes, each->flag, PD_SOURCE_LIVE);
   }
@@ -100,7 +101,7 @@ static void prepare_one(pd__deed *deed, const pd__kept *kept, const pd__kept_fla
 /* Returns the text that the flag will have. */
 static const char *text_after(pd__deed *deed, const pd__kept *kept, const pd__kept_flag *each) {
   if (kept->state == PD__ON) return pd__deed_behind(deed, each->flag, kept->override, false);
-  if (!each->had_live || pd__flag_override(each->flag)) {
+  if (!each->had_live || pd__flag_is_overridden(each->flag)) {
     return pd__deed_behind(deed, each->flag, UINT64_MAX, true);
   }
   return pd__deed_copy(deed, each->live_before);
@@ -119,7 +120,7 @@ static bool prepare(pd__deed *deed, const pd__kept *kept) {
     pd_flag *flag = each->flag;
     pd__wish *wish = &set->items[i];
     *wish = (pd__wish){.flag = flag, .index = SIZE_MAX};
-    wish->name = pd__deed_copy(deed, flag->name);
+    wish->name = pd__deed_copy(deed, pd__flag_name(flag));
     if (!wish->name) return false; /* the arena says why */
     if (each->had_live && kept->state != PD__ON) {
       wish->text = pd__deed_copy(deed, each->live_before);

@@ -81,7 +81,7 @@ void pd__event_write(pd__json *to, const pd__event *event) {
   pd__json_open(to, "{");
   pd__json_add_number(to, "revision", (int64_t)event->revision);
   pd__json_add_time(to, "at", event->at);
-  pd__json_add_text(to, "name", event->flag->name);
+  pd__json_add_text(to, "name", pd__flag_name(event->flag));
   pd__json_add_text(to, "kind", kinds[event->kind]);
   if (!event->before.sensitive && !after->sensitive) {
     add_value(to, "old", &event->before);
@@ -102,8 +102,8 @@ void pd__step_write(pd__json *to, const pd__kept_flag *each, const char *old_tex
                     const char *new_text) {
   pd__json_begin_item(to);
   pd__json_open(to, "{");
-  pd__json_add_text(to, "name", each->flag->name);
-  if (!each->sensitive && !each->flag->sensitive) {
+  pd__json_add_text(to, "name", pd__flag_name(each->flag));
+  if (!each->sensitive && !pd__flag_is_sensitive(each->flag)) {
     pd__json_add_nullable(to, "old", old_text);
     pd__json_add_nullable(to, "new", new_text);
   }

@@ -3,7 +3,6 @@
 
 #include "../base/text.h"
 #include "../registry/hook.h"
-#include "../registry/scope.h"
 #include "op.h"
 
 /* ---- The best candidate ---- */

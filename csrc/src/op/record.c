@@ -264,15 +264,15 @@ static pd_status check_op_scoped(const pd__impl *impl, pd_error *err) {
 /* The name of the flag must be free: another definition would say what it means. */
 static pd_status check_flag(const pd__impl *impl, pd_error *err) {
   const pd__family *family = impl->op->family;
-  const pd_flag *node = pd__names_find(family->def.name, strlen(family->def.name));
+  pd_flag *node = pd__names_find(family->def.name, strlen(family->def.name));
   bool free =
-      !node || node->index + 1 == family->cell.flag || !pd__resolve_alias((pd_flag *)node)->defined;
+      !node || node == pd__cell_flag(&family->cell) || !pd__flag_def(pd__resolve_alias(node));
   if (!free) {
     return pd__fail(err, PD_ERR_CONFLICT,
                     "operation '%s' needs the flag '%s', which is already defined otherwise",
                     family->name, family->def.name);
   }
-  const pd__cell *cell = node ? node->cells : NULL;
+  const pd__cell *cell = node ? pd__flag_cells(node) : NULL;
   while (cell && cell->def->type == PD_TYPE_string) cell = cell->next;
   if (!cell) return PD_OK;
   return pd__fail(err, PD_ERR_TYPE,

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "flag.h"
 #include "journal.h"
 #include "scope.h"
 

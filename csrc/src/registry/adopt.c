@@ -1,6 +1,7 @@
 /* Adopts the values that modules have assigned to their variables. No validator is asked, since the
  * change has already happened. */
 #include "change.h"
+#include "flag.h"
 #include "hook.h"
 
 /* Returns a cell whose variable differs from the flag's value, and that variable's value in *value.

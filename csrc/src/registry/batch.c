@@ -1,5 +1,6 @@
 /* Functions for hosts: several assignments at once, permanent or as an override. */
 #include "change.h"
+#include "flag.h"
 
 static pd_status apply_assignments(const pd_assignment *items, size_t count,
                                    const pd_origin *origin, bool ask_all, pd_override *out,
@@ -54,7 +55,7 @@ pd_status pd__override_end(pd__operation *operation, pd_override number, pd_erro
                     (unsigned long long)number);
   }
   for (size_t i = 0; flags && i < count; i++) {
-    if (flags[i].flag) pd__changes_pop(&changes, &flags[i]);
+    if (flags[i].flag) pd__changes_pop_entry(&changes, &flags[i]);
   }
   pd_status status = pd__changes_finish(&changes);
   if (status == PD_OK) pd__override_forget(number);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "flag.h"
 #include "hook.h"
 
 void pd__changes_begin(pd__changes *changes, pd__operation *operation, pd__report *report) {
@@ -182,11 +183,24 @@ void pd__changes_add_unchanged(pd__changes *changes, pd_flag *flag) {
   add_without_value(changes, &(pd__change){.flag = flag, .action = PD__IDLE});
 }
 
-void pd__changes_pop(pd__changes *changes, pd__override_entry *overridden) {
+void pd__changes_pop_entry(pd__changes *changes, pd__override_entry *overridden) {
   add_without_value(changes, &(pd__change){.flag = overridden->flag,
                                            .action = PD__POP,
                                            .override_entry = overridden,
                                            .popped = overridden->number});
+}
+
+void pd__changes_pop(pd__changes *changes, const pd_flag *flag, pd_override number) {
+  pd__changes_pop_entry(changes, pd__flag_override_of(flag, number));
+}
+
+void pd__changes_take_back(pd__changes *changes, pd_flag *flag) {
+  pd__override_entry *at = pd__flag_override(flag);
+  pd__changes_drop(changes, flag, PD_SOURCE_LIVE);
+  while (at && at->below) at = at->below;
+  for (; at; at = at->above) {
+    if (at->temporary) pd__changes_pop_entry(changes, at);
+  }
 }
 
 /* ---- The remaining stages ---- */

@@ -10,6 +10,8 @@
 
 #include "registry.h"
 
+typedef struct pd__override_entry pd__override_entry;
+
 typedef enum pd__action {
   PD__ASSIGN, /* assign a value */
   PD__RESET,  /* drop all values but the default */
@@ -80,12 +82,18 @@ void pd__changes_add(pd__changes *changes, pd_flag *node, const char *text, pd_v
 void pd__changes_add_all(pd__changes *changes, const pd_assignment *assignments, size_t count,
                          const pd_origin *origin);
 
-/* Prepare to drop the value from `source`, if there is one; to pop an override; to reset a flag (if
+/* Prepare to drop the value from `source`, if there is one; to pop what an override does to the
+ * flag; to reset a flag (if
  * it has an override, that is set to the default) or wipe a sensitive one. A flag that can't be
  * changed is reported. */
 void pd__changes_drop(pd__changes *changes, pd_flag *flag, pd_source source);
-void pd__changes_pop(pd__changes *changes, pd__override_entry *overridden);
+void pd__changes_pop(pd__changes *changes, const pd_flag *flag, pd_override number);
+void pd__changes_pop_entry(pd__changes *changes, pd__override_entry *overridden);
 void pd__changes_clear(pd__changes *changes, pd_flag *flag, pd__action action);
+
+/* Prepares to take back what clients have set: the live value, and temporary overrides. What is
+ * hidden goes first, so that readers see no value between the old and the new one. */
+void pd__changes_take_back(pd__changes *changes, pd_flag *flag);
 
 /* Changes nothing, so that the validators are asked about the value that the flag has. */
 void pd__changes_add_unchanged(pd__changes *changes, pd_flag *flag);
@@ -147,10 +155,7 @@ pd_status pd__fail_value(pd_status status, const pd_flag *flag, const char *name
 
 /* Returns the source that the value will have: that of its origin, except that a run-time
  * assignment to a flag with an override changes the override. */
-static inline pd_source pd__change_source(const pd__change *change) {
-  bool below = change->origin.source != PD_SOURCE_RUNTIME || !pd__flag_own_override(change->flag);
-  return below ? change->origin.source : PD_SOURCE_OVERRIDE;
-}
+pd_source pd__change_source(const pd__change *change);
 
 /* Returns the sources whose values the change drops, a PD__SOURCE_BIT each. */
 static inline uint32_t pd__change_drops(const pd__change *change) {
@@ -196,7 +201,7 @@ void pd__notices_attach(pd__operation *operation, pd__notice *list);
 /* Notifies the watchers. The caller must not hold the lock. */
 void pd__notices_deliver(pd__operation *operation);
 
-/* ---- Internal functions of flag.c, history.c and override.c ---- */
+/* ---- Internal functions of flag.c and history.c ---- */
 
 /* Several changes of one flag without overrides, so that readers see only the last value:
  * pd__history_open puts the current value on top of the list, pd__history_edit drops the values of
@@ -209,7 +214,5 @@ void pd__history_close(pd_flag *flag);
 
 /* Stores a value of the flag's type in the node and all cells. */
 void pd__flag_store(pd_flag *flag, pd_value value);
-
-void pd__override_entry_drop(pd__override_entry *from);
 
 #endif /* PD__CHANGE_H */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "../base/text.h"
+#include "flag.h"
 #include "scope.h"
 
 /* A text published by a sensitive flag. It isn't interned, so that a wipe can overwrite it. */

@@ -7,7 +7,7 @@
 #ifndef PD__CONTEXT_H
 #define PD__CONTEXT_H
 
-#include "registry.h"
+#include "flag.h"
 
 typedef struct pd__scope pd__scope;
 

@@ -1,6 +1,7 @@
 /* Calls the converters of definitions, which bring texts to their canonical form. */
 #include <string.h>
 
+#include "flag.h"
 #include "loader.h"
 #include "question.h"
 

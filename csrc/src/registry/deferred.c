@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "flag.h"
 #include "hook.h"
 #include "loader.h"
 

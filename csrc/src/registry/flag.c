@@ -1,4 +1,5 @@
 /* The value of a flag: in the node, and in the variables of modules. */
+#include "flag.h"
 #include "../base/text.h"
 #include "change.h"
 #include "journal.h"

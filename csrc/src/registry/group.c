@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "../base/text.h"
+#include "flag.h"
 #include "hook.h"
 
 typedef struct group {

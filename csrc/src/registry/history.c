@@ -1,6 +1,7 @@
 /* The values that a flag was given. The current one is stored in the flag itself. A list has the
  * others, sorted by rank, the latest of each rank first. */
 #include "change.h"
+#include "flag.h"
 
 #include "../base/text.h"
 

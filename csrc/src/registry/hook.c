@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "../base/numbered.h"
+#include "flag.h"
 #include "loader.h"
 
 #define DEEPEST 32
@@ -81,6 +82,21 @@ pd_status pd__hook_add(const pd__hook *like, pd_flag *const *flags, size_t count
   return PD_OK;
 }
 
+/* ---- Finding ---- */
+
+bool pd__validators_next(pd__validator_walk *walk, const pd_flag *flag) {
+  walk->at = walk->at ? walk->at->next : pd__hooks_first(flag);
+  while (walk->at && walk->at->hook->watches) walk->at = walk->at->next;
+  if (walk->at) walk->hook = walk->at->hook;
+  return walk->at != NULL;
+}
+
+pd_flag *pd__hook_flag_at(const pd__hook *hook, size_t index, pd_type *type) {
+  if (index >= hook->count) return NULL;
+  *type = (pd_type)hook->targets[index].type;
+  return hook->targets[index].flag;
+}
+
 /* ---- Removing ---- */
 
 void pd__hook_remove(pd__hook *hook) {
@@ -90,6 +106,10 @@ void pd__hook_remove(pd__hook *hook) {
   hook->next_removed = removed;
   removed = hook;
   if (hook->calls == 0) pd__set_pending_work(PD__WORK_RELEASES, true);
+}
+
+void pd__hooks_remove_of_flag(const pd_flag *flag) {
+  for (const pd__target *at; (at = pd__hooks_first(flag));) pd__hook_remove(at->hook);
 }
 
 void pd__hook_hold(pd__operation *operation, pd__hook *hook, pd__hook_reference *held) {

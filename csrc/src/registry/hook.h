@@ -13,21 +13,6 @@ typedef struct pd__handler {
   pd_module *module; /* that contains the function; NULL if unknown */
 } pd__handler;
 
-/* Freed only when no call of it is running. */
-struct pd__hook {
-  pd_hook number;
-  bool watches; /* `call` is a pd_watcher; otherwise a pd_validator */
-  pd__handler call;
-  pd__handler release; /* takes only the context */
-  size_t calls;        /* operations that hold the hook */
-  uint64_t round;      /* the last round of validation that visited it */
-  bool waits;          /* by pd_hook_defer: not called within constructors and destructors */
-  bool removed;
-  pd__hook *next_removed;
-  size_t count; /* number of targets */
-  pd__target targets[];
-};
-
 /* Returns the next hook in the order of addition; NULL gives the first. `previous` may have been
  * removed, but not freed. */
 pd__hook *pd__hooks_next(const pd__hook *previous);
@@ -35,17 +20,8 @@ pd__hook *pd__hooks_next(const pd__hook *previous);
 /* How many validators have ever been added. */
 extern uint64_t pd__validators_added;
 
-/* Watchers of every flag. */
-extern pd__targets pd__general_watchers;
-
-static inline pd__target *pd__hooks_first(const pd_flag *flag) {
-  return flag->extended ? flag->extra->hooks.first : NULL;
-}
-
 /* Returns whether a change of the flag may concern a validator or a watcher. */
-static inline bool pd__flag_has_hooks(const pd_flag *flag) {
-  return flag->hooked || pd__general_watchers.first || pd__hooks_first(flag);
-}
+bool pd__flag_has_hooks(const pd_flag *flag);
 
 /* Returns whether a whole command line must be validated: a definition is required or has a
  * validator, or there is a hook. pd__hooks_count_definition adds `change`, 1 or -1, to the number
@@ -115,9 +91,21 @@ void pd__hooks_exit_call(const pd__hook_call *call);
  * no lock. */
 bool pd__group_check(const pd_flag_entry *const *entries, void *context, char *why, size_t size);
 
+/* An iterator over the validators added to a flag. Start with zeros. */
+typedef struct pd__validator_walk {
+  struct pd__target *at;
+  pd__hook *hook;
+} pd__validator_walk;
+bool pd__validators_next(pd__validator_walk *walk, const pd_flag *flag);
+
+/* Returns the flag at `index` of those that a validator is asked about, and the type that it had
+ * when the validator was added; NULL after the last one. */
+pd_flag *pd__hook_flag_at(const pd__hook *hook, size_t index, pd_type *type);
+
 /* Returns NULL if the hook has been removed. */
 pd__hook *pd__hook_find(pd_hook number);
 void pd__hook_remove(pd__hook *hook);
+void pd__hooks_remove_of_flag(const pd_flag *flag);
 
 /* Adds a copy of `like`, whose modules the caller has registered. */
 pd_status pd__hook_add(const pd__hook *like, pd_flag *const *flags, size_t count, pd_hook *out,

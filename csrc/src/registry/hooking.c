@@ -1,4 +1,5 @@
 /* Functions for hosts: add and remove validators and watchers, and set handlers. */
+#include "flag.h"
 #include "hook.h"
 
 static pd__handler make_handler(uintptr_t function, void *context) {

@@ -3,6 +3,7 @@
 
 #include "../base/sized.h"
 #include "../base/text.h"
+#include "flag.h"
 #include "scope.h"
 
 /* Interns a text for a result, since the module may leave. Clears *stored if memory is out. */
@@ -22,9 +23,7 @@ bool pd__flag_fill_info(const pd_flag *flag, pd_flag_info *info) {
   pd__entry given;
   info->name = intern_for_result(def->name, &stored);
   info->type = def->type;
-  info->source = flag->assigned ? (pd_source)flag->source : PD_SOURCE_DEFAULT;
-  const pd__override_entry *top = pd__flag_override(flag);
-  if (top) info->source = top->values->origin.source;
+  info->source = pd__flag_source(flag);
   info->help = intern_for_result(def->help, &stored);
   info->file = intern_for_result(def->file, &stored);
   info->line = def->line;

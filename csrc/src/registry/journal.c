@@ -1,5 +1,6 @@
 /* The journal of changes: a ring of events, and what was last seen of each flag. */
 #include "journal.h"
+#include "flag.h"
 
 #include <stdlib.h>
 #include <string.h>

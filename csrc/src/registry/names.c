@@ -153,7 +153,7 @@ void pd__names_abandon(pd_flag *node) {
 static bool is_node_needed(const pd_flag *node) {
   const pd__extra *extra = node->extra;
   if (node->known || node->defined || node->cells || node->assigned || !*node->name) return true;
-  return extra && (extra->alias_of || extra->pending || extra->prepared || extra->hooks.first);
+  return extra && (extra->alias_of || extra->pending || extra->holds || extra->hooks.first);
 }
 
 bool pd__names_release(pd_flag *node) {
@@ -165,6 +165,19 @@ bool pd__names_release(pd_flag *node) {
   names.released = node;
   return true;
 }
+
+void pd__names_detach(pd_flag *node, const char *text) {
+  if (pd__names_release(node) || node->name != text) return;
+  if (!pd__names_store_name(node, text, node->length)) pd__names_abandon(node);
+}
+
+bool pd__names_hold(pd_flag *node) {
+  pd__extra *extra = pd__flag_make_extra(node);
+  if (extra) extra->holds++;
+  return extra != NULL;
+}
+
+void pd__names_unhold(pd_flag *node) { node->extra->holds--; }
 
 pd_flag *pd__names_next(const pd_flag *previous) {
   uint32_t index = previous ? previous->index + 1 : 0;

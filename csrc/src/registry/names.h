@@ -3,7 +3,7 @@
 #define PD__NAMES_H
 
 #include "../base/table.h"
-#include "registry.h"
+#include "flag.h"
 
 #define PD__CHUNK 512u /* nodes per allocation */
 

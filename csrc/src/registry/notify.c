@@ -4,6 +4,7 @@
 
 #include "change.h"
 #include "deferred.h"
+#include "flag.h"
 #include "hook.h"
 #include "loader.h"
 

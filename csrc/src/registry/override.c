@@ -3,6 +3,7 @@
 
 #include "../base/numbered.h"
 #include "change.h"
+#include "flag.h"
 
 /* The flags that one override changes. */
 typedef struct override {
@@ -47,7 +48,6 @@ bool pd__override_assign(pd_flag *flag, pd_override number, pd_value value, cons
   return at == pd__flag_override(flag);
 }
 
-/* The caller publishes the value below, unless the flag is undefined. */
 void pd__override_entry_drop(pd__override_entry *from) {
   pd_flag *flag = from->flag;
   pd__extra *extra = flag->extra;
@@ -70,7 +70,46 @@ pd__override_entry *pd__override_find(pd_override number, size_t *count) {
   return one ? one->flags : NULL;
 }
 
+bool pd__override_is_empty(pd_override number) {
+  size_t count, i = 0;
+  const pd__override_entry *flags = pd__override_find(number, &count);
+  while (flags && i < count && !flags[i].flag) i++;
+  return !flags || i == count;
+}
+
 void pd__override_forget(pd_override number) {
   free(pd__numbered_find(&overrides, number));
   pd__numbered_remove(&overrides, number);
+}
+
+/* ---- What an override hides ---- */
+
+bool pd__flag_is_overridden(const pd_flag *flag) { return pd__flag_override(flag) != NULL; }
+
+bool pd__flag_is_overridden_by(const pd_flag *flag, pd_override number) {
+  return pd__flag_override_of(flag, number) != NULL;
+}
+
+pd_override pd__flag_temporary(const pd_flag *flag, pd_value *below, bool *below_unset) {
+  const pd__override_entry *top = pd__flag_override(flag);
+  if (!top || !top->temporary) return 0;
+  *below = top->below ? top->below->values->value : pd__flag_base(flag);
+  *below_unset = flag->optional && !top->below && !flag->assigned;
+  return top->number;
+}
+
+/* An optional flag whose override has its default has no value. */
+bool pd__flag_value_below(const pd_flag *flag, pd_override number, bool drops_live, pd_value *out) {
+  const pd__override_entry *top = pd__flag_override(flag);
+  while (top && (number ? top->number == number : top->temporary)) top = top->below;
+  const pd__entry *entry = top ? top->values : flag->history;
+  bool own = !top && flag->assigned && !(drops_live && flag->source == PD_SOURCE_LIVE);
+  if (own) *out = pd__flag_base(flag);
+  if (own) return true;
+  while (!top && entry && (entry->replaced || entry->origin.source == PD_SOURCE_LIVE)) {
+    entry = entry->next;
+  }
+  *out = entry ? entry->value : pd__flag_default(flag);
+  bool is_default = !entry || (top && entry->origin.source == PD_SOURCE_DEFAULT);
+  return !(flag->optional && is_default);
 }

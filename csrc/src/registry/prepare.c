@@ -1,6 +1,7 @@
 /* Parsing and checking the value of an assignment. Nothing here changes a flag's value, except for
  * adopting what modules have assigned. */
 #include "change.h"
+#include "flag.h"
 #include "hook.h"
 
 static pd_status fail_startup_over(const char *name, const pd_origin *origin, pd_error *err) {
@@ -183,6 +184,11 @@ void pd__prepare_reset(pd__change *change, bool pushes) {
   change->action = pushes || over ? PD__ASSIGN : PD__RESET;
   change->type = flag->type;
   change->value = pd__flag_default(flag);
+}
+
+pd_source pd__change_source(const pd__change *change) {
+  bool below = change->origin.source != PD_SOURCE_RUNTIME || !pd__flag_own_override(change->flag);
+  return below ? change->origin.source : PD_SOURCE_OVERRIDE;
 }
 
 /* ---- After the lock was released ---- */

@@ -1,5 +1,6 @@
 /* Asking validators, and what their rejections say. */
 #include "question.h"
+#include "flag.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +21,16 @@ pd__question *pd__question_new(pd__operation *operation, pd__hook *hook, pd__han
     made->entries[i] = &made->subjects[i].entry;
   }
   if (hook) pd__hook_hold(operation, hook, &made->held);
+  return made;
+}
+
+pd__question *pd__question_of_hook(pd__operation *operation, pd__hook *hook) {
+  pd__question *made = pd__question_new(operation, hook, hook->call, hook->count);
+  for (size_t i = 0; made && i < hook->count; i++) {
+    pd_flag *flag = hook->targets[i].flag;
+    made->subjects[i].flag = flag;
+    made->subjects[i].generation = flag->generation;
+  }
   return made;
 }
 

@@ -32,6 +32,9 @@ typedef struct pd__question {
 pd__question *pd__question_new(pd__operation *operation, pd__hook *hook, pd__handler call,
                                size_t count);
 
+/* Returns a question to a hook about its flags, whose entries the caller fills in. */
+pd__question *pd__question_of_hook(pd__operation *operation, pd__hook *hook);
+
 /* Pins the modules of the validators in a list. Returns false if the lock had to be released for
  * that: look everything up again then. A module that can't be pinned counts as a rejection. */
 bool pd__questions_pin(pd__operation *operation, pd__question *list);

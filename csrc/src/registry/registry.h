@@ -19,6 +19,7 @@
 #include "operation.h"
 
 typedef struct pd__pending pd__pending; /* definition/pending.h */
+typedef struct pd__hook pd__hook;
 
 /* A definition or an import of a flag in a module. Its variable is def->cell. */
 typedef struct pd__cell {
@@ -39,108 +40,60 @@ typedef struct pd__entry {
   struct pd__entry *next;
 } pd__entry;
 
-/* What an override does to one flag. */
-typedef struct pd__override_entry {
-  pd_flag *flag; /* NULL: popped, or no value suited a new definition */
-  pd_override number;
-  bool temporary;                   /* it ends by itself: the program's values go below it */
-  bool warned;                      /* that it hides one of them */
-  pd__entry *values;                /* newest first; all but the first are replaced */
-  struct pd__override_entry *above; /* of the same flag */
-  struct pd__override_entry *below; /* of the same flag */
-} pd__override_entry;
+/* ---- What other layers know of a flag (node.c) ---- */
 
-/* ---- Flags ---- */
+/* The node of a name. It is a flag while it is defined; it may be an alias of one. Otherwise it is
+ * kept because something waits for the name, or because there are handles to it. */
+const char *pd__flag_name(const pd_flag *node);
 
-typedef struct pd__hook pd__hook;
+/* Returns the definition; NULL if the flag is undefined. */
+const pd_flag_def *pd__flag_def(const pd_flag *flag);
 
-/* A place in the list of a flag's hooks or, if `flag` is NULL, of the watchers of all flags. */
-typedef struct pd__target {
-  pd__hook *hook;
-  pd_flag *flag;
-  uint8_t type; /* of the flag when the hook was added */
-  struct pd__target *previous, *next;
-} pd__target;
+/* Changes whenever the definition does. */
+uint32_t pd__flag_generation(const pd_flag *flag);
 
-typedef struct pd__targets {
-  pd__target *first, *last;
-} pd__targets;
+/* Returns the cells of definitions and imports. That of the definition, if any, comes first. */
+const pd__cell *pd__flag_cells(const pd_flag *flag);
 
-/* Rarely needed fields of a name, allocated on first use. */
-typedef struct pd__extra {
-  pd_flag *alias_of;             /* of an alias: the flag that it names */
-  pd__pending *pending;          /* values for the name while it is undefined, in order */
-  uint32_t prepared;             /* values allocated for `pending` by operations under way */
-  uint32_t scopes;               /* values that scopes have for the flag */
-  struct pd__scoped *scoped;     /* these values, in no particular order */
-  pd__targets hooks;             /* validators and watchers added at run time */
-  pd__override_entry *overrides; /* topmost first */
-  pd_value base;                 /* the value below the overrides, if there are any */
-  struct pd__secret *secrets;    /* texts that a sensitive flag has published */
-} pd__extra;
+/* Of the value; outlives the definition. */
+pd_type pd__flag_type(const pd_flag *flag);
 
-/* The value of a number, in the form of its cell. Strings and bools have fields of their own: when
- * a definition of another type replaces this one, a reader that still expects the old type must not
- * take a number for a pointer, nor for a bool. */
-typedef union pd__number {
-  int32_t i32;
-  int64_t i64;
-  double f64;
-} pd__number;
+/* Returns whether the definition is sensitive, or was when the flag got one of its values. */
+bool pd__flag_is_sensitive(const pd_flag *flag);
 
-/* The node of a name. It is a flag while it is defined, and an alias if extra->alias_of is set.
- * Otherwise it is kept because something waits for the name: imports, pending values, the values of
- * a former definition. A node that was ever a flag is never freed, since there are handles to it.
- *
- * The first 32 bytes, which lie in one cache line, are all that an assignment of a number at run
- * time uses; `extended` and `placed` repeat there what the others say. Bit fields share bytes, so
- * even reading one needs the lock. */
-struct pd_flag {
-  const char *name;     /* of a flag: the definition's text, in its module; else interned */
-  void *variable;       /* of the definition; NULL: none, or reached by access functions only */
-  pd__number number;    /* the value of a number */
-  uint16_t length;      /* of the name */
-  uint8_t state;        /* as pd_flag_get_state says; read without the lock */
-  uint8_t type;         /* of the value; outlives the definition */
-  bool truth;           /* the value of a bool */
-  uint8_t source;       /* with line, column and place: pd__flag_origin */
-  bool assigned : 1;    /* it was given a value, whose origin is stored here */
-  bool defined : 1;     /* the first cell has the definition */
-  bool single : 1;      /* there is one cell; its variable, if any, is `variable` */
-  bool simple : 1;      /* the definition accepts all values of its type from all sources */
-  bool hooked : 1;      /* the definition has a validator, a watcher or a converter */
-  bool optional : 1;    /* its default stands for no value */
-  bool frozen : 1;      /* by pd_flag_freeze; outlives the definition */
-  bool assignable : 1;  /* a module may assign to its variable */
-  bool warned : 1;      /* a warning about its use was added */
-  bool known : 1;       /* was ever defined as a flag or an alias: there may be handles */
-  bool withdrawn : 1;   /* was last undefined by pd_flag_unregister */
-  bool was_secret : 1;  /* and sensitive until then */
-  bool old_name : 1;    /* as an alias: deprecated */
-  bool extended : 1;    /* there is `extra` */
-  bool placed : 1;      /* line, column or place of the origin isn't 0 */
-  bool sensitive : 1;   /* the definition is, or a former one since the last reset */
-  pd__extra *extra;     /* NULL if none is needed */
-  uint32_t generation;  /* of the definition; changes whenever that does */
-  uint32_t line;        /* of the origin */
-  uint32_t column;      /* of the origin */
-  uint32_t visit_mark;  /* marks the last operation that visited the node: pd__next_visit_mark */
-  const char *place;    /* of the origin */
-  const char *text;     /* the value of a string */
-  uint32_t index;       /* of the node: pd__names_at */
-  uint32_t next_listed; /* in the order of pd_flag_next: index + 1; 0: none */
-  pd__cell *cells;      /* the cell of the definition, if any, comes first */
-  pd__entry *history;   /* hidden and replaced values: by rank, the latest of a rank first */
-};
+/* By pd_flag_freeze; outlives the definition. */
+bool pd__flag_is_frozen(const pd_flag *flag);
 
-/* Returns the origin of the current value below the overrides. */
-static inline pd_origin pd__flag_origin(const pd_flag *flag) {
-  return (pd_origin){(pd_source)flag->source, flag->line, flag->place, flag->column};
-}
+/* Returns whether the flag is optional and has no value. */
+bool pd__flag_is_unset(const pd_flag *flag);
 
-static inline const pd_flag_def *pd__flag_def(const pd_flag *flag) {
-  return flag->defined ? flag->cells->def : NULL;
-}
+/* Returns whether the flag has values, which its next definition would get. */
+bool pd__flag_has_values(const pd_flag *flag);
+
+/* Returns the current value, its source, and the origin of the value below the overrides. */
+pd_value pd__flag_value(const pd_flag *flag);
+pd_source pd__flag_source(const pd_flag *flag);
+pd_origin pd__flag_origin(const pd_flag *flag);
+
+/* Returns the value in this thread (scope.c). */
+pd_value pd__flag_value_here(const pd_flag *flag);
+
+/* Returns the flag of an alias; for other nodes, the node itself. */
+pd_flag *pd__resolve_alias(pd_flag *node);
+
+/* Returns whether the name is an alias of a flag, and deprecated. */
+bool pd__name_is_old(const pd_flag *node);
+
+/* Returns whether the name was ever defined: there may be handles to it. `node` may be NULL. */
+bool pd__name_was_defined(const pd_flag *node);
+
+/* Returns the number of a node: pd__names_at. */
+uint32_t pd__name_index(const pd_flag *node);
+
+/* Marks a node as visited by an operation; `mark` is of pd__next_visit_mark. Returns false if it
+ * has that mark already. */
+bool pd__name_visit(pd_flag *node, uint32_t mark);
+bool pd__name_is_visited(const pd_flag *node, uint32_t mark);
 
 /* ---- Names (names.c) ---- */
 
@@ -176,8 +129,18 @@ bool pd__names_store_name(pd_flag *node, const char *name, size_t length);
  * needed. */
 bool pd__names_release(pd_flag *node);
 
-/* Gives up a node whose name can't be stored because memory is out: lookups no longer find it. */
-void pd__names_abandon(pd_flag *node);
+/* Does the same for a node whose name may be `text`, which goes: if the node is still needed, its
+ * name is interned. If memory is out for that, lookups no longer find the node. */
+void pd__names_detach(pd_flag *node, const char *text);
+
+/* Keeps a node while values for its name are made. Returns false, and does nothing, if memory is
+ * out. pd__names_unhold undoes it; pd__names_detach then frees the node. */
+bool pd__names_hold(pd_flag *node);
+void pd__names_unhold(pd_flag *node);
+
+/* Returns where the list of the values that wait for the name begins, for definition/pending.c;
+ * NULL if it can have none yet, or if `node` is NULL. */
+pd__pending **pd__name_pending(pd_flag *node);
 
 /* pd__names_next returns the node after `previous`, in no particular order; NULL gives the first.
  * pd__names_at returns NULL if there is no such index. */
@@ -191,9 +154,6 @@ uint32_t pd__names_count(void);
  * already. pd__names_next_listed iterates in that order; NULL gives the first. */
 void pd__names_append_listed(pd_flag *flag);
 pd_flag *pd__names_next_listed(const pd_flag *previous);
-
-/* Returns the rarely needed fields; NULL if memory is out. */
-pd__extra *pd__flag_make_extra(pd_flag *node);
 
 /* Returns the first of `count` numbers for flag->visit_mark that no node has, and that follow one
  * another. Earlier numbers are of no use afterwards. */
@@ -211,11 +171,6 @@ typedef struct pd__meaning {
   pd_flag *node; /* the flag, or the alias that it was named by */
   bool negated;  /* the name was --noname */
 } pd__meaning;
-
-/* Returns the flag of an alias; for other nodes, the node itself. */
-static inline pd_flag *pd__resolve_alias(pd_flag *node) {
-  return node->extended && node->extra->alias_of ? node->extra->alias_of : node;
-}
 
 /* Returns the node of a name: a defined flag, or an alias of one. NULL if the name is undefined.
  * Adds a warning if the name is deprecated. */
@@ -316,21 +271,6 @@ extern void (*pd__module_closed)(pd_module *module);
 
 /* ---- The value of a flag (flag.c) ---- */
 
-#define PD__STATE_TYPE 0x07
-#define PD__STATE_ASK 0x80 /* the registry's copy may not be the value that a reader should see */
-
-/* Returns the address of the registry's own copy of the value, while the flag has that type. Valid
- * for good. Needs no lock. */
-static inline void *pd__flag_address(const pd_flag *flag, pd_type type) {
-  pd_flag *node = (pd_flag *)flag;
-  if (type == PD_TYPE_string) return &node->text;
-  return type == PD_TYPE_bool ? (void *)&node->truth : &node->number;
-}
-
-static inline pd_value pd__flag_value(const pd_flag *flag) {
-  return pd__cell_load((pd_type)flag->type, pd__flag_address(flag, (pd_type)flag->type));
-}
-
 /* Returns the value below the overrides; if there are none, the current value. */
 pd_value pd__flag_base(const pd_flag *flag);
 
@@ -425,36 +365,22 @@ void pd__entries_push(pd__entry **list, pd__entry *fresh);
 
 /* ---- Overrides (override.c) ---- */
 
-/* Creates an override of at most `count` flags and returns its number; 0 if memory is out. */
-pd_override pd__override_new(size_t count, bool temporary);
+/* Returns whether an override, or the one of that number, does something to the flag. */
+bool pd__flag_is_overridden(const pd_flag *flag);
+bool pd__flag_is_overridden_by(const pd_flag *flag, pd_override number);
 
-/* Gives a flag a value of the override being made, or of one that it has. Returns whether that is
- * the topmost one. */
-bool pd__override_assign(pd_flag *flag, pd_override number, pd_value value, const pd_origin *origin,
-                         bool resets);
-
-/* Returns what the override does to each of its *count flags; `flag` is NULL where it no longer
- * does anything. Valid until pd__override_forget. Returns NULL if there is no such override. */
-pd__override_entry *pd__override_find(pd_override number, size_t *count);
+/* Returns whether the override no longer does anything. */
+bool pd__override_is_empty(pd_override number);
 void pd__override_forget(pd_override number);
 
-static inline pd__override_entry *pd__flag_override(const pd_flag *flag) {
-  return flag->extended ? flag->extra->overrides : NULL;
-}
+/* Returns the number of the temporary override on top of the flag's values, and what the flag will
+ * have once it ends; 0 if there is none on top. */
+pd_override pd__flag_temporary(const pd_flag *flag, pd_value *below, bool *below_unset);
 
-/* Returns what the override of that number does to the flag; NULL if nothing, or nothing more. */
-static inline pd__override_entry *pd__flag_override_of(const pd_flag *flag, pd_override number) {
-  pd__override_entry *at = pd__flag_override(flag);
-  while (at && at->number != number) at = at->below;
-  return at;
-}
-
-/* Returns the override that a run-time assignment changes: the topmost one of the program. */
-static inline pd__override_entry *pd__flag_own_override(const pd_flag *flag) {
-  pd__override_entry *at = pd__flag_override(flag);
-  while (at && at->temporary) at = at->below;
-  return at;
-}
+/* Copies the value that the flag would have without the override of that number, or with 0 without
+ * the temporary ones on top, and without the live value if it `drops_live`. Returns false if it
+ * would have none. */
+bool pd__flag_value_below(const pd_flag *flag, pd_override number, bool drops_live, pd_value *out);
 
 /* ---- Where a value came from, for messages (origin.c) ---- */
 

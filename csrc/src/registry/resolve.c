@@ -1,6 +1,7 @@
 /* What a name means. */
 #include <string.h>
 
+#include "flag.h"
 #include "registry.h"
 
 pd_flag *pd__resolve_name(const char *name, size_t length) {

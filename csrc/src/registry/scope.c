@@ -1,5 +1,6 @@
 /* Which scopes threads have. */
 #include "scope.h"
+#include "flag.h"
 
 #include <stdlib.h>
 
@@ -54,9 +55,9 @@ static uint32_t count_open_values(const pd_flag *flag) {
 
 void pd__scope_link(const pd_flag *flag, const pd__cell *of) {
   const pd_flag_def *def = of->def;
-  bool open = flag->defined && def->type == flag->type && count_open_values(flag) > 0;
   pd_scoped_cell *cell = def->cell;
   if (!def->scoped_cell || !cell) return;
+  bool open = flag->defined && def->type == flag->type && count_open_values(flag) > 0;
   __atomic_store_n(&cell->flag, (pd_flag *)flag, __ATOMIC_RELEASE);
   __atomic_store_n(&cell->find, open ? find_in_cell : NULL, __ATOMIC_RELEASE);
 }

@@ -6,6 +6,7 @@
 
 #include "change.h"
 #include "context.h"
+#include "flag.h"
 
 /* Returns the value that this thread's scopes give the flag; NULL if they give none. Valid until
  * this thread next opens or ends a scope. Needs no lock. */
@@ -15,8 +16,6 @@ const pd__scoped *pd__scope_find(const pd_flag *flag);
  * first; NULL if there are not so many. */
 const pd__scoped *pd__scope_at(const pd_flag *flag, size_t index);
 
-/* Returns the flag's value in this thread. */
-pd_value pd__flag_value_here(const pd_flag *flag);
 pd_value pd__scoped_value(const pd__scoped *scoped);
 
 /* The fields of a cell, for all cells of scoped flags: pd__scope_link when it is linked to a flag,

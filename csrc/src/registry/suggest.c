@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "flag.h"
 #include "registry.h"
 
 #define TOO_FAR PD__TOO_FAR

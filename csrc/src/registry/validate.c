@@ -1,4 +1,5 @@
 /* Calls the validators with the values that the flags would have after the changes. */
+#include "flag.h"
 #include "loader.h"
 #include "question.h"
 #include "scope.h"
@@ -86,17 +87,11 @@ static void propose_entry(const validation *all, const pd_flag *flag, pd_flag_en
 
 static uint64_t last_round; /* numbers the rounds, so that each visits a hook only once */
 
-/* Adds a hook with its targets or, if `hook` is NULL, the validator of the definition of `own`. */
-static void add_question(validation *all, pd__hook *hook, pd__handler call, pd_flag *own) {
-  size_t count = hook ? hook->count : 1;
-  pd__question *made = pd__question_new(all->changes->operation, hook, call, count);
+static void add_question(validation *all, pd__question *made) {
   all->memory_out |= !made;
   if (!made) return;
-  for (size_t i = 0; i < count; i++) {
-    pd_flag *flag = hook ? hook->targets[i].flag : own;
-    made->subjects[i].flag = flag;
-    made->subjects[i].generation = flag->generation;
-    propose_entry(all, flag, &made->subjects[i].entry);
+  for (size_t i = 0; i < made->count; i++) {
+    propose_entry(all, made->subjects[i].flag, &made->subjects[i].entry);
   }
   *all->end = made;
   all->end = &made->next;
@@ -105,10 +100,11 @@ static void add_question(validation *all, pd__hook *hook, pd__handler call, pd_f
 static void add_definition_validator(validation *all, pd_flag *flag) {
   const pd_flag_def *def = pd__flag_def(flag);
   if (!def || !def->validate || def->retired) return;
-  add_question(
-      all, NULL,
-      (pd__handler){(pd__function *)def->validate, def->context, pd__cell_module(flag->cells)},
-      flag);
+  pd__handler call = {(pd__function *)def->validate, def->context, pd__cell_module(flag->cells)};
+  pd__question *made = pd__question_new(all->changes->operation, NULL, call, 1);
+  if (made) made->subjects->flag = flag;
+  if (made) made->subjects->generation = flag->generation;
+  add_question(all, made);
 }
 
 static void add_hook_validator(validation *all, pd__hook *hook) {
@@ -125,7 +121,7 @@ static void add_hook_validator(validation *all, pd__hook *hook) {
                     "while a module is loaded or unloaded",
                     hook->targets[0].flag->name);
   } else {
-    add_question(all, hook, hook->call, NULL);
+    add_question(all, pd__question_of_hook(all->changes->operation, hook));
   }
 }
 

@@ -2,6 +2,7 @@
  * number is kept. */
 #include <stdlib.h>
 
+#include "flag.h"
 #include "hook.h"
 
 typedef struct warning {

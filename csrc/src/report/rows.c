@@ -22,12 +22,8 @@ static bool collect_older_values(pd__rows *rows, const pd_flag *flag, pd__row *r
 }
 
 static void collect_temporary_value(pd__row *row, const pd_flag *flag) {
-  const pd__override_entry *top = pd__flag_override(flag);
   row->revision = pd__journal_revision_of(flag);
-  if (!top || !top->temporary) return;
-  row->temporary = top->number;
-  row->below = top->below ? top->below->values->value : pd__flag_base(flag);
-  row->below_unset = flag->optional && !top->below && !flag->assigned;
+  row->temporary = pd__flag_temporary(flag, &row->below, &row->below_unset);
 }
 
 /* Returns false if memory is out. The flag must be defined. */

@@ -1,15 +1,17 @@
 /* Checks the values that a former definition left against the new one. */
 
 #include "../base/text.h"
-#include "definition.h"
+#include "change.h"
+#include "define.h"
+#include "flag.h"
 
 typedef struct review {
   pd_type was;
   pd__report *report;
 } review;
 
-/* Through text if the types differ. */
-pd_status pd__review_convert(const pd_flag *flag, pd_type was, pd_value *value) {
+/* Converts a value of a former definition for the flag's; through text if the types differ. */
+static pd_status convert_former(const pd_flag *flag, pd_type was, pd_value *value) {
   const pd_flag_def *def = pd__flag_def(flag);
   if (def->read_only) return PD_ERR_READ_ONLY;
   if (was == flag->type) return pd__value_check(def, *value);
@@ -44,7 +46,7 @@ static void report_dropped_value(pd_status status, const pd_flag *flag, const pd
 /* Values that had been replaced go without a report. */
 static bool can_keep_entry(pd_flag *flag, pd__entry *entry, bool current, void *context) {
   const review *under = context;
-  pd_status status = pd__review_convert(flag, under->was, &entry->value);
+  pd_status status = convert_former(flag, under->was, &entry->value);
   if (status != PD_OK && current) report_dropped_value(status, flag, entry, under);
   return status == PD_OK;
 }
@@ -61,4 +63,51 @@ void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report) {
     if (!at->values) pd__override_entry_drop(at);
     at = below;
   }
+}
+
+/* ---- What the review of a draft's node will leave ---- */
+
+typedef struct preview {
+  const pd_flag *draft;
+  pd_type was;
+  pd_flag_entry *first, *lasting;
+  bool has_first, has_lasting;
+} preview;
+
+static void consider_former(preview *run, const pd__entry *entry, bool temporary) {
+  pd_value value = entry->value;
+  pd_flag_entry found;
+  if (run->has_first && (temporary || run->has_lasting)) return;
+  if (convert_former(run->draft, run->was, &value) != PD_OK) return;
+  pd__entry_describe(run->draft, value, &entry->origin, &found);
+  if (!run->has_first) *run->first = found;
+  run->has_first = true;
+  if (temporary) return;
+  *run->lasting = found;
+  run->has_lasting = true;
+}
+
+bool pd__review_preview(const pd_flag *draft, const pd_flag *node, pd_flag_entry *first,
+                        pd_flag_entry *lasting) {
+  preview run = {draft, (pd_type)node->type, first, lasting, false, false};
+  for (const pd__override_entry *at = pd__flag_override(node); at; at = at->below) {
+    for (const pd__entry *entry = at->values; entry; entry = entry->next) {
+      if (!entry->replaced) consider_former(&run, entry, at->temporary);
+    }
+  }
+  if (!node->assigned) return run.has_first;
+  pd__entry current = {.value = pd__flag_base(node), .origin = pd__flag_origin(node)};
+  consider_former(&run, &current, false);
+  for (const pd__entry *entry = node->history; entry; entry = entry->next) {
+    consider_former(&run, entry, false);
+  }
+  return run.has_first;
+}
+
+/* ---- Dropping what a former definition left ---- */
+
+void pd__flag_drop_values(pd_flag *flag) {
+  while (pd__flag_override(flag)) pd__override_entry_drop(flag->extra->overrides);
+  pd__history_drop(flag, ~PD__SOURCE_BIT(PD_SOURCE_DEFAULT));
+  pd__flag_publish(flag);
 }

@@ -2,9 +2,10 @@
 #include <string.h>
 
 #include "../base/text.h"
-#include "../registry/hook.h"
-#include "../registry/scope.h"
-#include "definition.h"
+#include "define.h"
+#include "flag.h"
+#include "hook.h"
+#include "scope.h"
 
 pd_flag *pd__cell_flag(const pd__cell *cell) {
   return cell->flag ? pd__names_at(cell->flag - 1) : NULL;
@@ -48,8 +49,6 @@ static void unlink_aliases(const pd_flag *flag, const pd_flag_def *def) {
   }
 }
 
-static bool has_values(const pd_flag *flag) { return flag->assigned || pd__flag_override(flag); }
-
 /* Values of a former, sensitive definition stay secret. */
 void pd__flag_describe(pd_flag *flag) {
   const pd_flag_def *def = flag->cells->def;
@@ -57,7 +56,7 @@ void pd__flag_describe(pd_flag *flag) {
   flag->hooked = def->validate || def->watch || def->convert;
   flag->optional = def->optional;
   flag->simple = pd__def_is_plain(def);
-  flag->sensitive = def->sensitive || (flag->sensitive && has_values(flag));
+  flag->sensitive = def->sensitive || (flag->sensitive && pd__flag_has_values(flag));
   __atomic_store_n(&flag->type, def->type, __ATOMIC_RELAXED);
 }
 
@@ -94,7 +93,7 @@ void pd__cell_publish(pd__cell *cell, pd__report *waiting) {
     flag->known = true;
     flag->withdrawn = false;
     link_aliases(flag, flag->cells->def);
-    if (has_values(flag)) pd__flag_review(flag, was, waiting);
+    if (pd__flag_has_values(flag)) pd__flag_review(flag, was, waiting);
   }
   pd__flag_refresh_variable(flag);
   if (flag->defined) pd__flag_publish(flag);
@@ -174,6 +173,19 @@ static void undefine_cell(pd__operation *operation, pd__cell *cell) {
 
 void pd__undefine_cells(pd__operation *operation, pd__cell *cells, size_t count) {
   for (size_t i = 0; i < count; i++) undefine_cell(operation, &cells[i]);
+}
+
+void pd__flag_withdraw(pd_flag *flag) {
+  pd__hooks_remove_of_flag(flag);
+  flag->was_secret = pd__flag_def(flag)->sensitive;
+  flag->withdrawn = true;
+}
+
+bool pd__flag_kept_value(pd_flag *flag, pd_flag_entry *out) {
+  if (!flag->withdrawn || !pd__flag_has_values(flag)) return false;
+  if (pd__resolve_alias(flag)->defined || !pd__history_at(flag, 0, out)) return false;
+  out->sensitive = flag->was_secret;
+  return out->origin.source != PD_SOURCE_DEFAULT;
 }
 
 /* ---- Replacing ---- */
