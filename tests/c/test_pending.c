@@ -200,3 +200,40 @@ TEST(a_value_of_the_line_does_not_add_to_one_of_a_file) {
   CHECK(entry.origin.source == PD_SOURCE_FILE);
   CHECK_STR(entry.value.str, "file");
 }
+
+static bool stops;
+static int refused; /* the number of the flag that could not be defined */
+
+/* The validator of each flag defines the next one, for which a value waits. */
+static bool define_next(const pd_flag_entry *const *entries, void *context, char *why,
+                        size_t size) {
+  (void)context, (void)why, (void)size;
+  if (stops) return true;
+  int next = (int)entries[0]->value.i64 + 1;
+  char name[32], text[16];
+  snprintf(name, sizeof name, "nested_%d", next);
+  snprintf(text, sizeof text, "%d", next);
+  pd_flag_def def = definition(PD_TYPE_int32, name);
+  def.validate = define_next;
+  CHECK_OK(pd_pending_set(name, text, NULL, &err));
+  pd_status status = pd_flag_register(&def, NULL, &err);
+  CHECK(status == PD_OK || status == PD_ERR_DEPTH);
+  if (status != PD_OK) refused = next;
+  return true;
+}
+
+TEST(a_value_still_waits_if_calls_are_nested_too_deeply_to_define_its_flag) {
+  char name[32];
+  pd_flag *flag = NULL;
+  pd_flag_def def = definition(PD_TYPE_int32, "nested_0");
+  def.validate = define_next;
+  CHECK_OK(pd_pending_set("nested_0", "0", NULL, &err));
+  CHECK_OK(pd_flag_register(&def, NULL, &err));
+  CHECK(refused > 8);
+  snprintf(name, sizeof name, "nested_%d", refused);
+  CHECK(pd_flag_find(name, &flag, NULL) == PD_ERR_UNDEFINED);
+  stops = true;
+  def.name = name;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK_STR(text_of(flag), name + strlen("nested_"));
+}

@@ -363,6 +363,24 @@ TEST(the_validator_of_the_new_definition_checks_the_value_that_is_kept) {
   CHECK(entry_of(flag, 0).origin.source == PD_SOURCE_DEFAULT);
 }
 
+TEST(a_validator_that_rejects_an_override_uncovers_the_value_below) {
+  pd_flag *flag = define_int("level", 2);
+  assign(flag, "6", &argv3);
+  CHECK_OK(pd_flag_set_int64(flag, 7, &err));
+  pd_assignment item = {.flag = flag, .text = "5"};
+  pd_override number;
+  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &number, &err));
+  pd_flag_def def = definition(PD_TYPE_int64, "level");
+  def.validate = accept_even;
+  CHECK_STATUS(pd_flag_replace(&def, NULL, 0, &flag, &err), PD_ERR_REFUSED,
+               "level=5: it must be even");
+  CHECK(calls == 3); /* the override, the value of the program, that of the command line */
+  CHECK_STR(text_of(flag), "6");
+  CHECK(entry_of(flag, 0).origin.source == PD_SOURCE_ARGV);
+  CHECK_OK(pd_override_pop(number, &err));
+  CHECK_STR(text_of(flag), "6");
+}
+
 TEST(a_kept_value_of_a_frozen_flag_is_checked_too_and_the_flag_stays_frozen) {
   pd_flag *flag = define_int("level", 2);
   CHECK_OK(pd_flag_set_int64(flag, 4, &err));

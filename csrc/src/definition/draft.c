@@ -17,7 +17,7 @@ static bool fill_draft(pd__draft *draft, pd__arena *arena, const pd__cell *cell,
   if (!draft->flag) return false;
   draft->deferred = pd__flag_has_deferred_validator(draft->flag);
   pd__draft_describe_default(draft->flag, &draft->now);
-  draft->has_former = pd__review_preview(draft->flag, node, &draft->former, &draft->now);
+  draft->has_former = pd__review_preview(draft->flag, node, 0, &draft->former, &draft->now);
   return true;
 }
 

@@ -30,9 +30,9 @@ struct pd__draft {
   pd_flag_entry now;    /* the value in effect so far, below temporary overrides */
   pd_flag_entry former; /* the one that a former definition has left, if `has_former` */
   bool has_former;
-  bool drops_former; /* a validator has rejected it */
-  bool blocked;      /* an answer is missing */
-  bool deferred;     /* its validators can't be called within the loader: its values wait */
+  size_t dropped; /* layers of former values that validators have rejected */
+  bool blocked;   /* an answer is missing */
+  bool deferred;  /* its validators can't be called within the loader: its values wait */
   const pd__waiting *waiting; /* pending values, in their order; its pending ones go in the end */
   pd__late_value late;        /* from the environment, if late.node isn't NULL */
   bool late_accepted;

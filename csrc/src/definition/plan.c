@@ -96,13 +96,18 @@ static bool plan_value(pd__stage *stage, pd__draft *draft, pd_flag *node, const 
 
 /* ---- The values of one flag ---- */
 
+/* What the validators reject uncovers the value below, which they are asked about, too. */
 static void plan_former(pd__stage *stage, pd__draft *draft) {
-  if (!draft->has_former || !draft->cell.def->validate || draft->deferred) return;
-  pd__verdict verdict = pd__draft_judge(stage, draft, &draft->former);
-  if (verdict == PD__UNANSWERED) draft->blocked = true;
-  if (verdict != PD__REJECTED) return;
-  draft->drops_former = true;
-  pd__draft_describe_default(draft->flag, &draft->now);
+  if (!draft->cell.def->validate || draft->deferred) return;
+  while (draft->has_former) {
+    pd__verdict verdict = pd__draft_judge(stage, draft, &draft->former);
+    if (verdict == PD__UNANSWERED) draft->blocked = true;
+    if (verdict != PD__REJECTED) return;
+    draft->dropped++;
+    pd__draft_describe_default(draft->flag, &draft->now);
+    draft->has_former =
+        pd__review_preview(draft->flag, draft->node, draft->dropped, &draft->former, &draft->now);
+  }
 }
 
 /* A fleet publishes its values, so it gives no secrets. */
@@ -207,36 +212,26 @@ pd_value pd__stage_value(const pd__stage *stage) {
 
 /* ---- Asking ---- */
 
-/* Hooks are nested too deeply: nobody is asked. */
-static void reject_questions(pd__stage *stage, const pd_error *why) {
-  for (pd__question *each = stage->plan->questions; each; each = each->next) {
-    pd__append_format(each->why, sizeof each->why, "%s", why->message);
-    each->answered = true;
-  }
-  for (pd__conversion *each = stage->plan->conversions; each; each = each->next) {
-    pd__append_format(each->why, sizeof each->why, "%s", why->message);
-    each->answered = true;
-  }
-}
-
-void pd__stage_ask(pd__stage *stage) {
+bool pd__stage_ask(pd__stage *stage, pd__report *report) {
   pd__operation *operation = stage->operation;
   pd_error err;
   pd__stage_release(stage);
   if (pd__hooks_check_depth(&err) != PD_OK) {
-    reject_questions(stage, &err);
-    return;
+    pd__report_add(report, &err);
+    return false;
   }
-  if (!pd__conversions_pin(operation, stage->plan->conversions)) return;
-  if (!pd__questions_pin(operation, stage->plan->questions)) return;
+  if (!pd__conversions_pin(operation, stage->plan->conversions)) return true;
+  if (!pd__questions_pin(operation, stage->plan->questions)) return true;
   if (stage->plan->conversions) pd__conversions_run(operation, stage->plan->conversions);
   if (stage->plan->questions) pd__questions_ask(operation, stage->plan->questions);
+  return true;
 }
 
 /* ---- Carrying it out ---- */
 
-/* What modules have assigned to their variables before is a value of its own. */
-static void commit_plan(pd__stage *stage, pd__report *waiting) {
+/* What modules have assigned to their variables before is a value of its own. Returns false if
+ * memory is out: then no value is given. */
+static bool commit_plan(pd__stage *stage, pd__report *waiting) {
   pd_error err;
   pd__changes *plan = &stage->plan->changes;
   for (size_t i = 0; i < plan->count; i++) {
@@ -245,10 +240,12 @@ static void commit_plan(pd__stage *stage, pd__report *waiting) {
     change->generation = pd__flag_generation(change->flag);
     pd__flag_adopt(stage->operation, change->flag);
   }
-  if (plan->count > 0 && pd__commit_changes(plan, &err) != PD_OK) pd__report_add(waiting, &err);
+  if (plan->count == 0 || pd__commit_changes(plan, &err) == PD_OK) return true;
+  pd__report_add(waiting, &err);
+  return false;
 }
 
-/* Values that wait for a validator stay pending, now as values of this flag. */
+/* Values that wait for a validator, or for memory, stay pending, now as values of this flag. */
 static void defer_values(pd__stage *stage, const pd__draft *draft, pd__report *waiting) {
   const pd__late_value *late = &draft->late;
   pd_error err;
@@ -263,11 +260,7 @@ static void defer_values(pd__stage *stage, const pd__draft *draft, pd__report *w
   if (!pd__deferred_add(stage->operation, draft->node, 0)) pd__report_fail_memory(waiting);
 }
 
-static void finish_draft(pd__stage *stage, const pd__draft *draft, pd__report *waiting) {
-  if (draft->deferred) {
-    defer_values(stage, draft, waiting);
-    return;
-  }
+static void finish_draft(const pd__draft *draft) {
   const pd__late_value *late = &draft->late;
   const pd_flag_def *def = draft->cell.def;
   if (draft->warns && (def->retired || def->deprecated)) {
@@ -284,14 +277,18 @@ static void finish_draft(pd__stage *stage, const pd__draft *draft, pd__report *w
 static void carry_out(pd__stage *stage, pd__report *waiting) {
   pd__plan *plan = stage->plan;
   for (const pd__draft *each = plan->drafts; each; each = each->next) {
-    if (each->drops_former) pd__flag_drop_values(each->node);
+    if (each->dropped > 0) pd__flag_drop_layers(each->node, each->dropped);
   }
   pd__report_add_all(waiting, plan->rejected.list);
   bool lacks = plan->rejected.status != PD_OK && !plan->rejected.list;
   if (lacks) pd__report_add(waiting, &plan->first); /* memory was out for the list */
-  commit_plan(stage, waiting);
+  bool committed = commit_plan(stage, waiting);
   for (const pd__draft *each = plan->drafts; each; each = each->next) {
-    finish_draft(stage, each, waiting);
+    if (committed && !each->deferred) {
+      finish_draft(each);
+    } else {
+      defer_values(stage, each, waiting);
+    }
   }
 }
 

@@ -122,7 +122,7 @@ static bool prepare_registration(pd__stage *stage, registration *at, registered_
     }
     if (!pd__stage_check(stage, refused)) return false;
     if (!pd__stage_plan(stage)) {
-      pd__stage_ask(stage);
+      if (!pd__stage_ask(stage, refused)) return false;
       continue;
     }
     if (store_definition_texts(made, comes_once)) return true;

@@ -49,8 +49,9 @@ bool pd__stage_plan(pd__stage *stage);
 /* Gives back the names. They are reserved only while the lock is held. */
 void pd__stage_release(pd__stage *stage);
 
-/* Asks what the plan lacks. Releases the names and, meanwhile, the lock. */
-void pd__stage_ask(pd__stage *stage);
+/* Asks what the plan lacks. Releases the names and, meanwhile, the lock. Reports an error, and
+ * returns false, if calls are nested too deeply to ask anybody. */
+bool pd__stage_ask(pd__stage *stage, pd__report *report);
 
 /* Defines the flags, which can't fail: the registry uses the cells until pd__undefine_cells.
  * Reports the values that were rejected. Doesn't release the lock. */

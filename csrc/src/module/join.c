@@ -190,7 +190,7 @@ static outcome refuse_attempt(attempt *at) {
 }
 
 /* Returns true if no answer is missing. Otherwise gives everything back and asks, without the
- * lock. */
+ * lock; the attempt is refused if it can't ask. */
 static bool is_answered(attempt *at) {
   const pd__defs *defs = at->defs;
   const pd__op_need *needs = pd__impls_find_needs(at->operation, defs->impls, defs->impls_count);
@@ -200,7 +200,7 @@ static bool is_answered(attempt *at) {
   if (needs) {
     pd__impls_meet_needs(at->operation, needs);
   } else {
-    pd__stage_ask(&at->stage);
+    pd__stage_ask(&at->stage, &at->refused);
   }
   return false;
 }
@@ -218,9 +218,9 @@ static bool define_operations(attempt *at) {
  * gets the lock. */
 static outcome run_attempt(attempt *at) {
   read_definitions(at);
-  if (at->refused.status != PD_OK) return refuse_attempt(at);
   do {
     if (is_stale(at)) return STALE;
+    if (at->refused.status != PD_OK) return refuse_attempt(at);
     at->module->present = true; /* another call may have withdrawn it while this one asked */
     if (!check_together(at)) return refuse_attempt(at);
   } while (!is_answered(at));

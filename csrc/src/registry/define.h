@@ -88,8 +88,8 @@ void pd__undefine_cells(pd__operation *operation, pd__cell *cells, size_t count)
  * new definition doesn't accept. */
 void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report);
 
-/* Drops all values but the default. */
-void pd__flag_drop_values(pd_flag *flag);
+/* Drops the top layers of the flag's values: what an override gives it, or what a source does. */
+void pd__flag_drop_layers(pd_flag *flag, size_t count);
 
 /* ---- Drafts (draft.c) ---- */
 
@@ -104,10 +104,10 @@ pd_flag *pd__draft_node(const pd_flag *draft);
 /* Describes the default as the value in effect. */
 void pd__draft_describe_default(const pd_flag *draft, pd_flag_entry *out);
 
-/* Finds what pd__flag_review will leave of the values of the node: *first is the value in effect,
- * *lasting the one below temporary overrides. What there is none of stays as it is; returns whether
- * there is a first one. */
-bool pd__review_preview(const pd_flag *draft, const pd_flag *node, pd_flag_entry *first,
-                        pd_flag_entry *lasting);
+/* Finds what pd__flag_review, and then pd__flag_drop_layers of `dropped`, will leave of the values
+ * of the node: *first is the value in effect, *lasting the one below temporary overrides. What
+ * there is none of stays as it is; returns whether there is a first one. */
+bool pd__review_preview(const pd_flag *draft, const pd_flag *node, size_t dropped,
+                        pd_flag_entry *first, pd_flag_entry *lasting);
 
 #endif /* PD__DEFINE_H */

@@ -70,44 +70,62 @@ void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report) {
 typedef struct preview {
   const pd_flag *draft;
   pd_type was;
+  size_t dropped;   /* layers that are still to be passed over */
+  uint32_t sources; /* bits of those whose values were passed over */
   pd_flag_entry *first, *lasting;
   bool has_first, has_lasting;
 } preview;
 
-static void consider_former(preview *run, const pd__entry *entry, bool temporary) {
+/* Returns whether the new definition accepts the value: then it hides earlier ones of its layer. */
+static bool consider_former(preview *run, const pd__entry *entry, bool temporary) {
   pd_value value = entry->value;
   pd_flag_entry found;
-  if (run->has_first && (temporary || run->has_lasting)) return;
-  if (convert_former(run->draft, run->was, &value) != PD_OK) return;
+  if (run->has_first && (temporary || run->has_lasting)) return true;
+  if (convert_former(run->draft, run->was, &value) != PD_OK) return false;
+  if (run->dropped > 0) {
+    run->dropped--;
+    run->sources |= PD__SOURCE_BIT(entry->origin.source);
+    return true;
+  }
   pd__entry_describe(run->draft, value, &entry->origin, &found);
   if (!run->has_first) *run->first = found;
   run->has_first = true;
-  if (temporary) return;
+  if (temporary) return true;
   *run->lasting = found;
   run->has_lasting = true;
+  return true;
 }
 
-bool pd__review_preview(const pd_flag *draft, const pd_flag *node, pd_flag_entry *first,
-                        pd_flag_entry *lasting) {
-  preview run = {draft, (pd_type)node->type, first, lasting, false, false};
+static void consider_base(preview *run, const pd__entry *entry) {
+  bool passed = run->sources & PD__SOURCE_BIT(entry->origin.source);
+  if (!passed) consider_former(run, entry, false);
+}
+
+bool pd__review_preview(const pd_flag *draft, const pd_flag *node, size_t dropped,
+                        pd_flag_entry *first, pd_flag_entry *lasting) {
+  preview run = {draft, (pd_type)node->type, dropped, 0, first, lasting, false, false};
   for (const pd__override_entry *at = pd__flag_override(node); at; at = at->below) {
-    for (const pd__entry *entry = at->values; entry; entry = entry->next) {
-      if (!entry->replaced) consider_former(&run, entry, at->temporary);
-    }
+    const pd__entry *entry = at->values;
+    while (entry && !consider_former(&run, entry, at->temporary)) entry = entry->next;
   }
   if (!node->assigned) return run.has_first;
   pd__entry current = {.value = pd__flag_base(node), .origin = pd__flag_origin(node)};
-  consider_former(&run, &current, false);
+  consider_base(&run, &current);
   for (const pd__entry *entry = node->history; entry; entry = entry->next) {
-    consider_former(&run, entry, false);
+    consider_base(&run, entry);
   }
   return run.has_first;
 }
 
 /* ---- Dropping what a former definition left ---- */
 
-void pd__flag_drop_values(pd_flag *flag) {
-  while (pd__flag_override(flag)) pd__override_entry_drop(flag->extra->overrides);
-  pd__history_drop(flag, ~PD__SOURCE_BIT(PD_SOURCE_DEFAULT));
+void pd__flag_drop_layers(pd_flag *flag, size_t count) {
+  for (; count > 0; count--) {
+    if (pd__flag_override(flag)) {
+      pd__override_entry_drop(flag->extra->overrides);
+    } else {
+      pd__history_drop(flag, PD__SOURCE_BIT(flag->source));
+    }
+  }
   pd__flag_publish(flag);
 }
