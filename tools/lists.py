@@ -2,9 +2,11 @@
 
 lists.py [--check] [--root DIRECTORY]
 
-Writes all of paddle_flags/_core/header.py and csrc/src/base/public_names.h; in other files, the
-lines between `# <what>: made by tools/lists.py` and `# end of <what>`. --check writes nothing, and
-fails if a file differs from what would be written.
+Writes all of paddle_flags/_core/header.py and csrc/src/base/public_names.h; in other files of
+Python, the lines between `# <what>: made by tools/lists.py` and `# end of <what>`. In the public
+headers, the lines between `/* <what>: made by tools/lists.py, for each type:`, with the lines to
+repeat in that comment, and `/* end of <what> */`. --check writes nothing, and fails if a file
+differs from what would be written.
 """
 
 from __future__ import annotations
@@ -19,9 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[1]
-HEADER = Path("csrc", "include", "pd_flags.h")
+INCLUDE = Path("csrc", "include")
+HEADER = INCLUDE / "pd_flags.h"
 MODULE = Path("paddle_flags", "_core", "header.py")
-TABLE = Path("csrc", "include", "pd_flags", "table.h")
+TABLE = INCLUDE / "pd_flags" / "table.h"
 WORK = Path("csrc", "src", "base", "work.h")
 PUBLIC_NAMES = Path("csrc", "src", "base", "public_names.h")
 WIDTH = 100
@@ -245,6 +248,42 @@ def put(text: str, what: str, lines: str) -> str:
     return f"{before}{begin}{lines}{indent}{end}{after}"
 
 
+# ---- Parts of the public headers ----
+
+# A comment with lines to repeat, what was made of them, and the end.
+REPEATED = re.compile(
+    r"(/\* (?P<what>[^\n]+): made by tools/lists\.py, (?P<times>for [^\n]+):\n(?P<lines>.*?)\*/\n)"
+    r".*?(/\* end of (?P<end>[^\n]+) \*/\n)",
+    re.DOTALL,
+)
+
+
+def values_to_repeat(times: str, types: list[Type]) -> list[dict[str, str]]:
+    """Return what stands for each <placeholder>, once for each time."""
+    if found := re.fullmatch(r"for <n> from (\d+) to (\d+)", times):
+        numbers = range(int(found[1]), int(found[2]) + 1)
+        return [{"n": str(number), "n-1": str(number - 1)} for number in numbers]
+    if found := re.fullmatch(r"for each type(?: but (\w+))?", times):
+        rows = [each for each in types if each.name != found[1]]
+        return [{"type": row.name, "ctype": row.ctype, "member": row.member} for row in rows]
+    sys.exit(f"what does this mean: {times}")
+
+
+def repeat_lines(text: str, types: list[Type]) -> str:
+    """Return the text of a header with its repeated lines."""
+
+    def repeat(found: re.Match[str]) -> str:
+        if found["what"].lower() != found["end"].lower():
+            sys.exit(f"the part {found['what']} ends as {found['end']}")
+        made = [
+            re.sub(r"<([a-z0-9-]+)>", lambda name, each=each: each[name[1]], found["lines"])
+            for each in values_to_repeat(found["times"], types)
+        ]
+        return found[1] + "".join(made) + found[5]
+
+    return REPEATED.sub(repeat, text)
+
+
 def written(root: Path) -> dict[Path, str]:
     """Return the files with the text that they should have."""
     lists = read((root / HEADER).read_text("utf-8"))
@@ -252,7 +291,12 @@ def written(root: Path) -> dict[Path, str]:
     properties = "\n".join(map(property_of, lists.marks))
     text = (root / define).read_text("utf-8")
     text = put(text, "parameters", parameters_of(lists))
+    headers = {
+        path.relative_to(root): repeat_lines(path.read_text("utf-8"), lists.types)
+        for path in sorted((root / INCLUDE).rglob("*.h*"))
+    }
     return {
+        **headers,
         MODULE: module_of(lists),
         PUBLIC_NAMES: public_names_of(
             "".join((root / n).read_text("utf-8") for n in (TABLE, WORK))

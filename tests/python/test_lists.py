@@ -16,6 +16,7 @@ from paddle_flags._core import header
 TOOL = ROOT / "tools" / "lists.py"
 HEADER = "csrc/include/pd_flags.h"
 TABLE = "csrc/include/pd_flags/table.h"
+MACROS = "csrc/include/pd_flags/define_types.h"
 WORK = "csrc/src/base/work.h"
 PUBLIC_NAMES = "csrc/src/base/public_names.h"
 MADE = ["header.py", "flag.py", "define.py"]
@@ -26,7 +27,7 @@ LAST_MARK = '"a command line without a value for it is an error")'
 def copied(tmp_path):
     """Copy what the tool reads and writes."""
     made = [PUBLIC_NAMES, *(f"paddle_flags/_core/{name}" for name in MADE)]
-    for name in (HEADER, TABLE, WORK, *made):
+    for name in (HEADER, TABLE, MACROS, WORK, *made):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
@@ -54,6 +55,27 @@ def test_a_new_attribute_asks_for_other_files_and_writes_them(copied):
     assert """    "more": 'is "new"',""" in texts[0]
     assert "    def more(self) -> bool:" in texts[1]
     assert "    more: bool = False," in texts[2]
+
+
+def test_a_new_type_gets_the_macros_of_the_others(copied):
+    path = copied / HEADER
+    last = "X(string, 7, const char *, str)"
+    more = last + " \\\n  X(int8, 8, int8_t, i64)"
+    path.write_text(path.read_text("utf-8").replace(last, more), "utf-8")
+    assert "define_types.h" in check(copied).stderr
+    run(sys.executable, TOOL, "--root", copied)
+    text = (copied / MACROS).read_text("utf-8")
+    assert "PD__FLAG(int8, int8_t, i64, PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)" in text
+    assert "#define PD_DEFINE_int8 PD_FLAG_DEFINE_int8\n" in text
+
+
+def test_a_part_whose_lines_cannot_be_repeated_is_an_error(copied):
+    path = copied / MACROS
+    text = path.read_text("utf-8")
+    path.write_text(text.replace("for each type:", "for each color:", 1), "utf-8")
+    assert "what does this mean: for each color" in check(copied).stderr
+    path.write_text(text.replace("end of the long names", "end of long names"), "utf-8")
+    assert "ends as long names" in check(copied).stderr
 
 
 def test_a_new_function_of_the_table_gets_a_symbol_of_its_own_for_its_body(copied):

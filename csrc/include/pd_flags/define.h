@@ -82,15 +82,18 @@
 /* No two cells share a cache line: setting one flag doesn't slow down readers of others. */
 #define PD__OWN_LINE __attribute__((aligned(64)))
 
-/* `flag` is FLAGS_<name>, `text` is "<name>" and `tag` is the name of the type. The
- * public macros paste them, so that a user's macro called <name> isn't expanded. The
- * definition has a symbol too, so a module can't define one name twice, even with
+/* A flag: its cell, its view, its definition, and a pointer to that in the module's list.
+ * `type` is the name of the type, of which only parts of names and texts are made: `bool` alone may
+ * be a macro. So are `member`, that of pd_value, `flag`, which is FLAGS_<name>, and `text`,
+ * "<name>": the macros that users write paste them, so that a user's macro called <name> isn't
+ * expanded. The definition has a symbol too, so a module can't define one name twice, even with
  * different types. */
-#define PD__FLAG(tag, ctype, member, low, high, kind, flag, text, value, ...)  \
-  extern ctype pd__cell_##flag PD__LABEL(#tag, text) PD__OWN_LINE;             \
-  PD__CELL(ctype, #tag, member, low, high, pd__cell_##flag, text, value);      \
-  PD__VIEW(ctype, #tag, flag, text);                                           \
-  PD__DEFINITION(PD_TYPE_##tag, false, member, low, high, kind, flag, text, value, __VA_ARGS__) \
+#define PD__FLAG(type, ctype, member, kind, flag, text, value, ...)                               \
+  extern ctype pd__cell_##flag PD__LABEL(#type, text) PD__OWN_LINE;                               \
+  PD__CELL(ctype, #type, pd__##member, PD__LOW_##type, PD__HIGH_##type, pd__cell_##flag, text, value); \
+  PD__VIEW(ctype, #type, flag, text);                                                             \
+  PD__DEFINITION(PD_TYPE_##type, false, pd__##member, PD__LOW_##type, PD__HIGH_##type, kind, flag, \
+                 text, value, __VA_ARGS__)                                                        \
   PD__LIST(flag)
 
 /* The address of the variable FLAGS_<name>, as pd_flag_get_cell gives it: const void *. */
@@ -146,98 +149,23 @@ typedef struct pd__str { PD_FLAG_DEF_FIELDS(const char *) } pd__str;
 
 #endif /* __cplusplus */
 
-#define PD__DEFINE(tag, ...) PD__##tag(PD_KIND_DEFINE, __VA_ARGS__)
-#define PD__IMPORT(tag, ...) PD__##tag(PD_KIND_IMPORT, __VA_ARGS__, NULL)
-
-/* For each type: its whole range; PD_FLAG_DEFINE_<type>(name, value, help, attributes...),
- * PD_FLAG_IMPORT_<type>(name, value until the flag is defined) and PD_FLAG_DECLARE_<type>(name);
- * and the short names. The short names take no parameters: a parameter would be expanded on the
- * way, and a flag may have the name of a macro. */
-
+/* The whole range of each type. */
 #define PD__LOW_bool false
 #define PD__HIGH_bool true
-#define PD__bool(...) PD__FLAG(bool, bool, pd__b, PD__LOW_bool, PD__HIGH_bool, __VA_ARGS__)
-#define PD_FLAG_DEFINE_bool(name, ...) PD__DEFINE(bool, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_FLAG_IMPORT_bool(name, value) PD__IMPORT(bool, FLAGS_##name, #name, value)
-#define PD_FLAG_DECLARE_bool(name) PD__DECLARE(bool, "bool", FLAGS_##name, #name)
-#ifndef PD_NO_SHORT_NAMES
-#define PD_DEFINE_bool PD_FLAG_DEFINE_bool
-#define PD_IMPORT_bool PD_FLAG_IMPORT_bool
-#define PD_DECLARE_bool PD_FLAG_DECLARE_bool
-#endif
-
 #define PD__LOW_int32 INT32_MIN
 #define PD__HIGH_int32 INT32_MAX
-#define PD__int32(...) PD__FLAG(int32, int32_t, pd__i64, PD__LOW_int32, PD__HIGH_int32, __VA_ARGS__)
-#define PD_FLAG_DEFINE_int32(name, ...) PD__DEFINE(int32, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_FLAG_IMPORT_int32(name, value) PD__IMPORT(int32, FLAGS_##name, #name, value)
-#define PD_FLAG_DECLARE_int32(name) PD__DECLARE(int32_t, "int32", FLAGS_##name, #name)
-#ifndef PD_NO_SHORT_NAMES
-#define PD_DEFINE_int32 PD_FLAG_DEFINE_int32
-#define PD_IMPORT_int32 PD_FLAG_IMPORT_int32
-#define PD_DECLARE_int32 PD_FLAG_DECLARE_int32
-#endif
-
 #define PD__LOW_uint32 0
 #define PD__HIGH_uint32 UINT32_MAX
-#define PD__uint32(...) PD__FLAG(uint32, uint32_t, pd__u64, PD__LOW_uint32, PD__HIGH_uint32, __VA_ARGS__)
-#define PD_FLAG_DEFINE_uint32(name, ...) PD__DEFINE(uint32, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_FLAG_IMPORT_uint32(name, value) PD__IMPORT(uint32, FLAGS_##name, #name, value)
-#define PD_FLAG_DECLARE_uint32(name) PD__DECLARE(uint32_t, "uint32", FLAGS_##name, #name)
-#ifndef PD_NO_SHORT_NAMES
-#define PD_DEFINE_uint32 PD_FLAG_DEFINE_uint32
-#define PD_IMPORT_uint32 PD_FLAG_IMPORT_uint32
-#define PD_DECLARE_uint32 PD_FLAG_DECLARE_uint32
-#endif
-
 #define PD__LOW_int64 INT64_MIN
 #define PD__HIGH_int64 INT64_MAX
-#define PD__int64(...) PD__FLAG(int64, int64_t, pd__i64, PD__LOW_int64, PD__HIGH_int64, __VA_ARGS__)
-#define PD_FLAG_DEFINE_int64(name, ...) PD__DEFINE(int64, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_FLAG_IMPORT_int64(name, value) PD__IMPORT(int64, FLAGS_##name, #name, value)
-#define PD_FLAG_DECLARE_int64(name) PD__DECLARE(int64_t, "int64", FLAGS_##name, #name)
-#ifndef PD_NO_SHORT_NAMES
-#define PD_DEFINE_int64 PD_FLAG_DEFINE_int64
-#define PD_IMPORT_int64 PD_FLAG_IMPORT_int64
-#define PD_DECLARE_int64 PD_FLAG_DECLARE_int64
-#endif
-
 #define PD__LOW_uint64 0
 #define PD__HIGH_uint64 UINT64_MAX
-#define PD__uint64(...) PD__FLAG(uint64, uint64_t, pd__u64, PD__LOW_uint64, PD__HIGH_uint64, __VA_ARGS__)
-#define PD_FLAG_DEFINE_uint64(name, ...) PD__DEFINE(uint64, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_FLAG_IMPORT_uint64(name, value) PD__IMPORT(uint64, FLAGS_##name, #name, value)
-#define PD_FLAG_DECLARE_uint64(name) PD__DECLARE(uint64_t, "uint64", FLAGS_##name, #name)
-#ifndef PD_NO_SHORT_NAMES
-#define PD_DEFINE_uint64 PD_FLAG_DEFINE_uint64
-#define PD_IMPORT_uint64 PD_FLAG_IMPORT_uint64
-#define PD_DECLARE_uint64 PD_FLAG_DECLARE_uint64
-#endif
-
 #define PD__LOW_double -__builtin_huge_val()
 #define PD__HIGH_double __builtin_huge_val()
-#define PD__double(...) PD__FLAG(double, double, pd__f64, PD__LOW_double, PD__HIGH_double, __VA_ARGS__)
-#define PD_FLAG_DEFINE_double(name, ...) PD__DEFINE(double, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_FLAG_IMPORT_double(name, value) PD__IMPORT(double, FLAGS_##name, #name, value)
-#define PD_FLAG_DECLARE_double(name) PD__DECLARE(double, "double", FLAGS_##name, #name)
-#ifndef PD_NO_SHORT_NAMES
-#define PD_DEFINE_double PD_FLAG_DEFINE_double
-#define PD_IMPORT_double PD_FLAG_IMPORT_double
-#define PD_DECLARE_double PD_FLAG_DECLARE_double
-#endif
-
 #define PD__LOW_string NULL
 #define PD__HIGH_string NULL
-#define PD__string(...) PD__FLAG(string, const char *, pd__str, PD__LOW_string, PD__HIGH_string, __VA_ARGS__)
-#define PD_FLAG_DEFINE_string(name, ...) PD__DEFINE(string, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_FLAG_IMPORT_string(name, value) PD__IMPORT(string, FLAGS_##name, #name, value)
-#define PD_FLAG_DECLARE_string(name) PD__DECLARE(const char *, "string", FLAGS_##name, #name)
-#ifndef PD_NO_SHORT_NAMES
-#define PD_DEFINE_string PD_FLAG_DEFINE_string
-#define PD_IMPORT_string PD_FLAG_IMPORT_string
-#define PD_DECLARE_string PD_FLAG_DECLARE_string
-#endif
 
+#include <pd_flags/define_types.h>
 #include <pd_flags/op.h>
 #include <pd_flags/scoped.h>
 

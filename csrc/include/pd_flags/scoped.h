@@ -47,17 +47,18 @@ PD__END_C
 
 #define PD_SCOPED_FLAG(name) __atomic_load_n(&pd__cell_FLAGS_##name.flag, __ATOMIC_RELAXED)
 
-/* As PD__FLAG; the symbols differ, so a declaration of the other kind doesn't link. `type` is
- * pd__scoped_<type>, and `tag` is "<type>": `bool` alone may be a macro. */
-#define PD__SCOPED(type, tag, code, ctype, member, low, high, kind, flag, text, value, ...) \
-  PD__SCOPED_DECLARE(type, tag, flag, text) PD__OWN_LINE;                                   \
-  PD__SCOPED_CELL(type, tag, member, low, high, pd__cell_##flag, text, value);              \
-  PD__SCOPED_VIEW(type, tag, flag, text);                                                   \
-  PD__DEFINITION(code, true, member, low, high, kind, flag, text, value, __VA_ARGS__)       \
+/* As PD__FLAG. The symbols of the cells differ, so a declaration of the other kind doesn't link. */
+#define PD__SCOPED_FLAG(type, member, kind, flag, text, value, ...)                             \
+  PD__SCOPED_DECLARE(pd__scoped_##type, #type, flag, text) PD__OWN_LINE;                        \
+  PD__SCOPED_CELL(pd__scoped_##type, #type, pd__##member, PD__LOW_##type, PD__HIGH_##type,      \
+                  pd__cell_##flag, text, value);                                                \
+  PD__SCOPED_VIEW(pd__scoped_##type, #type, flag, text);                                        \
+  PD__DEFINITION(PD_TYPE_##type, true, pd__##member, PD__LOW_##type, PD__HIGH_##type, kind, flag, \
+                 text, value, __VA_ARGS__)                                                      \
   PD__LIST(flag)
-#define PD__SCOPED_OTHER(type, tag, flag, text)                                             \
-  PD__SCOPED_DECLARE(type, tag, flag, text);                                                \
-  PD__SCOPED_VIEW(type, tag, flag, text)
+#define PD__SCOPED_OTHER(type, flag, text)                                                      \
+  PD__SCOPED_DECLARE(pd__scoped_##type, #type, flag, text);                                     \
+  PD__SCOPED_VIEW(pd__scoped_##type, #type, flag, text)
 #define PD__SCOPED_LABEL(tag, text) PD__SYMBOL("pd_flag_scoped_cell_" tag "_" text)
 
 #ifdef __cplusplus
@@ -72,13 +73,8 @@ struct scoped_cell {
   pd__finder find;
   pd_flag *flag;
 };
-using pd__scoped_bool = scoped_cell<bool>;
-using pd__scoped_int32 = scoped_cell<int32_t>;
-using pd__scoped_uint32 = scoped_cell<uint32_t>;
-using pd__scoped_int64 = scoped_cell<int64_t>;
-using pd__scoped_uint64 = scoped_cell<uint64_t>;
-using pd__scoped_double = scoped_cell<double>;
-using pd__scoped_string = scoped_cell<const char *>;
+#define PD__SCOPED_ALIAS(name, number, ctype, member) using pd__scoped_##name = scoped_cell<ctype>;
+PD_TYPE_MAP(PD__SCOPED_ALIAS)
 
 }  // namespace detail
 
@@ -191,20 +187,13 @@ PD__TEXT_OPERATOR(!=, !)
 #else /* C */
 
 /* The structs are named for the compiler's message about FLAGS_x where a value is expected. */
-#define PD__SCOPED_STRUCT(type, ctype)     \
-  struct type##_read_it_by_PD_SCOPED {     \
-    __attribute__((aligned(8))) ctype value; \
-    pd__finder find;                       \
-    struct pd_flag *flag;                  \
+#define PD__SCOPED_STRUCT(name, number, ctype, member) \
+  struct pd__scoped_##name##_read_it_by_PD_SCOPED {    \
+    __attribute__((aligned(8))) ctype value;           \
+    pd__finder find;                                   \
+    struct pd_flag *flag;                              \
   };
-typedef const char *pd__scoped_text;
-PD__SCOPED_STRUCT(pd__scoped_bool, _Bool)
-PD__SCOPED_STRUCT(pd__scoped_int32, int32_t)
-PD__SCOPED_STRUCT(pd__scoped_uint32, uint32_t)
-PD__SCOPED_STRUCT(pd__scoped_int64, int64_t)
-PD__SCOPED_STRUCT(pd__scoped_uint64, uint64_t)
-PD__SCOPED_STRUCT(pd__scoped_double, double)
-PD__SCOPED_STRUCT(pd__scoped_string, pd__scoped_text)
+PD_TYPE_MAP(PD__SCOPED_STRUCT)
 
 /* A string's bytes are written before its pointer is published. */
 #define PD__SCOPED_ORDER(value)                                    \
@@ -236,110 +225,5 @@ PD__SCOPED_STRUCT(pd__scoped_string, pd__scoped_text)
   extern const struct type##_read_it_by_PD_SCOPED flag PD__SCOPED_LABEL(tag, text)
 
 #endif /* C */
-
-#define PD__SCOPED_bool(...) \
-  PD__SCOPED(pd__scoped_bool, "bool", PD_TYPE_bool, bool, pd__b, \
-             PD__LOW_bool, PD__HIGH_bool, __VA_ARGS__)
-#define PD_FLAG_DEFINE_SCOPED_bool(name, ...) \
-  PD__SCOPED_bool(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_FLAG_IMPORT_SCOPED_bool(name, value) \
-  PD__SCOPED_bool(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_FLAG_DECLARE_SCOPED_bool(name) \
-  PD__SCOPED_OTHER(pd__scoped_bool, "bool", FLAGS_##name, #name)
-#ifndef PD_NO_SHORT_NAMES
-#define PD_DEFINE_SCOPED_bool PD_FLAG_DEFINE_SCOPED_bool
-#define PD_IMPORT_SCOPED_bool PD_FLAG_IMPORT_SCOPED_bool
-#define PD_DECLARE_SCOPED_bool PD_FLAG_DECLARE_SCOPED_bool
-#endif
-
-#define PD__SCOPED_int32(...) \
-  PD__SCOPED(pd__scoped_int32, "int32", PD_TYPE_int32, int32_t, pd__i64, \
-             PD__LOW_int32, PD__HIGH_int32, __VA_ARGS__)
-#define PD_FLAG_DEFINE_SCOPED_int32(name, ...) \
-  PD__SCOPED_int32(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_FLAG_IMPORT_SCOPED_int32(name, value) \
-  PD__SCOPED_int32(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_FLAG_DECLARE_SCOPED_int32(name) \
-  PD__SCOPED_OTHER(pd__scoped_int32, "int32", FLAGS_##name, #name)
-#ifndef PD_NO_SHORT_NAMES
-#define PD_DEFINE_SCOPED_int32 PD_FLAG_DEFINE_SCOPED_int32
-#define PD_IMPORT_SCOPED_int32 PD_FLAG_IMPORT_SCOPED_int32
-#define PD_DECLARE_SCOPED_int32 PD_FLAG_DECLARE_SCOPED_int32
-#endif
-
-#define PD__SCOPED_uint32(...) \
-  PD__SCOPED(pd__scoped_uint32, "uint32", PD_TYPE_uint32, uint32_t, pd__u64, \
-             PD__LOW_uint32, PD__HIGH_uint32, __VA_ARGS__)
-#define PD_FLAG_DEFINE_SCOPED_uint32(name, ...) \
-  PD__SCOPED_uint32(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_FLAG_IMPORT_SCOPED_uint32(name, value) \
-  PD__SCOPED_uint32(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_FLAG_DECLARE_SCOPED_uint32(name) \
-  PD__SCOPED_OTHER(pd__scoped_uint32, "uint32", FLAGS_##name, #name)
-#ifndef PD_NO_SHORT_NAMES
-#define PD_DEFINE_SCOPED_uint32 PD_FLAG_DEFINE_SCOPED_uint32
-#define PD_IMPORT_SCOPED_uint32 PD_FLAG_IMPORT_SCOPED_uint32
-#define PD_DECLARE_SCOPED_uint32 PD_FLAG_DECLARE_SCOPED_uint32
-#endif
-
-#define PD__SCOPED_int64(...) \
-  PD__SCOPED(pd__scoped_int64, "int64", PD_TYPE_int64, int64_t, pd__i64, \
-             PD__LOW_int64, PD__HIGH_int64, __VA_ARGS__)
-#define PD_FLAG_DEFINE_SCOPED_int64(name, ...) \
-  PD__SCOPED_int64(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_FLAG_IMPORT_SCOPED_int64(name, value) \
-  PD__SCOPED_int64(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_FLAG_DECLARE_SCOPED_int64(name) \
-  PD__SCOPED_OTHER(pd__scoped_int64, "int64", FLAGS_##name, #name)
-#ifndef PD_NO_SHORT_NAMES
-#define PD_DEFINE_SCOPED_int64 PD_FLAG_DEFINE_SCOPED_int64
-#define PD_IMPORT_SCOPED_int64 PD_FLAG_IMPORT_SCOPED_int64
-#define PD_DECLARE_SCOPED_int64 PD_FLAG_DECLARE_SCOPED_int64
-#endif
-
-#define PD__SCOPED_uint64(...) \
-  PD__SCOPED(pd__scoped_uint64, "uint64", PD_TYPE_uint64, uint64_t, pd__u64, \
-             PD__LOW_uint64, PD__HIGH_uint64, __VA_ARGS__)
-#define PD_FLAG_DEFINE_SCOPED_uint64(name, ...) \
-  PD__SCOPED_uint64(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_FLAG_IMPORT_SCOPED_uint64(name, value) \
-  PD__SCOPED_uint64(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_FLAG_DECLARE_SCOPED_uint64(name) \
-  PD__SCOPED_OTHER(pd__scoped_uint64, "uint64", FLAGS_##name, #name)
-#ifndef PD_NO_SHORT_NAMES
-#define PD_DEFINE_SCOPED_uint64 PD_FLAG_DEFINE_SCOPED_uint64
-#define PD_IMPORT_SCOPED_uint64 PD_FLAG_IMPORT_SCOPED_uint64
-#define PD_DECLARE_SCOPED_uint64 PD_FLAG_DECLARE_SCOPED_uint64
-#endif
-
-#define PD__SCOPED_double(...) \
-  PD__SCOPED(pd__scoped_double, "double", PD_TYPE_double, double, pd__f64, \
-             PD__LOW_double, PD__HIGH_double, __VA_ARGS__)
-#define PD_FLAG_DEFINE_SCOPED_double(name, ...) \
-  PD__SCOPED_double(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_FLAG_IMPORT_SCOPED_double(name, value) \
-  PD__SCOPED_double(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_FLAG_DECLARE_SCOPED_double(name) \
-  PD__SCOPED_OTHER(pd__scoped_double, "double", FLAGS_##name, #name)
-#ifndef PD_NO_SHORT_NAMES
-#define PD_DEFINE_SCOPED_double PD_FLAG_DEFINE_SCOPED_double
-#define PD_IMPORT_SCOPED_double PD_FLAG_IMPORT_SCOPED_double
-#define PD_DECLARE_SCOPED_double PD_FLAG_DECLARE_SCOPED_double
-#endif
-
-#define PD__SCOPED_string(...) \
-  PD__SCOPED(pd__scoped_string, "string", PD_TYPE_string, const char *, pd__str, \
-             PD__LOW_string, PD__HIGH_string, __VA_ARGS__)
-#define PD_FLAG_DEFINE_SCOPED_string(name, ...) \
-  PD__SCOPED_string(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_FLAG_IMPORT_SCOPED_string(name, value) \
-  PD__SCOPED_string(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_FLAG_DECLARE_SCOPED_string(name) \
-  PD__SCOPED_OTHER(pd__scoped_string, "string", FLAGS_##name, #name)
-#ifndef PD_NO_SHORT_NAMES
-#define PD_DEFINE_SCOPED_string PD_FLAG_DEFINE_SCOPED_string
-#define PD_IMPORT_SCOPED_string PD_FLAG_IMPORT_SCOPED_string
-#define PD_DECLARE_SCOPED_string PD_FLAG_DECLARE_SCOPED_string
-#endif
 
 #endif /* PD_FLAGS_SCOPED_H */
