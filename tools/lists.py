@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,6 +26,7 @@ INCLUDE = Path("csrc", "include")
 HEADER = INCLUDE / "pd_flags.h"
 MODULE = Path("paddle_flags", "_core", "header.py")
 TABLE = INCLUDE / "pd_flags" / "table.h"
+LIVE = INCLUDE / "pd_flags" / "live.h"
 WORK = Path("csrc", "src", "base", "work.h")
 PUBLIC_NAMES = Path("csrc", "src", "base", "public_names.h")
 WIDTH = 100
@@ -179,12 +181,83 @@ def module_of(lists: Lists) -> str:
     return "\n".join(made) + "\n"
 
 
-# ---- The names of exported functions ----
+# ---- Exported functions ----
 
 
-def public_names_of(maps: str) -> str:
-    """Return the text of public_names.h, for the rows of PD_TABLE_MAP and PD__PURE_MAP."""
-    functions = re.findall(r"^  (?:S|V|R)\((?:[^(]*, )?(\w+),", maps, re.MULTILINE)
+class Function(NamedTuple):
+    """A declaration of the header, without `pd_`."""
+
+    result: str
+    name: str
+    parameters: str
+    arguments: str
+
+
+def split_parameters(parameters: str) -> list[str]:
+    """Split at the commas that no parentheses hold."""
+    return [part.strip() for part in re.split(r",(?![^()]*\))", parameters)]
+
+
+def argument_of(parameter: str) -> str:
+    """Return the name of a parameter, which may be a pointer to a function."""
+    found = re.search(r"\(\*(\w+)\)", parameter) or re.search(r"(\w+)$", parameter)
+    if not found:
+        sys.exit(f"a parameter without a name: {parameter}")
+    return "" if found[1] == "void" else found[1]
+
+
+def functions_of(header: str, types: list[Type]) -> dict[str, Function]:
+    """Return the functions that the header declares, by name; those for each type, too."""
+    found = {}
+    text = re.sub(r"/\*.*?\*/|\\\n", " ", header, flags=re.DOTALL)
+    for declared in re.findall(r"PD_API ([^;#]*?)pd_(\w+)((?:##name)?)\(([^;]*)\);", text):
+        result, name, each, parameters = (" ".join(part.split()) for part in declared)
+        for kind in types if each else types[:1]:
+            own = re.sub(r"\bctype ?", kind.ctype + " " * (kind.ctype[-1] != "*"), parameters)
+            function = Function(
+                result,
+                name + (kind.name if each else ""),
+                own,
+                ", ".join(map(argument_of, split_parameters(own))),
+            )
+            found[function.name] = function
+    return found
+
+
+def listed(maps: str) -> list[str]:
+    """Return the names of the functions in the rows of maps, such as PD_TABLE_MAP."""
+    rows = r"^  (?:STATUS|RESULT|VOID|S|R|V)\((?:[^(]*, )?(\w+),"
+    return re.findall(rows, maps, re.MULTILINE)
+
+
+def row_of(function: Function) -> str:
+    """Return the row of a function in PD_TABLE_MAP."""
+    kind = {"pd_status": "STATUS(", "void": "VOID("}
+    start = kind.get(function.result, f"RESULT({function.result}, ") + function.name
+    parts = [start, *split_parameters(function.parameters), f"({function.arguments}))"]
+    parts[1] = f"({parts[1]}"
+    parts[-2] += ")"
+    # No line ends within a part.
+    text = ", ".join(part.replace(" ", "\0") for part in parts)
+    lines = textwrap.wrap(text, WIDTH - 2, initial_indent="  ", subsequent_indent="    ")
+    return "".join(f"{line:{WIDTH - 1}}\\\n".replace("\0", " ") for line in lines)
+
+
+def table_of(table: str, pure: list[str], functions: dict[str, Function]) -> str:
+    """Return table.h: the rows as they stand there, and new functions behind them."""
+    begin, end = "#define PD_TABLE_MAP(STATUS, RESULT, VOID)", "/* end of PD_TABLE_MAP */"
+    before, _, rest = table.partition(begin)
+    inside, _, after = rest.partition(end)
+    old = listed(inside)
+    if gone := [name for name in old if name not in functions]:
+        sys.exit(f"{TABLE} has functions that {HEADER} doesn't declare: {', '.join(gone)}")
+    new = [name for name in functions if name not in old and name not in pure]
+    rows = "".join(row_of(functions[name]) for name in [*old, *new]).rstrip("\\\n ")
+    return f"{before}{begin:{WIDTH - 1}}\\\n{rows}\n{end}{after}"
+
+
+def public_names_of(names: list[str]) -> str:
+    """Return the text of public_names.h."""
     made = [
         "/* Each exported function has its body in its layer, under its public name. The symbol",
         " * of the body is the hidden pd__do_<name>; the exported symbol is a forwarder in api.c,",
@@ -192,7 +265,7 @@ def public_names_of(maps: str) -> str:
         "#ifndef PD__PUBLIC_NAMES_H",
         "#define PD__PUBLIC_NAMES_H",
         "",
-        *(f"#define pd_{name} pd__do_{name}" for name in functions),
+        *(f"#define pd_{name} pd__do_{name}" for name in names),
         "",
         "#endif /* PD__PUBLIC_NAMES_H */",
     ]
@@ -286,7 +359,8 @@ def repeat_lines(text: str, types: list[Type]) -> str:
 
 def written(root: Path) -> dict[Path, str]:
     """Return the files with the text that they should have."""
-    lists = read((root / HEADER).read_text("utf-8"))
+    header = (root / HEADER).read_text("utf-8")
+    lists = read(header)
     flag, define = (Path("paddle_flags", "_core", name) for name in ("flag.py", "define.py"))
     properties = "\n".join(map(property_of, lists.marks))
     text = (root / define).read_text("utf-8")
@@ -295,12 +369,13 @@ def written(root: Path) -> dict[Path, str]:
         path.relative_to(root): repeat_lines(path.read_text("utf-8"), lists.types)
         for path in sorted((root / INCLUDE).rglob("*.h*"))
     }
+    pure = listed((root / WORK).read_text("utf-8"))
+    functions = functions_of(header + (root / LIVE).read_text("utf-8"), lists.types)
+    headers[TABLE] = table_of(headers[TABLE], pure, functions)
     return {
         **headers,
         MODULE: module_of(lists),
-        PUBLIC_NAMES: public_names_of(
-            "".join((root / n).read_text("utf-8") for n in (TABLE, WORK))
-        ),
+        PUBLIC_NAMES: public_names_of(listed(headers[TABLE]) + pure),
         flag: put((root / flag).read_text("utf-8"), "marks", f"\n{properties}\n"),
         define: put(text, "attributes", values_of(lists)),
     }

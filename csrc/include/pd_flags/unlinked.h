@@ -9,22 +9,22 @@
 
 PD__BEGIN_C
 
-#define PD__CALL_S(name, parameters, arguments)                                \
+#define PD__CALL_STATUS(name, parameters, arguments)                                \
   PD_API pd_status pd_##name parameters {                                      \
     const pd_table *table = pd__table_with(offsetof(pd_table, name));          \
     return table ? table->name arguments : pd__refuse_missing(err, "pd_" #name); \
   }
-#define PD__CALL_R(result, name, parameters, arguments)                        \
+#define PD__CALL_RESULT(result, name, parameters, arguments)                        \
   PD_API result pd_##name parameters {                                         \
     const pd_table *table = pd__table_with(offsetof(pd_table, name));          \
     return table ? table->name arguments : (result)0;                          \
   }
-#define PD__CALL_V(name, parameters, arguments)                                \
+#define PD__CALL_VOID(name, parameters, arguments)                                \
   PD_API void pd_##name parameters {                                           \
     const pd_table *table = pd__table_with(offsetof(pd_table, name));          \
     if (table) table->name arguments;                                          \
   }
-PD_TABLE_MAP(PD__CALL_S, PD__CALL_R, PD__CALL_V)
+PD_TABLE_MAP(PD__CALL_STATUS, PD__CALL_RESULT, PD__CALL_VOID)
 
 /* ---- What needs no registry ---- */
 
