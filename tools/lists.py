@@ -357,6 +357,37 @@ def repeat_lines(text: str, types: list[Type]) -> str:
     return REPEATED.sub(repeat, text)
 
 
+# ---- Short names of the public headers ----
+
+PUSH = INCLUDE / "pd_flags" / "names_push.h"
+POP = INCLUDE / "pd_flags" / "names_pop.h"
+KEYWORDS = {"asm", "and", "do", "for", "if", "int", "new", "not", "or", "try", "xor"}
+# Names that the headers are there to give: a macro of that name is against the header itself.
+GIVEN = {"c10", "fL", "fLB", "fLD", "fLI", "fLS", "fLU", "gf", "op", "pd", "phi", "std"}
+PASTED = {"I64", "U64", "PD_", "pd_"}  # parts of other names
+
+
+def short_names(header: str) -> set[str]:
+    """Return the names of up to three letters, but for what the preprocessor alone reads."""
+    text = re.sub(r"/\*.*?\*/", " ", header, flags=re.DOTALL)
+    text = re.sub(r"'(\\.|[^'\\\n])'", "''", re.sub(r"//.*", "", text))
+    text = re.sub(r'"(\\.|[^"\\])*"', '""', text)
+    directives = r"(?m)^#\s*(include|include_next|error|pragma|if|elif|ifdef|ifndef)\b.*"
+    return set(re.findall(r"\b[A-Za-z]\w{0,2}\b", re.sub(directives, "", text)))
+
+
+def put_names(headers: dict[Path, str]) -> None:
+    """Put the short names of the headers into names_push.h and names_pop.h."""
+    found = [short_names(text) for name, text in headers.items() if name not in (PUSH, POP)]
+    for path, line in (
+        (PUSH, '#pragma push_macro("{0}")\n#undef {0}\n'),
+        (POP, '#pragma pop_macro("{0}")\n'),
+    ):
+        comment = headers[path].partition("*/\n")[0]
+        names = sorted(set().union(*found) - KEYWORDS - GIVEN - PASTED)
+        headers[path] = f"{comment}*/\n" + "".join(line.format(name) for name in names)
+
+
 def written(root: Path) -> dict[Path, str]:
     """Return the files with the text that they should have."""
     header = (root / HEADER).read_text("utf-8")
@@ -372,6 +403,7 @@ def written(root: Path) -> dict[Path, str]:
     pure = listed((root / WORK).read_text("utf-8"))
     functions = functions_of(header + (root / LIVE).read_text("utf-8"), lists.types)
     headers[TABLE] = table_of(headers[TABLE], pure, functions)
+    put_names(headers)
     return {
         **headers,
         MODULE: module_of(lists),

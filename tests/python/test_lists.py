@@ -15,6 +15,7 @@ from paddle_flags._core import header
 TOOL = ROOT / "tools" / "lists.py"
 HEADER = "csrc/include/pd_flags.h"
 TABLE = "csrc/include/pd_flags/table.h"
+NAMES = [f"csrc/include/pd_flags/names_{part}.h" for part in ("push", "pop")]
 MACROS = "csrc/include/pd_flags/define_types.h"
 LIVE = "csrc/include/pd_flags/live.h"
 WORK = "csrc/src/base/work.h"
@@ -27,7 +28,7 @@ LAST_MARK = '"a command line without a value for it is an error")'
 def copied(tmp_path):
     """Copy what the tool reads and writes."""
     made = [PUBLIC_NAMES, *(f"paddle_flags/_core/{name}" for name in MADE)]
-    for name in (HEADER, TABLE, LIVE, MACROS, WORK, *made):
+    for name in (HEADER, TABLE, LIVE, MACROS, *NAMES, WORK, *made):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
@@ -99,6 +100,16 @@ def test_a_new_function_gets_a_row_and_a_symbol_of_its_own_for_its_body(copied):
         f"{rows} \\\n  VOID(less, (void), ())\n/* end of PD_TABLE_MAP */{rest}"
     )
     assert "functions that csrc/include/pd_flags.h doesn't declare: less" in check(copied).stderr
+
+
+def test_a_short_name_in_a_header_is_put_aside(copied):
+    path = copied / LIVE
+    path.write_text(path.read_text("utf-8") + "typedef int qed; /* qef */\n", "utf-8")
+    run(sys.executable, TOOL, "--root", copied)
+    push, pop = ((copied / name).read_text("utf-8") for name in NAMES)
+    assert '#pragma push_macro("qed")\n#undef qed\n' in push
+    assert '#pragma pop_macro("qed")\n' in pop
+    assert "qef" not in push + pop
 
 
 def test_the_lists_are_what_the_compiler_makes_of_the_header():

@@ -59,21 +59,7 @@ class flag_view : detail::view {
   flag_view(U);
 };
 
-/* Strings compare by their bytes, not by their addresses. */
-template <const char **cell>
-using text_view = flag_view<const char *, cell>;
-
 namespace detail {
-
-PD__INLINE bool same_text(const char *a, const char *b) {
-  return a == b || (a && b && __builtin_strcmp(a, b) == 0);
-}
-
-/* For std::string and similar types, whose own operators are templates and don't
- * convert the view. */
-template <class U>
-using if_class = typename std::enable_if<
-    std::is_class<U>::value && !std::is_base_of<view, U>::value, bool>::type;
 
 /* An optional value. */
 template <class T>
@@ -145,26 +131,49 @@ using pd__str = const char *;
 
 }  // namespace detail
 
-#define PD__TEXT_OPERATOR(sign, truth)                                         \
-  template <const char **first, const char **second>                           \
-  PD__INLINE bool operator sign(const text_view<first> &a, const text_view<second> &b) { \
-    return truth detail::same_text(a.get(), b.get());                          \
-  }                                                                            \
-  template <const char **cell>                                                 \
-  PD__INLINE bool operator sign(const text_view<cell> &a, const char *b) {       \
-    return truth detail::same_text(a.get(), b);                                \
-  }                                                                            \
-  template <const char **cell>                                                 \
-  PD__INLINE bool operator sign(const char *a, const text_view<cell> &b) {       \
-    return truth detail::same_text(a, b.get());                                \
-  }                                                                            \
-  template <const char **cell, class U>                                        \
-  PD__INLINE detail::if_class<U> operator sign(const text_view<cell> &a, const U &b) { \
-    return truth(b == a.get());                                                \
-  }                                                                            \
-  template <const char **cell, class U>                                        \
-  PD__INLINE detail::if_class<U> operator sign(const U &a, const text_view<cell> &b) { \
-    return truth(a == b.get());                                                \
+namespace detail {
+
+/* Whether V is the view of a string; scoped.h adds its own view. */
+template <class V>
+struct is_text : std::false_type {};
+template <const char **cell>
+struct is_text<flag_view<const char *, cell>> : std::true_type {};
+
+/* bool, the result of an operator that exists only if V and U are such types. An object is a
+ * std::string or similar, whose own operators are templates and don't convert the view. */
+template <class V, class U = V>
+using if_texts = typename std::enable_if<is_text<V>::value && is_text<U>::value, bool>::type;
+template <class V, class U>
+using if_text_and_object = typename std::enable_if<
+    is_text<V>::value && std::is_class<U>::value && !std::is_base_of<view, U>::value, bool>::type;
+
+PD__INLINE bool same_text(const char *a, const char *b) {
+  return a == b || (a && b && __builtin_strcmp(a, b) == 0);
+}
+
+}  // namespace detail
+
+/* Strings compare by their bytes, not by their addresses. `truth` is nothing for ==, ! for !=. */
+#define PD__TEXT_OPERATOR(sign, truth)                                                   \
+  template <class V, class U>                                                            \
+  PD__INLINE detail::if_texts<V, U> operator sign(const V &a, const U &b) {              \
+    return truth detail::same_text(a.get(), b.get());                                    \
+  }                                                                                      \
+  template <class V>                                                                     \
+  PD__INLINE detail::if_texts<V> operator sign(const V &a, const char *b) {              \
+    return truth detail::same_text(a.get(), b);                                          \
+  }                                                                                      \
+  template <class V>                                                                     \
+  PD__INLINE detail::if_texts<V> operator sign(const char *a, const V &b) {              \
+    return truth detail::same_text(a, b.get());                                          \
+  }                                                                                      \
+  template <class V, class U>                                                            \
+  PD__INLINE detail::if_text_and_object<V, U> operator sign(const V &a, const U &b) {    \
+    return truth(b == a.get());                                                          \
+  }                                                                                      \
+  template <class V, class U>                                                            \
+  PD__INLINE detail::if_text_and_object<V, U> operator sign(const U &a, const V &b) {    \
+    return truth(a == b.get());                                                          \
   }
 PD__TEXT_OPERATOR(==, )
 PD__TEXT_OPERATOR(!=, !)
@@ -176,7 +185,7 @@ PD__TEXT_OPERATOR(!=, !)
  * symbol. That is the cell's; with gcc it is a separate byte, since -flto warns of one symbol with
  * two types. */
 #if defined(__ELF__) && !defined(__clang__) && !defined(__OPTIMIZE__)
-#define PD__VIEW_LABEL(tag, text) PD__SYMBOL("pd_flag_view_" tag "_" text)
+#define PD__VIEW_SYMBOL(own, cell) PD__SYMBOL(own)
 #define PD__VIEW_PLACE(symbol)                                                 \
   __asm__(".ifndef " symbol "\n"                                               \
           ".weak " symbol "\n"                                                 \
@@ -186,7 +195,7 @@ PD__TEXT_OPERATOR(!=, !)
           ".popsection\n"                                                      \
           ".endif\n");
 #else
-#define PD__VIEW_LABEL(tag, text) PD__LABEL(tag, text)
+#define PD__VIEW_SYMBOL(own, cell) PD__SYMBOL(cell)
 #define PD__VIEW_PLACE(symbol)
 #endif
 
@@ -204,7 +213,7 @@ PD__TEXT_OPERATOR(!=, !)
 #define PD__VIEW(ctype, tag, flag, text)                                       \
   PD__QUIET PD__VIEW_PLACE("pd_flag_view_" tag "_" text)                       \
   extern const ::pd::flag_view<ctype, &pd__cell_##flag> flag                   \
-      PD__VIEW_LABEL(tag, text) PD__LOUD
+      PD__VIEW_SYMBOL("pd_flag_view_" tag "_" text, "pd_flag_cell_" tag "_" text) PD__LOUD
 #define PD__DECLARE(ctype, tag, flag, text)                                    \
   extern ctype pd__cell_##flag PD__LABEL(tag, text);                           \
   PD__VIEW(ctype, tag, flag, text)

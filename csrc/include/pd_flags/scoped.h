@@ -114,56 +114,10 @@ class scoped_view : detail::view {
 
 namespace detail {
 
-template <class V>
-struct is_scoped_text : std::false_type {};
 template <scoped_cell<const char *> *cell>
-struct is_scoped_text<scoped_view<const char *, cell>> : std::true_type {};
-
-/* What a text can be compared with: another flag, text, or an object such as a std::string. */
-PD__INLINE const char *text_in(const char *text) { return text; }
-template <class V>
-PD__INLINE typename std::enable_if<std::is_base_of<view, V>::value, const char *>::type text_in(
-    const V &flag) {
-  return flag.get();
-}
-template <class V, class U>
-using if_scoped_text = typename std::enable_if<
-    is_scoped_text<V>::value && !std::is_class<U>::value, bool>::type;
-template <class V, class U>
-using if_scoped_texts = typename std::enable_if<
-    (is_scoped_text<V>::value || is_scoped_text<U>::value) && std::is_base_of<view, V>::value &&
-        std::is_base_of<view, U>::value, bool>::type;
-template <class V, class U>
-using if_scoped_object =
-    typename std::enable_if<is_scoped_text<V>::value, if_class<U>>::type;
+struct is_text<scoped_view<const char *, cell>> : std::true_type {};
 
 }  // namespace detail
-
-#define PD__TEXT_OPERATOR(sign, truth)                                                   \
-  template <class V, class U>                                                            \
-  PD__INLINE detail::if_scoped_texts<V, U> operator sign(const V &a, const U &b) {       \
-    return truth detail::same_text(a.get(), b.get());                                    \
-  }                                                                                      \
-  template <class V>                                                                     \
-  PD__INLINE detail::if_scoped_text<V, char> operator sign(const V &a, const char *b) {  \
-    return truth detail::same_text(a.get(), b);                                          \
-  }                                                                                      \
-  template <class V>                                                                     \
-  PD__INLINE detail::if_scoped_text<V, char> operator sign(const char *a, const V &b) {  \
-    return truth detail::same_text(a, b.get());                                          \
-  }                                                                                      \
-  template <class V, class U>                                                            \
-  PD__INLINE detail::if_scoped_object<V, U> operator sign(const V &a, const U &b) {      \
-    return truth(b == a.get());                                                          \
-  }                                                                                      \
-  template <class V, class U>                                                            \
-  PD__INLINE detail::if_scoped_object<V, U> operator sign(const U &a, const V &b) {      \
-    return truth(a == b.get());                                                          \
-  }
-PD__TEXT_OPERATOR(==, )
-PD__TEXT_OPERATOR(!=, !)
-#undef PD__TEXT_OPERATOR
-
 }  // namespace pd
 
 #define PD_SCOPED(name) FLAGS_##name.get()
@@ -174,15 +128,11 @@ PD__TEXT_OPERATOR(!=, !)
   ::pd::detail::type cell{value, nullptr, nullptr}
 
 /* As PD__VIEW and PD__DECLARE in define_cpp.h. */
-#if defined(__ELF__) && !defined(__clang__) && !defined(__OPTIMIZE__)
-#define PD__SCOPED_VIEW_LABEL(tag, text) PD__SYMBOL("pd_flag_scoped_view_" tag "_" text)
-#else
-#define PD__SCOPED_VIEW_LABEL(tag, text) PD__SCOPED_LABEL(tag, text)
-#endif
 #define PD__SCOPED_VIEW(type, tag, flag, text)                                 \
   PD__QUIET PD__VIEW_PLACE("pd_flag_scoped_view_" tag "_" text)                \
   extern const ::pd::scoped_view<decltype(pd__cell_##flag.value), &pd__cell_##flag> flag \
-      PD__SCOPED_VIEW_LABEL(tag, text) PD__LOUD
+      PD__VIEW_SYMBOL("pd_flag_scoped_view_" tag "_" text,                      \
+                      "pd_flag_scoped_cell_" tag "_" text) PD__LOUD
 
 #else /* C */
 
