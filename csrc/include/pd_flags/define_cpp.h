@@ -101,6 +101,7 @@ struct all_attributes : attributes<T> {
       : attributes<T>(given), scoped(given.scoped.value || mark), scoped_cell(mark) {}
 };
 
+/* The values in the order of the fields of pd_flag_def, whose lists make both. */
 #define PD__MARK_VALUE(name, words, about) a.name.value,
 #define PD__TEXT_VALUE(name, words, kind, about) a.name.value,
 
@@ -154,26 +155,26 @@ PD__INLINE bool same_text(const char *a, const char *b) {
 }  // namespace detail
 
 /* Strings compare by their bytes, not by their addresses. `truth` is nothing for ==, ! for !=. */
-#define PD__TEXT_OPERATOR(sign, truth)                                                   \
-  template <class V, class U>                                                            \
-  PD__INLINE detail::if_texts<V, U> operator sign(const V &a, const U &b) {              \
-    return truth detail::same_text(a.get(), b.get());                                    \
-  }                                                                                      \
-  template <class V>                                                                     \
-  PD__INLINE detail::if_texts<V> operator sign(const V &a, const char *b) {              \
-    return truth detail::same_text(a.get(), b);                                          \
-  }                                                                                      \
-  template <class V>                                                                     \
-  PD__INLINE detail::if_texts<V> operator sign(const char *a, const V &b) {              \
-    return truth detail::same_text(a, b.get());                                          \
-  }                                                                                      \
-  template <class V, class U>                                                            \
-  PD__INLINE detail::if_text_and_object<V, U> operator sign(const V &a, const U &b) {    \
-    return truth(b == a.get());                                                          \
-  }                                                                                      \
-  template <class V, class U>                                                            \
-  PD__INLINE detail::if_text_and_object<V, U> operator sign(const U &a, const V &b) {    \
-    return truth(a == b.get());                                                          \
+#define PD__TEXT_OPERATOR(sign, truth)                                                \
+  template <class V, class U>                                                         \
+  PD__INLINE detail::if_texts<V, U> operator sign(const V &a, const U &b) {           \
+    return truth detail::same_text(a.get(), b.get());                                 \
+  }                                                                                   \
+  template <class V>                                                                  \
+  PD__INLINE detail::if_texts<V> operator sign(const V &a, const char *b) {           \
+    return truth detail::same_text(a.get(), b);                                       \
+  }                                                                                   \
+  template <class V>                                                                  \
+  PD__INLINE detail::if_texts<V> operator sign(const char *a, const V &b) {           \
+    return truth detail::same_text(a, b.get());                                       \
+  }                                                                                   \
+  template <class V, class U>                                                         \
+  PD__INLINE detail::if_text_and_object<V, U> operator sign(const V &a, const U &b) { \
+    return truth(b == a.get());                                                       \
+  }                                                                                   \
+  template <class V, class U>                                                         \
+  PD__INLINE detail::if_text_and_object<V, U> operator sign(const U &a, const V &b) { \
+    return truth(a == b.get());                                                       \
   }
 PD__TEXT_OPERATOR(==, )
 PD__TEXT_OPERATOR(!=, !)
@@ -183,7 +184,8 @@ PD__TEXT_OPERATOR(!=, !)
 
 /* The view itself is never read, but without optimisation its address is taken and needs a
  * symbol. That is the cell's; with gcc it is a separate byte, since -flto warns of one symbol with
- * two types. */
+ * two types. Assembly makes that, since C++ would give it the type of the view; .ifndef makes it
+ * once where -flto pastes the assembly of many sources into one file. */
 #if defined(__ELF__) && !defined(__clang__) && !defined(__OPTIMIZE__)
 #define PD__VIEW_SYMBOL(own, cell) PD__SYMBOL(own)
 #define PD__VIEW_PLACE(symbol)                                                 \
@@ -202,36 +204,37 @@ PD__TEXT_OPERATOR(!=, !)
 /* In an unnamed namespace, clang doesn't find the definition, which has the name of
  * the storage. */
 #ifdef __clang__
-#define PD__QUIET                                                              \
+#define PD__VIEW_BEGIN                                                         \
   _Pragma("clang diagnostic push")                                             \
   _Pragma("clang diagnostic ignored \"-Wundefined-internal\"")
-#define PD__LOUD _Pragma("clang diagnostic pop")
+#define PD__VIEW_END _Pragma("clang diagnostic pop")
 #else
-#define PD__QUIET
-#define PD__LOUD
+#define PD__VIEW_BEGIN
+#define PD__VIEW_END
 #endif
-#define PD__VIEW(ctype, tag, flag, text)                                       \
-  PD__QUIET PD__VIEW_PLACE("pd_flag_view_" tag "_" text)                       \
+#define PD__VIEW(ctype, type_name, flag, text)                                 \
+  PD__VIEW_BEGIN PD__VIEW_PLACE("pd_flag_view_" type_name "_" text)            \
   extern const ::pd::flag_view<ctype, &pd__cell_##flag> flag                   \
-      PD__VIEW_SYMBOL("pd_flag_view_" tag "_" text, "pd_flag_cell_" tag "_" text) PD__LOUD
-#define PD__DECLARE(ctype, tag, flag, text)                                    \
-  extern ctype pd__cell_##flag PD__LABEL(tag, text);                           \
-  PD__VIEW(ctype, tag, flag, text)
+      PD__VIEW_SYMBOL("pd_flag_view_" type_name "_" text,                      \
+                      "pd_flag_cell_" type_name "_" text) PD__VIEW_END
+#define PD__DECLARE(ctype, type_name, flag, text)                              \
+  extern ctype pd__cell_##flag PD__CELL_SYMBOL(type_name, text);               \
+  PD__VIEW(ctype, type_name, flag, text)
 
 /* Braces make a value that the type can't hold an error. */
-#define PD__CELL(ctype, tag, member, low, high, cell, text, value) ctype cell{value}
+#define PD__CELL(ctype, type_name, member, low, high, cell, text, value) ctype cell{value}
 
-/* Omitted attributes get the defaults of their types. */
-#define PD__DEFINITION(type, mark, member, low, high, kind, flag, text, value, ...) \
-  _Pragma("GCC diagnostic push")                                               \
-  _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"")           \
-  extern const ::pd::detail::definition<::pd::detail::member>                  \
-      pd__def_##flag PD__SYMBOL("pd_flag_definition_" text);                   \
-  __extension__ constexpr ::pd::detail::definition<                            \
-      ::pd::detail::member>                                                    \
-      pd__def_##flag = ::pd::detail::define<::pd::detail::member>(             \
-          type, kind, __LINE__, __FILE__, text, &pd__cell_##flag, value, low,  \
-          high, {{.help = __VA_ARGS__}, mark});                                      \
+/* Omitted attributes get the defaults of their types. The definition is constexpr, so it is there
+ * before any constructor has run. `.help =` is an extension until C++20, hence __extension__. */
+#define PD__DEFINITION(type, is_scoped, member, low, high, kind, flag, text, value, ...) \
+  _Pragma("GCC diagnostic push")                                                         \
+  _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"")                     \
+  extern const ::pd::detail::definition<::pd::detail::member>                            \
+      pd__def_##flag PD__SYMBOL("pd_flag_definition_" text);                             \
+  __extension__ constexpr ::pd::detail::definition<::pd::detail::member>                 \
+      pd__def_##flag = ::pd::detail::define<::pd::detail::member>(                       \
+          type, kind, __LINE__, __FILE__, text, &pd__cell_##flag, value, low,            \
+          high, {{.help = __VA_ARGS__}, is_scoped});                                     \
   _Pragma("GCC diagnostic pop")
 
 #endif /* PD_FLAGS_DEFINE_CPP_H */

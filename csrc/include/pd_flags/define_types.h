@@ -1,4 +1,5 @@
-/* The macros that users write for a flag, once for each type. define.h and scoped.h say what they do.
+/* The macros that users write for a flag, once for each type; define.h and scoped.h say what they
+ * do.
  *
  * A macro can't define macros, so tools/lists.py repeats the lines in the comments below for the
  * types of PD_TYPE_MAP. The short names take no parameters: a parameter would be expanded on the

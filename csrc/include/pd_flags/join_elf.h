@@ -8,6 +8,8 @@
 
 #include <pd_flags/image_elf.h>
 
+/* Of equal weak symbols the linker keeps one, and one that is only declared is 0 if no file defines
+ * it. Hidden: other modules have their own. */
 #define PD__WEAK __attribute__((weak, visibility("hidden")))
 
 /* In a C++20 module with clang, a source file may see two definitions of the record and the
@@ -30,7 +32,7 @@
 
 /* Run `function` before (.init_array) or after (.fini_array) everything else in
  * the module: C++ objects and constructors without a priority have 65535, and
- * user code can't ask for less than 101. */
+ * user code can't ask for less than 101. In assembly, since compilers warn of 99 in an attribute. */
 #define PD__RUN(array, function)                                               \
   __asm__(".ifndef .Lpd_run_" function "\n"                                    \
           ".pushsection ." array ".00099,\"aw\",%" array "\n"                  \

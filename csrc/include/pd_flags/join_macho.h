@@ -19,6 +19,8 @@ extern const pd_flag_def *const pd__defs_end[]
     __asm__("section$end$__DATA$__pd_flag_defs");
 static const void *pd__listed_none PD__LISTED = NULL;
 
+/* The C library's, which runs exit functions of an image when it is unloaded, and the address by
+ * which it knows this image. */
 extern int pd__at_exit(void (*function)(void *), void *argument,
                        void *image) __asm__("___cxa_atexit");
 extern char pd__this_image __asm__("___dso_handle") PD__HIDDEN;

@@ -263,6 +263,7 @@ static inline void (*pd__op_found(const pd_scoped_slot *slot))(void) {
 /* The function and the attributes come last, as in pd_op_choice. */
 #define PD_OP_IMPL(op, candidate, ...)                                         \
   PD__OP_IMPL(op_##op, op_##op##_is_##candidate, #op, #candidate, __VA_ARGS__)
+/* Called with a comma at the end: `...` must not be empty before C23. */
 #define PD__FIRST(first, ...) first
 #define PD__OP_IMPL(op, id, text, word, ...)                                   \
   PD__OP_CHECK(pd__##op, text, PD__FIRST(__VA_ARGS__, ), word);                \

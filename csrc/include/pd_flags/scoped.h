@@ -36,7 +36,8 @@ typedef const void *(*pd__finder)(const pd_scoped_cell *cell);
 PD__END_C
 
 /* Make `cell` a pointer in a register, and load its `find`. On aarch64, gcc computes an address for
- * each atomic load, which takes three instructions more. */
+ * each atomic load, which takes three instructions more. The empty assembly pretends to change the
+ * register, so gcc can't compute addresses anew; a volatile load is one load as well. */
 #if defined(__aarch64__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
 #define PD__SCOPED_BASE(cell) __asm__("" : "+r"(cell))
 #define PD__SCOPED_FIND(cell) (*(pd__finder const volatile *)&(cell)->find)
@@ -48,18 +49,18 @@ PD__END_C
 #define PD_SCOPED_FLAG(name) __atomic_load_n(&pd__cell_FLAGS_##name.flag, __ATOMIC_RELAXED)
 
 /* As PD__FLAG. The symbols of the cells differ, so a declaration of the other kind doesn't link. */
-#define PD__SCOPED_FLAG(type, member, kind, flag, text, value, ...)                             \
-  PD__SCOPED_DECLARE(pd__scoped_##type, #type, flag, text) PD__OWN_LINE;                        \
-  PD__SCOPED_CELL(pd__scoped_##type, #type, pd__##member, PD__LOW_##type, PD__HIGH_##type,      \
-                  pd__cell_##flag, text, value);                                                \
-  PD__SCOPED_VIEW(pd__scoped_##type, #type, flag, text);                                        \
-  PD__DEFINITION(PD_TYPE_##type, true, pd__##member, PD__LOW_##type, PD__HIGH_##type, kind, flag, \
-                 text, value, __VA_ARGS__)                                                      \
+#define PD__SCOPED_FLAG(type, member, kind, flag, text, value, ...)            \
+  PD__SCOPED_DECLARE(pd__scoped_##type, #type, flag, text) PD__OWN_LINE;       \
+  PD__SCOPED_CELL(pd__scoped_##type, #type, pd__##member, PD__LOW_##type, PD__HIGH_##type, \
+                  pd__cell_##flag, text, value);                               \
+  PD__SCOPED_VIEW(pd__scoped_##type, #type, flag, text);                       \
+  PD__DEFINITION(PD_TYPE_##type, true, pd__##member, PD__LOW_##type, PD__HIGH_##type, \
+                 kind, flag, text, value, __VA_ARGS__)                         \
   PD__LIST(flag)
-#define PD__SCOPED_OTHER(type, flag, text)                                                      \
-  PD__SCOPED_DECLARE(pd__scoped_##type, #type, flag, text);                                     \
+#define PD__SCOPED_OTHER(type, flag, text)                                     \
+  PD__SCOPED_DECLARE(pd__scoped_##type, #type, flag, text);                    \
   PD__SCOPED_VIEW(pd__scoped_##type, #type, flag, text)
-#define PD__SCOPED_LABEL(tag, text) PD__SYMBOL("pd_flag_scoped_cell_" tag "_" text)
+#define PD__SCOPED_SYMBOL(type_name, text) PD__SYMBOL("pd_flag_scoped_cell_" type_name "_" text)
 
 #ifdef __cplusplus
 
@@ -122,34 +123,37 @@ struct is_text<scoped_view<const char *, cell>> : std::true_type {};
 
 #define PD_SCOPED(name) FLAGS_##name.get()
 
-#define PD__SCOPED_DECLARE(type, tag, flag, text)                              \
-  extern ::pd::detail::type pd__cell_##flag PD__SCOPED_LABEL(tag, text)
-#define PD__SCOPED_CELL(type, tag, member, low, high, cell, text, value)       \
+#define PD__SCOPED_DECLARE(type, type_name, flag, text)                        \
+  extern ::pd::detail::type pd__cell_##flag PD__SCOPED_SYMBOL(type_name, text)
+#define PD__SCOPED_CELL(type, type_name, member, low, high, cell, text, value) \
   ::pd::detail::type cell{value, nullptr, nullptr}
 
 /* As PD__VIEW and PD__DECLARE in define_cpp.h. */
-#define PD__SCOPED_VIEW(type, tag, flag, text)                                 \
-  PD__QUIET PD__VIEW_PLACE("pd_flag_scoped_view_" tag "_" text)                \
+#define PD__SCOPED_VIEW(type, type_name, flag, text)                                     \
+  PD__VIEW_BEGIN PD__VIEW_PLACE("pd_flag_scoped_view_" type_name "_" text)               \
   extern const ::pd::scoped_view<decltype(pd__cell_##flag.value), &pd__cell_##flag> flag \
-      PD__VIEW_SYMBOL("pd_flag_scoped_view_" tag "_" text,                      \
-                      "pd_flag_scoped_cell_" tag "_" text) PD__LOUD
+      PD__VIEW_SYMBOL("pd_flag_scoped_view_" type_name "_" text,                         \
+                      "pd_flag_scoped_cell_" type_name "_" text) PD__VIEW_END
 
 #else /* C */
 
 /* The structs are named for the compiler's message about FLAGS_x where a value is expected. */
-#define PD__SCOPED_STRUCT(name, number, ctype, member) \
-  struct pd__scoped_##name##_read_it_by_PD_SCOPED {    \
-    __attribute__((aligned(8))) ctype value;           \
-    pd__finder find;                                   \
-    struct pd_flag *flag;                              \
+#define PD__SCOPED_STRUCT(name, number, ctype, member)                         \
+  struct pd__scoped_##name##_read_it_by_PD_SCOPED {                            \
+    __attribute__((aligned(8))) ctype value;                                   \
+    pd__finder find;                                                           \
+    struct pd_flag *flag;                                                      \
   };
 PD_TYPE_MAP(PD__SCOPED_STRUCT)
 
 /* A string's bytes are written before its pointer is published. */
-#define PD__SCOPED_ORDER(value)                                    \
-  (__builtin_types_compatible_p(__typeof__(value), const char *)   \
+#define PD__SCOPED_ORDER(value)                                                \
+  (__builtin_types_compatible_p(__typeof__(value), const char *)               \
        ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED)
 
+/* `({ …; value; })` is an expression with statements, whose value is the last one; a function would
+ * need one name for each type. __extension__ allows it with -Wpedantic. The struct of a type begins
+ * as pd_scoped_cell does, and the cast by way of const void * keeps -Wcast-align quiet. */
 #define PD_SCOPED(name)                                                                 \
   __extension__({                                                                       \
     __typeof__(&FLAGS_##name) pd__cell = &FLAGS_##name;                                 \
@@ -166,13 +170,13 @@ PD_TYPE_MAP(PD__SCOPED_STRUCT)
     pd__value;                                                                          \
   })
 
-#define PD__SCOPED_DECLARE(type, tag, flag, text)                              \
-  extern struct type##_read_it_by_PD_SCOPED pd__cell_##flag PD__SCOPED_LABEL(tag, text)
-#define PD__SCOPED_CELL(type, tag, member, low, high, cell, text, value_)      \
-  PD__FITS_##member(tag, low, high, text, value_)                              \
+#define PD__SCOPED_DECLARE(type, type_name, flag, text)                        \
+  extern struct type##_read_it_by_PD_SCOPED pd__cell_##flag PD__SCOPED_SYMBOL(type_name, text)
+#define PD__SCOPED_CELL(type, type_name, member, low, high, cell, text, value_) \
+  PD__FITS_##member(type_name, low, high, text, value_)                         \
   struct type##_read_it_by_PD_SCOPED cell = {.value = value_}
-#define PD__SCOPED_VIEW(type, tag, flag, text)                                 \
-  extern const struct type##_read_it_by_PD_SCOPED flag PD__SCOPED_LABEL(tag, text)
+#define PD__SCOPED_VIEW(type, type_name, flag, text)                           \
+  extern const struct type##_read_it_by_PD_SCOPED flag PD__SCOPED_SYMBOL(type_name, text)
 
 #endif /* C */
 
