@@ -33,9 +33,9 @@
 /* Run `function` before (.init_array) or after (.fini_array) everything else in
  * the module: C++ objects and constructors without a priority have 65535, and
  * user code can't ask for less than 101. In assembly, since compilers warn of 99 in an attribute. */
-#define PD__RUN(array, function)                                               \
+#define PD__RUN(array, priority, function)                                     \
   __asm__(".ifndef .Lpd_run_" function "\n"                                    \
-          ".pushsection ." array ".00099,\"aw\",%" array "\n"                  \
+          ".pushsection ." array "." priority ",\"aw\",%" array "\n"           \
           ".balign " PD__STRING(__SIZEOF_POINTER__) "\n"                       \
           ".Lpd_run_" function ":\n"                                           \
           PD__POINTER function "\n"                                            \
@@ -48,8 +48,8 @@
   __asm__(".weak __start_pd_flags, __stop_pd_flags\n"                          \
           ".hidden __start_pd_flags, __stop_pd_flags\n");                      \
   PD__NOTE("1", "pd__module_v1");                                              \
-  PD__RUN("init_array", "pd__module_enter_v1");                                \
-  PD__RUN("fini_array", "pd__module_exit_v1")
+  PD__RUN("init_array", "00099", "pd__module_enter_v1");                       \
+  PD__RUN("fini_array", "00099", "pd__module_exit_v1")
 
 PD__BEGIN_C
 
