@@ -12,10 +12,8 @@
  * it. Hidden: other modules have their own. */
 #define PD__WEAK __attribute__((weak, visibility("hidden")))
 
-/* In a C++20 module with clang, a source file may see two definitions of the record and the
- * functions: that of the module and its own. Both must be `inline` then. In the module's own
- * object file, clang leaves out inline functions that nothing refers to, and all assembly that
- * isn't in a function. */
+/* For C++20 modules (PD__MERGED), the record and the functions are inline, and the assembly is in a
+ * function to which pd__emitted refers. */
 #ifdef PD__MERGED
 #define PD__ONE inline __attribute__((used))
 #define PD__ASSEMBLY_INSIDE PD__ASSEMBLY;

@@ -18,9 +18,8 @@ extern int pd__at_exit(void (*function)(void)) __asm__("atexit");
 static const void *const pd__defs_begin PD__SECTION("d0") = NULL;
 static const void *const pd__defs_end PD__SECTION("d2") = NULL;
 
-/* The linker keeps one of each for the module. With clang, a source file may see two definitions,
- * that of a C++20 module and its own: both must be `inline` then, which means the same to linkers. */
-#if defined(__clang__) && defined(__cplusplus) && __cplusplus >= 202002L
+/* The linker keeps one of each for the module; `inline` means the same to it. */
+#ifdef PD__MERGED
 #define PD__ONCE inline
 #else
 #define PD__ONCE __attribute__((selectany))

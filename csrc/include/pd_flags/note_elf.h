@@ -3,16 +3,9 @@
 #ifndef PD_FLAGS_NOTE_ELF_H
 #define PD_FLAGS_NOTE_ELF_H
 
-#define PD__HIDDEN __attribute__((visibility("hidden")))
+#include <pd_flags/language.h>
 
-/* For functions of the headers. With clang, definitions in a C++20 module and in a source file that
- * imports it can be one only if they are inline and not static. */
-#if defined(__clang__) && defined(__cplusplus) && __cplusplus >= 202002L
-#define PD__MERGED
-#define PD__HELPER PD__HIDDEN inline
-#else
-#define PD__HELPER static inline
-#endif
+#define PD__HIDDEN __attribute__((visibility("hidden")))
 
 /* A pointer to each definition goes into one section, whose bounds the module record holds: linkers
  * put the parts of all files together, and name the bounds of a section whose name could be a
