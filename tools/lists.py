@@ -2,9 +2,11 @@
 
 lists.py [--check] [--root DIRECTORY]
 
-Writes all of paddle_flags/_core/header.py and csrc/src/base/public_names.h; in other files, the
-lines between `# <what>: made by tools/lists.py` and `# end of <what>`. --check writes nothing, and
-fails if a file differs from what would be written.
+Writes all of paddle_flags/_core/header.py and csrc/src/base/public_names.h; in other files of
+Python, the lines between `# <what>: made by tools/lists.py` and `# end of <what>`. In the public
+headers, the lines between `/* <what>: made by tools/lists.py, for each type:`, with the lines to
+repeat in that comment, and `/* end of <what> */`. --check writes nothing, and fails if a file
+differs from what would be written.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,9 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[1]
-HEADER = Path("csrc", "include", "pd_flags.h")
+INCLUDE = Path("csrc", "include")
+HEADER = INCLUDE / "pd_flags.h"
 MODULE = Path("paddle_flags", "_core", "header.py")
-TABLE = Path("csrc", "include", "pd_flags", "table.h")
+TABLE = INCLUDE / "pd_flags" / "table.h"
+LIVE = INCLUDE / "pd_flags" / "live.h"
 WORK = Path("csrc", "src", "base", "work.h")
 PUBLIC_NAMES = Path("csrc", "src", "base", "public_names.h")
 WIDTH = 100
@@ -176,12 +181,83 @@ def module_of(lists: Lists) -> str:
     return "\n".join(made) + "\n"
 
 
-# ---- The names of exported functions ----
+# ---- Exported functions ----
 
 
-def public_names_of(maps: str) -> str:
-    """Return the text of public_names.h, for the rows of PD_TABLE_MAP and PD__PURE_MAP."""
-    functions = re.findall(r"^  (?:S|V|R)\((?:[^(]*, )?(\w+),", maps, re.MULTILINE)
+class Function(NamedTuple):
+    """A declaration of the header, without `pd_`."""
+
+    result: str
+    name: str
+    parameters: str
+    arguments: str
+
+
+def split_parameters(parameters: str) -> list[str]:
+    """Split at the commas that no parentheses hold."""
+    return [part.strip() for part in re.split(r",(?![^()]*\))", parameters)]
+
+
+def argument_of(parameter: str) -> str:
+    """Return the name of a parameter, which may be a pointer to a function."""
+    found = re.search(r"\(\*(\w+)\)", parameter) or re.search(r"(\w+)$", parameter)
+    if not found:
+        sys.exit(f"a parameter without a name: {parameter}")
+    return "" if found[1] == "void" else found[1]
+
+
+def functions_of(header: str, types: list[Type]) -> dict[str, Function]:
+    """Return the functions that the header declares, by name; those for each type, too."""
+    found = {}
+    text = re.sub(r"/\*.*?\*/|\\\n", " ", header, flags=re.DOTALL)
+    for declared in re.findall(r"PD_API ([^;#]*?)pd_(\w+)((?:##name)?)\(([^;]*)\);", text):
+        result, name, each, parameters = (" ".join(part.split()) for part in declared)
+        for kind in types if each else types[:1]:
+            own = re.sub(r"\bctype ?", kind.ctype + " " * (kind.ctype[-1] != "*"), parameters)
+            function = Function(
+                result,
+                name + (kind.name if each else ""),
+                own,
+                ", ".join(map(argument_of, split_parameters(own))),
+            )
+            found[function.name] = function
+    return found
+
+
+def listed(maps: str) -> list[str]:
+    """Return the names of the functions in the rows of maps, such as PD_TABLE_MAP."""
+    rows = r"^  (?:STATUS|RESULT|VOID|S|R|V)\((?:[^(]*, )?(\w+),"
+    return re.findall(rows, maps, re.MULTILINE)
+
+
+def row_of(function: Function) -> str:
+    """Return the row of a function in PD_TABLE_MAP."""
+    kind = {"pd_status": "STATUS(", "void": "VOID("}
+    start = kind.get(function.result, f"RESULT({function.result}, ") + function.name
+    parts = [start, *split_parameters(function.parameters), f"({function.arguments}))"]
+    parts[1] = f"({parts[1]}"
+    parts[-2] += ")"
+    # No line ends within a part.
+    text = ", ".join(part.replace(" ", "\0") for part in parts)
+    lines = textwrap.wrap(text, WIDTH - 2, initial_indent="  ", subsequent_indent="    ")
+    return "".join(f"{line:{WIDTH - 1}}\\\n".replace("\0", " ") for line in lines)
+
+
+def table_of(table: str, pure: list[str], functions: dict[str, Function]) -> str:
+    """Return table.h: the rows as they stand there, and new functions behind them."""
+    begin, end = "#define PD_TABLE_MAP(STATUS, RESULT, VOID)", "/* end of PD_TABLE_MAP */"
+    before, _, rest = table.partition(begin)
+    inside, _, after = rest.partition(end)
+    old = listed(inside)
+    if gone := [name for name in old if name not in functions]:
+        sys.exit(f"{TABLE} has functions that {HEADER} doesn't declare: {', '.join(gone)}")
+    new = [name for name in functions if name not in old and name not in pure]
+    rows = "".join(row_of(functions[name]) for name in [*old, *new]).rstrip("\\\n ")
+    return f"{before}{begin:{WIDTH - 1}}\\\n{rows}\n{end}{after}"
+
+
+def public_names_of(names: list[str]) -> str:
+    """Return the text of public_names.h."""
     made = [
         "/* Each exported function has its body in its layer, under its public name. The symbol",
         " * of the body is the hidden pd__do_<name>; the exported symbol is a forwarder in api.c,",
@@ -189,7 +265,7 @@ def public_names_of(maps: str) -> str:
         "#ifndef PD__PUBLIC_NAMES_H",
         "#define PD__PUBLIC_NAMES_H",
         "",
-        *(f"#define pd_{name} pd__do_{name}" for name in functions),
+        *(f"#define pd_{name} pd__do_{name}" for name in names),
         "",
         "#endif /* PD__PUBLIC_NAMES_H */",
     ]
@@ -245,18 +321,93 @@ def put(text: str, what: str, lines: str) -> str:
     return f"{before}{begin}{lines}{indent}{end}{after}"
 
 
+# ---- Parts of the public headers ----
+
+# A comment with lines to repeat, what was made of them, and the end.
+REPEATED = re.compile(
+    r"(/\* (?P<what>[^\n]+): made by tools/lists\.py, (?P<times>for [^\n]+):\n(?P<lines>.*?)\*/\n)"
+    r".*?(/\* end of (?P<end>[^\n]+) \*/\n)",
+    re.DOTALL,
+)
+
+
+def values_to_repeat(times: str, types: list[Type]) -> list[dict[str, str]]:
+    """Return what stands for each <placeholder>, once for each time."""
+    if found := re.fullmatch(r"for <n> from (\d+) to (\d+)", times):
+        numbers = range(int(found[1]), int(found[2]) + 1)
+        return [{"n": str(number), "n-1": str(number - 1)} for number in numbers]
+    if found := re.fullmatch(r"for each type(?: but (\w+))?", times):
+        rows = [each for each in types if each.name != found[1]]
+        return [{"type": row.name, "ctype": row.ctype, "member": row.member} for row in rows]
+    sys.exit(f"what does this mean: {times}")
+
+
+def repeat_lines(text: str, types: list[Type]) -> str:
+    """Return the text of a header with its repeated lines."""
+
+    def repeat(found: re.Match[str]) -> str:
+        if found["what"].lower() != found["end"].lower():
+            sys.exit(f"the part {found['what']} ends as {found['end']}")
+        made = [
+            re.sub(r"<([a-z0-9-]+)>", lambda name, each=each: each[name[1]], found["lines"])
+            for each in values_to_repeat(found["times"], types)
+        ]
+        return found[1] + "".join(made) + found[5]
+
+    return REPEATED.sub(repeat, text)
+
+
+# ---- Short names of the public headers ----
+
+PUSH = INCLUDE / "pd_flags" / "names_push.h"
+POP = INCLUDE / "pd_flags" / "names_pop.h"
+KEYWORDS = {"asm", "and", "do", "for", "if", "int", "new", "not", "or", "try", "xor"}
+# Names that the headers are there to give: a macro of that name is against the header itself.
+GIVEN = {"c10", "fL", "fLB", "fLD", "fLI", "fLS", "fLU", "gf", "op", "pd", "phi", "std"}
+PASTED = {"I64", "U64", "PD_", "pd_"}  # parts of other names
+
+
+def short_names(header: str) -> set[str]:
+    """Return the names of up to three letters, but for what the preprocessor alone reads."""
+    text = re.sub(r"/\*.*?\*/", " ", header, flags=re.DOTALL)
+    text = re.sub(r"'(\\.|[^'\\\n])'", "''", re.sub(r"//.*", "", text))
+    text = re.sub(r'"(\\.|[^"\\])*"', '""', text)
+    directives = r"(?m)^#\s*(include|include_next|error|pragma|if|elif|ifdef|ifndef)\b.*"
+    return set(re.findall(r"\b[A-Za-z]\w{0,2}\b", re.sub(directives, "", text)))
+
+
+def put_names(headers: dict[Path, str]) -> None:
+    """Put the short names of the headers into names_push.h and names_pop.h."""
+    found = [short_names(text) for name, text in headers.items() if name not in (PUSH, POP)]
+    for path, line in (
+        (PUSH, '#pragma push_macro("{0}")\n#undef {0}\n'),
+        (POP, '#pragma pop_macro("{0}")\n'),
+    ):
+        comment = headers[path].partition("*/\n")[0]
+        names = sorted(set().union(*found) - KEYWORDS - GIVEN - PASTED)
+        headers[path] = f"{comment}*/\n" + "".join(line.format(name) for name in names)
+
+
 def written(root: Path) -> dict[Path, str]:
     """Return the files with the text that they should have."""
-    lists = read((root / HEADER).read_text("utf-8"))
+    header = (root / HEADER).read_text("utf-8")
+    lists = read(header)
     flag, define = (Path("paddle_flags", "_core", name) for name in ("flag.py", "define.py"))
     properties = "\n".join(map(property_of, lists.marks))
     text = (root / define).read_text("utf-8")
     text = put(text, "parameters", parameters_of(lists))
+    headers = {
+        path.relative_to(root): repeat_lines(path.read_text("utf-8"), lists.types)
+        for path in sorted((root / INCLUDE).rglob("*.h*"))
+    }
+    pure = listed((root / WORK).read_text("utf-8"))
+    functions = functions_of(header + (root / LIVE).read_text("utf-8"), lists.types)
+    headers[TABLE] = table_of(headers[TABLE], pure, functions)
+    put_names(headers)
     return {
+        **headers,
         MODULE: module_of(lists),
-        PUBLIC_NAMES: public_names_of(
-            "".join((root / n).read_text("utf-8") for n in (TABLE, WORK))
-        ),
+        PUBLIC_NAMES: public_names_of(listed(headers[TABLE]) + pure),
         flag: put((root / flag).read_text("utf-8"), "marks", f"\n{properties}\n"),
         define: put(text, "attributes", values_of(lists)),
     }

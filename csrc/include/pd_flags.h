@@ -92,7 +92,7 @@
 #else
 #define PD_API /* what calls it links with the DLL and with a static copy alike */
 #endif
-#define PD_ALIGNED __attribute__((aligned(8)))
+#define PD_ALIGNED __attribute__((aligned(8))) /* as on 64-bit systems: the layout is the same */
 #else
 #define PD_API
 #define PD_ALIGNED
@@ -115,7 +115,9 @@ extern "C" {
  * Statuses and errors
  */
 
-/* X(name, number, text). Numbers never change; new statuses go to the end. */
+/* X(name, number, text). Numbers never change; new statuses go to the end.
+ * A list that is a macro, as PD_TYPE_MAP is too: whoever uses it passes a macro X, which makes of
+ * each row what is needed there. PD_STATUS_ENUM makes the constants of the enum. */
 #define PD_STATUS_MAP(X)                                                       \
   X(OK, 0, "success")                                                          \
   X(ERR_ARGUMENT, 1, "invalid argument")                                       \
@@ -341,7 +343,8 @@ typedef enum pd_kind {
 #define PD__MARK_LESS(name, words, about) -1
 #define PD__TEXT_FIELD(name, words, kind, about) const char *name;
 
-/* The later marks, and room for more of them. */
+/* The later marks, and room for more of them: 14 bytes, less 1 for each row, since the list turns
+ * into "-1 -1 ...". */
 #define PD__LATER_MARK_FIELDS                                                  \
   PD_LATER_MARKS(PD__MARK_FIELD)                                               \
   uint8_t reserved[14 PD_LATER_MARKS(PD__MARK_LESS)];
@@ -505,7 +508,7 @@ PD_API pd_status pd_flag_get_cell(const pd_flag *flag, size_t index,
 
 /* With NULL for `err` these take no lock. With an `err` they take it to write an error, and for a
  * flag whose variable a module may assign to (pd_flag_def.assignable). PD_ERR_TYPE: the flag has
- * another type. PD_ERR_UNDEFINED: the module of the flag has left. */
+ * another type. PD_ERR_UNDEFINED: the module of the flag has left. One function for each type. */
 #define PD__FLAG_GET(name, number, ctype, member)                              \
   PD_API pd_status pd_flag_get_##name(const pd_flag *flag, ctype *out, pd_error *err);
 PD_TYPE_MAP(PD__FLAG_GET)

@@ -120,11 +120,12 @@ def macros() -> Iterator[str]:
     text = (INCLUDE / "pd_flags" / "define.h").read_text("utf-8")
     comment = text[2 : text.index("*/")]
     yield from text_of(plain(comment))
-    types = re.findall(r"#define PD_DEFINE_(\w+)", text)
+    made = (INCLUDE / "pd_flags" / "define_types.h").read_text("utf-8")
+    types = re.findall(r"#define PD_DEFINE_([a-z]\w+)", made)
     forms = {"DEFINE": "name, value, help, ...", "DECLARE": "name", "IMPORT": "name, value"}
     for verb, names in forms.items():
-        made = [f"PD_{verb}_{each}({names})" for each in types]
-        yield from ["", signature("macro", made), ""]
+        signatures = [f"PD_{verb}_{each}({names})" for each in types]
+        yield from ["", signature("macro", signatures), ""]
 
 
 class PdHeader(SphinxDirective):

@@ -16,10 +16,10 @@ HEADER, RECORD, TABLE = (
     "include/pd_flags/table.h",
 )
 
-FIND = "  S(flag_find, (const char *name, pd_flag **out, pd_error *err), (name, out, err))"
+FIND = "  STATUS(flag_find, (const char *name, pd_flag **out, pd_error *err), (name, out, err))"
 STATUS = "  pd_status status;     /* PD_OK"
 CHOICES = "  X(choices,"
-END_OF_TABLE = "\n/* clang-format on */"
+END_OF_TABLE = "\n/* end of PD_TABLE_MAP */"
 LAST_MARK = 'X(per_process, "per process", "each process has its own value, never compared")'
 VERSION = "PD_API const char *pd_version(void);\n"
 
@@ -73,7 +73,7 @@ BREAKS = {
         ["pd_status_text", "parameter 1"],
     ),
     "a row inside of the table": (
-        [(TABLE, FIND, "  R(int, more, (void), ()) \\\n" + FIND)],
+        [(TABLE, FIND, "  RESULT(int, more, (void), ()) \\\n" + FIND)],
         ["pd_table.more: is new at byte 72", "pd_table.flag_find: was at byte 72, is at 80"],
     ),
     "a removed row": ([(TABLE, FIND, "")], ["pd_table.flag_find: was at byte 72, is gone"]),
@@ -95,7 +95,7 @@ GROWTH = {
     "a function": ([(HEADER, VERSION, VERSION + "PD_API int pd_more(void);\n")], "pd_more"),
     "a type": ([(HEADER, VERSION, VERSION + "typedef enum pd_more { X } pd_more;\n")], "pd_more"),
     "a row at the end of the table": (
-        [(TABLE, END_OF_TABLE, " \\\n  R(int, more, (void), ())" + END_OF_TABLE)],
+        [(TABLE, END_OF_TABLE, " \\\n  RESULT(int, more, (void), ())" + END_OF_TABLE)],
         "more",
     ),
     "a field at the end of a struct": (

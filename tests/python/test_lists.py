@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import sys
 
@@ -16,6 +15,9 @@ from paddle_flags._core import header
 TOOL = ROOT / "tools" / "lists.py"
 HEADER = "csrc/include/pd_flags.h"
 TABLE = "csrc/include/pd_flags/table.h"
+NAMES = [f"csrc/include/pd_flags/names_{part}.h" for part in ("push", "pop")]
+MACROS = "csrc/include/pd_flags/define_types.h"
+LIVE = "csrc/include/pd_flags/live.h"
 WORK = "csrc/src/base/work.h"
 PUBLIC_NAMES = "csrc/src/base/public_names.h"
 MADE = ["header.py", "flag.py", "define.py"]
@@ -26,7 +28,7 @@ LAST_MARK = '"a command line without a value for it is an error")'
 def copied(tmp_path):
     """Copy what the tool reads and writes."""
     made = [PUBLIC_NAMES, *(f"paddle_flags/_core/{name}" for name in MADE)]
-    for name in (HEADER, TABLE, WORK, *made):
+    for name in (HEADER, TABLE, LIVE, MACROS, *NAMES, WORK, *made):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
@@ -56,15 +58,58 @@ def test_a_new_attribute_asks_for_other_files_and_writes_them(copied):
     assert "    more: bool = False," in texts[2]
 
 
-def test_a_new_function_of_the_table_gets_a_symbol_of_its_own_for_its_body(copied):
-    path = copied / TABLE
-    more = "  R(const char *, more, (void), ()) \\\n"
-    text = re.sub(r"(#define PD_TABLE_MAP.*\n)", lambda m: m[0] + more, path.read_text("utf-8"))
-    path.write_text(text, "utf-8")
-    assert "public_names.h" in check(copied).stderr
+def test_a_new_type_gets_the_macros_of_the_others(copied):
+    path = copied / HEADER
+    last = "X(string, 7, const char *, str)"
+    more = last + " \\\n  X(int8, 8, int8_t, i64)"
+    path.write_text(path.read_text("utf-8").replace(last, more), "utf-8")
+    assert "define_types.h" in check(copied).stderr
+    run(sys.executable, TOOL, "--root", copied)
+    text = (copied / MACROS).read_text("utf-8")
+    assert "PD__FLAG(int8, int8_t, i64, PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)" in text
+    assert "#define PD_DEFINE_int8 PD_FLAG_DEFINE_int8\n" in text
+
+
+def test_a_part_whose_lines_cannot_be_repeated_is_an_error(copied):
+    path = copied / MACROS
+    text = path.read_text("utf-8")
+    path.write_text(text.replace("for each type:", "for each color:", 1), "utf-8")
+    assert "what does this mean: for each color" in check(copied).stderr
+    path.write_text(text.replace("end of the long names", "end of long names"), "utf-8")
+    assert "ends as long names" in check(copied).stderr
+
+
+def test_a_new_function_gets_a_row_and_a_symbol_of_its_own_for_its_body(copied):
+    path = copied / HEADER
+    version = "PD_API const char *pd_version(void);\n"
+    takes = "pd_flag *const *of, void (*done)(void *), \n    pd_error *err"
+    new = f"PD_API pd_status pd_more({takes}); /* x */\n"
+    path.write_text(path.read_text("utf-8").replace(version, new + version), "utf-8")
+    ended = check(copied)
+    assert "table.h" in ended.stderr
+    assert "public_names.h" in ended.stderr
     run(sys.executable, TOOL, "--root", copied)
     assert check(copied).returncode == 0
     assert "#define pd_more pd__do_more\n" in (copied / PUBLIC_NAMES).read_text("utf-8")
+    rows, rest = (copied / TABLE).read_text("utf-8").split("\n/* end of PD_TABLE_MAP */")
+    row = (
+        "  STATUS(more, (pd_flag *const *of, void (*done)(void *), pd_error *err), (of, done, err))"
+    )
+    assert rows.splitlines()[-1] == row
+    (copied / TABLE).write_text(
+        f"{rows} \\\n  VOID(less, (void), ())\n/* end of PD_TABLE_MAP */{rest}"
+    )
+    assert "functions that csrc/include/pd_flags.h doesn't declare: less" in check(copied).stderr
+
+
+def test_a_short_name_in_a_header_is_put_aside(copied):
+    path = copied / LIVE
+    path.write_text(path.read_text("utf-8") + "typedef int qed; /* qef */\n", "utf-8")
+    run(sys.executable, TOOL, "--root", copied)
+    push, pop = ((copied / name).read_text("utf-8") for name in NAMES)
+    assert '#pragma push_macro("qed")\n#undef qed\n' in push
+    assert '#pragma pop_macro("qed")\n' in pop
+    assert "qef" not in push + pop
 
 
 def test_the_lists_are_what_the_compiler_makes_of_the_header():

@@ -269,22 +269,19 @@ static void pd__texts_enter(void) {
 }
 PD__START("C", pd__texts_enter);
 #elif defined(__ELF__)
-/* The array runs from its end; pd__module_exit_v1 is at .00099. */
+/* The array runs from its end: after pd__module_exit_v1, which is at 00099. */
 extern "C" {
 extern void pd__texts_exit_v1(void) __attribute__((weak, visibility("hidden")));
 __attribute__((used)) void pd__texts_exit_v1(void) { ::pd::detail::text_release_all(); }
 }
-__asm__(".ifndef .Lpd_run_pd__texts_exit_v1\n"
-        ".pushsection .fini_array.00098,\"aw\",%fini_array\n"
-        ".balign " PD__STRING(__SIZEOF_POINTER__) "\n"
-        ".Lpd_run_pd__texts_exit_v1:\n"
-        PD__POINTER "pd__texts_exit_v1\n"
-        ".popsection\n"
-        ".endif\n");
+PD__RUN("fini_array", "00098", "pd__texts_exit_v1");
 #endif
 
 /* ---- The macros ---- */
 
+/* `tag` is the name of the type in PD_TYPE_MAP, pasted at once; `flag` is FLAGS_<name>, and `text`
+ * "<name>". `storage` stands in front of the variable and `symbol` behind it: attributes and an
+ * __asm__ label, or nothing. */
 #define PD__ASSIGNABLE_DECLARE(tag, flag, storage, symbol) \
   extern storage ::pd::detail::type_##tag::variable flag symbol
 #define PD__ASSIGNABLE_TEXT_DECLARE(...) PD__ASSIGNABLE_DECLARE(string, __VA_ARGS__)
@@ -300,6 +297,9 @@ __asm__(".ifndef .Lpd_run_pd__texts_exit_v1\n"
   _Pragma("GCC diagnostic pop")                                                                   \
   PD__LIST(flag);
 
+/* As in the headers that this one serves, the value may be any expression. Where the compiler can't
+ * compute it, the variable begins as 0, and an initialiser that runs at startup, that of pd__late_,
+ * sets the default. Both branches of ?: are compiled, so each value stands in both forms. */
 #define PD__ASSIGNABLE(tag, flag, text, storage, symbol, value_, ...)                          \
   PD__ASSIGNABLE_DECLARE(tag, flag, storage, symbol);                                          \
   static constexpr bool pd__constant_##flag = __builtin_constant_p(value_);                    \
@@ -320,6 +320,9 @@ __asm__(".ifndef .Lpd_run_pd__texts_exit_v1\n"
                           : ::pd::detail::type_##tag::converted(value_));                      \
   _Pragma("GCC diagnostic pop")
 
+/* FLAGS_x of a string is a reference to memory, in which a constructor makes the std::string before
+ * any static object is made, and which is freed after their destructors. `where` is a function that
+ * returns what the reference refers to, or NULL. */
 #define PD__ASSIGNABLE_TEXT(...) PD__ASSIGNABLE_TEXT_AT(nullptr, __VA_ARGS__)
 #define PD__ASSIGNABLE_TEXT_AT(where, flag, text, storage, symbol, value_, ...)                \
   PD__ASSIGNABLE_TEXT_DECLARE(flag, storage, symbol);                                          \

@@ -59,21 +59,7 @@ class flag_view : detail::view {
   flag_view(U);
 };
 
-/* Strings compare by their bytes, not by their addresses. */
-template <const char **cell>
-using text_view = flag_view<const char *, cell>;
-
 namespace detail {
-
-PD__INLINE bool same_text(const char *a, const char *b) {
-  return a == b || (a && b && __builtin_strcmp(a, b) == 0);
-}
-
-/* For std::string and similar types, whose own operators are templates and don't
- * convert the view. */
-template <class U>
-using if_class = typename std::enable_if<
-    std::is_class<U>::value && !std::is_base_of<view, U>::value, bool>::type;
 
 /* An optional value. */
 template <class T>
@@ -115,6 +101,7 @@ struct all_attributes : attributes<T> {
       : attributes<T>(given), scoped(given.scoped.value || mark), scoped_cell(mark) {}
 };
 
+/* The values in the order of the fields of pd_flag_def, whose lists make both. */
 #define PD__MARK_VALUE(name, words, about) a.name.value,
 #define PD__TEXT_VALUE(name, words, kind, about) a.name.value,
 
@@ -145,26 +132,49 @@ using pd__str = const char *;
 
 }  // namespace detail
 
-#define PD__TEXT_OPERATOR(sign, truth)                                         \
-  template <const char **first, const char **second>                           \
-  PD__INLINE bool operator sign(const text_view<first> &a, const text_view<second> &b) { \
-    return truth detail::same_text(a.get(), b.get());                          \
-  }                                                                            \
-  template <const char **cell>                                                 \
-  PD__INLINE bool operator sign(const text_view<cell> &a, const char *b) {       \
-    return truth detail::same_text(a.get(), b);                                \
-  }                                                                            \
-  template <const char **cell>                                                 \
-  PD__INLINE bool operator sign(const char *a, const text_view<cell> &b) {       \
-    return truth detail::same_text(a, b.get());                                \
-  }                                                                            \
-  template <const char **cell, class U>                                        \
-  PD__INLINE detail::if_class<U> operator sign(const text_view<cell> &a, const U &b) { \
-    return truth(b == a.get());                                                \
-  }                                                                            \
-  template <const char **cell, class U>                                        \
-  PD__INLINE detail::if_class<U> operator sign(const U &a, const text_view<cell> &b) { \
-    return truth(a == b.get());                                                \
+namespace detail {
+
+/* Whether V is the view of a string; scoped.h adds its own view. */
+template <class V>
+struct is_text : std::false_type {};
+template <const char **cell>
+struct is_text<flag_view<const char *, cell>> : std::true_type {};
+
+/* bool, the result of an operator that exists only if V and U are such types. An object is a
+ * std::string or similar, whose own operators are templates and don't convert the view. */
+template <class V, class U = V>
+using if_texts = typename std::enable_if<is_text<V>::value && is_text<U>::value, bool>::type;
+template <class V, class U>
+using if_text_and_object = typename std::enable_if<
+    is_text<V>::value && std::is_class<U>::value && !std::is_base_of<view, U>::value, bool>::type;
+
+PD__INLINE bool same_text(const char *a, const char *b) {
+  return a == b || (a && b && __builtin_strcmp(a, b) == 0);
+}
+
+}  // namespace detail
+
+/* Strings compare by their bytes, not by their addresses. `truth` is nothing for ==, ! for !=. */
+#define PD__TEXT_OPERATOR(sign, truth)                                                \
+  template <class V, class U>                                                         \
+  PD__INLINE detail::if_texts<V, U> operator sign(const V &a, const U &b) {           \
+    return truth detail::same_text(a.get(), b.get());                                 \
+  }                                                                                   \
+  template <class V>                                                                  \
+  PD__INLINE detail::if_texts<V> operator sign(const V &a, const char *b) {           \
+    return truth detail::same_text(a.get(), b);                                       \
+  }                                                                                   \
+  template <class V>                                                                  \
+  PD__INLINE detail::if_texts<V> operator sign(const char *a, const V &b) {           \
+    return truth detail::same_text(a, b.get());                                       \
+  }                                                                                   \
+  template <class V, class U>                                                         \
+  PD__INLINE detail::if_text_and_object<V, U> operator sign(const V &a, const U &b) { \
+    return truth(b == a.get());                                                       \
+  }                                                                                   \
+  template <class V, class U>                                                         \
+  PD__INLINE detail::if_text_and_object<V, U> operator sign(const U &a, const V &b) { \
+    return truth(a == b.get());                                                       \
   }
 PD__TEXT_OPERATOR(==, )
 PD__TEXT_OPERATOR(!=, !)
@@ -174,9 +184,10 @@ PD__TEXT_OPERATOR(!=, !)
 
 /* The view itself is never read, but without optimisation its address is taken and needs a
  * symbol. That is the cell's; with gcc it is a separate byte, since -flto warns of one symbol with
- * two types. */
+ * two types. Assembly makes that, since C++ would give it the type of the view; .ifndef makes it
+ * once where -flto pastes the assembly of many sources into one file. */
 #if defined(__ELF__) && !defined(__clang__) && !defined(__OPTIMIZE__)
-#define PD__VIEW_LABEL(tag, text) PD__SYMBOL("pd_flag_view_" tag "_" text)
+#define PD__VIEW_SYMBOL(own, cell) PD__SYMBOL(own)
 #define PD__VIEW_PLACE(symbol)                                                 \
   __asm__(".ifndef " symbol "\n"                                               \
           ".weak " symbol "\n"                                                 \
@@ -186,43 +197,44 @@ PD__TEXT_OPERATOR(!=, !)
           ".popsection\n"                                                      \
           ".endif\n");
 #else
-#define PD__VIEW_LABEL(tag, text) PD__LABEL(tag, text)
+#define PD__VIEW_SYMBOL(own, cell) PD__SYMBOL(cell)
 #define PD__VIEW_PLACE(symbol)
 #endif
 
 /* In an unnamed namespace, clang doesn't find the definition, which has the name of
  * the storage. */
 #ifdef __clang__
-#define PD__QUIET                                                              \
+#define PD__VIEW_BEGIN                                                         \
   _Pragma("clang diagnostic push")                                             \
   _Pragma("clang diagnostic ignored \"-Wundefined-internal\"")
-#define PD__LOUD _Pragma("clang diagnostic pop")
+#define PD__VIEW_END _Pragma("clang diagnostic pop")
 #else
-#define PD__QUIET
-#define PD__LOUD
+#define PD__VIEW_BEGIN
+#define PD__VIEW_END
 #endif
-#define PD__VIEW(ctype, tag, flag, text)                                       \
-  PD__QUIET PD__VIEW_PLACE("pd_flag_view_" tag "_" text)                       \
+#define PD__VIEW(ctype, type_name, flag, text)                                 \
+  PD__VIEW_BEGIN PD__VIEW_PLACE("pd_flag_view_" type_name "_" text)            \
   extern const ::pd::flag_view<ctype, &pd__cell_##flag> flag                   \
-      PD__VIEW_LABEL(tag, text) PD__LOUD
-#define PD__DECLARE(ctype, tag, flag, text)                                    \
-  extern ctype pd__cell_##flag PD__LABEL(tag, text);                           \
-  PD__VIEW(ctype, tag, flag, text)
+      PD__VIEW_SYMBOL("pd_flag_view_" type_name "_" text,                      \
+                      "pd_flag_cell_" type_name "_" text) PD__VIEW_END
+#define PD__DECLARE(ctype, type_name, flag, text)                              \
+  extern ctype pd__cell_##flag PD__CELL_SYMBOL(type_name, text);               \
+  PD__VIEW(ctype, type_name, flag, text)
 
 /* Braces make a value that the type can't hold an error. */
-#define PD__CELL(ctype, tag, member, low, high, cell, text, value) ctype cell{value}
+#define PD__CELL(ctype, type_name, member, low, high, cell, text, value) ctype cell{value}
 
-/* Omitted attributes get the defaults of their types. */
-#define PD__DEFINITION(type, mark, member, low, high, kind, flag, text, value, ...) \
-  _Pragma("GCC diagnostic push")                                               \
-  _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"")           \
-  extern const ::pd::detail::definition<::pd::detail::member>                  \
-      pd__def_##flag PD__SYMBOL("pd_flag_definition_" text);                   \
-  __extension__ constexpr ::pd::detail::definition<                            \
-      ::pd::detail::member>                                                    \
-      pd__def_##flag = ::pd::detail::define<::pd::detail::member>(             \
-          type, kind, __LINE__, __FILE__, text, &pd__cell_##flag, value, low,  \
-          high, {{.help = __VA_ARGS__}, mark});                                      \
+/* Omitted attributes get the defaults of their types. The definition is constexpr, so it is there
+ * before any constructor has run. `.help =` is an extension until C++20, hence __extension__. */
+#define PD__DEFINITION(type, is_scoped, member, low, high, kind, flag, text, value, ...) \
+  _Pragma("GCC diagnostic push")                                                         \
+  _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"")                     \
+  extern const ::pd::detail::definition<::pd::detail::member>                            \
+      pd__def_##flag PD__SYMBOL("pd_flag_definition_" text);                             \
+  __extension__ constexpr ::pd::detail::definition<::pd::detail::member>                 \
+      pd__def_##flag = ::pd::detail::define<::pd::detail::member>(                       \
+          type, kind, __LINE__, __FILE__, text, &pd__cell_##flag, value, low,            \
+          high, {{.help = __VA_ARGS__}, is_scoped});                                     \
   _Pragma("GCC diagnostic pop")
 
 #endif /* PD_FLAGS_DEFINE_CPP_H */

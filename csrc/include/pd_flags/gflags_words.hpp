@@ -16,6 +16,7 @@
 #define PD__GFLAGS_ONCE __attribute__((weak))
 #endif
 
+/* As PD__ASSIGNABLE_TEXT. `kind` of a row chooses the macro: it is pasted to the name. */
 #define PD__GFLAGS_MAKE_TEXT(flag, value)                                                \
   namespace fLS {                                                                        \
   extern PD__LOCAL ::pd::detail::text_cell pd__word_##flag;                              \

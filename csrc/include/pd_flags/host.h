@@ -53,6 +53,7 @@ static inline const pd_table *pd__table(void) {
 static inline const pd_table *pd__table_with(size_t offset) {
   const pd_table *table = pd__table();
   if (!table || table->host.size <= offset) return NULL;
+  /* The field at `offset`, a pointer to a function. */
   return *(void (*const *)(void))(const void *)((const char *)table + offset) ? table : NULL;
 }
 

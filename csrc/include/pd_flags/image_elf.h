@@ -35,6 +35,7 @@ typedef struct pd__image {
   uint16_t count;
 } pd__image;
 
+/* The C library's function, declared with our type under our name. */
 extern int pd__walk_images(int (*visit)(pd__image *, size_t, void *), void *context)
     __asm__("dl_iterate_phdr");
 

@@ -37,6 +37,7 @@ typedef struct pd__section {
 typedef void pd__visit_image(const pd__image *image, void *context, unsigned char *stop);
 typedef long pd__walk_images(uint32_t zero, pd__visit_image *visit, void *context);
 typedef void (*pd__procedure)(void);
+/* Functions of the system, declared with our types under our names. */
 extern void *pd__get_module(const char *name) __asm__("GetModuleHandleA");
 extern pd__procedure pd__get_procedure(void *module, const char *name) __asm__("GetProcAddress");
 

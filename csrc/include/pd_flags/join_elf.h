@@ -8,12 +8,12 @@
 
 #include <pd_flags/image_elf.h>
 
+/* Of equal weak symbols the linker keeps one, and one that is only declared is 0 if no file defines
+ * it. Hidden: other modules have their own. */
 #define PD__WEAK __attribute__((weak, visibility("hidden")))
 
-/* In a C++20 module with clang, a source file may see two definitions of the record and the
- * functions: that of the module and its own. Both must be `inline` then. In the module's own
- * object file, clang leaves out inline functions that nothing refers to, and all assembly that
- * isn't in a function. */
+/* For C++20 modules (PD__MERGED), the record and the functions are inline, and the assembly is in a
+ * function to which pd__emitted refers. */
 #ifdef PD__MERGED
 #define PD__ONE inline __attribute__((used))
 #define PD__ASSEMBLY_INSIDE PD__ASSEMBLY;
@@ -30,10 +30,10 @@
 
 /* Run `function` before (.init_array) or after (.fini_array) everything else in
  * the module: C++ objects and constructors without a priority have 65535, and
- * user code can't ask for less than 101. */
-#define PD__RUN(array, function)                                               \
+ * user code can't ask for less than 101. In assembly, since compilers warn of 99 in an attribute. */
+#define PD__RUN(array, priority, function)                                     \
   __asm__(".ifndef .Lpd_run_" function "\n"                                    \
-          ".pushsection ." array ".00099,\"aw\",%" array "\n"                  \
+          ".pushsection ." array "." priority ",\"aw\",%" array "\n"           \
           ".balign " PD__STRING(__SIZEOF_POINTER__) "\n"                       \
           ".Lpd_run_" function ":\n"                                           \
           PD__POINTER function "\n"                                            \
@@ -46,8 +46,8 @@
   __asm__(".weak __start_pd_flags, __stop_pd_flags\n"                          \
           ".hidden __start_pd_flags, __stop_pd_flags\n");                      \
   PD__NOTE("1", "pd__module_v1");                                              \
-  PD__RUN("init_array", "pd__module_enter_v1");                                \
-  PD__RUN("fini_array", "pd__module_exit_v1")
+  PD__RUN("init_array", "00099", "pd__module_enter_v1");                       \
+  PD__RUN("fini_array", "00099", "pd__module_exit_v1")
 
 PD__BEGIN_C
 

@@ -19,20 +19,28 @@ extern const pd_flag_def *const pd__defs_end[]
     __asm__("section$end$__DATA$__pd_flag_defs");
 static const void *pd__listed_none PD__LISTED = NULL;
 
+/* The C library's, which runs exit functions of an image when it is unloaded, and the address by
+ * which it knows this image. */
 extern int pd__at_exit(void (*function)(void *), void *argument,
                        void *image) __asm__("___cxa_atexit");
 extern char pd__this_image __asm__("___dso_handle") PD__HIDDEN;
 
+/* The linker keeps one of each for the module; `inline` means the same to it. */
+#ifdef PD__MERGED
+#define PD__ONCE inline __attribute__((used)) PD__HIDDEN
+#else
+#define PD__ONCE __attribute__((weak, used)) PD__HIDDEN
+#endif
 extern pd_module_record pd__module_v1;
 extern uint32_t pd__module_entered_v1;
-__attribute__((weak, used)) PD__HIDDEN pd_module_record pd__module_v1 = {
+PD__ONCE pd_module_record pd__module_v1 = {
     PD_ABI_VERSION, sizeof(pd_module_record), pd__defs_begin, pd__defs_end, NULL,
     NULL, NULL};
-__attribute__((weak, used)) PD__HIDDEN uint32_t pd__module_entered_v1 = 0;
+PD__ONCE uint32_t pd__module_entered_v1 = 0;
 
 PD__NOTE(PD_NOTE_MODULE, pd__module_v1);
 
-static inline const pd_host *pd__host_in(const void *image) {
+PD__HELPER const pd_host *pd__host_in(const void *image) {
   const pd__note *note = NULL;
   while ((note = pd__next_note(image, note, PD_NOTE_COPY, PD_COPY_RECORD_LEAST))) {
     const pd_copy_record *copy = (const pd_copy_record *)note->record;
@@ -44,7 +52,7 @@ static inline const pd_host *pd__host_in(const void *image) {
 }
 
 /* The host of any image, or NULL. */
-static inline const pd_host *pd__look_for_host(void) {
+PD__HELPER const pd_host *pd__look_for_host(void) {
   const pd_host *host = NULL;
   for (uint32_t i = pd__image_count(); i-- > 0 && !host;) {
     const void *image = pd__image_at(i);
@@ -54,7 +62,7 @@ static inline const pd_host *pd__look_for_host(void) {
 }
 
 /* Returns whether `address` is in static memory of this module. */
-static inline int pd__is_own(void *address) {
+PD__HELPER int pd__is_own(void *address) {
   for (uint32_t i = pd__image_count(); i-- > 0;) {
     const void *image = pd__image_at(i);
     if (image && pd__holds(image, &pd__module_v1, 1)) return pd__holds(image, address, 1);
@@ -62,7 +70,7 @@ static inline int pd__is_own(void *address) {
   return 0;
 }
 
-static void pd__module_exit(void *unused) {
+PD__HELPER void pd__module_exit(void *unused) {
   (void)unused;
   const pd_host *host = __atomic_load_n(&pd__module_v1.host, __ATOMIC_ACQUIRE);
   if (host) host->module_leave(&pd__module_v1);
@@ -72,7 +80,7 @@ static void pd__module_exit(void *unused) {
  * and by priority within a file. So a file's flags come after its own joining, but
  * a file without the header may run earlier if it is linked first. Exit functions
  * run in reverse order, so the first file to enter leaves last. */
-__attribute__((constructor(101), used)) static void pd__module_enter(void) {
+__attribute__((constructor(101), used)) PD__HELPER void pd__module_enter(void) {
   const pd_host *host = NULL;
   if (pd__module_entered_v1) return;
   pd__module_entered_v1 = 1;
@@ -80,6 +88,9 @@ __attribute__((constructor(101), used)) static void pd__module_enter(void) {
   if (!__atomic_load_n(&pd__module_v1.state, __ATOMIC_ACQUIRE)) host = pd__look_for_host();
   if (host) host->module_join(&pd__module_v1);
 }
+#ifdef PD__MERGED
+static void (*const pd__emitted)(void) __attribute__((used)) = pd__module_enter;
+#endif
 
 PD__END_C
 

@@ -18,8 +18,12 @@ extern int pd__at_exit(void (*function)(void)) __asm__("atexit");
 static const void *const pd__defs_begin PD__SECTION("d0") = NULL;
 static const void *const pd__defs_end PD__SECTION("d2") = NULL;
 
-/* The linker keeps one of each for the module. */
+/* The linker keeps one of each for the module; `inline` means the same to it. */
+#ifdef PD__MERGED
+#define PD__ONCE inline
+#else
 #define PD__ONCE __attribute__((selectany))
+#endif
 PD__ONCE pd_module_record pd__module_v1 = {
     PD_ABI_VERSION, sizeof(pd_module_record),
     (const pd_flag_def *const *)(const void *)&pd__defs_begin,

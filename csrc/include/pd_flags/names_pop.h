@@ -1,4 +1,4 @@
-/* Restores the macros that names_push.h put aside. */
+/* Restores the macros that names_push.h put aside. Made by tools/lists.py. */
 #pragma pop_macro("ALL")
 #pragma pop_macro("B")
 #pragma pop_macro("D")
@@ -7,7 +7,6 @@
 #pragma pop_macro("I")
 #pragma pop_macro("OK")
 #pragma pop_macro("ON")
-#pragma pop_macro("R")
 #pragma pop_macro("S")
 #pragma pop_macro("Sym")
 #pragma pop_macro("T")

@@ -1,7 +1,6 @@
 /* Keeps a user's macros with short names out of our headers: each public header begins with
- * this file and ends with names_pop.h. It lists all names of up to three letters that occur in
- * csrc/include; tests/python/test_short_names.py reports a missing one. No include guard:
- * headers nest. */
+ * this file and ends with names_pop.h. tools/lists.py puts all names of up to three letters
+ * here that occur in csrc/include. No include guard: headers nest. */
 #pragma push_macro("ALL")
 #undef ALL
 #pragma push_macro("B")
@@ -18,8 +17,6 @@
 #undef OK
 #pragma push_macro("ON")
 #undef ON
-#pragma push_macro("R")
-#undef R
 #pragma push_macro("S")
 #undef S
 #pragma push_macro("Sym")

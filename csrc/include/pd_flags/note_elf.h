@@ -3,19 +3,14 @@
 #ifndef PD_FLAGS_NOTE_ELF_H
 #define PD_FLAGS_NOTE_ELF_H
 
+#include <pd_flags/language.h>
+
 #define PD__HIDDEN __attribute__((visibility("hidden")))
 
-/* For functions of the headers. With clang, definitions in a C++20 module and in a source file that
- * imports it can be one only if they are inline and not static. */
-#if defined(__clang__) && defined(__cplusplus) && __cplusplus >= 202002L
-#define PD__MERGED
-#define PD__HELPER PD__HIDDEN inline
-#else
-#define PD__HELPER static inline
-#endif
-
-/* A pointer to each definition goes into one section, whose bounds the module
- * record holds. */
+/* A pointer to each definition goes into one section, whose bounds the module record holds: linkers
+ * put the parts of all files together, and name the bounds of a section whose name could be a
+ * variable's. `used` and `retain` keep the compiler and the linker from leaving out what nothing
+ * refers to. */
 #if defined(__has_attribute)
 #if __has_attribute(retain)
 #define PD__LISTED __attribute__((section("pd_flags"), used, retain))
@@ -26,9 +21,10 @@
 #endif
 #define PD__LIST(flag) static const void *pd__listed_##flag PD__LISTED = &pd__def_##flag
 
-/* A note for `record`, once in each assembler file: link-time optimisation
- * pastes the assembly of many sources into one. Not in a COMDAT group, since
- * lld collects grouped notes as garbage. */
+/* A note for `record`: the sizes of its name and its descriptor, its type, and both. In assembly,
+ * since C can't write a distance, `record - .`, which needs no relocation. Once in each assembler
+ * file, hence .ifndef: link-time optimisation pastes the assembly of many sources into one. Not in a
+ * COMDAT group, since lld collects grouped notes as garbage. */
 #define PD__NOTE(type, record)                                                 \
   __asm__(".ifndef .Lpd_note_" record "\n"                                     \
           ".pushsection .note.pd_flags,\"a\",%note\n"                          \

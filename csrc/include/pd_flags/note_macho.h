@@ -42,7 +42,7 @@ extern char *pd__segment_of(const void *image, const char *segment,
 
 /* Returns whether the segment __DATA of an image holds `size` bytes at `address`. A
  * note may be damaged or somebody else's: nothing outside is touched. */
-static inline int pd__holds(const void *image, const void *address, unsigned long size) {
+PD__HELPER int pd__holds(const void *image, const void *address, unsigned long size) {
   unsigned long whole = 0;
   const char *data = pd__segment_of(image, "__DATA", &whole);
   unsigned long offset = (unsigned long)((uintptr_t)address - (uintptr_t)data);
@@ -51,7 +51,7 @@ static inline int pd__holds(const void *image, const void *address, unsigned lon
 
 /* The next note of a type in an image after `last` (NULL: the first) that points to
  * `size` bytes of its data, or NULL. */
-static inline const pd__note *pd__next_note(const void *image, const pd__note *last,
+PD__HELPER const pd__note *pd__next_note(const void *image, const pd__note *last,
                                             uint32_t type, unsigned long size) {
   unsigned long whole = 0;
   const char *at = pd__section_of(image, "__DATA", "__pd_flags", &whole);

@@ -18,7 +18,7 @@ typedef struct pd__note {
  * of definitions, between the bounds $d0 and $d2. */
 #define PD__SECTION(part) __attribute__((section(".pdflags$" part), used))
 
-/* When GNU ld collects garbage, it keeps only those parts of .pdflags that .CRT refers
+/* Refers to `object`. When GNU ld collects garbage, it keeps only those parts of .pdflags that .CRT refers
  * to. Entries after .CRT$XTZ aren't run. */
 #define PD__KEEP(object)                                                       \
   static const void *const pd__kept_##object                                   \

@@ -50,64 +50,86 @@ enum { PD_CODE_MAP(PD__CODE_ENUM) PD_CODE_POINTER = 32, PD_CODE_CONST_POINTER = 
 
 /* ---- PD__CODES(result, (parameters)): the codes of each, with commas between ---- */
 
-#define PD__CODES(result, params) PD__CODE(result), PD__EACH params
-#define PD__EACH(...)                                                          \
-  PD__COUNTED(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, )      \
+/* `params` brings its parentheses: behind PD__PARAM_CODES it is the list of arguments of that. */
+#define PD__CODES(result, params) PD__CODE(result), PD__PARAM_CODES params
+
+/* Counts its arguments: they push the numbers to the right, so that the parameter `count` gets how
+ * many they are. It is pasted, which makes the macro that takes so many. */
+#define PD__PARAM_CODES(...)                                                   \
+  PD__PARAM_CODES_OF(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, ) \
   (__VA_ARGS__)
-#define PD__COUNTED(arg1, arg2, arg3, arg4, arg5, arg6, arg7, arg8, arg9, arg10, arg11, arg12, \
-                    arg13, arg14, arg15, arg16, count, ...)                    \
-  PD__EACH_##count
-#define PD__EACH_1(T) PD__CODE(T)
-#define PD__EACH_2(T, ...) PD__CODE(T), PD__EACH_1(__VA_ARGS__)
-#define PD__EACH_3(T, ...) PD__CODE(T), PD__EACH_2(__VA_ARGS__)
-#define PD__EACH_4(T, ...) PD__CODE(T), PD__EACH_3(__VA_ARGS__)
-#define PD__EACH_5(T, ...) PD__CODE(T), PD__EACH_4(__VA_ARGS__)
-#define PD__EACH_6(T, ...) PD__CODE(T), PD__EACH_5(__VA_ARGS__)
-#define PD__EACH_7(T, ...) PD__CODE(T), PD__EACH_6(__VA_ARGS__)
-#define PD__EACH_8(T, ...) PD__CODE(T), PD__EACH_7(__VA_ARGS__)
-#define PD__EACH_9(T, ...) PD__CODE(T), PD__EACH_8(__VA_ARGS__)
-#define PD__EACH_10(T, ...) PD__CODE(T), PD__EACH_9(__VA_ARGS__)
-#define PD__EACH_11(T, ...) PD__CODE(T), PD__EACH_10(__VA_ARGS__)
-#define PD__EACH_12(T, ...) PD__CODE(T), PD__EACH_11(__VA_ARGS__)
-#define PD__EACH_13(T, ...) PD__CODE(T), PD__EACH_12(__VA_ARGS__)
-#define PD__EACH_14(T, ...) PD__CODE(T), PD__EACH_13(__VA_ARGS__)
-#define PD__EACH_15(T, ...) PD__CODE(T), PD__EACH_14(__VA_ARGS__)
-#define PD__EACH_16(T, ...) PD__CODE(T), PD__EACH_15(__VA_ARGS__)
+#define PD__PARAM_CODES_OF(arg1, arg2, arg3, arg4, arg5, arg6, arg7, arg8, arg9, arg10, arg11, \
+                           arg12, arg13, arg14, arg15, arg16, count, ...)      \
+  PD__PARAM_CODES_##count
+
+/* A macro can't call itself, so each leaves all but one type to the next. */
+#define PD__PARAM_CODES_1(type) PD__CODE(type)
+/* The others: made by tools/lists.py, for <n> from 2 to 16:
+#define PD__PARAM_CODES_<n>(type, ...) PD__CODE(type), PD__PARAM_CODES_<n-1>(__VA_ARGS__)
+*/
+#define PD__PARAM_CODES_2(type, ...) PD__CODE(type), PD__PARAM_CODES_1(__VA_ARGS__)
+#define PD__PARAM_CODES_3(type, ...) PD__CODE(type), PD__PARAM_CODES_2(__VA_ARGS__)
+#define PD__PARAM_CODES_4(type, ...) PD__CODE(type), PD__PARAM_CODES_3(__VA_ARGS__)
+#define PD__PARAM_CODES_5(type, ...) PD__CODE(type), PD__PARAM_CODES_4(__VA_ARGS__)
+#define PD__PARAM_CODES_6(type, ...) PD__CODE(type), PD__PARAM_CODES_5(__VA_ARGS__)
+#define PD__PARAM_CODES_7(type, ...) PD__CODE(type), PD__PARAM_CODES_6(__VA_ARGS__)
+#define PD__PARAM_CODES_8(type, ...) PD__CODE(type), PD__PARAM_CODES_7(__VA_ARGS__)
+#define PD__PARAM_CODES_9(type, ...) PD__CODE(type), PD__PARAM_CODES_8(__VA_ARGS__)
+#define PD__PARAM_CODES_10(type, ...) PD__CODE(type), PD__PARAM_CODES_9(__VA_ARGS__)
+#define PD__PARAM_CODES_11(type, ...) PD__CODE(type), PD__PARAM_CODES_10(__VA_ARGS__)
+#define PD__PARAM_CODES_12(type, ...) PD__CODE(type), PD__PARAM_CODES_11(__VA_ARGS__)
+#define PD__PARAM_CODES_13(type, ...) PD__CODE(type), PD__PARAM_CODES_12(__VA_ARGS__)
+#define PD__PARAM_CODES_14(type, ...) PD__CODE(type), PD__PARAM_CODES_13(__VA_ARGS__)
+#define PD__PARAM_CODES_15(type, ...) PD__CODE(type), PD__PARAM_CODES_14(__VA_ARGS__)
+#define PD__PARAM_CODES_16(type, ...) PD__CODE(type), PD__PARAM_CODES_15(__VA_ARGS__)
+/* end of the others */
+
+/* ---- PD__CODE(type): the code of a type, as a constant ---- */
 
 #ifdef __cplusplus
 #include <pd_flags/op_cpp.h>
 #else
 
-#define PD__SAME(T, U) __builtin_types_compatible_p(T, U)
+/* A builtin, since _Generic chooses by the type of a value, and void has none. */
+#define PD__SAME(type, other) __builtin_types_compatible_p(type, other)
 
-/* An integer type by size and sign: PD_CODE_INT8 and those after it. */
-#define PD__INTEGER_CODE(U) \
-  ((sizeof(U) == 1 ? 4 : sizeof(U) == 2 ? 6 : sizeof(U) == 4 ? 8 : 10) + ((U)-1 > (U)0))
-#define PD__CODE_IF(T, U, code) PD__SAME(T, U) * (code) +
-#define PD__INTEGER_IF(T, U) PD__CODE_IF(T, U, PD__INTEGER_CODE(U))
-#define PD__PLAIN_CODE(T)                                                      \
-  (PD__CODE_IF(T, void, 1) PD__CODE_IF(T, _Bool, 2) PD__CODE_IF(T, char, 3)    \
-   PD__INTEGER_IF(T, signed char) PD__INTEGER_IF(T, unsigned char)             \
-   PD__INTEGER_IF(T, short) PD__INTEGER_IF(T, unsigned short)                  \
-   PD__INTEGER_IF(T, int) PD__INTEGER_IF(T, unsigned)                          \
-   PD__INTEGER_IF(T, long) PD__INTEGER_IF(T, unsigned long)                    \
-   PD__INTEGER_IF(T, long long) PD__INTEGER_IF(T, unsigned long long)          \
-   PD__CODE_IF(T, float, 12) PD__CODE_IF(T, double, 13) 0)
+/* The code of an integer by size and sign: that of an unsigned one is the next after the signed. */
+#define PD__INTEGER_CODE(integer)                                              \
+  ((sizeof(integer) == 1   ? PD_CODE_INT8                                      \
+    : sizeof(integer) == 2 ? PD_CODE_INT16                                     \
+    : sizeof(integer) == 4 ? PD_CODE_INT32                                     \
+                           : PD_CODE_INT64) + ((integer)-1 > (integer)0))
 
-/* All else must be a pointer: casting 0 to it, or dereferencing that, doesn't compile otherwise. */
+/* X(type, listed, code) for each type that has a code. `type` is handed on to X. */
+#define PD__LISTED_TYPES(X, type)                                              \
+  X(type, void, PD_CODE_VOID) X(type, _Bool, PD_CODE_BOOL) X(type, char, PD_CODE_CHAR) \
+  X(type, signed char, PD__INTEGER_CODE(signed char))                          \
+  X(type, unsigned char, PD__INTEGER_CODE(unsigned char))                      \
+  X(type, short, PD__INTEGER_CODE(short))                                      \
+  X(type, unsigned short, PD__INTEGER_CODE(unsigned short))                    \
+  X(type, int, PD__INTEGER_CODE(int)) X(type, unsigned, PD__INTEGER_CODE(unsigned)) \
+  X(type, long, PD__INTEGER_CODE(long))                                        \
+  X(type, unsigned long, PD__INTEGER_CODE(unsigned long))                      \
+  X(type, long long, PD__INTEGER_CODE(long long))                              \
+  X(type, unsigned long long, PD__INTEGER_CODE(unsigned long long))            \
+  X(type, float, PD_CODE_FLOAT) X(type, double, PD_CODE_DOUBLE)
+
+/* The code of a listed type, or 0: the sum of all codes, each times 1 or 0. */
+#define PD__CODE_IF_SAME(type, listed, code) PD__SAME(type, listed) * (code) +
+#define PD__LISTED_CODE(type) (PD__LISTED_TYPES(PD__CODE_IF_SAME, type) 0)
+
+/* The compiler reads every branch, also those of other types. So wherever a pointer is needed, a
+ * type that is none is replaced: __builtin_choose_expr gives one of two values whose types differ.
+ * All unlisted types must be pointers: else the cast of 0 or the dereferencing doesn't compile. */
 struct pd__any { char unused; };
-#define PD__OTHER(T) __builtin_choose_expr(PD__PLAIN_CODE(T), (struct pd__any *)1, (T)0)
-#define PD__POINTER_IF(U, code)                                                \
-  U *: PD_CODE_POINTER + (code), const U *: PD_CODE_CONST_POINTER + (code),
-#define PD__POINTER_TO_INTEGER_IF(U) PD__POINTER_IF(U, PD__INTEGER_CODE(U))
-#define PD__POINTER_CODE(T)                                                    \
-  _Generic(PD__OTHER(T), PD__POINTER_IF(void, 1) PD__POINTER_IF(_Bool, 2) PD__POINTER_IF(char, 3) \
-           PD__POINTER_TO_INTEGER_IF(signed char) PD__POINTER_TO_INTEGER_IF(unsigned char) \
-           PD__POINTER_TO_INTEGER_IF(short) PD__POINTER_TO_INTEGER_IF(unsigned short) \
-           PD__POINTER_TO_INTEGER_IF(int) PD__POINTER_TO_INTEGER_IF(unsigned)  \
-           PD__POINTER_TO_INTEGER_IF(long) PD__POINTER_TO_INTEGER_IF(unsigned long) \
-           PD__POINTER_TO_INTEGER_IF(long long) PD__POINTER_TO_INTEGER_IF(unsigned long long) \
-           PD__POINTER_IF(float, 12) PD__POINTER_IF(double, 13) default: 0)
+#define PD__UNLISTED(type)                                                     \
+  __builtin_choose_expr(PD__LISTED_CODE(type), (struct pd__any *)1, (type)0)
+
+/* The code of a pointer to a listed type, or 0. */
+#define PD__POINTER_CASES(type, listed, code)                                  \
+  listed *: PD_CODE_POINTER + (code), const listed *: PD_CODE_CONST_POINTER + (code),
+#define PD__POINTER_CODE(type)                                                 \
+  _Generic(PD__UNLISTED(type), PD__LISTED_TYPES(PD__POINTER_CASES, type) default: 0)
 
 /* All other pointers must be to structs, which needn't be complete: gcc has an attribute that takes
  * nothing else, clang a builtin. `1 ? pointer : (void *)1` is void *, const void * if the struct is
@@ -118,33 +140,42 @@ struct pd__any { char unused; };
 #define PD__POINTS_TO_STRUCT(pointer)                                          \
   !PD__SAME(__typeof__(*(pointer)) __attribute__((designated_init)), int)
 #endif
-#define PD__OTHER_POINTER(T)                                                   \
-  __builtin_choose_expr(PD__POINTER_CODE(T), (struct pd__any *)1, PD__OTHER(T))
-#define PD__IS_GENERALLY(T, U) PD__SAME(__typeof__(1 ? PD__OTHER_POINTER(T) : (void *)1), U)
-#define PD__STRUCT_CODE(T)                                                     \
-  (PD_CODE_STRUCT + (PD__IS_GENERALLY(T, void *) ? PD_CODE_POINTER : PD_CODE_CONST_POINTER))
-#define PD__TAKES(T)                                                           \
-  (PD__POINTS_TO_STRUCT(PD__OTHER_POINTER(T)) &&                               \
-   (PD__IS_GENERALLY(T, void *) || PD__IS_GENERALLY(T, const void *)))
+#define PD__STRUCT_POINTER(type)                                               \
+  __builtin_choose_expr(PD__POINTER_CODE(type), (struct pd__any *)1, PD__UNLISTED(type))
+#define PD__IS_LIKE(type, pointer)                                             \
+  PD__SAME(__typeof__(1 ? PD__STRUCT_POINTER(type) : (void *)1), pointer)
+#define PD__STRUCT_CODE(type)                                                  \
+  (PD_CODE_STRUCT + (PD__IS_LIKE(type, void *) ? PD_CODE_POINTER : PD_CODE_CONST_POINTER))
+#define PD__TAKES(type)                                                        \
+  (PD__POINTS_TO_STRUCT(PD__STRUCT_POINTER(type)) &&                           \
+   (PD__IS_LIKE(type, void *) || PD__IS_LIKE(type, const void *)))
+
+/* 0, or an error that shows the name of the field: a bit-field can't have -1 bits. _Static_assert
+ * is no part of an expression. */
 #define PD__REFUSE_UNLESS(condition)                                           \
   (0 & (int)sizeof(struct { int an_operation_cannot_take_this_type : (condition) ? 1 : -1; }))
-#define PD__CODE(T)                                                            \
-  __extension__((PD__PLAIN_CODE(T)     ? PD__PLAIN_CODE(T)                     \
-                 : PD__POINTER_CODE(T) ? PD__POINTER_CODE(T)                   \
-                                       : PD__STRUCT_CODE(T)) |                 \
-                PD__REFUSE_UNLESS(PD__TAKES(T)))
+#define PD__CODE(type)                                                         \
+  __extension__((PD__LISTED_CODE(type)    ? PD__LISTED_CODE(type)              \
+                 : PD__POINTER_CODE(type) ? PD__POINTER_CODE(type)             \
+                                          : PD__STRUCT_CODE(type)) |           \
+                PD__REFUSE_UNLESS(PD__TAKES(type)))
 
-/* `type` is a variable of the operation's type. */
-#define PD__OP_CHECK(type, text, function, what)                               \
-  __extension__ _Static_assert(PD__SAME(__typeof__(*function), __typeof__(*type)), \
+/* `slot` is a variable of the operation's type. */
+#define PD__OP_CHECK(slot, text, function, what)                               \
+  __extension__ _Static_assert(PD__SAME(__typeof__(*function), __typeof__(*slot)), \
                                text ": " what " is of another type than the operation")
-#define PD__OP_FUNCTION(...) (void (*)(void))__VA_ARGS__
 #endif /* __cplusplus */
+
+/* Casts the function, which comes first; the attributes behind it pass as they are. */
+#define PD__OP_FUNCTION(...) (void (*)(void))__VA_ARGS__
 
 /* ---- The macros ---- */
 
 /* `id` is op_<identifier>, pasted at once: the identifier alone may be a macro of the user. `word`
- * is "<identifier>", and `text` the name of the operation. */
+ * is "<identifier>", and `text` the name of the operation. What follows has C linkage also in C++,
+ * and may use what compilers warn of: _Generic before C11, `{.help = …}` with fields left out, and
+ * designated_init in PD__POINTS_TO_STRUCT. The `struct pd__…_##id` at the end of a macro declares
+ * nothing that is used: the user's semicolon behind it would be an empty declaration otherwise. */
 #define PD__OP_BEGIN PD__BEGIN_C _Pragma("GCC diagnostic push")                \
   _Pragma("GCC diagnostic ignored \"-Wpedantic\"")                             \
   _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"")             \
@@ -199,6 +230,7 @@ struct pd__any { char unused; };
   PD__OP_END                                                                   \
   struct pd__defined_##id
 
+/* The function for the calling thread. It returns a pointer to a function. */
 static inline void (*pd__op_found(const pd_scoped_slot *slot))(void) {
   void (*(*find)(const pd_scoped_slot *))(void) = __atomic_load_n(&slot->find, __ATOMIC_ACQUIRE);
   return find ? find(slot) : __atomic_load_n(&slot->function, __ATOMIC_ACQUIRE);
@@ -231,6 +263,7 @@ static inline void (*pd__op_found(const pd_scoped_slot *slot))(void) {
 /* The function and the attributes come last, as in pd_op_choice. */
 #define PD_OP_IMPL(op, candidate, ...)                                         \
   PD__OP_IMPL(op_##op, op_##op##_is_##candidate, #op, #candidate, __VA_ARGS__)
+/* Called with a comma at the end: `...` must not be empty before C23. */
 #define PD__FIRST(first, ...) first
 #define PD__OP_IMPL(op, id, text, word, ...)                                   \
   PD__OP_CHECK(pd__##op, text, PD__FIRST(__VA_ARGS__, ), word);                \

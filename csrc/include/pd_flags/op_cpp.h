@@ -6,7 +6,10 @@ namespace pd {
 namespace detail {
 
 constexpr uint8_t integer_code(size_t size, bool is_signed) {
-  return static_cast<uint8_t>((size == 1 ? 4 : size == 2 ? 6 : size == 4 ? 8 : 10) + !is_signed);
+  return static_cast<uint8_t>((size == 1   ? PD_CODE_INT8
+                               : size == 2 ? PD_CODE_INT16
+                               : size == 4 ? PD_CODE_INT32
+                                           : PD_CODE_INT64) + !is_signed);
 }
 
 template <class T, bool is_enum>
@@ -83,7 +86,8 @@ constexpr uint8_t checked_code() {
   return type_code<T>::value;
 }
 
-/* char[2] if the argument is a function of the type of the slot: one that is noexcept is. */
+/* For sizeof: a char[2] if the argument is a function of the type of the slot, also one that is
+ * noexcept, which is another type since C++17; else the `...` takes it. Neither has a body. */
 template <class T>
 char (&op_fits(T))[2];
 template <class T>
@@ -93,10 +97,9 @@ char op_fits(...);
 }  // namespace pd
 
 #define PD__CODE(T) ::pd::detail::checked_code<T>()
-#define PD__OP_CHECK(type, text, function, what)                               \
+#define PD__OP_CHECK(slot, text, function, what)                               \
   static_assert(                                                               \
-      sizeof(::pd::detail::op_fits<decltype(type)>(function)) == 2,            \
+      sizeof(::pd::detail::op_fits<decltype(slot)>(function)) == 2,            \
       text ": " what " is of another type than the operation")
-#define PD__OP_FUNCTION(...) (void (*)(void))__VA_ARGS__
 
 #endif /* PD_FLAGS_OP_CPP_H */

@@ -36,7 +36,8 @@ typedef const void *(*pd__finder)(const pd_scoped_cell *cell);
 PD__END_C
 
 /* Make `cell` a pointer in a register, and load its `find`. On aarch64, gcc computes an address for
- * each atomic load, which takes three instructions more. */
+ * each atomic load, which takes three instructions more. The empty assembly pretends to change the
+ * register, so gcc can't compute addresses anew; a volatile load is one load as well. */
 #if defined(__aarch64__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
 #define PD__SCOPED_BASE(cell) __asm__("" : "+r"(cell))
 #define PD__SCOPED_FIND(cell) (*(pd__finder const volatile *)&(cell)->find)
@@ -47,18 +48,19 @@ PD__END_C
 
 #define PD_SCOPED_FLAG(name) __atomic_load_n(&pd__cell_FLAGS_##name.flag, __ATOMIC_RELAXED)
 
-/* As PD__FLAG; the symbols differ, so a declaration of the other kind doesn't link. `type` is
- * pd__scoped_<type>, and `tag` is "<type>": `bool` alone may be a macro. */
-#define PD__SCOPED(type, tag, code, ctype, member, low, high, kind, flag, text, value, ...) \
-  PD__SCOPED_DECLARE(type, tag, flag, text) PD__OWN_LINE;                                   \
-  PD__SCOPED_CELL(type, tag, member, low, high, pd__cell_##flag, text, value);              \
-  PD__SCOPED_VIEW(type, tag, flag, text);                                                   \
-  PD__DEFINITION(code, true, member, low, high, kind, flag, text, value, __VA_ARGS__)       \
+/* As PD__FLAG. The symbols of the cells differ, so a declaration of the other kind doesn't link. */
+#define PD__SCOPED_FLAG(type, member, kind, flag, text, value, ...)            \
+  PD__SCOPED_DECLARE(pd__scoped_##type, #type, flag, text) PD__OWN_LINE;       \
+  PD__SCOPED_CELL(pd__scoped_##type, #type, pd__##member, PD__LOW_##type, PD__HIGH_##type, \
+                  pd__cell_##flag, text, value);                               \
+  PD__SCOPED_VIEW(pd__scoped_##type, #type, flag, text);                       \
+  PD__DEFINITION(PD_TYPE_##type, true, pd__##member, PD__LOW_##type, PD__HIGH_##type, \
+                 kind, flag, text, value, __VA_ARGS__)                         \
   PD__LIST(flag)
-#define PD__SCOPED_OTHER(type, tag, flag, text)                                             \
-  PD__SCOPED_DECLARE(type, tag, flag, text);                                                \
-  PD__SCOPED_VIEW(type, tag, flag, text)
-#define PD__SCOPED_LABEL(tag, text) PD__SYMBOL("pd_flag_scoped_cell_" tag "_" text)
+#define PD__SCOPED_OTHER(type, flag, text)                                     \
+  PD__SCOPED_DECLARE(pd__scoped_##type, #type, flag, text);                    \
+  PD__SCOPED_VIEW(pd__scoped_##type, #type, flag, text)
+#define PD__SCOPED_SYMBOL(type_name, text) PD__SYMBOL("pd_flag_scoped_cell_" type_name "_" text)
 
 #ifdef __cplusplus
 
@@ -72,13 +74,8 @@ struct scoped_cell {
   pd__finder find;
   pd_flag *flag;
 };
-using pd__scoped_bool = scoped_cell<bool>;
-using pd__scoped_int32 = scoped_cell<int32_t>;
-using pd__scoped_uint32 = scoped_cell<uint32_t>;
-using pd__scoped_int64 = scoped_cell<int64_t>;
-using pd__scoped_uint64 = scoped_cell<uint64_t>;
-using pd__scoped_double = scoped_cell<double>;
-using pd__scoped_string = scoped_cell<const char *>;
+#define PD__SCOPED_ALIAS(name, number, ctype, member) using pd__scoped_##name = scoped_cell<ctype>;
+PD_TYPE_MAP(PD__SCOPED_ALIAS)
 
 }  // namespace detail
 
@@ -118,99 +115,45 @@ class scoped_view : detail::view {
 
 namespace detail {
 
-template <class V>
-struct is_scoped_text : std::false_type {};
 template <scoped_cell<const char *> *cell>
-struct is_scoped_text<scoped_view<const char *, cell>> : std::true_type {};
-
-/* What a text can be compared with: another flag, text, or an object such as a std::string. */
-PD__INLINE const char *text_in(const char *text) { return text; }
-template <class V>
-PD__INLINE typename std::enable_if<std::is_base_of<view, V>::value, const char *>::type text_in(
-    const V &flag) {
-  return flag.get();
-}
-template <class V, class U>
-using if_scoped_text = typename std::enable_if<
-    is_scoped_text<V>::value && !std::is_class<U>::value, bool>::type;
-template <class V, class U>
-using if_scoped_texts = typename std::enable_if<
-    (is_scoped_text<V>::value || is_scoped_text<U>::value) && std::is_base_of<view, V>::value &&
-        std::is_base_of<view, U>::value, bool>::type;
-template <class V, class U>
-using if_scoped_object =
-    typename std::enable_if<is_scoped_text<V>::value, if_class<U>>::type;
+struct is_text<scoped_view<const char *, cell>> : std::true_type {};
 
 }  // namespace detail
-
-#define PD__TEXT_OPERATOR(sign, truth)                                                   \
-  template <class V, class U>                                                            \
-  PD__INLINE detail::if_scoped_texts<V, U> operator sign(const V &a, const U &b) {       \
-    return truth detail::same_text(a.get(), b.get());                                    \
-  }                                                                                      \
-  template <class V>                                                                     \
-  PD__INLINE detail::if_scoped_text<V, char> operator sign(const V &a, const char *b) {  \
-    return truth detail::same_text(a.get(), b);                                          \
-  }                                                                                      \
-  template <class V>                                                                     \
-  PD__INLINE detail::if_scoped_text<V, char> operator sign(const char *a, const V &b) {  \
-    return truth detail::same_text(a, b.get());                                          \
-  }                                                                                      \
-  template <class V, class U>                                                            \
-  PD__INLINE detail::if_scoped_object<V, U> operator sign(const V &a, const U &b) {      \
-    return truth(b == a.get());                                                          \
-  }                                                                                      \
-  template <class V, class U>                                                            \
-  PD__INLINE detail::if_scoped_object<V, U> operator sign(const U &a, const V &b) {      \
-    return truth(a == b.get());                                                          \
-  }
-PD__TEXT_OPERATOR(==, )
-PD__TEXT_OPERATOR(!=, !)
-#undef PD__TEXT_OPERATOR
-
 }  // namespace pd
 
 #define PD_SCOPED(name) FLAGS_##name.get()
 
-#define PD__SCOPED_DECLARE(type, tag, flag, text)                              \
-  extern ::pd::detail::type pd__cell_##flag PD__SCOPED_LABEL(tag, text)
-#define PD__SCOPED_CELL(type, tag, member, low, high, cell, text, value)       \
+#define PD__SCOPED_DECLARE(type, type_name, flag, text)                        \
+  extern ::pd::detail::type pd__cell_##flag PD__SCOPED_SYMBOL(type_name, text)
+#define PD__SCOPED_CELL(type, type_name, member, low, high, cell, text, value) \
   ::pd::detail::type cell{value, nullptr, nullptr}
 
 /* As PD__VIEW and PD__DECLARE in define_cpp.h. */
-#if defined(__ELF__) && !defined(__clang__) && !defined(__OPTIMIZE__)
-#define PD__SCOPED_VIEW_LABEL(tag, text) PD__SYMBOL("pd_flag_scoped_view_" tag "_" text)
-#else
-#define PD__SCOPED_VIEW_LABEL(tag, text) PD__SCOPED_LABEL(tag, text)
-#endif
-#define PD__SCOPED_VIEW(type, tag, flag, text)                                 \
-  PD__QUIET PD__VIEW_PLACE("pd_flag_scoped_view_" tag "_" text)                \
+#define PD__SCOPED_VIEW(type, type_name, flag, text)                                     \
+  PD__VIEW_BEGIN PD__VIEW_PLACE("pd_flag_scoped_view_" type_name "_" text)               \
   extern const ::pd::scoped_view<decltype(pd__cell_##flag.value), &pd__cell_##flag> flag \
-      PD__SCOPED_VIEW_LABEL(tag, text) PD__LOUD
+      PD__VIEW_SYMBOL("pd_flag_scoped_view_" type_name "_" text,                         \
+                      "pd_flag_scoped_cell_" type_name "_" text) PD__VIEW_END
 
 #else /* C */
 
 /* The structs are named for the compiler's message about FLAGS_x where a value is expected. */
-#define PD__SCOPED_STRUCT(type, ctype)     \
-  struct type##_read_it_by_PD_SCOPED {     \
-    __attribute__((aligned(8))) ctype value; \
-    pd__finder find;                       \
-    struct pd_flag *flag;                  \
+#define PD__SCOPED_STRUCT(name, number, ctype, member)                         \
+  struct pd__scoped_##name##_read_it_by_PD_SCOPED {                            \
+    __attribute__((aligned(8))) ctype value;                                   \
+    pd__finder find;                                                           \
+    struct pd_flag *flag;                                                      \
   };
-typedef const char *pd__scoped_text;
-PD__SCOPED_STRUCT(pd__scoped_bool, _Bool)
-PD__SCOPED_STRUCT(pd__scoped_int32, int32_t)
-PD__SCOPED_STRUCT(pd__scoped_uint32, uint32_t)
-PD__SCOPED_STRUCT(pd__scoped_int64, int64_t)
-PD__SCOPED_STRUCT(pd__scoped_uint64, uint64_t)
-PD__SCOPED_STRUCT(pd__scoped_double, double)
-PD__SCOPED_STRUCT(pd__scoped_string, pd__scoped_text)
+PD_TYPE_MAP(PD__SCOPED_STRUCT)
 
 /* A string's bytes are written before its pointer is published. */
-#define PD__SCOPED_ORDER(value)                                    \
-  (__builtin_types_compatible_p(__typeof__(value), const char *)   \
+#define PD__SCOPED_ORDER(value)                                                \
+  (__builtin_types_compatible_p(__typeof__(value), const char *)               \
        ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED)
 
+/* `({ …; value; })` is an expression with statements, whose value is the last one; a function would
+ * need one name for each type. __extension__ allows it with -Wpedantic. The struct of a type begins
+ * as pd_scoped_cell does, and the cast by way of const void * keeps -Wcast-align quiet. */
 #define PD_SCOPED(name)                                                                 \
   __extension__({                                                                       \
     __typeof__(&FLAGS_##name) pd__cell = &FLAGS_##name;                                 \
@@ -227,119 +170,14 @@ PD__SCOPED_STRUCT(pd__scoped_string, pd__scoped_text)
     pd__value;                                                                          \
   })
 
-#define PD__SCOPED_DECLARE(type, tag, flag, text)                              \
-  extern struct type##_read_it_by_PD_SCOPED pd__cell_##flag PD__SCOPED_LABEL(tag, text)
-#define PD__SCOPED_CELL(type, tag, member, low, high, cell, text, value_)      \
-  PD__FITS_##member(tag, low, high, text, value_)                              \
+#define PD__SCOPED_DECLARE(type, type_name, flag, text)                        \
+  extern struct type##_read_it_by_PD_SCOPED pd__cell_##flag PD__SCOPED_SYMBOL(type_name, text)
+#define PD__SCOPED_CELL(type, type_name, member, low, high, cell, text, value_) \
+  PD__FITS_##member(type_name, low, high, text, value_)                         \
   struct type##_read_it_by_PD_SCOPED cell = {.value = value_}
-#define PD__SCOPED_VIEW(type, tag, flag, text)                                 \
-  extern const struct type##_read_it_by_PD_SCOPED flag PD__SCOPED_LABEL(tag, text)
+#define PD__SCOPED_VIEW(type, type_name, flag, text)                           \
+  extern const struct type##_read_it_by_PD_SCOPED flag PD__SCOPED_SYMBOL(type_name, text)
 
 #endif /* C */
-
-#define PD__SCOPED_bool(...) \
-  PD__SCOPED(pd__scoped_bool, "bool", PD_TYPE_bool, bool, pd__b, \
-             PD__LOW_bool, PD__HIGH_bool, __VA_ARGS__)
-#define PD_FLAG_DEFINE_SCOPED_bool(name, ...) \
-  PD__SCOPED_bool(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_FLAG_IMPORT_SCOPED_bool(name, value) \
-  PD__SCOPED_bool(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_FLAG_DECLARE_SCOPED_bool(name) \
-  PD__SCOPED_OTHER(pd__scoped_bool, "bool", FLAGS_##name, #name)
-#ifndef PD_NO_SHORT_NAMES
-#define PD_DEFINE_SCOPED_bool PD_FLAG_DEFINE_SCOPED_bool
-#define PD_IMPORT_SCOPED_bool PD_FLAG_IMPORT_SCOPED_bool
-#define PD_DECLARE_SCOPED_bool PD_FLAG_DECLARE_SCOPED_bool
-#endif
-
-#define PD__SCOPED_int32(...) \
-  PD__SCOPED(pd__scoped_int32, "int32", PD_TYPE_int32, int32_t, pd__i64, \
-             PD__LOW_int32, PD__HIGH_int32, __VA_ARGS__)
-#define PD_FLAG_DEFINE_SCOPED_int32(name, ...) \
-  PD__SCOPED_int32(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_FLAG_IMPORT_SCOPED_int32(name, value) \
-  PD__SCOPED_int32(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_FLAG_DECLARE_SCOPED_int32(name) \
-  PD__SCOPED_OTHER(pd__scoped_int32, "int32", FLAGS_##name, #name)
-#ifndef PD_NO_SHORT_NAMES
-#define PD_DEFINE_SCOPED_int32 PD_FLAG_DEFINE_SCOPED_int32
-#define PD_IMPORT_SCOPED_int32 PD_FLAG_IMPORT_SCOPED_int32
-#define PD_DECLARE_SCOPED_int32 PD_FLAG_DECLARE_SCOPED_int32
-#endif
-
-#define PD__SCOPED_uint32(...) \
-  PD__SCOPED(pd__scoped_uint32, "uint32", PD_TYPE_uint32, uint32_t, pd__u64, \
-             PD__LOW_uint32, PD__HIGH_uint32, __VA_ARGS__)
-#define PD_FLAG_DEFINE_SCOPED_uint32(name, ...) \
-  PD__SCOPED_uint32(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_FLAG_IMPORT_SCOPED_uint32(name, value) \
-  PD__SCOPED_uint32(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_FLAG_DECLARE_SCOPED_uint32(name) \
-  PD__SCOPED_OTHER(pd__scoped_uint32, "uint32", FLAGS_##name, #name)
-#ifndef PD_NO_SHORT_NAMES
-#define PD_DEFINE_SCOPED_uint32 PD_FLAG_DEFINE_SCOPED_uint32
-#define PD_IMPORT_SCOPED_uint32 PD_FLAG_IMPORT_SCOPED_uint32
-#define PD_DECLARE_SCOPED_uint32 PD_FLAG_DECLARE_SCOPED_uint32
-#endif
-
-#define PD__SCOPED_int64(...) \
-  PD__SCOPED(pd__scoped_int64, "int64", PD_TYPE_int64, int64_t, pd__i64, \
-             PD__LOW_int64, PD__HIGH_int64, __VA_ARGS__)
-#define PD_FLAG_DEFINE_SCOPED_int64(name, ...) \
-  PD__SCOPED_int64(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_FLAG_IMPORT_SCOPED_int64(name, value) \
-  PD__SCOPED_int64(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_FLAG_DECLARE_SCOPED_int64(name) \
-  PD__SCOPED_OTHER(pd__scoped_int64, "int64", FLAGS_##name, #name)
-#ifndef PD_NO_SHORT_NAMES
-#define PD_DEFINE_SCOPED_int64 PD_FLAG_DEFINE_SCOPED_int64
-#define PD_IMPORT_SCOPED_int64 PD_FLAG_IMPORT_SCOPED_int64
-#define PD_DECLARE_SCOPED_int64 PD_FLAG_DECLARE_SCOPED_int64
-#endif
-
-#define PD__SCOPED_uint64(...) \
-  PD__SCOPED(pd__scoped_uint64, "uint64", PD_TYPE_uint64, uint64_t, pd__u64, \
-             PD__LOW_uint64, PD__HIGH_uint64, __VA_ARGS__)
-#define PD_FLAG_DEFINE_SCOPED_uint64(name, ...) \
-  PD__SCOPED_uint64(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_FLAG_IMPORT_SCOPED_uint64(name, value) \
-  PD__SCOPED_uint64(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_FLAG_DECLARE_SCOPED_uint64(name) \
-  PD__SCOPED_OTHER(pd__scoped_uint64, "uint64", FLAGS_##name, #name)
-#ifndef PD_NO_SHORT_NAMES
-#define PD_DEFINE_SCOPED_uint64 PD_FLAG_DEFINE_SCOPED_uint64
-#define PD_IMPORT_SCOPED_uint64 PD_FLAG_IMPORT_SCOPED_uint64
-#define PD_DECLARE_SCOPED_uint64 PD_FLAG_DECLARE_SCOPED_uint64
-#endif
-
-#define PD__SCOPED_double(...) \
-  PD__SCOPED(pd__scoped_double, "double", PD_TYPE_double, double, pd__f64, \
-             PD__LOW_double, PD__HIGH_double, __VA_ARGS__)
-#define PD_FLAG_DEFINE_SCOPED_double(name, ...) \
-  PD__SCOPED_double(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_FLAG_IMPORT_SCOPED_double(name, value) \
-  PD__SCOPED_double(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_FLAG_DECLARE_SCOPED_double(name) \
-  PD__SCOPED_OTHER(pd__scoped_double, "double", FLAGS_##name, #name)
-#ifndef PD_NO_SHORT_NAMES
-#define PD_DEFINE_SCOPED_double PD_FLAG_DEFINE_SCOPED_double
-#define PD_IMPORT_SCOPED_double PD_FLAG_IMPORT_SCOPED_double
-#define PD_DECLARE_SCOPED_double PD_FLAG_DECLARE_SCOPED_double
-#endif
-
-#define PD__SCOPED_string(...) \
-  PD__SCOPED(pd__scoped_string, "string", PD_TYPE_string, const char *, pd__str, \
-             PD__LOW_string, PD__HIGH_string, __VA_ARGS__)
-#define PD_FLAG_DEFINE_SCOPED_string(name, ...) \
-  PD__SCOPED_string(PD_KIND_DEFINE, FLAGS_##name, #name, __VA_ARGS__)
-#define PD_FLAG_IMPORT_SCOPED_string(name, value) \
-  PD__SCOPED_string(PD_KIND_IMPORT, FLAGS_##name, #name, value, NULL)
-#define PD_FLAG_DECLARE_SCOPED_string(name) \
-  PD__SCOPED_OTHER(pd__scoped_string, "string", FLAGS_##name, #name)
-#ifndef PD_NO_SHORT_NAMES
-#define PD_DEFINE_SCOPED_string PD_FLAG_DEFINE_SCOPED_string
-#define PD_IMPORT_SCOPED_string PD_FLAG_IMPORT_SCOPED_string
-#define PD_DECLARE_SCOPED_string PD_FLAG_DECLARE_SCOPED_string
-#endif
 
 #endif /* PD_FLAGS_SCOPED_H */

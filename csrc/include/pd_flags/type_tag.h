@@ -1,4 +1,8 @@
-/* For macros that take a C++ type: PD__TAGGED(MY_DEFINE_, std::string) is MY_DEFINE_string. */
+/* For macros that take a C++ type: PD__TAGGED(MY_DEFINE_, std::string) is MY_DEFINE_string.
+ *
+ * Pasting makes PD__TAG_int32_t of a type, which is expanded in the next step only, hence several.
+ * Of std::string it takes the first word and leaves `::string` behind: PD__TAG_std ends in a comma,
+ * which makes of the rest an argument that PD__TAGGED_FIRST drops. */
 #ifndef PD_FLAGS_TYPE_TAG_H
 #define PD_FLAGS_TYPE_TAG_H
 
@@ -14,6 +18,6 @@
 #define PD__TAG_uint64_t uint64
 #define PD__TAG_double double
 #define PD__TAG_string string
-#define PD__TAG_std string, /* leaves ::string behind it */
+#define PD__TAG_std string,
 
 #endif /* PD_FLAGS_TYPE_TAG_H */

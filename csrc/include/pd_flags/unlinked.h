@@ -9,26 +9,29 @@
 
 PD__BEGIN_C
 
-#define PD__CALL_S(name, parameters, arguments)                                \
+/* The body of each function: `name` is also the field of the table, and `arguments` brings its
+ * parentheses. */
+#define PD__CALL_STATUS(name, parameters, arguments)                                \
   PD_API pd_status pd_##name parameters {                                      \
     const pd_table *table = pd__table_with(offsetof(pd_table, name));          \
     return table ? table->name arguments : pd__refuse_missing(err, "pd_" #name); \
   }
-#define PD__CALL_R(result, name, parameters, arguments)                        \
+#define PD__CALL_RESULT(result, name, parameters, arguments)                        \
   PD_API result pd_##name parameters {                                         \
     const pd_table *table = pd__table_with(offsetof(pd_table, name));          \
     return table ? table->name arguments : (result)0;                          \
   }
-#define PD__CALL_V(name, parameters, arguments)                                \
+#define PD__CALL_VOID(name, parameters, arguments)                                \
   PD_API void pd_##name parameters {                                           \
     const pd_table *table = pd__table_with(offsetof(pd_table, name));          \
     if (table) table->name arguments;                                          \
   }
-PD_TABLE_MAP(PD__CALL_S, PD__CALL_R, PD__CALL_V)
+PD_TABLE_MAP(PD__CALL_STATUS, PD__CALL_RESULT, PD__CALL_VOID)
 
 /* ---- What needs no registry ---- */
 
-/* `name` must be used with ## and # directly, since bool may be a macro. */
+/* What X makes of a row of a list. `name` must be used with ## and # directly, since bool may be a
+ * macro. */
 /* clang-format off */
 #define PD__STATUS_NAME(name, number, text) case PD_##name: return "PD_" #name;
 #define PD__STATUS_TEXT(name, number, text) case PD_##name: return text;
@@ -41,6 +44,7 @@ PD_TABLE_MAP(PD__CALL_S, PD__CALL_R, PD__CALL_V)
     fresh.max.member = PD__HIGH_##name;                                        \
   }
 /* clang-format on */
+/* A function that looks one column of a list up. */
 #define PD__COLUMN(result, function, of, map, row, unknown)                                       \
   PD_API result pd_##function(pd_##of of) {                                                       \
     switch (of) { map(row) }                                                                      \

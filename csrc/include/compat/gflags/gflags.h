@@ -84,6 +84,7 @@ using namespace ::GFLAGS_NAMESPACE;
 
 #if defined(STRIP_FLAG_HELP) && STRIP_FLAG_HELP > 0
 #define PD__GFLAGS_STRIPPED true
+/* The compiler reads `help`, and leaves it out. */
 #define MAYBE_STRIPPED_HELP(help) (false ? (help) : ::GFLAGS_NAMESPACE::kStrippedFlagHelp)
 #else
 #define PD__GFLAGS_STRIPPED false
@@ -92,6 +93,7 @@ using namespace ::GFLAGS_NAMESPACE;
 
 #define DEFINE_VARIABLE(type, shorttype, name, value, help)                              \
   PD__GFLAGS_VARIABLE_##shorttype(FLAGS_##name, #name, value, help)
+/* sizeof asks, without a call, which IsBoolFlag takes the value: only that for bool returns a bool. */
 #define DEFINE_bool(name, value, help)                                                      \
   static_assert(sizeof(::fLB::IsBoolFlag(value)) == sizeof(bool),                          \
                 #name ": the value is no bool");                                         \

@@ -147,6 +147,8 @@
   __attribute__((unused)) static int __paddle_use_flag_##name =          \
       TouchPaddleFlagRegister_##name()
 
+/* What PADDLE_FORCE_LINK_FLAG refers to. The struct is only declared: in a namespace, it isn't the
+ * global one of that name, and the assertion says so. */
 #define PD__TOUCHED(name)                                                \
   int TouchPaddleFlagRegister_##name() PD__TOUCH_SYMBOL(#name);          \
   int TouchPaddleFlagRegister_##name() { return 0; }                     \
