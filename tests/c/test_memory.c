@@ -253,6 +253,80 @@ TEST(settings_are_applied_whole_or_not_at_all) {
   run(&(scenario){define_two_and_a_file, apply_config, check_no_values, check_batch_and_remove}, 8);
 }
 
+/* ---- Snapshots ---- */
+
+static pd_snapshot *snapshot;
+
+static void define_two_and_wait(void) {
+  define_two();
+  CHECK_OK(pd_pending_set("later", "one", NULL, &err));
+  CHECK_OK(pd_pending_set("later", "two", NULL, &err));
+  CHECK_OK(pd_pending_set("last", "three", NULL, &err));
+}
+
+static pd_status take_snapshot(void) { return pd_snapshot_take(&snapshot, &err); }
+
+static void check_no_snapshot(void) {
+  CHECK(!snapshot);
+  check_before();
+}
+
+static void check_what_waited(void) {
+  CHECK_STR(text_of(text), "before");
+  CHECK_STR(text_of(define_flag(PD_TYPE_string, "later")), "two");
+  CHECK_STR(text_of(define_flag(PD_TYPE_string, "last")), "three");
+}
+
+static void check_snapshot(void) {
+  CHECK_OK(pd_flag_set_string(text, "after", &err));
+  CHECK_OK(pd_pending_set("last", "four", NULL, &err));
+  CHECK_OK(pd_snapshot_restore(snapshot, &err));
+  pd_snapshot_free(snapshot);
+  check_what_waited();
+}
+
+TEST(a_snapshot_is_taken_whole_or_not_at_all) {
+  run(&(scenario){define_two_and_wait, take_snapshot, check_no_snapshot, check_snapshot}, 6);
+}
+
+static int told;
+static void count_change(pd_flag *flag, void *context) { told += flag && !context; }
+
+enum { WATCHERS = 300, VALUES = 15 };
+
+/* So many watchers and values that each of them needs memory. */
+static void take_and_change(void) {
+  define_two_and_wait();
+  for (int i = 0; i < 100; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "more_%d", i);
+    pd_flag *flag = define_flag(PD_TYPE_int32, name);
+    for (int value = 0; value < VALUES; value++) CHECK_OK(pd_flag_set_int32(flag, value, &err));
+  }
+  CHECK_OK(take_snapshot());
+  for (int i = 0; i < WATCHERS; i++) {
+    CHECK_OK(pd_watcher_add(text, count_change, NULL, NULL, NULL, &err));
+  }
+  CHECK_OK(pd_flag_set_string(text, "after", &err));
+  CHECK_OK(pd_pending_set("last", "four", NULL, &err));
+}
+
+static pd_status restore_snapshot(void) { return pd_snapshot_restore(snapshot, &err); }
+
+static void check_not_restored(void) {
+  CHECK(told == WATCHERS);
+  CHECK_STR(text_of(text), "after");
+}
+
+static void check_restored(void) {
+  CHECK(told == 2 * WATCHERS);
+  check_what_waited();
+}
+
+TEST(a_snapshot_is_restored_whole_or_not_at_all) {
+  run(&(scenario){take_and_change, restore_snapshot, check_not_restored, check_restored}, 4);
+}
+
 /* ---- Modules ---- */
 
 static pd_module *module;
