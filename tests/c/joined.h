@@ -19,7 +19,7 @@ static inline const pd_host *get_host(void) {
   return host;
 }
 
-static inline void leave(void) { get_host()->module_leave(&pd__module_v1); }
+static inline void leave_record(void) { get_host()->module_leave(&pd__module_v1); }
 
 /* The module of the program, the only one with a record. */
 static inline pd_module *own_module(void) {
@@ -43,7 +43,7 @@ static inline pd_status read_join_errors(void) {
 /* Returns the status of the join. The definitions are copied: the record needs them to the end. */
 static inline pd_status join_count(const pd_flag_def *const *defs, size_t count) {
   const pd_host *host = get_host();
-  leave();
+  leave_record();
   for (size_t i = 0; i < count; i++) {
     if (defs[i]) joined_copies[i] = *defs[i];
     joined[i] = defs[i] ? &joined_copies[i] : NULL;
