@@ -172,6 +172,11 @@ TEST(a_number_stands_for_itself) {
                "array 0: dimension 1 is 9, expected 10");
 }
 
+TEST(a_word_that_begins_with_a_digit_is_the_number_there) {
+  CHECK_OK(check_one(op_of("f32[3d]"), of_sizes(1, SIZES(3))));
+  CHECK(check_one(op_of("f32[3d]"), of_sizes(1, SIZES(30))) == PD_ERR_TYPE);
+}
+
 TEST(a_number_that_no_size_can_be_is_the_largest_one) {
   CHECK_OK(check_one(op_of("f32[9223372036854775805]"), of_sizes(1, SIZES(INT64_MAX - 2))));
   CHECK_OK(check_one(op_of("f32[9223372036854775807]"), of_sizes(1, SIZES(INT64_MAX))));

@@ -275,6 +275,12 @@ TEST(a_choice_that_names_what_has_left_warns) {
             "runs");
 }
 
+TEST(nothing_is_reported_of_an_operation_that_has_left) {
+  pd_impl number = define_op();
+  CHECK_OK(pd_impl_unregister(number, &err));
+  CHECK_OK(pd_pending_check(NULL, &err));
+}
+
 /* ---- Callers that can call foreign implementations ---- */
 
 static const char *chosen(void) {
@@ -298,6 +304,20 @@ TEST(where_nothing_can_run_a_caller_is_told) {
   set("?missing");
   CHECK_STATUS(pd_op_choose(find_op("sum", NULL), &info, &err), PD_ERR_UNDEFINED,
                "operation 'sum', double (double): no implementation can run here");
+}
+
+TEST(a_native_implementation_that_cannot_run_runs_only_in_modules) {
+  pd_impl_info info = {.size = sizeof info};
+  reason = "no luck";
+  pd_op_def def = op_def(PD_KIND_OP, "native", op_one);
+  def.slot = &op_slot;
+  def.choice.usable = is_usable;
+  add_op(&def);
+  CHECK(call_op() == 1);
+  CHECK(pd_op_choose(find_op("sum", NULL), &info, &err) == PD_ERR_UNDEFINED);
+  add_impl("two", -5, op_two);
+  CHECK(call_op() == 2);
+  CHECK_STR(chosen(), "two");
 }
 
 TEST(a_caller_may_run_what_modules_do_not) {

@@ -228,6 +228,38 @@ TEST(an_operation_with_a_flag_of_nearly_the_name_is_refused) {
   CHECK(is_defined("impl.to-sum"));
 }
 
+TEST(all_texts_of_a_record_are_copied) {
+  char name[] = "native", op_name[] = "sum", text[] = "double (double)", help[] = "Adds";
+  char file[] = "ops.c", arrays[] = "f32[n]";
+  pd_op_signature signature = op_signature;
+  pd_op_def def = op_def(PD_KIND_OP, name, op_one);
+  signature.name = op_name;
+  signature.text = text;
+  def.signature = &signature;
+  def.about.help = help;
+  def.about.arrays = arrays;
+  def.file = file;
+  add_op(&def);
+  name[0] = op_name[0] = text[0] = help[0] = file[0] = arrays[0] = 'X';
+  memset(&signature, 0x55, sizeof signature);
+  pd_op_info info = op_info("sum");
+  CHECK_STR(info.signature, "double (double)");
+  CHECK_STR(info.help, "Adds");
+  CHECK_STR(info.file, "ops.c");
+  CHECK_STR(info.arrays, "f32[n]");
+  CHECK_STR(impl_info("sum", 0).name, "native");
+  pd_op_def twin = op_def(PD_KIND_IMPL, "native", op_one);
+  CHECK(pd_impl_register(&twin, NULL, &err) == PD_ERR_CONFLICT);
+  CHECK(strstr(err.message, "ops.c:7"));
+}
+
+TEST(the_flag_of_a_plain_operation_has_no_variable) {
+  define_op();
+  pd_flag_info info = {.size = sizeof info};
+  CHECK_OK(pd_flag_get_info(op_info("sum").flag, &info, &err));
+  CHECK(info.cells == 0 && !op_info("sum").scoped);
+}
+
 /* ---- Slots ---- */
 
 TEST(every_slot_has_the_choice_until_it_leaves) {
@@ -298,7 +330,7 @@ TEST(an_unknown_operation_is_told_with_the_nearest_name) {
   define_op();
   CHECK_STATUS(pd_op_find("sun", NULL, &op, &err), PD_ERR_UNDEFINED,
                "operation 'sun' is not defined; did you mean 'sum'?");
-  CHECK_STATUS(pd_op_find("product", NULL, &op, &err), PD_ERR_UNDEFINED,
+  CHECK_STATUS(pd_op_find("product", op_signature.types, &op, &err), PD_ERR_UNDEFINED,
                "operation 'product' is not defined");
   op_signature.name = "sup"; /* as near as "sum", and later */
   pd_op_def def = op_def(PD_KIND_OP, "native", op_one);

@@ -152,8 +152,8 @@ static pd_status fail_size(size_t index, int32_t dimension, int64_t size, const 
 
 static int64_t parse_number(word text) {
   int64_t number = 0;
-  for (size_t i = 0; i < text.length && text.at[i] >= '0' && text.at[i] <= '9'; i++) {
-    int digit = text.at[i] - '0';
+  for (const char *at = text.at; *at >= '0' && *at <= '9'; at++) {
+    int digit = *at - '0';
     number = number <= (INT64_MAX - digit) / 10 ? 10 * number + digit : INT64_MAX;
   }
   return number;
