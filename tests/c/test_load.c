@@ -91,6 +91,17 @@ TEST(a_module_keeps_the_names_of_its_first_load) {
   CHECK(!is_defined("beta.alpha_level"));
 }
 
+TEST(a_refused_load_holds_nothing) {
+  begin();
+  void *handle = open_plugin("alpha"); /* so that the module stays */
+  pd_module *module = load_module("alpha");
+  CHECK(refuse_load("alpha", "beta", PD_ERR_CONFLICT, "is already loaded") == 1);
+  unload(module);
+  CHECK(pd_module_unload(module, NULL) == PD_ERR_ARGUMENT && is_defined("alpha_level"));
+  close_plugin(handle);
+  CHECK(!LOADER_UNMAPS || !is_loaded("alpha"));
+}
+
 TEST(a_module_without_flags_has_no_namespace) {
   begin();
   pd_module *module = load_as("plain", "beta");
@@ -137,6 +148,16 @@ TEST(a_module_of_another_abi_is_refused_each_time_and_leaves) {
     CHECK(module && !info_of(module).present);
   }
   CHECK_OK(pd_modules_check(NULL, &err));
+}
+
+TEST(a_module_of_another_abi_that_stays_is_not_present) {
+  begin();
+  void *handle = open_plugin("other_abi");
+  CHECK(refuse_load("other_abi", NULL, PD_ERR_ABI, "built for ABI version 99, expected 1") == 1);
+  CHECK(is_loaded("other_abi"));
+  pd_module *module = pd_module_next(NULL);
+  CHECK(module && !info_of(module).present && info_of(module).status == PD_ERR_ABI);
+  close_plugin(handle);
 }
 
 static size_t count_errors(const pd_module *module) {
