@@ -83,6 +83,47 @@ TEST(a_flag_that_new_settings_do_not_name_loses_what_the_old_gave) {
   CHECK_STR(text_of(name), "");
 }
 
+/* A variable that tells which values it was given. */
+static int32_t shown[8];
+static size_t shows;
+
+static bool load_last(void *cell, pd_value *value) {
+  value->i64 = *(int32_t *)cell;
+  return true;
+}
+static void store_and_note(void *cell, pd_value value) {
+  if (shows < sizeof shown / sizeof *shown) shown[shows++] = (int32_t)value.i64;
+  *(int32_t *)cell = (int32_t)value.i64;
+}
+
+static void check_only_shown(int32_t value) {
+  CHECK(shows > 0);
+  for (size_t i = 0; i < shows; i++) CHECK(shown[i] == value);
+  shows = 0;
+}
+
+TEST(while_new_settings_are_applied_readers_see_no_value_in_between) {
+  static const pd_cell_access access = {
+      .size = sizeof access, .load = load_last, .store = store_and_note};
+  static int32_t variable;
+  start();
+  pd_flag_def def = definition(PD_TYPE_int32, "watched");
+  def.cell = &variable;
+  def.access = &access;
+  CHECK_OK(pd_flag_register(&def, NULL, &err));
+  CHECK_OK(apply("watched", "5", false));
+  shows = 0;
+  CHECK_OK(apply("watched", "6", false));
+  check_only_shown(6);
+  pd_config *config = settings_of("watched", "7");
+  put(config, "watched", "8", 0, 13);
+  CHECK_OK(pd_config_apply(config, false, errors, &err));
+  check_only_shown(8);
+  pd_config_free(config);
+  CHECK_OK(apply(NULL, NULL, false));
+  check_only_shown(0);
+}
+
 TEST(settings_do_not_touch_values_of_higher_rank) {
   start();
   CHECK_OK(parse("--count=7", NULL));

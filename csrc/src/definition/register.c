@@ -18,7 +18,7 @@ typedef struct registered_flag {
 
 /* One that leaves with a module. Most don't: their code is in the program, or in what stays. */
 typedef struct leaving_flag {
-  registered_flag *made;
+  registered_flag made;     /* first, as for the cell */
   pd_module *modules[USED]; /* those of its variable and its code; NULL for none */
   struct leaving_flag *next;
 } leaving_flag;
@@ -33,15 +33,6 @@ static leaving_flag *leaving; /* the newest first */
 static const size_t texts[] = {
     offsetof(registered_flag, def.help), offsetof(registered_flag, def.module),
     PD_TEXT_MAP(TEXT_OFFSET) offsetof(registered_flag, def.default_value.str)};
-
-/* Returns NULL if memory is out. */
-static registered_flag *copy_definition(const pd_flag_def *def) {
-  registered_flag one = {.def = *def};
-  size_t whole, count = sizeof texts / sizeof *texts - (def->type != PD_TYPE_string);
-  registered_flag *made = pd__copy_with_texts(&one, sizeof one, texts, count, &whole);
-  if (made) made->cell = (pd__cell){.def = &made->def, .registered = true};
-  return made;
-}
 
 /* Stores name and file, which were the caller's until now. Called once the definition is accepted,
  * so that a refused one leaves nothing behind. */
@@ -89,8 +80,14 @@ typedef struct registration {
 
 /* Returns the copy that the registry keeps; NULL if memory is out. */
 static registered_flag *make_registered(const registration *at) {
-  registered_flag *made = copy_definition(&at->def);
+  const pd_flag_def *def = &at->def;
+  leaving_flag one = {.made.def = *def};
+  size_t size = at->stays ? sizeof one.made : sizeof one, whole;
+  size_t count = sizeof texts / sizeof *texts - (def->type != PD_TYPE_string);
+  memcpy(one.modules, at->modules, sizeof at->modules);
+  registered_flag *made = pd__copy_with_texts(&one, size, texts, count, &whole);
   if (!made) return NULL;
+  made->cell = (pd__cell){.def = &made->def, .registered = true};
   pd_module *const *modules = at->modules;
   if (!made->def.module && modules[0]) made->def.module = modules[0]->path; /* stored for good */
   pd_module *code = modules[1] ? modules[1] : modules[2] ? modules[2] : modules[4];
@@ -139,12 +136,11 @@ static bool prepare_registration(pd__stage *stage, registration *at, registered_
 
 static void free_registered(pd__operation *operation, registered_flag *gone) {
   leaving_flag **at = &leaving;
-  while (*at && (*at)->made != gone) at = &(*at)->next;
-  leaving_flag *entry = *at;
-  if (entry) {
-    *at = entry->next;
-    release_modules(operation, entry->modules);
-    free(entry);
+  while (*at && &(*at)->made != gone) at = &(*at)->next;
+  const leaving_flag *left = *at;
+  if (left) {
+    *at = left->next;
+    release_modules(operation, left->modules);
   }
   free(gone);
 }
@@ -156,29 +152,9 @@ static registered_flag *first_registered(const pd_flag *flag) {
 
 /* ---- Publishing ---- */
 
-/* The definition and what it leaves with, until they are published. */
-typedef struct staged_flag {
-  registered_flag *made;
-  leaving_flag *entry; /* NULL: it stays */
-} staged_flag;
+static void free_unpublished(registered_flag **made) { free(*made); }
 
-static void free_staged(staged_flag *staged) {
-  free(staged->made);
-  free(staged->entry);
-}
-
-/* Returns false if memory is out. */
-static bool stage_registration(staged_flag *staged, const registration *at) {
-  staged->made = make_registered(at);
-  if (!staged->made || at->stays) return staged->made != NULL;
-  staged->entry = malloc(sizeof *staged->entry);
-  if (!staged->entry) return false;
-  staged->entry->made = staged->made;
-  memcpy(staged->entry->modules, at->modules, sizeof at->modules);
-  return true;
-}
-
-static void publish_registration(pd__stage *stage, registration *at, staged_flag *staged,
+static void publish_registration(pd__stage *stage, registration *at, registered_flag *made,
                                  pd__report *waiting) {
   pd__operation *operation = stage->operation;
   at->taken = true;
@@ -195,11 +171,11 @@ static void publish_registration(pd__stage *stage, registration *at, staged_flag
       free_registered(operation, one);
     }
   }
-  if (staged->entry) {
-    staged->entry->next = leaving;
-    leaving = staged->entry;
+  if (!at->stays) {
+    leaving_flag *left = (leaving_flag *)made;
+    left->next = leaving;
+    leaving = left;
   }
-  *staged = (staged_flag){NULL, NULL};
   pd__stage_publish(stage, waiting);
 }
 
@@ -209,15 +185,16 @@ static pd_status register_one(pd__operation *operation, registration *at, pd_err
   pd_flag *node = find_node(&at->def);
   if (is_same(at, node)) at->flag = node;
   if (at->flag) return PD_OK;
-  staged_flag staged __attribute__((cleanup(free_staged))) = {NULL, NULL};
-  if (!stage_registration(&staged, at)) return pd__fail_memory(err);
+  registered_flag *made __attribute__((cleanup(free_unpublished))) = make_registered(at);
+  if (!made) return pd__fail_memory(err);
   pd__report refused = {.first = err}, waiting = {.first = err};
   PD__STAGE(stage);
-  pd__stage_begin(&stage, operation, &staged.made->cell, 1);
+  pd__stage_begin(&stage, operation, &made->cell, 1);
   stage.hooks = at->hooks;
   stage.hooks_count = at->count;
-  if (!prepare_registration(&stage, at, staged.made, node, &refused)) return refused.status;
-  publish_registration(&stage, at, &staged, &waiting);
+  if (!prepare_registration(&stage, at, made, node, &refused)) return refused.status;
+  publish_registration(&stage, at, made, &waiting);
+  made = NULL;
   return waiting.status;
 }
 
@@ -294,7 +271,7 @@ static bool is_using_module(const registered_flag *one, const pd_module *module)
 
 void pd__registered_remove_of_module(pd__operation *operation, const pd_module *module) {
   for (leaving_flag **at = &leaving; *at;) {
-    registered_flag *made = (*at)->made;
+    registered_flag *made = &(*at)->made;
     if (!is_using_module(made, module)) {
       at = &(*at)->next;
       continue;

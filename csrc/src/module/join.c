@@ -373,11 +373,13 @@ void pd__member_join(pd__operation *operation, pd_module_record *record,
 
 /* Returns false if `image` is NULL and the record isn't known. A known record joins only its late
  * definitions, and needs no image. */
-static bool join_record(pd_module_record *record, const pd__platform_image *image) {
+static bool join_record(pd_module_record *record, const pd__platform_image *image, bool announces) {
   PD__IN_LOADER(pd__loader_now.owner);
   PD__LOCKED_OPERATION(operation);
   bool known = image || record->state;
   if (known) pd__member_join(&operation, record, image, pd__loading_now);
+  const pd_module *module = known ? record->state : NULL;
+  if (module) module->membership->announces |= announces;
   pd__operation_end(&operation);
   return known;
 }
@@ -399,9 +401,9 @@ static void note_image(const pd__platform_image *image, void *context) {
 
 void pd__module_join(pd_module_record *record) {
   pd_error err;
-  if (check_abi(record, "", &err) == PD_OK && join_record(record, NULL)) return;
+  if (check_abi(record, "", &err) == PD_OK && join_record(record, NULL, true)) return;
   pd__platform_image *image = pd__platform_find_image(PD__NO_RECORDS, record);
-  if (!image || !join_record(record, image)) mark_load_lost();
+  if (!image || !join_record(record, image, true)) mark_load_lost();
   free(image);
 }
 
@@ -415,7 +417,7 @@ void pd__members_join_loaded(const void *inside) {
   while (first) {
     pd__platform_image *each = first;
     first = each->next;
-    join_record(each->record, each);
+    join_record(each->record, each, false);
     free(each);
   }
 }

@@ -55,21 +55,38 @@ static void end_joined(pd__operation *operation, pd__loading *ended, pd_module *
 
 /* ---- Opening ---- */
 
-/* Returns the module at the address, and counts the handle: nobody else's unload withdraws the
- * module from now on. A library without flags has no record, so it gets its membership here. */
-static pd_module *hold_module(const void *inside, void *handle) {
+/* The caller holds the lock. Counts the handle: nobody else's unload withdraws the module from now
+ * on. */
+static void hold_module(pd__loading *load, pd_module *module, void *handle) {
+  module->handle = handle;
+  module->opened++;
+  load->held = module;
+}
+
+/* Holds the module at the address if it has joined in its constructor, and was accepted. */
+static void hold_joined(pd__loading *load, const void *inside, void *handle) {
+  pd__platform_lock();
+  pd_module *module = pd__module_find_at(inside);
+  const pd__membership *member = module ? module->membership : NULL;
+  bool joined = member && member->record && member->announces && member->status == PD_OK;
+  if (joined) hold_module(load, module, handle);
+  pd__platform_unlock();
+}
+
+/* Holds the module at the address, and joins it, unless memory is out. A library without flags has
+ * no record, so it gets its membership here. Others haven't joined in their constructors: one of
+ * another ABI, which looks for its own host only, one that was refused before, one that another
+ * thread's unload has withdrawn since, and a record without a constructor. */
+static void hold_unjoined(pd__loading *load, const void *inside, void *handle) {
   pd__platform_image *image = pd__platform_find_image(PD__NO_RECORDS, inside);
-  if (!image) return NULL;
+  if (!image) return;
   pd__platform_lock();
   pd_module *module = pd__module_find_at(inside);
   if (!module || !module->membership) module = pd__member_add(image);
-  if (module) {
-    module->handle = handle;
-    module->opened++;
-  }
+  if (module) hold_module(load, module, handle);
   pd__platform_unlock();
   free(image);
-  return module;
+  if (module) pd__members_join_loaded(inside);
 }
 
 /* The modules that came with `module` when it was refused join again: the loader doesn't run their
@@ -90,15 +107,11 @@ static pd_module *open_module(pd__loading *load, void **handle) {
   pd_error err;
   PD__IN_LOADER(load);
   pd_status status = pd__platform_open_library(load->path, handle, &inside, &err);
-  pd_module *module = status == PD_OK ? hold_module(inside, *handle) : NULL;
-  if (status == PD_OK && !module) pd__fail_memory(&err);
-  if (!module) pd__report_add(load->report, &err);
-  load->held = module;
-  /* Most modules have joined in their constructors. Not so one of another ABI, which looks for its
-   * own host only, one that was refused before, and one that another thread's unload has withdrawn
-   * since. */
-  if (module) pd__members_join_loaded(inside);
-  return module;
+  if (status == PD_OK) hold_joined(load, inside, *handle);
+  if (status == PD_OK && !load->held) hold_unjoined(load, inside, *handle);
+  if (status == PD_OK && !load->held) pd__fail_memory(&err);
+  if (!load->held) pd__report_add(load->report, &err);
+  return load->held;
 }
 
 /* A module that was already loaded keeps the names that it got then. */

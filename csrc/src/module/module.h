@@ -56,6 +56,7 @@ typedef struct pd__membership {
   const pd__loading *joined_in;    /* the pd_module_load under way in which it joined, or NULL */
   const pd_module *withdrawn_with; /* the refused module that it came with, or NULL */
   bool has_companions;             /* some module was withdrawn with this one */
+  bool announces;                  /* it joined by itself, so it also leaves by itself */
 } pd__membership;
 
 /* Returns the module of an image that arrives, with a membership; NULL if memory is out. The caller

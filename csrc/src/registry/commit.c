@@ -56,22 +56,39 @@ static bool store_place(pd__change *change, const char **given, const char **kep
   return whole;
 }
 
-/* Returns whether the commit may need a new entry in the history. */
-static bool is_entry_needed(const pd__change *change, bool repeated) {
-  return change->flag->assigned || change->origin.source == PD_SOURCE_OVERRIDE || repeated ||
-         pd__flag_override(change->flag);
+/* What the visit mark of a flag says about it; each state has the mark after that of the one
+ * before. Unlike the others, a flag of several changes shows its values only when all are made. */
+typedef enum visit { ONE_CHANGE, SEVERAL_CHANGES, IS_OPEN, VISITS } visit;
+
+/* Marks the flags of several changes, and returns the mark of ONE_CHANGE; 0 if there are none. */
+static uint32_t mark_repeated(const pd__changes *changes) {
+  if (changes->count < 2 || changes->pushes) return 0;
+  bool any = false;
+  uint32_t first = pd__next_visit_marks(VISITS);
+  for (size_t i = 0; i < changes->count; i++) {
+    pd_flag *flag = changes->items[i].flag;
+    bool repeated = flag->visit_mark >= first && !pd__flag_override(flag);
+    flag->visit_mark = first + (repeated ? SEVERAL_CHANGES : ONE_CHANGE);
+    any |= repeated;
+  }
+  return any ? first : 0;
 }
 
-static bool reserve_memory(pd__changes *changes) {
+/* Returns whether the commit may need a new entry in the history. */
+static bool is_entry_needed(const pd__changes *changes, const pd__change *change) {
+  return change->flag->assigned || changes->pushes || pd__flag_override(change->flag);
+}
+
+/* Each change may need an entry; an open flag has one more, for what was its current value. */
+static bool reserve_memory(pd__changes *changes, uint32_t marks) {
   const char *given = NULL, *kept = NULL;
   size_t entries = 0;
-  uint32_t mark = changes->count > 1 ? pd__next_visit_mark() : 0;
   for (size_t i = 0; i < changes->count; i++) {
     pd__change *change = &changes->items[i];
+    bool repeated = marks && change->flag->visit_mark == marks + SEVERAL_CHANGES;
+    entries += repeated;
     if (change->action != PD__ASSIGN) continue;
-    bool repeated = mark && change->flag->visit_mark == mark;
-    if (mark) change->flag->visit_mark = mark;
-    entries += !changes->scopes && is_entry_needed(change, repeated);
+    entries += repeated || (!changes->scopes && is_entry_needed(changes, change));
     if (!store_text(change) || !store_place(change, &given, &kept)) return false;
     if (changes->pushes && !pd__flag_make_extra(change->flag)) return false;
   }
@@ -114,6 +131,13 @@ static bool is_entry_present(const pd__change *change) {
   return pd__override_find(change->popped, &count) && change->override_entry->flag == change->flag;
 }
 
+/* A reset of a flag without values ends its being sensitive if the definition isn't. */
+static void end_sensitive(const pd__change *change) {
+  pd_flag *flag = change->flag;
+  bool resets = change->action == PD__RESET || change->action == PD__WIPE;
+  if (resets && !flag->assigned && !flag->history) flag->sensitive = pd__flag_def(flag)->sensitive;
+}
+
 static void commit_change(const pd__changes *changes, const pd__change *change) {
   pd_flag *flag = change->flag;
   if (change->action == PD__ASSIGN) assign_change(changes, change);
@@ -126,9 +150,37 @@ static void commit_change(const pd__changes *changes, const pd__change *change) 
   if (change->action == PD__POP && is_entry_present(change))
     pd__override_entry_drop(change->override_entry);
   if (dropped) pd__history_drop(flag, dropped);
-  bool resets = change->action == PD__RESET || change->action == PD__WIPE;
-  if (resets && !flag->assigned) flag->sensitive = pd__flag_def(flag)->sensitive;
+  end_sensitive(change);
   if (flag->defined) pd__flag_publish(flag);
+}
+
+/* Makes one of several changes of a flag, unseen by readers. */
+static void edit_flag(const pd__change *change, uint32_t marks) {
+  pd_flag *flag = change->flag;
+  if (flag->visit_mark != marks + IS_OPEN) pd__history_open(flag);
+  flag->visit_mark = marks + IS_OPEN;
+  bool assigns = change->action == PD__ASSIGN;
+  pd__history_edit(flag, pd__change_drops(change), change->value, assigns ? &change->origin : NULL);
+  if (assigns) pd__scope_warn(flag, &change->origin);
+  end_sensitive(change);
+}
+
+static void commit_all(const pd__changes *changes, uint32_t marks) {
+  for (size_t i = 0; i < changes->count; i++) {
+    const pd__change *change = &changes->items[i];
+    if (marks && change->flag->visit_mark > marks) {
+      edit_flag(change, marks);
+    } else {
+      commit_change(changes, change);
+    }
+  }
+  for (size_t i = 0; marks && i < changes->count; i++) {
+    pd_flag *flag = changes->items[i].flag;
+    if (flag->visit_mark != marks + IS_OPEN) continue;
+    flag->visit_mark = marks;
+    pd__history_close(flag);
+    if (flag->defined) pd__flag_publish(flag);
+  }
 }
 
 /* Collects the watchers of each flag, once. */
@@ -149,7 +201,8 @@ pd_status pd__commit_changes(pd__changes *changes, pd_error *err) {
   bool notifies = changes->hooked && !changes->scopes;
   pd__notice **from = notifies ? pd__notices_begin(operation) : NULL;
   pd_status status = from ? collect_watchers(changes, err) : PD_OK;
-  if (status == PD_OK && !reserve_memory(changes)) status = pd__fail_memory(err);
+  uint32_t marks = mark_repeated(changes);
+  if (status == PD_OK && !reserve_memory(changes, marks)) status = pd__fail_memory(err);
   if (status == PD_OK && changes->scopes) {
     return pd__scope_open(changes) ? PD_OK : pd__fail_memory(err);
   }
@@ -157,7 +210,7 @@ pd_status pd__commit_changes(pd__changes *changes, pd_error *err) {
     if (from) pd__notices_discard(operation, from);
     return status;
   }
-  for (size_t i = 0; i < changes->count; i++) commit_change(changes, &changes->items[i]);
+  commit_all(changes, marks);
   if (from) pd__notices_post(operation, from);
   return PD_OK;
 }

@@ -118,19 +118,28 @@ bool pd__history_update_current(pd_flag *flag, pd_value value, const pd_origin *
   return true;
 }
 
-void pd__history_assign(pd_flag *flag, pd_value value, const pd_origin *origin) {
-  if (pd__history_update_current(flag, value, origin)) return;
+/* Puts a value that isn't the current one into the list. */
+static void insert_by_rank(pd_flag *flag, pd_value value, const pd_origin *origin) {
   uint32_t rank = pd_source_rank(origin->source);
-  if (pd_source_rank((pd_source)flag->source) > rank) { /* hidden: insert it by rank */
-    pd__entry **at = &flag->history;
-    while (*at && pd_source_rank((*at)->origin.source) > rank) at = &(*at)->next;
-    pd__entries_push(at, pd__entry_new(value, origin));
-    return;
-  }
-  pd_origin before = pd__flag_origin(flag);
-  pd__entry *old = pd__entry_new(pd__flag_base(flag), &before);
+  pd__entry **at = &flag->history;
+  while (*at && pd_source_rank((*at)->origin.source) > rank) at = &(*at)->next;
+  pd__entries_push(at, pd__entry_new(value, origin));
+}
+
+static void push_current(pd_flag *flag) {
+  pd_origin origin = pd__flag_origin(flag);
+  pd__entry *old = pd__entry_new(pd__flag_base(flag), &origin);
   old->next = flag->history;
   flag->history = old;
+}
+
+void pd__history_assign(pd_flag *flag, pd_value value, const pd_origin *origin) {
+  if (pd__history_update_current(flag, value, origin)) return;
+  if (pd_source_rank((pd_source)flag->source) > pd_source_rank(origin->source)) {
+    insert_by_rank(flag, value, origin);
+    return;
+  }
+  push_current(flag);
   mark_replaced(&flag->history, origin->source);
   set_origin(flag, origin);
   set_base_value(flag, value, true);
@@ -180,6 +189,26 @@ void pd__history_filter(pd_flag *flag, pd_value base, pd__entry_test *keeps, voi
   if (kept) set_base_value(flag, now.value, false);
   pd__entries_filter(&flag->history, flag, keeps, context);
   if (!kept) promote_first_entry(flag);
+}
+
+/* ---- Several changes of one flag ---- */
+
+void pd__history_open(pd_flag *flag) {
+  if (flag->assigned) push_current(flag);
+  flag->assigned = false;
+}
+
+void pd__history_edit(pd_flag *flag, uint32_t dropped, pd_value value, const pd_origin *assigned) {
+  if (dropped) {
+    pd__values_revision++;
+    pd__entries_filter(&flag->history, flag, is_source_kept, &dropped);
+  }
+  if (assigned) insert_by_rank(flag, value, assigned);
+}
+
+void pd__history_close(pd_flag *flag) {
+  flag->assigned = true;
+  promote_first_entry(flag);
 }
 
 /* ---- Putting back what was copied ---- */
