@@ -83,10 +83,12 @@ TEST(text_that_is_empty_is_as_none) {
 
 TEST(text_that_the_second_definition_lacks_is_none) {
   pd_flag_def def = at_place(PD_TYPE_string, "n", "a.c", 3);
+  def.category = "";
   def.help = "more";
   accept(&def);
   def.help = NULL;
-  differ(&def, "help none, not 'more'");
+  def.category = "Tuning";
+  differ(&def, "category 'Tuning', not none; help none, not 'more'");
 }
 
 TEST(a_default_is_not_shown_if_one_of_both_is_secret) {
@@ -284,6 +286,12 @@ TEST(only_a_bool_has_a_negation) {
   define_flag(PD_TYPE_bool, "no_");
   define_flag(PD_TYPE_bool, "nest"); /* begins with n, but not with no */
   define_flag(PD_TYPE_int32, "est");
+}
+
+TEST(a_bool_whose_name_begins_with_no_has_a_negation_too) {
+  pd_flag_def flag = definition(PD_TYPE_bool, "nox");
+  define_flag(PD_TYPE_int32, "nonox");
+  refuse(&flag, PAIR_OF("nonox", "nox") "int32; refused: bool");
 }
 
 TEST(a_name_whose_flag_has_left_is_no_negation) {

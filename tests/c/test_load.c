@@ -58,6 +58,23 @@ TEST(names_end_where_they_end_in_namespaces_of_any_length) {
   }
 }
 
+TEST(each_of_many_names_is_in_the_namespace) {
+  static const char *const names[] = {"aliased", "a", "bc", "def", "ghij",
+                                      "klmno",   "z", "yx", "wvu", "tsrq"};
+  char name_space[40] = "", name[80];
+  begin();
+  if (!LOADER_UNMAPS) return;
+  for (int i = 0; i < 34; i++) {
+    strcat(name_space, "n");
+    pd_module *module = load_as("aliased", name_space);
+    for (size_t j = 0; j < sizeof names / sizeof *names; j++) {
+      snprintf(name, sizeof name, "%s.%s", name_space, names[j]);
+      CHECK(is_defined(name) && !is_defined(names[j]));
+    }
+    unload(module);
+  }
+}
+
 TEST(a_namespace_is_the_beginning_of_a_name) {
   static const char *const wrong[] = {"9", "a b", "-", "a="};
   char message[120];

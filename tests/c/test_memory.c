@@ -33,6 +33,7 @@ static void check_defined(void) {
 
 TEST(a_definition_is_made_whole_or_not_at_all) {
   run(&(scenario){nothing, define_all, check_undefined, check_defined}, 4);
+  run(&(scenario){use_up_text, define_all, check_undefined, check_defined}, 4);
 }
 
 static void define_many(void) {

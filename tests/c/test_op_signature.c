@@ -74,6 +74,15 @@ TEST(a_comma_inside_of_a_template_does_not_end_the_type) {
   CHECK(are_one_of(of_struct_and_int, "void (a> *, int)", "void (a> *, int32_t)"));
 }
 
+TEST(pointers_are_told_apart_by_their_codes_alone) {
+  CHECK(are_one("void (a *, b *)", "void (a, b**)"));
+}
+
+TEST(a_text_that_lacks_its_end_is_read_to_its_end) {
+  CHECK(are_one("void (box<a *, b", "void (box<a*,b"));
+  CHECK(!are_one("void (box<a *, b", "void (box<a*,c"));
+}
+
 TEST(other_types_are_told_apart_by_their_codes) {
   CHECK(are_one_of(of_struct_and_int, "void (a *, int)", "void (a *, int32_t)"));
   CHECK(!are_one_of(of_struct_and_int, "void (a *, int)", "void (b *, int)"));

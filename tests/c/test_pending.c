@@ -338,6 +338,36 @@ TEST(uses_of_a_list_that_does_not_grow_follow_one_another) {
   CHECK_STR(text_of(define_and_restore(&def)), "two");
 }
 
+TEST(a_use_without_a_value_adds_nothing_to_a_list) {
+  pd_flag_def def = definition(PD_TYPE_string, "several");
+  def.list = PD_TYPE_string;
+  def.multi = true;
+  parse("--several");
+  parse("--several=two");
+  CHECK_STR(text_of(define_and_restore(&def)), "two");
+}
+
+static int asked;
+static bool count_question(const pd_flag_entry *const *entries, void *context, char *why,
+                           size_t size) {
+  (void)context, (void)why, (void)size;
+  CHECK_STR(entries[0]->value.str, "one,two,three");
+  asked++;
+  return true;
+}
+
+TEST(uses_that_add_up_are_one_value_for_a_validator) {
+  pd_flag_def def = definition(PD_TYPE_string, "several");
+  pd_flag *flag = NULL;
+  def.list = PD_TYPE_string;
+  def.multi = true;
+  def.validate = count_question;
+  parse("--several=one --several=two --several=three");
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK(asked == 1);
+  CHECK_STR(text_of(flag), "one,two,three");
+}
+
 TEST(a_bool_that_is_there_gets_what_waited_in_each_form) {
   pd_flag_def def = definition(PD_TYPE_bool, "loud");
   def.default_value.b = true;

@@ -27,7 +27,7 @@ static bool is_assignable(const pd_flag *flag) { return *pd_flag_get_state(flag)
 /* ---- Variables that modules assign to ---- */
 
 TEST(what_a_module_has_assigned_before_it_joined_is_a_value) {
-  static int64_t number;
+  static int64_t number, six = 6;
   static const char *text, *same = "default";
   static bool mark;
   pd_flag_def n = at_line(PD_TYPE_int64, "n", 3), t = at_line(PD_TYPE_string, "t", 4);
@@ -41,7 +41,11 @@ TEST(what_a_module_has_assigned_before_it_joined_is_a_value) {
   b.default_value.b = true;
   s.cell = &same;
   text = "mine";
-  CHECK_OK(JOIN(&n, &t, &b, &s));
+  pd_flag_def m = n;
+  m.name = "m";
+  m.cell = &six;
+  CHECK_OK(JOIN(&n, &t, &b, &s, &m));
+  CHECK_STR(text_of(find("m")), "6");
   CHECK_STR(text_of(find("n")), "0");
   CHECK_STR(text_of(find("t")), "mine");
   CHECK_STR(text_of(find("b")), "false");
@@ -53,6 +57,30 @@ TEST(what_a_module_has_assigned_before_it_joined_is_a_value) {
   CHECK(entry.origin.source == PD_SOURCE_RUNTIME);
   CHECK_OK(pd_flag_reset(find("n"), &err));
   CHECK(number == 5);
+}
+
+TEST(what_a_module_assigns_last_is_kept_for_its_next_record) {
+  static int64_t number;
+  pd_flag_def n = at_line(PD_TYPE_int64, "n", 3);
+  n.assignable = true;
+  n.cell = &number;
+  CHECK_OK(JOIN(&n));
+  number = 7;
+  leave_record();
+  number = 0;
+  CHECK_OK(JOIN(&n));
+  CHECK(number == 7);
+}
+
+TEST(of_values_that_do_not_suit_only_the_latest_of_each_source_is_reported) {
+  pd_flag_def n = at_line(PD_TYPE_int64, "n", 3), m = n;
+  CHECK_OK(JOIN(&n));
+  CHECK_OK(pd_flag_set_int64(find("n"), 50, &err));
+  CHECK_OK(pd_flag_set_int64(find("n"), 60, &err));
+  m.max.i64 = 9;
+  CHECK_OK(JOIN(&m));
+  CHECK(pd_error_list_count(join_errors) == 1);
+  CHECK_STR(join_error(0), "n=60: expected an integer <= 9");
 }
 
 TEST(a_variable_that_no_module_assigns_to_is_not_read) {
@@ -132,7 +160,9 @@ TEST(the_second_of_two_records_of_one_flag_keeps_it) {
   def.aliases = again.aliases = "m";
   again.cell = &other;
   CHECK_OK(JOIN(&def));
+  uint32_t generation = *pd_flag_get_generation(find("n"));
   CHECK_OK(pd_flag_register(&again, &flag, &err));
+  CHECK(*pd_flag_get_generation(flag) == generation);
   leave_record();
   CHECK(find("n") == flag && find("m") == flag);
   CHECK_OK(pd_flag_set_int64(flag, 5, &err));

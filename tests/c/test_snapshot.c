@@ -221,6 +221,13 @@ TEST(a_value_below_the_current_one_returns) {
   CHECK_STR(sources_of(flag), "run time, argv, file, default");
 }
 
+TEST(a_value_that_came_below_the_current_one_goes) {
+  pd_flag *flag = before("flag");
+  set_from(flag, PD_SOURCE_FILE, "7");
+  restore();
+  CHECK_STR(sources_of(flag), "run time, default");
+}
+
 TEST(an_equal_value_of_another_source_is_a_change) {
   pd_flag *flag = before("flag"), *untouched = define_flag(PD_TYPE_int32, "untouched");
   pd_snapshot_free(snapshot);
