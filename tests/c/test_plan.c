@@ -2,6 +2,8 @@
  * before the flag is defined, and what comes of it. */
 #include "noted.h"
 
+#include "asking.h"
+
 /* ---- Pending values ---- */
 
 TEST(a_validator_sees_what_each_value_would_put_into_effect) {
@@ -198,6 +200,21 @@ TEST(an_override_that_is_refused_ends_for_its_flag) {
   CHECK_STR(text_of(flag), "0");
   CHECK_OK(pd_override_pop(number, &err));
   CHECK_STR(text_of(flag), "0");
+}
+
+TEST(a_temporary_change_is_asked_about_and_what_waits_goes_below_it) {
+  pd_flag_def was = definition(PD_TYPE_int64, "n"), def = validated("n");
+  was.runtime = def.runtime = true;
+  pd_flag *flag = define(&was);
+  set_from(flag, PD_SOURCE_FILE, "2");
+  serve(NULL);
+  CHECK(CHANGE(TEXT("/set/n", "9"), TEXT("/for", "1h")) == 200);
+  CHECK_OK(pd_flag_unregister(flag, &err));
+  let_wait("n", "1", PD_SOURCE_FILE);
+  let_wait("n", "3", PD_SOURCE_ARGV);
+  CHECK(define(&def) == flag);
+  CHECK_STR(seen_since(), "n=9 from override; n=1 from file; n=3 from argv; ");
+  CHECK_STR(text_of(flag), "9");
 }
 
 /* ---- Replacing ---- */
