@@ -71,6 +71,8 @@ TEST(each_of_many_names_is_in_the_namespace) {
       snprintf(name, sizeof name, "%s.%s", name_space, names[j]);
       CHECK(is_defined(name) && !is_defined(names[j]));
     }
+    snprintf(name, sizeof name, "%s.", name_space);
+    CHECK(!is_defined(name));
     unload(module);
   }
 }

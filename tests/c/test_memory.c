@@ -397,7 +397,8 @@ static pd_op_def operation(pd_kind kind, const char *name) {
                      .name = name,
                      .file = "file.c",
                      .signature = &pow_signature,
-                     .choice = {(void (*)(void))one_of_them, 1, NULL}};
+                     .choice = {(void (*)(void))one_of_them, 1, NULL},
+                     .about = {"what it is for", "f32[n]"}};
 }
 
 static pd_status load_operation(void) { return load("op_native"); }
@@ -429,7 +430,18 @@ static pd_status register_operation(void) {
   return pd_impl_register(&def, &registration, &err);
 }
 
+static pd_op_info operation_info(void) {
+  pd_op *op;
+  pd_op_info found = {.size = sizeof found};
+  CHECK_OK(pd_op_find("pow", NULL, &op, &err));
+  CHECK_OK(pd_op_get_info(op, &found, &err));
+  return found;
+}
+
 static void check_registered(void) {
+  CHECK_STR(operation_info().file, "file.c");
+  CHECK_STR(operation_info().help, "what it is for");
+  CHECK_STR(operation_info().arrays, "f32[n]");
   CHECK(is_defined("impl.pow") && slot == (void (*)(void))one_of_them);
   CHECK_OK(pd_impl_unregister(registration, &err));
   CHECK(!is_defined("impl.pow"));
@@ -443,14 +455,6 @@ TEST(an_operation_is_registered_with_its_flag_or_not_at_all) {
 static pd_status register_candidate(void) {
   pd_op_def def = operation(PD_KIND_IMPL, "other");
   return pd_impl_register(&def, &registration, &err);
-}
-
-static pd_op_info operation_info(void) {
-  pd_op *op;
-  pd_op_info found = {.size = sizeof found};
-  CHECK_OK(pd_op_find("pow", NULL, &op, &err));
-  CHECK_OK(pd_op_get_info(op, &found, &err));
-  return found;
 }
 
 static void load_operation_first(void) {

@@ -129,6 +129,67 @@ TEST(a_value_that_is_refused_is_reported_even_without_memory) {
   }
 }
 
+/* So many values, and such long ones, that what is asked about them needs memory again and again.
+ */
+static void let_many_wait(const char *name) {
+  static const pd_source sources[] = {PD_SOURCE_FILE, PD_SOURCE_ENVIRONMENT, PD_SOURCE_ARGV};
+  char text[600];
+  for (int i = 0; i < 3 * PD_HISTORY_KEPT; i++) {
+    pd_origin origin = {sources[i / PD_HISTORY_KEPT], 1, "the place of a value", 0};
+    snprintf(text, sizeof text, "%0500d", i);
+    CHECK_OK(pd_pending_set(name, text, &origin, &err));
+  }
+}
+
+static bool accept(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
+  (void)context, (void)why, (void)size;
+  return entries[0]->value.str != NULL;
+}
+
+static bool copy_text(const char *given, void *context, pd_writer write, void *out, char *why,
+                      size_t size) {
+  (void)context, (void)why, (void)size;
+  write(given, strlen(given), out);
+  return true;
+}
+
+/* Registers a flag with the n-th allocation failing. Returns whether one has failed. */
+static bool register_failing(int number, bool converts) {
+  char name[32];
+  pd_flag *flag = NULL;
+  snprintf(name, sizeof name, "flag_%d_%d_%d", number, to_the_end, converts);
+  let_many_wait(name);
+  pd_flag_def def = definition(PD_TYPE_string, name);
+  def.validate = converts ? NULL : accept;
+  def.convert = converts ? copy_text : NULL;
+  failed = false;
+  left = number;
+  pd_status status = pd_flag_register(&def, &flag, &err);
+  left = -1;
+  CHECK(status == PD_OK || (failed && status == PD_ERR_MEMORY && err.status == status));
+  CHECK(status != PD_OK || flag);
+  if (status == PD_OK) CHECK(atoi(text_of(flag)) == 3 * PD_HISTORY_KEPT - 1);
+  return failed;
+}
+
+TEST(a_value_that_finds_no_memory_for_a_question_is_reported) {
+  for (int lasts = 0; lasts < 2; lasts++) {
+    int number = 0;
+    to_the_end = lasts;
+    while (register_failing(number, false)) number++;
+    CHECK(number > 8);
+  }
+}
+
+TEST(a_value_that_finds_no_memory_for_its_converter_is_reported) {
+  for (int lasts = 0; lasts < 2; lasts++) {
+    int number = 0;
+    to_the_end = lasts;
+    while (register_failing(number, true)) number++;
+    CHECK(number > 8);
+  }
+}
+
 static pd_status load_alpha(pd_module **out) {
   char path[4096];
   snprintf(path, sizeof path, "%s/libalpha.so", getenv("PLUGINS"));

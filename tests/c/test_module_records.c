@@ -291,7 +291,7 @@ TEST(late_definitions_join_one_by_one_and_again_with_their_record) {
   pd_flag_def one = at_line("one", "a.c", 1), two = at_line("two", "a.c", 2);
   CHECK_OK(JOIN(&one));
   CHECK_OK(define_late(0, &two));
-  CHECK(is_defined("two") && lates[0].flag && lates[0].seen);
+  CHECK(is_defined("two") && lates[0].flag && lates[0].seen && !lates[0].why);
   two.name = "three";
   CHECK_OK(define_late(1, &two));
   CHECK(is_defined("three") && lates[1].flag != lates[0].flag);

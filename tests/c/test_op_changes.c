@@ -69,6 +69,35 @@ TEST(an_implementation_that_takes_itself_back_while_it_is_asked_is_gone) {
   CHECK(pd_impl_unregister(own, NULL) == PD_ERR_ARGUMENT);
 }
 
+static const char *reason;
+static const char *get_reason(void) { return reason; }
+static int fallback(void) { return -1; }
+
+TEST(a_native_implementation_that_cannot_run_is_called_by_its_own_module_alone) {
+  static const pd_op_signature signature = {"level", "int (void)", {PD_CODE_INT32, 0}};
+  void (*own_slot)(void) = NULL, (*other_slot)(void) = NULL;
+  pd_op *op;
+  pd_module *alpha = load_module("alpha");
+  void (*level)(void) = (void (*)(void))(intptr_t)symbol_in("alpha", "alpha_level");
+  pd_op_def def = {.size = sizeof def, .kind = PD_KIND_OP, .name = "native"};
+  def.signature = &signature;
+  def.slot = &own_slot;
+  def.choice = (pd_op_choice){level, 0, get_reason};
+  reason = "no luck";
+  CHECK_OK(pd_impl_register(&def, NULL, &err));
+  def.kind = PD_KIND_OP_IMPORT;
+  def.slot = &other_slot;
+  def.choice = (pd_op_choice){(void (*)(void))fallback, 0, NULL};
+  CHECK_OK(pd_impl_register(&def, NULL, &err));
+  CHECK(own_slot == level && other_slot == (void (*)(void))fallback);
+  reason = NULL;
+  CHECK_OK(pd_op_find("level", NULL, &op, &err));
+  CHECK_OK(pd_op_check_again(op, &err));
+  CHECK(own_slot == level && other_slot == level);
+  CHECK_OK(pd_module_unload(alpha, &err));
+  CHECK(is_loaded("alpha")); /* its code may still be called */
+}
+
 TEST(the_implementations_of_a_plugin_leave_with_it_and_others_stay) {
   if (!LOADER_UNMAPS) return;
   pd_op_info info = {.size = sizeof info};

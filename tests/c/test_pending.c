@@ -338,6 +338,25 @@ TEST(uses_of_a_list_that_does_not_grow_follow_one_another) {
   CHECK_STR(text_of(define_and_restore(&def)), "two");
 }
 
+TEST(uses_with_a_value_of_a_file_between_them_do_not_add_up) {
+  pd_flag_def def = definition(PD_TYPE_string, "several");
+  static const char *const names[] = {"several", "others"};
+  def.list = PD_TYPE_string;
+  def.multi = true;
+  for (int i = 0; i < 2; i++) {
+    pd_flag *flag = NULL;
+    def.name = names[i];
+    wait_for(names[i], "one", PD_SOURCE_ARGV);
+    wait_for(names[i], "two", PD_SOURCE_ARGV);
+    wait_for(names[i], "file", PD_SOURCE_FILE);
+    wait_for(names[i], "three", PD_SOURCE_ARGV);
+    wait_for(names[i], "four", PD_SOURCE_ARGV);
+    if (i == 0) CHECK_OK(pd_flag_register(&def, &flag, &err));
+    if (i == 1) flag = define_and_restore(&def);
+    CHECK_STR(text_of(flag), "three,four");
+  }
+}
+
 TEST(a_use_without_a_value_adds_nothing_to_a_list) {
   pd_flag_def def = definition(PD_TYPE_string, "several");
   def.list = PD_TYPE_string;

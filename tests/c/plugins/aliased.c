@@ -3,3 +3,4 @@
 
 PD_DEFINE_bool(aliased, false, "Has other names", .aliases = "a|bc|def|ghij|klmno",
                .old_names = "z|yx|wvu|tsrq");
+PD_DEFINE_bool(unaliased, false, "Has none", .aliases = "", .old_names = "");
