@@ -140,8 +140,11 @@ TEST(definitions_of_other_lines_of_one_file_may_be_the_same) {
   CHECK(accept(&other) == flag);
   other.file = "two/b.c";
   refuse(&other, "'n' is already defined, int32 at one/a.c:3; refused: int32 at two/b.c:3");
+  other.default_value.i64 = 5; /* the places say enough */
+  refuse(&other, "'n' is already defined, int32 at one/a.c:3; refused: int32 at two/b.c:3");
   other = def;
   other.type = PD_TYPE_int64;
+  other.hidden = true;
   refuse(&other, "'n' is already defined, int32 at one/a.c:3; refused: int64 at one/a.c:3");
   other = def;
   other.file = NULL;

@@ -46,6 +46,33 @@ TEST(an_implementation_is_listed_whole_or_not_at_all) {
   run(&(scenario){define_ops, get_impl, check_no_impl, check_impl}, 1);
 }
 
+static pd_op_info op_info;
+
+static void load_op(void) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/libop_scoped.so", getenv("PLUGINS"));
+  CHECK_OK(pd_module_load(path, NULL, NULL, &err));
+  CHECK_OK(pd_op_find("fill", NULL, &op, &err));
+  use_up_text();
+}
+
+static pd_status get_op(void) {
+  op_info = (pd_op_info){.size = sizeof op_info};
+  return pd_op_get_info(op, &op_info, &err);
+}
+
+static void check_no_op(void) { CHECK(!op_info.name && !op_info.help); }
+
+static void check_op(void) {
+  CHECK_STR(op_info.help, "Fill");
+  CHECK(strstr(op_info.file, "op_scoped.c"));
+  CHECK_STR(op_info.arrays, "f32[n,3], any[..., n] strided");
+}
+
+TEST(an_operation_is_listed_whole_or_not_at_all) {
+  run(&(scenario){load_op, get_op, check_no_op, check_op}, 1);
+}
+
 static void define_foreign(void) {
   pd_op_def def = {.size = sizeof def, .kind = PD_KIND_IMPL, .name = "foreign"};
   def.signature = &signature;
@@ -80,8 +107,18 @@ static void begin_copy(void) {
   use_up_text();
 }
 
+/* The path is known already, as that of the module of a flag. */
+static void begin_copy_of_known_path(void) {
+  static int32_t cell;
+  pd_flag_def def = definition(PD_TYPE_int32, "of_program");
+  def.cell = &cell;
+  CHECK_OK(pd_flag_register(&def, NULL, &err));
+  use_up_text();
+}
+
 TEST(a_copy_is_listed_whole_or_not_at_all) {
   run(&(scenario){begin_copy, get_copy, check_no_copy, check_copy}, 2);
+  run(&(scenario){begin_copy_of_known_path, get_copy, check_no_copy, check_copy}, 1);
 }
 
 static pd_pending_info pending;

@@ -298,6 +298,11 @@ TEST(late_definitions_join_one_by_one_and_again_with_their_record) {
   CHECK_STR(list_names(), "one two three");
   CHECK_OK(JOIN(&one));
   CHECK(is_defined("one") && is_defined("two") && is_defined("three"));
+  for (int i = 0; i < 2; i++) {
+    pd_flag *flag = NULL;
+    CHECK_OK(pd_flag_find(late_defs[i].name, &flag, &err));
+    CHECK(lates[i].flag == flag);
+  }
   leave_record();
   CHECK(!is_defined("one") && !is_defined("two") && !is_defined("three"));
 }

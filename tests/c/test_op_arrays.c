@@ -168,6 +168,8 @@ TEST(a_number_stands_for_itself) {
   CHECK_OK(check_one(op, of_sizes(3, SIZES(0, 10, 109))));
   CHECK_STATUS(check_one(op, of_sizes(3, SIZES(0, 10, 100))), PD_ERR_TYPE,
                "array 0: dimension 2 is 100, expected 109");
+  CHECK_STATUS(check_one(op, of_sizes(3, SIZES(1, 10, 109))), PD_ERR_TYPE,
+               "array 0: dimension 0 is 1, expected 0");
   CHECK_STATUS(check_one(op, of_sizes(3, SIZES(0, 9, 109))), PD_ERR_TYPE,
                "array 0: dimension 1 is 9, expected 10");
 }
