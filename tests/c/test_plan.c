@@ -147,6 +147,7 @@ TEST(if_it_is_refused_all_values_of_the_former_definition_go) {
 TEST(a_value_that_waits_is_asked_about_beside_a_former_one) {
   pd_flag_def was = definition(PD_TYPE_int64, "n"), def = validated("n");
   pd_flag *flag = define(&was);
+  set_from(flag, PD_SOURCE_FILE, "2");
   set_from(flag, PD_SOURCE_ARGV, "3");
   CHECK_OK(pd_flag_unregister(flag, &err));
   let_wait("n", "5", PD_SOURCE_FILE); /* stays hidden */

@@ -96,6 +96,10 @@ TEST(a_flag_without_a_variable_is_not_assignable) {
   pd_flag_def def = definition(PD_TYPE_int64, "n");
   pd_flag *flag = NULL;
   def.assignable = true;
+  pd_flag_def of_record = def;
+  of_record.name = "m";
+  CHECK_OK(JOIN(&of_record));
+  CHECK(!is_assignable(find("m")));
   CHECK_OK(pd_flag_register(&def, &flag, &err));
   CHECK(!is_assignable(flag));
   static int64_t number;
