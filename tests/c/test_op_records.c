@@ -152,7 +152,9 @@ TEST(only_the_same_line_may_bring_an_implementation_again) {
   CHECK_OK(pd_impl_unregister(second, &err));
   other.kind = PD_KIND_IMPL;
   other.line = 8;
+  other.file = NULL;
   add_op(&other);
+  CHECK(pd_impl_register(&other, NULL, &err) == PD_ERR_CONFLICT); /* of unknown places */
 }
 
 TEST(a_name_is_free_for_another_signature) {
@@ -363,6 +365,7 @@ TEST(missing_arguments_are_reported) {
   impl.size = sizeof impl;
   CHECK_STATUS(pd_op_get_impl(op, 1, &impl, &err), PD_ERR_ARGUMENT,
                "operation 'sum' has no implementation 1");
+  CHECK(pd_op_get_impl(op, 5, &impl, &err) == PD_ERR_ARGUMENT);
 }
 
 TEST(operations_are_listed_signature_by_signature) {
