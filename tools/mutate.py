@@ -311,7 +311,8 @@ class Trial:
 
     def judge(self, change: Change) -> str:
         """Say what becomes of a change: "killed", "survived", "same code" or "no code"."""
-        place = OUT / "trials" / hashlib.sha256(change.show().encode()).hexdigest()[:12]
+        named = f"{change.show()} at {change.mutant.start}"  # a line may have two such changes
+        place = OUT / "trials" / hashlib.sha256(named.encode()).hexdigest()[:12]
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
         try:

@@ -174,7 +174,9 @@ static void load_itself(void) {
 
 TEST(usable_may_load_and_unload_its_own_module) {
   *leave_withdrawn("staged_during_usable") = (void *)(intptr_t)load_itself;
-  load_module("staged");
+  pd_module_info info = {.size = sizeof info};
+  CHECK_OK(pd_module_get_info(load_module("staged"), &info, &err));
+  CHECK(info.present);
   check_everything();
   CHECK(count_cells("staged_level") == 1);
 }

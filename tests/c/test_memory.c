@@ -4,28 +4,7 @@
  * Built with: -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc $LIBRARY
  */
 #include "failing.h"
-
-/* Text that is kept comes in chunks: use up what is left of this one. */
-static void use_up_text(void) {
-  bool lasts = to_the_end;
-  char usage[120];
-  pd_program program = {.size = sizeof program, .usage = ""};
-  CHECK_OK(pd_program_set(&program, &err)); /* each load has this text */
-  program.usage = usage;
-  to_the_end = true;
-  left = 0;
-  for (int width = 100; width > 0; width -= 98) { /* all but the last bytes, then these */
-    for (int i = 0; i < 1000; i++) {
-      snprintf(usage, sizeof usage, "%0*d", width, i);
-      if (pd_program_set(&program, &err) != PD_OK) break;
-    }
-    CHECK(failed);
-  }
-  left = -1;
-  to_the_end = lasts;
-  failed = false;
-  CHECK_OK(pd_environment_enable(NULL, NULL, &err));
-}
+#include "used_up.h"
 
 /* ---- Defining ---- */
 
@@ -54,6 +33,7 @@ static void check_defined(void) {
 
 TEST(a_definition_is_made_whole_or_not_at_all) {
   run(&(scenario){nothing, define_all, check_undefined, check_defined}, 4);
+  run(&(scenario){use_up_text, define_all, check_undefined, check_defined}, 4);
 }
 
 static void define_many(void) {
@@ -253,6 +233,80 @@ TEST(settings_are_applied_whole_or_not_at_all) {
   run(&(scenario){define_two_and_a_file, apply_config, check_no_values, check_batch_and_remove}, 8);
 }
 
+/* ---- Snapshots ---- */
+
+static pd_snapshot *snapshot;
+
+static void define_two_and_wait(void) {
+  define_two();
+  CHECK_OK(pd_pending_set("later", "one", NULL, &err));
+  CHECK_OK(pd_pending_set("later", "two", NULL, &err));
+  CHECK_OK(pd_pending_set("last", "three", NULL, &err));
+}
+
+static pd_status take_snapshot(void) { return pd_snapshot_take(&snapshot, &err); }
+
+static void check_no_snapshot(void) {
+  CHECK(!snapshot);
+  check_before();
+}
+
+static void check_what_waited(void) {
+  CHECK_STR(text_of(text), "before");
+  CHECK_STR(text_of(define_flag(PD_TYPE_string, "later")), "two");
+  CHECK_STR(text_of(define_flag(PD_TYPE_string, "last")), "three");
+}
+
+static void check_snapshot(void) {
+  CHECK_OK(pd_flag_set_string(text, "after", &err));
+  CHECK_OK(pd_pending_set("last", "four", NULL, &err));
+  CHECK_OK(pd_snapshot_restore(snapshot, &err));
+  pd_snapshot_free(snapshot);
+  check_what_waited();
+}
+
+TEST(a_snapshot_is_taken_whole_or_not_at_all) {
+  run(&(scenario){define_two_and_wait, take_snapshot, check_no_snapshot, check_snapshot}, 6);
+}
+
+static int told;
+static void count_change(pd_flag *flag, void *context) { told += flag && !context; }
+
+enum { WATCHERS = 300, VALUES = 15 };
+
+/* So many watchers and values that each of them needs memory. */
+static void take_and_change(void) {
+  define_two_and_wait();
+  for (int i = 0; i < 100; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "more_%d", i);
+    pd_flag *flag = define_flag(PD_TYPE_int32, name);
+    for (int value = 0; value < VALUES; value++) CHECK_OK(pd_flag_set_int32(flag, value, &err));
+  }
+  CHECK_OK(take_snapshot());
+  for (int i = 0; i < WATCHERS; i++) {
+    CHECK_OK(pd_watcher_add(text, count_change, NULL, NULL, NULL, &err));
+  }
+  CHECK_OK(pd_flag_set_string(text, "after", &err));
+  CHECK_OK(pd_pending_set("last", "four", NULL, &err));
+}
+
+static pd_status restore_snapshot(void) { return pd_snapshot_restore(snapshot, &err); }
+
+static void check_not_restored(void) {
+  CHECK(told == WATCHERS);
+  CHECK_STR(text_of(text), "after");
+}
+
+static void check_restored(void) {
+  CHECK(told == 2 * WATCHERS);
+  check_what_waited();
+}
+
+TEST(a_snapshot_is_restored_whole_or_not_at_all) {
+  run(&(scenario){take_and_change, restore_snapshot, check_not_restored, check_restored}, 4);
+}
+
 /* ---- Modules ---- */
 
 static pd_module *module;
@@ -343,7 +397,8 @@ static pd_op_def operation(pd_kind kind, const char *name) {
                      .name = name,
                      .file = "file.c",
                      .signature = &pow_signature,
-                     .choice = {(void (*)(void))one_of_them, 1, NULL}};
+                     .choice = {(void (*)(void))one_of_them, 1, NULL},
+                     .about = {"what it is for", "f32[n]"}};
 }
 
 static pd_status load_operation(void) { return load("op_native"); }
@@ -375,7 +430,18 @@ static pd_status register_operation(void) {
   return pd_impl_register(&def, &registration, &err);
 }
 
+static pd_op_info operation_info(void) {
+  pd_op *op;
+  pd_op_info found = {.size = sizeof found};
+  CHECK_OK(pd_op_find("pow", NULL, &op, &err));
+  CHECK_OK(pd_op_get_info(op, &found, &err));
+  return found;
+}
+
 static void check_registered(void) {
+  CHECK_STR(operation_info().file, "file.c");
+  CHECK_STR(operation_info().help, "what it is for");
+  CHECK_STR(operation_info().arrays, "f32[n]");
   CHECK(is_defined("impl.pow") && slot == (void (*)(void))one_of_them);
   CHECK_OK(pd_impl_unregister(registration, &err));
   CHECK(!is_defined("impl.pow"));
@@ -389,14 +455,6 @@ TEST(an_operation_is_registered_with_its_flag_or_not_at_all) {
 static pd_status register_candidate(void) {
   pd_op_def def = operation(PD_KIND_IMPL, "other");
   return pd_impl_register(&def, &registration, &err);
-}
-
-static pd_op_info operation_info(void) {
-  pd_op *op;
-  pd_op_info found = {.size = sizeof found};
-  CHECK_OK(pd_op_find("pow", NULL, &op, &err));
-  CHECK_OK(pd_op_get_info(op, &found, &err));
-  return found;
 }
 
 static void load_operation_first(void) {

@@ -215,3 +215,67 @@ TEST(a_validator_of_the_flag_is_asked_too) {
                "impl.pow=asked: not asked today");
   CHECK(run() == 31);
 }
+
+/* ---- Choices that were made while somebody asked ---- */
+
+static void add_low(const char *name, void (*function)(void)) {
+  pd_op_def def = {.size = sizeof def,
+                   .kind = PD_KIND_IMPL,
+                   .name = name,
+                   .signature = &signature,
+                   .choice = {function, -10, usable}};
+  CHECK_OK(pd_impl_register(&def, NULL, &err));
+}
+
+static bool refuse_sole(const pd_flag_entry *const *entries, void *context, char *why,
+                        size_t size) {
+  (void)context, (void)why, (void)size;
+  return strcmp(entries[0]->value.str, "asked!") != 0;
+}
+
+TEST(a_choice_that_is_refused_after_its_question_leaves_the_answer_to_another_choice) {
+  start_with(stop);
+  add_low("asked", (void (*)(void))asked_one);
+  CHECK(times == 0);
+  pd_flag *flag = find_flag("impl.pow");
+  CHECK_OK(pd_validator_add(&flag, 1, refuse_sole, NULL, NULL, NULL, &err));
+  setting sole = {.name = "impl.pow", .text = "asked!"};
+  pthread_t asking = start(set_by_name, &sole);
+  wait_for(&inside);
+  CHECK_OK(pd_flag_set_by_name("impl.pow", "asked,*", &err));
+  CHECK(run() == NATIVE);
+  sem_post(&leave);
+  finish(asking);
+  CHECK(sole.status == PD_ERR_REFUSED && times == 1);
+  CHECK_STR(text_of(flag), "asked,*");
+  CHECK(run() == 31);
+}
+
+static const char *choose(void) {
+  pd_impl_info info = {.size = sizeof info};
+  pd_error own;
+  CHECK(pd_op_choose(op, &info, &own) == PD_OK);
+  return info.name;
+}
+
+static void *choose_elsewhere(void *unused) {
+  CHECK_STR(choose(), "foreign");
+  return unused;
+}
+
+TEST(callers_hear_of_an_answer_that_their_choice_has_missed) {
+  start_with(stop);
+  add_low("foreign", NULL);
+  CHECK_OK(pd_flag_set_by_name("impl.pow", "?foreign,native", &err));
+  pthread_t asking = start(choose_elsewhere, NULL);
+  wait_for(&inside);
+  CHECK_STR(choose(), "native");
+  uint64_t revision = *pd_op_revision();
+  sem_post(&leave);
+  finish(asking);
+  CHECK(*pd_op_revision() > revision && times == 1);
+  CHECK_STR(choose(), "foreign");
+  revision = *pd_op_revision();
+  CHECK_STR(choose(), "foreign");
+  CHECK(*pd_op_revision() == revision);
+}

@@ -50,3 +50,78 @@ TEST(what_comes_after_the_latest_one_has_left_is_compared) {
   register_impl("high", two, 100);
   CHECK(calls_of("op_native", "native_calls")(2, 3) == 2);
 }
+
+static pd_impl own;
+static const char *leave_meanwhile(void) {
+  CHECK(pd_impl_unregister(own, NULL) == PD_OK);
+  return NULL;
+}
+
+TEST(an_implementation_that_takes_itself_back_while_it_is_asked_is_gone) {
+  static const pd_op_signature signature = {
+      "pow", "double (double, double)", {PD_CODE_DOUBLE, PD_CODE_DOUBLE, PD_CODE_DOUBLE, 0}};
+  load_module("op_native");
+  pd_op_def def = {.size = sizeof def, .kind = PD_KIND_IMPL, .name = "leaving"};
+  def.signature = &signature;
+  def.choice = (pd_op_choice){(void (*)(void))one, 100, leave_meanwhile};
+  CHECK_OK(pd_impl_register(&def, &own, &err));
+  CHECK(calls_of("op_native", "native_calls")(2, 3) == NATIVE);
+  CHECK(pd_impl_unregister(own, NULL) == PD_ERR_ARGUMENT);
+}
+
+static const char *reason;
+static const char *get_reason(void) { return reason; }
+static int fallback(void) { return -1; }
+
+TEST(a_native_implementation_that_cannot_run_is_called_by_its_own_module_alone) {
+  static const pd_op_signature signature = {"level", "int (void)", {PD_CODE_INT32, 0}};
+  void (*own_slot)(void) = NULL, (*other_slot)(void) = NULL;
+  pd_op *op;
+  pd_module *alpha = load_module("alpha");
+  void (*level)(void) = (void (*)(void))(intptr_t)symbol_in("alpha", "alpha_level");
+  pd_op_def def = {.size = sizeof def, .kind = PD_KIND_OP, .name = "native"};
+  def.signature = &signature;
+  def.slot = &own_slot;
+  def.choice = (pd_op_choice){level, 0, get_reason};
+  reason = "no luck";
+  CHECK_OK(pd_impl_register(&def, NULL, &err));
+  def.kind = PD_KIND_OP_IMPORT;
+  def.slot = &other_slot;
+  def.choice = (pd_op_choice){(void (*)(void))fallback, 0, NULL};
+  CHECK_OK(pd_impl_register(&def, NULL, &err));
+  CHECK(own_slot == level && other_slot == (void (*)(void))fallback);
+  reason = NULL;
+  CHECK_OK(pd_op_find("level", NULL, &op, &err));
+  CHECK_OK(pd_op_check_again(op, &err));
+  CHECK(own_slot == level && other_slot == level);
+  CHECK_OK(pd_module_unload(alpha, &err));
+  CHECK(is_loaded("alpha")); /* its code may still be called */
+}
+
+TEST(the_implementations_of_a_plugin_leave_with_it_and_others_stay) {
+  if (!LOADER_UNMAPS) return;
+  pd_op_info info = {.size = sizeof info};
+  pd_op *op;
+  load_module("op_native");
+  pd_module *other = load_module("plain"), *alpha = load_module("alpha");
+  static const pd_op_signature signature = {
+      "pow", "double (double, double)", {PD_CODE_DOUBLE, PD_CODE_DOUBLE, PD_CODE_DOUBLE, 0}};
+  pd_op_def def = {.size = sizeof def, .kind = PD_KIND_IMPL, .name = "of_program"};
+  def.signature = &signature;
+  def.choice = (pd_op_choice){(void (*)(void))one, -5, NULL};
+  CHECK_OK(pd_impl_register(&def, NULL, &err));
+  def.name = "of_alpha";
+  def.choice.function = (void (*)(void))(intptr_t)symbol_in("alpha", "alpha_level");
+  CHECK_OK(pd_impl_register(&def, NULL, &err));
+  def.name = "asks_alpha";
+  def.choice.usable = (const char *(*)(void))(intptr_t)symbol_in("alpha", "alpha_level");
+  def.choice.function = (void (*)(void))two;
+  CHECK_OK(pd_impl_register(&def, NULL, &err));
+  CHECK_OK(pd_op_find("pow", NULL, &op, &err));
+  CHECK_OK(pd_module_unload(other, &err));
+  CHECK_OK(pd_op_get_info(op, &info, &err));
+  CHECK(info.impls == 4);
+  CHECK_OK(pd_module_unload(alpha, &err));
+  CHECK_OK(pd_op_get_info(op, &info, &err));
+  CHECK(info.impls == 2);
+}

@@ -83,6 +83,34 @@ TEST(a_choice_by_thread_of_a_plain_operation_is_an_error_that_says_how_to_declar
   CHECK(strstr(err.message, "SCOPED"));
 }
 
+static double foreign_twice(double x) { return x; }
+
+TEST(an_operation_becomes_scoped_when_a_module_says_so) {
+  static const pd_op_signature signature = {
+      "twice", "double (double)", {PD_CODE_DOUBLE, PD_CODE_DOUBLE, 0}};
+  pd_op_def def = {.size = sizeof def, .kind = PD_KIND_IMPL, .name = "early"};
+  pd_op_info info = {.size = sizeof info};
+  pd_op *op;
+  def.signature = &signature;
+  def.choice = (pd_op_choice){(void (*)(void))foreign_twice, -9, NULL};
+  CHECK_OK(pd_impl_register(&def, NULL, &err));
+  CHECK_OK(pd_op_find("twice", NULL, &op, &err));
+  CHECK_OK(pd_op_get_info(op, &info, &err));
+  CHECK(!info.scoped);
+  CHECK_OK(pd_flag_set_by_name("impl.twice", "early", &err));
+  pd_module *module = load_module("op_scoped");
+  CHECK_OK(pd_op_get_info(op, &info, &err));
+  CHECK(info.scoped && scoped() == 1);
+  pd_scope scope = push("native");
+  CHECK(scoped() == 2);
+  CHECK_OK(pd_scope_pop(scope, &err));
+  CHECK(scoped() == 1);
+  CHECK_OK(pd_module_unload(module, &err));
+  CHECK_OK(pd_op_get_info(op, &info, &err));
+  pd_assignment item = {.flag = find_flag("impl.twice"), .text = "early"};
+  CHECK(!info.scoped && pd_scope_push(&item, 1, NULL, NULL, &scope, &err) == PD_ERR_TYPE);
+}
+
 static int done;
 static void *call_on(void *context) {
   const char *list = context;

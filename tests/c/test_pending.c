@@ -237,3 +237,224 @@ TEST(a_value_still_waits_if_calls_are_nested_too_deeply_to_define_its_flag) {
   CHECK_OK(pd_flag_register(&def, &flag, &err));
   CHECK_STR(text_of(flag), name + strlen("nested_"));
 }
+
+/* ---- Forms of a name ---- */
+
+TEST(only_a_bool_gets_what_waits_for_its_negation) {
+  parse("--nolevel --no_depth");
+  define_flag(PD_TYPE_int32, "level");
+  pd_flag_def def = definition(PD_TYPE_bool, "depth");
+  pd_flag *depth;
+  def.default_value.b = true;
+  CHECK_OK(pd_flag_register(&def, &depth, &err));
+  CHECK_STR(text_of(depth), "false");
+  CHECK_STATUS(pd_pending_check(NULL, &err), PD_ERR_UNDEFINED,
+               "--nolevel: the flag is not defined; did you mean 'level'?");
+}
+
+TEST(a_negation_with_a_text_is_another_flag) {
+  parse("--noloud=5");
+  pd_flag_def def = definition(PD_TYPE_bool, "loud");
+  pd_flag *loud;
+  def.default_value.b = true;
+  CHECK_OK(pd_flag_register(&def, &loud, &err));
+  CHECK_STR(text_of(loud), "true");
+  CHECK(pd_pending_check(NULL, NULL) == PD_ERR_UNDEFINED);
+}
+
+TEST(the_order_counts_among_all_names_of_a_flag) {
+  pd_flag_def def = definition(PD_TYPE_bool, "loud");
+  pd_flag *loud;
+  def.aliases = "noisy";
+  def.old_names = "shrill";
+  parse("--noloud --shrill --no_noisy --loud --noshrill");
+  CHECK_OK(pd_flag_register(&def, &loud, &err));
+  CHECK_STR(text_of(loud), "false");
+  CHECK_OK(pd_flag_unregister(loud, &err));
+  parse("--noloud --no_noisy --noshrill --noisy");
+  CHECK_OK(pd_flag_register(&def, &loud, &err));
+  CHECK_STR(text_of(loud), "true");
+  CHECK_OK(pd_pending_check(NULL, &err));
+}
+
+/* ---- Limits ---- */
+
+TEST(a_name_keeps_its_latest_pending_values_of_each_source) {
+  pd_pending_info info = {.size = sizeof info};
+  char text[16];
+  wait_for("later", "first", PD_SOURCE_FILE);
+  for (int i = 0; i < 40; i++) {
+    snprintf(text, sizeof text, "%d", i);
+    wait_for("later", text, PD_SOURCE_ARGV);
+  }
+  CHECK_OK(pd_pending_get(0, &info, &err));
+  CHECK_STR(info.text, "first");
+  CHECK_OK(pd_pending_get(1, &info, &err));
+  CHECK_STR(info.name, "later");
+  CHECK_STR(info.text, "24");
+  CHECK_OK(pd_pending_get(PD_HISTORY_KEPT + 1, &info, &err));
+  CHECK_STR(info.text, "39");
+  CHECK(pd_pending_get(PD_HISTORY_KEPT + 2, &info, NULL) == PD_ERR_ARGUMENT);
+  CHECK_STR(text_of(define_flag(PD_TYPE_string, "later")), "39");
+}
+
+TEST(the_name_of_a_value_that_is_dropped_is_still_known) {
+  char text[16];
+  for (int i = 0; i < 40; i++) {
+    snprintf(text, sizeof text, "%d", i);
+    wait_for("later", text, PD_SOURCE_ARGV);
+  }
+  CHECK_STR(text_of(define_flag(PD_TYPE_int32, "later")), "39");
+  CHECK_OK(pd_pending_check(NULL, &err));
+}
+
+TEST(of_many_values_that_nobody_wants_100_are_reported) {
+  pd_error_list *errors = pd_error_list_new();
+  char name[16];
+  for (int i = 0; i < 100; i++) {
+    snprintf(name, sizeof name, "later%d", i);
+    wait_for(name, "1", PD_SOURCE_FILE);
+  }
+  CHECK(pd_pending_check(errors, NULL) == PD_ERR_UNDEFINED);
+  CHECK(pd_error_list_count(errors) == 100);
+  wait_for("another", "1", PD_SOURCE_FILE);
+  wait_for("one_more", "1", PD_SOURCE_FILE);
+  pd_error_list_free(errors);
+  errors = pd_error_list_new();
+  CHECK(pd_pending_check(errors, NULL) == PD_ERR_UNDEFINED);
+  CHECK(pd_error_list_count(errors) == 101);
+  CHECK_STR(pd_error_list_at(errors, 100)->message,
+            "2 more values are pending for flags that are not defined");
+  pd_error_list_free(errors);
+}
+
+/* ---- Flags that are defined, and get what waits later ---- */
+
+static pd_snapshot *snapshot;
+
+/* The definition comes after a snapshot, which brings back what waited for it. */
+static pd_flag *define_and_restore(const pd_flag_def *def) {
+  pd_flag *flag = NULL;
+  CHECK_OK(pd_snapshot_take(&snapshot, &err));
+  pd_flag_register(def, &flag, NULL);
+  CHECK(flag);
+  CHECK_OK(pd_snapshot_restore(snapshot, &err));
+  pd_snapshot_free(snapshot);
+  return flag;
+}
+
+static size_t count_pending(void) {
+  pd_pending_info info = {.size = sizeof info};
+  size_t count = 0;
+  while (pd_pending_get(count, &info, NULL) == PD_OK) count++;
+  return count;
+}
+
+TEST(uses_of_a_list_that_waited_add_up_for_a_flag_that_is_there) {
+  pd_flag_def def = definition(PD_TYPE_string, "several");
+  pd_flag_entry entry = {.size = sizeof entry};
+  def.list = PD_TYPE_string;
+  def.multi = true;
+  wait_for("several", "file", PD_SOURCE_FILE);
+  wait_for("several", "one", PD_SOURCE_ARGV);
+  wait_for("several", "two", PD_SOURCE_ARGV);
+  wait_for("several", "three", PD_SOURCE_ARGV);
+  pd_flag *flag = define_and_restore(&def);
+  CHECK_STR(text_of(flag), "one,two,three");
+  CHECK_OK(pd_flag_get_entry(flag, 1, &entry, &err));
+  CHECK(entry.origin.source == PD_SOURCE_FILE);
+  CHECK_STR(entry.value.str, "file");
+  CHECK(count_pending() == 0);
+}
+
+TEST(uses_of_a_list_that_does_not_grow_follow_one_another) {
+  pd_flag_def def = definition(PD_TYPE_string, "several");
+  def.list = PD_TYPE_string;
+  wait_for("several", "one", PD_SOURCE_ARGV);
+  wait_for("several", "two", PD_SOURCE_ARGV);
+  CHECK_STR(text_of(define_and_restore(&def)), "two");
+}
+
+TEST(uses_with_a_value_of_a_file_between_them_do_not_add_up) {
+  pd_flag_def def = definition(PD_TYPE_string, "several");
+  static const char *const names[] = {"several", "others"};
+  def.list = PD_TYPE_string;
+  def.multi = true;
+  for (int i = 0; i < 2; i++) {
+    pd_flag *flag = NULL;
+    def.name = names[i];
+    wait_for(names[i], "one", PD_SOURCE_ARGV);
+    wait_for(names[i], "two", PD_SOURCE_ARGV);
+    wait_for(names[i], "file", PD_SOURCE_FILE);
+    wait_for(names[i], "three", PD_SOURCE_ARGV);
+    wait_for(names[i], "four", PD_SOURCE_ARGV);
+    if (i == 0) CHECK_OK(pd_flag_register(&def, &flag, &err));
+    if (i == 1) flag = define_and_restore(&def);
+    CHECK_STR(text_of(flag), "three,four");
+  }
+}
+
+TEST(a_use_without_a_value_adds_nothing_to_a_list) {
+  pd_flag_def def = definition(PD_TYPE_string, "several");
+  def.list = PD_TYPE_string;
+  def.multi = true;
+  parse("--several");
+  parse("--several=two");
+  CHECK_STR(text_of(define_and_restore(&def)), "two");
+}
+
+static int asked;
+static bool count_question(const pd_flag_entry *const *entries, void *context, char *why,
+                           size_t size) {
+  (void)context, (void)why, (void)size;
+  CHECK_STR(entries[0]->value.str, "one,two,three");
+  asked++;
+  return true;
+}
+
+TEST(uses_that_add_up_are_one_value_for_a_validator) {
+  pd_flag_def def = definition(PD_TYPE_string, "several");
+  pd_flag *flag = NULL;
+  def.list = PD_TYPE_string;
+  def.multi = true;
+  def.validate = count_question;
+  parse("--several=one --several=two --several=three");
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK(asked == 1);
+  CHECK_STR(text_of(flag), "one,two,three");
+}
+
+TEST(a_bool_that_is_there_gets_what_waited_in_each_form) {
+  pd_flag_def def = definition(PD_TYPE_bool, "loud");
+  def.default_value.b = true;
+  parse("--loud --noloud");
+  CHECK_STR(text_of(define_and_restore(&def)), "false");
+  def = definition(PD_TYPE_bool, "quiet");
+  parse("--noquiet --quiet");
+  CHECK_STR(text_of(define_and_restore(&def)), "true");
+  CHECK(count_pending() == 0);
+}
+
+TEST(a_value_without_text_is_none_of_a_number_that_is_there) {
+  pd_flag_def def = definition(PD_TYPE_int32, "level");
+  parse("--level");
+  CHECK_STR(text_of(define_and_restore(&def)), "0");
+  CHECK(count_pending() == 0);
+}
+
+TEST(a_fleet_gives_no_secrets_whenever_they_are_defined) {
+  pd_flag_def def = definition(PD_TYPE_string, "secret");
+  pd_flag *flag = NULL;
+  def.sensitive = true;
+  wait_for("secret", "known to all", PD_SOURCE_FLEET);
+  CHECK_STR(text_of(define_and_restore(&def)), "");
+  CHECK(count_pending() == 0);
+  def.name = "other";
+  wait_for("other", "known to all", PD_SOURCE_FLEET);
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK_STR(text_of(flag), "");
+  CHECK(count_pending() == 0);
+  def = definition(PD_TYPE_string, "public");
+  wait_for("public", "known to all", PD_SOURCE_FLEET);
+  CHECK_STR(text_of(define_and_restore(&def)), "known to all");
+}

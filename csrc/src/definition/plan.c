@@ -280,7 +280,7 @@ static void carry_out(pd__stage *stage, pd__report *waiting) {
     if (each->dropped > 0) pd__flag_drop_layers(each->node, each->dropped);
   }
   pd__report_add_all(waiting, plan->rejected.list);
-  bool lacks = plan->rejected.status != PD_OK && !plan->rejected.list;
+  bool lacks = plan->rejected.status != PD_OK && pd_error_list_count(plan->rejected.list) == 0;
   if (lacks) pd__report_add(waiting, &plan->first); /* memory was out for the list */
   bool committed = commit_plan(stage, waiting);
   for (const pd__draft *each = plan->drafts; each; each = each->next) {

@@ -265,7 +265,9 @@ static void add_to_load(pd__loading *load, pd_module *module) {
 
 static void record_errors(attempt *at, pd__loading *load) {
   pd__membership *member = at->module->membership;
+  bool lacks = at->waiting.status != PD_OK && pd_error_list_count(at->errors) == 0;
   if (load) pd__report_add_all(&load->report, at->errors);
+  if (load && lacks) pd__report_fail_memory(&load->report); /* it was out for the list */
   if (at->late) {
     pd__report all = {.list = member->errors};
     pd__report_add_all(&all, at->errors);

@@ -152,8 +152,9 @@ static pd_status fail_size(size_t index, int32_t dimension, int64_t size, const 
 
 static int64_t parse_number(word text) {
   int64_t number = 0;
-  for (size_t i = 0; i < text.length && text.at[i] >= '0' && text.at[i] <= '9'; i++) {
-    number = number < INT64_MAX / 10 - 1 ? 10 * number + (text.at[i] - '0') : INT64_MAX;
+  for (const char *at = text.at; *at >= '0' && *at <= '9'; at++) {
+    int digit = *at - '0';
+    number = number <= (INT64_MAX - digit) / 10 ? 10 * number + digit : INT64_MAX;
   }
   return number;
 }
@@ -257,16 +258,15 @@ pd_status pd_op_check_arrays(const pd_op *op, const void *const *tensors, size_t
   if (!op) return pd__fail_null(err, "op");
   if (!tensors && count > 0) return pd__fail_null(err, "tensors");
   const char *text = find_arrays_text(op);
-  bool said = text && *text;
   sizes all = {.count = 0};
   array expected = {.type = {"any", 3}, .at = "]", .leading = true};
-  if (said && count_arrays(text) != count) {
+  if (text && count_arrays(text) != count) {
     return pd__fail(err, PD_ERR_TYPE, "%zu arrays, expected %zu: %s", count, count_arrays(text),
                     text);
   }
   for (size_t i = 0; i < count; i++) {
     if (!tensors[i]) return pd__fail(err, PD_ERR_TYPE, "array %zu: it is NULL", i);
-    if (said) read_array(&text, &expected);
+    if (text) read_array(&text, &expected);
     pd_status status = check_array(&expected, tensors[i], i, &all, err);
     if (status != PD_OK) return status;
   }

@@ -15,12 +15,10 @@ bool pd__preference_next(const char **cursor, pd__preference *out) {
   if (!at || !*at) return false;
   size_t length = strcspn(at, ",");
   *cursor = at[length] ? at + length + 1 : NULL;
-  for (; length > 0 && *at == ' '; length--) at++;
-  while (length > 0 && at[length - 1] == ' ') length--;
   *out = (pd__preference){PD__PREFER, at, length};
   if (length == 1 && *at == '*') {
     out->kind = PD__REST;
-  } else if (length > 0 && (*at == '-' || *at == '?')) {
+  } else if (*at == '-' || *at == '?') {
     *out = (pd__preference){*at == '-' ? PD__NEVER : PD__IF_THERE, at + 1, length - 1};
   } else if (length > 0 && at[length - 1] == '!') {
     *out = (pd__preference){PD__ONLY, at, length - 1};

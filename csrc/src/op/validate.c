@@ -17,8 +17,6 @@ static bool reject_item(const pd__preference *item, const char *what, char *why,
 }
 
 static bool is_same_preference(const pd__preference *a, const pd__preference *b) {
-  bool rest = a->kind == PD__REST || b->kind == PD__REST;
-  if (rest) return a->kind == b->kind;
   return a->length == b->length && !memcmp(a->name, b->name, a->length);
 }
 
