@@ -1,6 +1,6 @@
 /* Calls again and again, with the first, the second, ... allocation failing, alone or with all that
- * follow. In the end as many blocks are allocated as if none had failed. For programs that are built
- * with -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=free. */
+ * follow. In the end as many blocks are allocated as if none had failed. For programs that are
+ * built with -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=free. */
 #ifndef FAILING_H
 #define FAILING_H
 

@@ -28,7 +28,8 @@ static size_t whole_pages(size_t size) { return (size + PAGE - 1) / PAGE * PAGE;
 /* Numbers need their alignment: so up to 15 bytes are behind some blocks. */
 static void *allocate(size_t size) {
   size_t room = (size + 15) / 16 * 16, pages = whole_pages(room ? room : 16);
-  char *start = mmap(NULL, pages + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char *start =
+      mmap(NULL, pages + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (start == MAP_FAILED || count == MANY) abort();
   memset(start, FILLING, pages);
   mprotect(start + pages, PAGE, PROT_NONE);
