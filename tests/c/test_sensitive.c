@@ -253,3 +253,49 @@ TEST(only_a_sensitive_flag_is_wiped) {
   CHECK(pd_flag_wipe(flag, &err) == PD_ERR_ARGUMENT);
   CHECK_STR(err.message, "plain: is not sensitive, and only sensitive values are wiped");
 }
+
+TEST(a_text_that_was_published_before_is_published_again) {
+  begin();
+  define_choice();
+  const char *first = published("first"), *second = published("second");
+  CHECK(published("first") == first && published("second") == second);
+}
+
+TEST(a_flag_stays_sensitive_while_it_has_a_default_of_then) {
+  begin();
+  define_choice();
+  CHECK_OK(pd_flag_set_default(flag, "first", &err));
+  pd_flag_def def = definition(PD_TYPE_string, "key");
+  CHECK_OK(pd_flag_replace(&def, NULL, 0, &flag, &err));
+  bool kept = !strcmp(text_of(flag), "first");
+  CHECK_OK(pd_flag_reset(flag, &err));
+  CHECK(info_of_key().sensitive == kept);
+}
+
+TEST(a_flag_that_has_left_is_not_wiped) {
+  begin();
+  flag = define_flag(PD_TYPE_string, "plain");
+  CHECK_OK(pd_flag_unregister(flag, &err));
+  CHECK_STATUS(pd_flag_wipe(flag, &err), PD_ERR_UNDEFINED, "plain: is no longer defined");
+}
+
+static bool refuse_always(const pd_flag_entry *const *entries, void *context, char *why,
+                          size_t size) {
+  snprintf(why, size, "%s", (const char *)context);
+  return !entries;
+}
+
+TEST(a_reason_is_shown_unless_it_contains_the_secret) {
+  pd_flag_def def = definition(PD_TYPE_string, "key");
+  begin();
+  def.sensitive = true;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK_OK(
+      pd_validator_add(&flag, 1, refuse_always, (char[]){"expected no hunter2"}, NULL, NULL, &err));
+  CHECK_STATUS(pd_flag_set_string(flag, "hunter3", &err), PD_ERR_REFUSED,
+               "key=<redacted>: expected no hunter2");
+  CHECK_STATUS(pd_flag_set_string(flag, "", &err), PD_ERR_REFUSED,
+               "key=<redacted>: expected no hunter2");
+  CHECK_STATUS(pd_flag_set_string(flag, "hunter2", &err), PD_ERR_REFUSED,
+               "key=<redacted>: rejected by a validator in program");
+}

@@ -1,0 +1,296 @@
+/* Which validators are asked, about what, and what their rejections say.
+ *
+ * Built with: -I$SOURCES $LIBRARY
+ */
+#include "check.h"
+
+#include <registry/hook.h>
+
+static pd_flag *a, *b;
+static int asked;
+static int64_t seen;
+
+static void define_two(void) {
+  a = define_flag(PD_TYPE_int64, "a");
+  b = define_flag(PD_TYPE_int64, "b");
+}
+
+static pd_flag *registered(const pd_flag_def *def) {
+  pd_flag *flag = NULL;
+  CHECK_OK(pd_flag_register(def, &flag, &err));
+  return flag;
+}
+
+static pd_status parse(const char *argument) {
+  char *argv[] = {(char[]){"program"}, (char *)(uintptr_t)argument, NULL};
+  int argc = 2;
+  return pd_parse_argv(&argc, argv, NULL, &err);
+}
+
+static bool is_small(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
+  (void)why, (void)size;
+  asked += !context;
+  seen = entries[0]->value.i64;
+  return seen < 100;
+}
+
+static bool refuse(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
+  (void)why, (void)size;
+  asked += !context;
+  return !entries;
+}
+
+/* ---- Who is asked ---- */
+
+TEST(a_validator_of_a_flag_that_has_left_is_not_asked) {
+  define_two();
+  pd_flag *both[] = {a, b};
+  CHECK_OK(pd_validator_add(both, 2, refuse, NULL, NULL, NULL, &err));
+  CHECK_OK(pd_flag_unregister(b, &err));
+  CHECK_OK(pd_flag_set_int64(a, 200, &err));
+  CHECK_OK(pd_flags_validate(NULL, &err));
+  CHECK(define_flag(PD_TYPE_string, "b") == b); /* of another type */
+  CHECK_OK(pd_flag_set_int64(a, 201, &err));
+  CHECK(asked == 0);
+}
+
+TEST(a_validator_of_a_definition_is_asked_once_by_a_line_that_has_its_flag) {
+  pd_flag_def def = definition(PD_TYPE_int64, "a");
+  def.validate = is_small;
+  registered(&def);
+  CHECK_OK(parse("--a=5"));
+  CHECK(asked == 1 && seen == 5);
+  CHECK_OK(parse("x"));
+  CHECK(asked == 2 && seen == 5);
+}
+
+TEST(a_retired_flag_is_not_validated) {
+  pd_flag_def def = definition(PD_TYPE_int64, "a");
+  def.validate = refuse;
+  def.retired = "since 2.0";
+  registered(&def);
+  CHECK_OK(pd_flags_validate(NULL, &err));
+  CHECK(asked == 0);
+}
+
+TEST(of_values_that_waited_the_one_that_takes_effect_is_validated) {
+  pd_origin argv = {PD_SOURCE_ARGV, 1, NULL, 0}, file = {PD_SOURCE_FILE, 1, "a.conf", 0};
+  pd_flag_def def = definition(PD_TYPE_int64, "late");
+  def.validate = is_small;
+  CHECK_OK(pd_pending_set("late", "6", &file, &err));
+  CHECK_OK(pd_pending_set("late", "7", &argv, &err));
+  CHECK_OK(pd_pending_set("late", "200", &file, &err));
+  CHECK_OK(pd_pending_set("late", "300", &file, &err));
+  CHECK_STR(text_of(registered(&def)), "7");
+  CHECK(seen == 7);
+}
+
+static size_t sizes[2];
+static bool note_sizes(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
+  (void)context, (void)why;
+  sizes[0] = entries[0]->size;
+  sizes[1] = entries[1]->size;
+  return size == 512;
+}
+
+TEST(each_entry_has_its_size) {
+  define_two();
+  pd_flag *both[] = {a, b};
+  CHECK_OK(pd_validator_add(both, 2, note_sizes, NULL, NULL, NULL, &err));
+  CHECK_OK(pd_flag_set_int64(a, 5, &err));
+  CHECK(sizes[0] == sizeof(pd_flag_entry) && sizes[1] == sizeof(pd_flag_entry));
+}
+
+/* ---- What comes in between ---- */
+
+static bool set_again(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
+  (void)context, (void)why, (void)size;
+  if (asked++ == 1000) return true;
+  return pd_flag_set_int64(a, entries[0]->value.i64 + 1, &err) == PD_OK;
+}
+
+TEST(a_circle_of_validators_ends_with_an_error) {
+  define_two();
+  CHECK_OK(pd_validator_add(&a, 1, set_again, NULL, NULL, NULL, &err));
+  CHECK(pd_flag_set_int64(a, 1, NULL) == PD_ERR_REFUSED);
+  CHECK(asked == 32);
+}
+
+static bool move_b(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
+  (void)context, (void)why, (void)size;
+  asked++;
+  return pd_flag_set_int64(b, asked, &err) == PD_OK && entries[1]->value.i64 < 1000;
+}
+
+TEST(validators_are_asked_a_hundred_times_while_values_change) {
+  define_two();
+  pd_flag *both[] = {a, b};
+  CHECK_OK(pd_validator_add(both, 2, move_b, NULL, NULL, NULL, &err));
+  pd_error own;
+  asked = 0;
+  CHECK(pd_flag_set_int64(a, 1, &own) == PD_ERR_REFUSED);
+  CHECK_STR(text_of(a), "0");
+}
+
+static const pd_flag_def *fresh; /* takes the place of the flag's definition, once */
+static bool replace_once(const pd_flag_entry *const *entries, void *context, char *why,
+                         size_t size) {
+  (void)context, (void)why, (void)size;
+  pd_flag *flag;
+  const pd_flag_def *def = fresh;
+  fresh = NULL;
+  asked++;
+  if (def) CHECK_OK(pd_flag_replace(def, NULL, 0, &flag, &err));
+  return entries[0]->value.i64 < 100;
+}
+
+TEST(a_value_is_dropped_although_its_flag_is_defined_anew_meanwhile) {
+  pd_flag_def def = definition(PD_TYPE_int64, "a");
+  a = registered(&def);
+  CHECK_OK(pd_flag_set_int64(a, 5, &err));
+  CHECK_OK(pd_validator_add(&a, 1, replace_once, NULL, NULL, NULL, &err));
+  def.help = "another one";
+  fresh = &def;
+  CHECK_OK(pd_flag_drop(a, PD_SOURCE_RUNTIME, &err));
+  CHECK(!fresh && asked == 2);
+  CHECK_STR(text_of(a), "0");
+}
+
+TEST(a_value_is_checked_again_by_a_definition_that_came_meanwhile) {
+  pd_flag_def def = definition(PD_TYPE_int64, "a");
+  pd_error own;
+  a = registered(&def);
+  CHECK_OK(pd_validator_add(&a, 1, replace_once, NULL, NULL, NULL, &err));
+  def.max.i64 = 3;
+  fresh = &def;
+  CHECK(pd_flag_set_int64(a, 5, &own) == PD_ERR_RANGE);
+  CHECK_STR(own.message, "a=5: expected an integer <= 3");
+  CHECK_OK(pd_flag_set_int64(a, 3, &err));
+  def = definition(PD_TYPE_string, "a");
+  fresh = &def;
+  CHECK(pd_flag_set_int64(a, 2, &own) == PD_ERR_TYPE);
+  CHECK_STR(own.message, "a: is string, not int64");
+  CHECK_STR(text_of(a), "3");
+}
+
+TEST(a_flag_that_retires_meanwhile_keeps_its_value) {
+  pd_flag_def def = definition(PD_TYPE_int64, "a");
+  pd_origin file = {PD_SOURCE_FILE, 1, "a.conf", 0};
+  pd_assignment item = {.flag = a = registered(&def), .text = "5"};
+  CHECK_OK(pd_validator_add(&a, 1, replace_once, NULL, NULL, NULL, &err));
+  def.retired = "since 2.0";
+  fresh = &def;
+  CHECK_OK(pd_batch_set(&item, 1, &file, NULL, &err));
+  CHECK_STR(text_of(a), "0");
+}
+
+TEST(a_scope_that_is_checked_while_its_flag_retires_has_no_value_of_it) {
+  pd_flag_def def = definition(PD_TYPE_int64, "a");
+  pd_scope scope;
+  def.scoped = true;
+  pd_assignment item = {.flag = a = registered(&def), .text = "5"};
+  CHECK_OK(pd_validator_add(&a, 1, replace_once, NULL, NULL, NULL, &err));
+  def.retired = "since 2.0";
+  fresh = &def;
+  pd_status status = pd_scope_push(&item, 1, NULL, NULL, &scope, &err);
+  CHECK(!fresh);
+  CHECK_STR(text_of(a), "0");
+  if (status == PD_OK) CHECK_OK(pd_scope_pop(scope, &err));
+}
+
+/* ---- What is required ---- */
+
+TEST(what_a_required_flag_expects_is_said_unless_it_is_any_text) {
+  pd_flag_def def = definition(PD_TYPE_string, "sizes");
+  def.required = true;
+  def.list = PD_TYPE_int64;
+  pd_flag *flag = registered(&def);
+  CHECK(pd_flags_validate(NULL, &err) == PD_ERR_REFUSED);
+  CHECK(!strncmp(err.message, "--sizes: is required, expected a list separated by commas", 57));
+  CHECK_OK(pd_flag_unregister(flag, &err));
+  def = definition(PD_TYPE_string, "mode");
+  def.required = true;
+  def.choices = "fast|best";
+  def.default_value.str = "fast";
+  flag = registered(&def);
+  CHECK_STATUS(pd_flags_validate(NULL, &err), PD_ERR_REFUSED,
+               "--mode: is required, expected one of fast, best");
+  CHECK_OK(pd_flag_unregister(flag, &err));
+  def = definition(PD_TYPE_string, "name");
+  def.required = true;
+  registered(&def);
+  CHECK_STATUS(pd_flags_validate(NULL, &err), PD_ERR_REFUSED, "--name: is required");
+}
+
+/* ---- Groups ---- */
+
+static void check_group(pd_group group, pd_flag **flags, bool of_a, bool of_b, bool good) {
+  pd_hook hook;
+  pd_override override;
+  pd_assignment items[] = {{flags[0], NULL, PD_TYPE_bool, {.b = of_a}},
+                           {flags[1], NULL, PD_TYPE_bool, {.b = of_b}}};
+  CHECK_OK(pd_group_add(group, flags, 2, &hook, &err));
+  pd_status status = pd_override_push(items, 2, NULL, NULL, &override, &err);
+  CHECK(status == (good ? PD_OK : PD_ERR_REFUSED));
+  if (good) CHECK_OK(pd_override_pop(override, &err));
+  CHECK_OK(pd_hook_remove(hook, &err));
+}
+
+TEST(false_is_given_in_groups_that_exclude_nothing) {
+  pd_flag *flags[] = {define_flag(PD_TYPE_bool, "fast"), define_flag(PD_TYPE_bool, "slow")};
+  check_group(PD_GROUP_AT_MOST_ONE, flags, false, true, true);
+  check_group(PD_GROUP_AT_MOST_ONE, flags, false, false, true);
+  check_group(PD_GROUP_AT_MOST_ONE, flags, true, true, false);
+  check_group(PD_GROUP_EXACTLY_ONE, flags, false, true, true);
+  check_group(PD_GROUP_EXACTLY_ONE, flags, false, false, false);
+  check_group(PD_GROUP_EXACTLY_ONE, flags, true, true, false);
+  check_group(PD_GROUP_AT_LEAST_ONE, flags, false, false, true);
+  check_group(PD_GROUP_ALL, flags, false, false, true);
+  check_group(PD_GROUP_ALL_OR_NONE, flags, false, true, true);
+}
+
+TEST(a_group_of_no_flags_is_refused) {
+  a = define_flag(PD_TYPE_int64, "a");
+  CHECK_STATUS(pd_group_add(PD_GROUP_ALL, &a, 0, NULL, &err), PD_ERR_ARGUMENT,
+               "count is 0, expected some flags");
+  CHECK_STATUS(pd_group_add(PD_GROUP_ALL, NULL, 1, NULL, &err), PD_ERR_ARGUMENT, "flags is NULL");
+  CHECK_STATUS(pd_group_add((pd_group)5, &a, 1, NULL, &err), PD_ERR_ARGUMENT,
+               "group is 5, expected a pd_group");
+}
+
+/* ---- Where values come from ---- */
+
+TEST(a_default_of_a_file_is_called_default) {
+  pd_flag_def def = definition(PD_TYPE_int64, "a");
+  def.file = "a.c";
+  def.line = 12;
+  pd_flag *flags[] = {registered(&def), NULL};
+  def.name = "b";
+  flags[1] = registered(&def);
+  CHECK_OK(pd_validator_add(flags, 2, refuse, NULL, NULL, NULL, &err));
+  CHECK_STATUS(pd_flag_set_int64(flags[0], 1, &err), PD_ERR_REFUSED,
+               "--a=1 (run time), --b=0 (default): rejected by a validator in program");
+}
+
+/* ---- Whether there is anybody to ask ---- */
+
+TEST(validators_are_counted_as_they_come_and_go) {
+  pd_hook hook;
+  pd_flag_def def = definition(PD_TYPE_int64, "c");
+  CHECK(!pd__hooks_has_validators());
+  define_two();
+  CHECK(!pd__hooks_has_validators());
+  CHECK_OK(pd_validator_add(&a, 1, is_small, NULL, NULL, &hook, &err));
+  CHECK(pd__hooks_has_validators());
+  CHECK_OK(pd_hook_remove(hook, &err));
+  CHECK(!pd__hooks_has_validators());
+  def.validate = is_small;
+  pd_flag *flag = registered(&def);
+  CHECK(pd__hooks_has_validators());
+  CHECK_OK(pd_flag_unregister(flag, &err));
+  CHECK(!pd__hooks_has_validators());
+  def.validate = NULL;
+  def.required = true;
+  flag = registered(&def);
+  CHECK(pd__hooks_has_validators());
+}
