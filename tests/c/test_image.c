@@ -125,3 +125,13 @@ TEST(the_program_is_found_and_added_once) {
   CHECK(program->registrations == 0 && !program->reference);
   CHECK(!pd__module_find_or_add(NULL) && !pd__module_register(0) && !pd__module_register(16));
 }
+
+TEST(an_image_that_was_the_last_one_comes_again_above_all_others) {
+  add("a", 11 * K, 12 * K);
+  pd_module *b = add("b", 12 * K, 13 * K), *over = add("over", 11 * K, 13 * K);
+  CHECK(!b->present);
+  pd__module_mark_gone(over);
+  CHECK(add("over", 1 * K, 2 * K) == over);
+  CHECK(add("b", 14 * K, 15 * K) == b);
+  CHECK(find(1 * K) == over && find(14 * K) == b);
+}

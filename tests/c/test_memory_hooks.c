@@ -158,6 +158,18 @@ TEST(values_are_converted_and_validated_or_not_set) {
   run(&(scenario){define_checked, set_checked, check_nothing_set, check_set}, 5);
 }
 
+static pd_status set_long_batch(void) {
+  static pd_assignment items[300];
+  for (int i = 0; i < 300; i++) {
+    items[i] = (pd_assignment){.flag = i % 30 ? b : a, .text = i % 30 ? "6" : "xyz"};
+  }
+  return pd_batch_set(items, 300, NULL, NULL, &err);
+}
+
+TEST(a_long_batch_is_converted_and_validated_or_not_set) {
+  run(&(scenario){define_checked, set_long_batch, check_nothing_set, check_set}, 5);
+}
+
 /* ---- Scopes ---- */
 
 enum { OPEN = 12 };
