@@ -200,3 +200,36 @@ TEST(a_value_of_the_line_does_not_add_to_one_of_a_file) {
   CHECK(entry.origin.source == PD_SOURCE_FILE);
   CHECK_STR(entry.value.str, "file");
 }
+
+TEST(a_list_of_what_waits_is_right_after_an_override_has_ended) {
+  pd_override override;
+  pd_flag *one = define_flag(PD_TYPE_int64, "one"), *two = define_flag(PD_TYPE_int64, "two");
+  pd_assignment item = {.flag = one, .text = "1"};
+  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &override, &err));
+  CHECK_OK(pd_flag_set_int64(two, 2, &err));
+  CHECK_OK(pd_flag_unregister(one, &err));
+  CHECK_OK(pd_flag_unregister(two, &err));
+  CHECK_STR(name_at(0), "one");
+  CHECK_STR(name_at(1), "two");
+  define_flag(PD_TYPE_int64, "another");
+  CHECK_OK(pd_override_pop(override, &err));
+  CHECK_STR(name_at(1), "none");
+  CHECK_STR(name_at(0), "two");
+}
+
+TEST(a_list_of_what_waits_is_right_after_a_snapshot_was_restored) {
+  pd_snapshot *snapshot;
+  pd_flag *one = define_flag(PD_TYPE_int64, "one"), *two = define_flag(PD_TYPE_int64, "two");
+  CHECK_OK(pd_flag_set_int64(two, 2, &err));
+  CHECK_OK(pd_flag_unregister(two, &err));
+  CHECK_OK(pd_snapshot_take(&snapshot, &err));
+  CHECK_OK(pd_flag_set_int64(one, 1, &err));
+  CHECK_OK(pd_flag_unregister(one, &err));
+  CHECK_STR(name_at(0), "one");
+  CHECK_STR(name_at(1), "two");
+  define_flag(PD_TYPE_int64, "another");
+  CHECK_OK(pd_snapshot_restore(snapshot, &err));
+  CHECK_STR(name_at(1), "none");
+  CHECK_STR(name_at(0), "two");
+  pd_snapshot_free(snapshot);
+}
