@@ -27,6 +27,20 @@ TEST(uses_of_several_lists_add_up_for_each) {
   CHECK_STR(text_of(other), "x,y");
 }
 
+static size_t count_entries(void) {
+  size_t count = 0;
+  pd_flag_entry entry = {.size = sizeof entry};
+  while (pd_flag_get_entry(flag, count, &entry, NULL) == PD_OK) count++;
+  return count;
+}
+
+TEST(uses_that_add_up_are_one_value) {
+  define_lists();
+  pd_assignment items[] = {{flag, "a", 0, {0}}, {flag, "b", 0, {0}}, {flag, "c", 0, {0}}};
+  set_from(items, 3, PD_SOURCE_ARGV, NULL);
+  CHECK(count_entries() == 2); /* and the default */
+}
+
 TEST(uses_in_one_file_add_up) {
   define_lists();
   pd_assignment items[] = {{flag, "a", 0, {0}}, {flag, "b", 0, {0}}};

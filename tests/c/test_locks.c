@@ -184,9 +184,12 @@ TEST(modules_are_loaded_and_unloaded) {
 TEST(hooks_of_a_plugin_are_added_called_and_removed) {
   pd_hook hook;
   define_two();
-  void *plugin = open_plugin("registering");
+  void *plugin = open_plugin("bare");
+  pd_watcher watch;
+  *(void **)&watch = symbol(plugin, "bare_watch");
+  CALL_OK(pd_watcher_add(flag, watch, NULL, NULL, &hook, &err));
   CALL_OK(pd_flag_set_int64(flag, 4, &err));
-  CALL_OK(pd_watcher_add(flag, notice, NULL, NULL, &hook, &err));
+  CHECK(*(int *)symbol(plugin, "bare_calls") == 1);
   close_plugin(plugin);
   CALL_OK(pd_hook_remove(hook, &err));
 }

@@ -227,7 +227,6 @@ TEST(a_list_of_what_waits_is_right_after_a_snapshot_was_restored) {
   CHECK_OK(pd_flag_unregister(one, &err));
   CHECK_STR(name_at(0), "one");
   CHECK_STR(name_at(1), "two");
-  define_flag(PD_TYPE_int64, "another");
   CHECK_OK(pd_snapshot_restore(snapshot, &err));
   CHECK_STR(name_at(1), "none");
   CHECK_STR(name_at(0), "two");

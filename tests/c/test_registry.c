@@ -144,3 +144,21 @@ TEST(the_default_that_a_flag_has_can_be_given_after_startup) {
   CHECK_OK(pd_flag_set_default(flag, "7", &err));
   CHECK(pd_flag_set_int64(flag, 7, NULL) == PD_ERR_FROZEN); /* it has none */
 }
+
+/* Only the variables of scoped flags have more behind the value. */
+TEST(what_is_behind_a_plain_variable_is_left_alone) {
+  static struct {
+    int64_t variable;
+    unsigned char behind[64];
+  } own;
+  unsigned char as_before[sizeof own.behind];
+  pd_flag_def def = definition(PD_TYPE_int64, "level");
+  memset(as_before, 0x5a, sizeof as_before);
+  memcpy(own.behind, as_before, sizeof as_before);
+  def.cell = &own.variable;
+  def.scoped = false;
+  pd_flag *flag = registered(&def);
+  CHECK_OK(pd_flag_set_int64(flag, 5, &err));
+  CHECK_OK(pd_flag_unregister(flag, &err));
+  CHECK(own.variable == 5 && !memcmp(own.behind, as_before, sizeof as_before));
+}

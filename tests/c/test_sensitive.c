@@ -299,3 +299,17 @@ TEST(a_reason_is_shown_unless_it_contains_the_secret) {
   CHECK_STATUS(pd_flag_set_string(flag, "hunter2", &err), PD_ERR_REFUSED,
                "key=<redacted>: rejected by a validator in program");
 }
+
+TEST(a_reason_is_not_shown_if_it_contains_the_secret_of_any_flag) {
+  pd_flag_def def = definition(PD_TYPE_string, "key");
+  begin();
+  def.sensitive = true;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK_OK(pd_flag_set_string(flag, "hunter2", &err));
+  pd_flag *flags[] = {define_flag(PD_TYPE_int64, "a"), define_flag(PD_TYPE_int64, "b"), flag};
+  CHECK_OK(
+      pd_validator_add(flags, 3, refuse_always, (char[]){"expected no hunter2"}, NULL, NULL, &err));
+  CHECK_STATUS(pd_flag_set_int64(flags[0], 1, &err), PD_ERR_REFUSED,
+               "--a=1 (run time), --b=0 (default), --key=<redacted> (run time): rejected by a "
+               "validator in program");
+}
