@@ -388,3 +388,15 @@ TEST(a_text_that_is_being_assigned_is_read_only_with_the_lock) {
   CHECK(text != fresh);
   CHECK_STR(text, "new");
 }
+
+TEST(a_value_of_a_lower_source_goes_below_what_was_assigned_before) {
+  static int32_t cell = 6;
+  pd_origin file = {PD_SOURCE_FILE, 1, "a.conf", 0};
+  pd_flag *flag = define_level(&cell);
+  cell = 9;
+  CHECK_OK(pd_pending_set("level", "3", &file, &err));
+  CHECK(cell == 9);
+  CHECK_STR(text_of(flag), "9");
+  CHECK_OK(pd_flag_drop(flag, PD_SOURCE_RUNTIME, &err));
+  CHECK(cell == 3);
+}

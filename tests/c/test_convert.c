@@ -306,3 +306,13 @@ TEST(a_reset_is_refused_when_startup_ends_meanwhile_also_with_a_converter) {
   CHECK(pd_flag_reset(flag, &own) == PD_ERR_FROZEN);
   CHECK_STR(read_text(flag), "fast");
 }
+
+TEST(a_converter_that_gives_no_reason_refuses_all_the_same) {
+  pd_flag_def def = definition(PD_TYPE_string, "mode");
+  pd_flag *flag;
+  def.convert = refuse_with_context;
+  def.context = (char[]){""};
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK_STATUS(pd_flag_set_string(flag, "x", &err), PD_ERR_VALUE,
+               "mode=x: is not a value of the flag");
+}

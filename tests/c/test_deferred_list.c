@@ -1,6 +1,6 @@
 /* The list of deferred work: each owner takes its own in order.
  *
- * Built with: -I$SOURCES $LIBRARY
+ * Built with: -I$SOURCES -Wl,--wrap=malloc $LIBRARY
  */
 #include "check.h"
 #include "used.h"
@@ -22,6 +22,18 @@ static void defer(const void *owner, pd_hook watcher) {
 static pd_hook take(const void *owner) {
   pd__deferred taken;
   return pd__deferred_pop(owner, &taken) ? taken.watcher : 0;
+}
+
+static bool memory_out;
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_malloc(size_t size) { return memory_out ? NULL : __real_malloc(size); }
+
+TEST(work_that_finds_no_memory_is_not_added) {
+  memory_out = true;
+  CHECK(!pd__deferred_add(&operation, NULL, 1) && !operation.deferred);
+  memory_out = false;
+  CHECK(take(NULL) == 0);
 }
 
 TEST(each_owner_takes_its_own_work_in_order) {

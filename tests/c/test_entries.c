@@ -286,3 +286,22 @@ TEST(a_default_that_another_definition_would_refuse_goes_without_an_error) {
   CHECK_OK(pd_flag_replace(&def, NULL, 0, &level, &err));
   CHECK_STR(entries_of(level, false), "default 0: 5");
 }
+
+TEST(of_the_replaced_values_of_a_source_the_latest_are_kept) {
+  pd_override override;
+  pd_flag *level = define_one("level", PD_TYPE_int32);
+  pd_assignment item = {.flag = level, .text = "1"};
+  for (uint32_t line = 1; line <= PD_HISTORY_KEPT + 5; line++) {
+    set_at(level, "1", PD_SOURCE_FILE, "a.conf", line, 0);
+    CHECK(count_entries(level) == (line <= PD_HISTORY_KEPT ? line : PD_HISTORY_KEPT + 1) + 1);
+  }
+  set_at(level, "2", PD_SOURCE_ARGV, NULL, 1, 0);
+  set_at(level, "3", PD_SOURCE_FILE, "b.conf", 1, 0);
+  CHECK(count_entries(level) == PD_HISTORY_KEPT + 3);
+  CHECK_OK(pd_flag_reset(level, &err));
+  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &override, &err));
+  for (uint32_t line = 1; line <= PD_HISTORY_KEPT + 5; line++) {
+    set_at(level, "1", PD_SOURCE_RUNTIME, "x.py", line, 0);
+  }
+  CHECK(count_entries(level) == PD_HISTORY_KEPT + 2);
+}

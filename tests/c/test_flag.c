@@ -157,6 +157,17 @@ TEST(results_of_another_size_are_refused) {
   CHECK_STATUS(pd_flag_get_entry(flag, 0, &entry, &err), PD_ERR_ARGUMENT, message);
 }
 
+TEST(results_keep_their_size) {
+  pd_flag *flag = define_flag(PD_TYPE_bool, "b");
+  pd_flag_info info = {.size = sizeof info};
+  pd_flag_entry entry = {.size = sizeof entry};
+  pd_cell_info cell = {.size = sizeof cell};
+  CHECK_OK(pd_flag_get_info(flag, &info, &err));
+  CHECK_OK(pd_flag_get_entry(flag, 0, &entry, &err));
+  CHECK_OK(pd_flag_get_cell(flag, 0, &cell, &err));
+  CHECK(info.size == sizeof info && entry.size == sizeof entry && cell.size == sizeof cell);
+}
+
 TEST(the_address_of_the_value_follows_every_change) {
   pd_flag *flag = define_flag(PD_TYPE_string, "s");
   const char *const *address = (const char *const *)pd_flag_get_address(flag);
@@ -190,6 +201,7 @@ TEST(a_cell_tells_whether_its_variable_has_the_value) {
   def.default_value.i64 = 5;
   CHECK_OK(pd_flag_register(&def, &flag, &err));
   CHECK(cell_at(flag, 0).in_step && cell_at(flag, 0).address == &variable);
+  CHECK(cell_at(flag, 0).type == PD_TYPE_int64 && cell_at(flag, 0).kind == PD_KIND_DEFINE);
   variable = 6;
   CHECK(!cell_at(flag, 0).in_step);
   pd_cell_info cell = {.size = sizeof cell};

@@ -225,14 +225,26 @@ TEST(a_forked_child_has_no_scopes_of_several_other_threads) {
   make_gate();
   for (int i = 0; i < 3; i++) threads[i] = start(stop_with_scope, NULL);
   for (int i = 0; i < 3; i++) wait_for(&inside);
+  pd_scope own = push(PD_SCOPED_FLAG(level), 5);
   pid_t child = fork();
   CHECK(child >= 0);
   if (child == 0) {
-    push(PD_SCOPED_FLAG(other), 1);
+    CHECK(PD_SCOPED(level) == 5);
+    CHECK_OK(pd_scope_pop(own, &err));
     _exit(is_asked_for(cell_of_level()) ? 1 : 0);
   }
   int status;
   CHECK(waitpid(child, &status, 0) == child && status == 0);
   for (int i = 0; i < 3; i++) sem_post(&leave);
   for (int i = 0; i < 3; i++) finish(threads[i]);
+}
+
+TEST(a_scope_two_contexts_below_the_current_one_ends) {
+  pd_scope scope = push(PD_SCOPED_FLAG(level), 9), lower, upper;
+  CHECK_OK(pd_scope_attach(NULL, &lower, &err));
+  CHECK_OK(pd_scope_attach(NULL, &upper, &err));
+  CHECK_OK(pd_scope_pop(scope, &err));
+  CHECK_OK(pd_scope_detach(upper, &err));
+  CHECK_OK(pd_scope_detach(lower, &err));
+  CHECK(PD_SCOPED(level) == 6);
 }

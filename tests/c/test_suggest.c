@@ -313,6 +313,9 @@ TEST(items_are_joined_up_to_60_bytes) {
     CHECK_STR(suggest_value(flag, text, "b", NULL), length <= 58 ? expected : ITEMS);
     text[length] = 'x';
   }
+  text[59] = '\0';
+  CHECK_STR(suggest_value(flag, text, "b", "c"), ITEMS);
+  text[59] = 'x';
   text[56] = '\0';
   CHECK(strlen(suggest_value(flag, text, "b", "c")) == strlen(ITEMS ", as in --names=") + 60);
   text[56] = 'x';

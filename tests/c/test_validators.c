@@ -4,6 +4,7 @@
  */
 #include "check.h"
 
+#include <registry/change.h>
 #include <registry/hook.h>
 
 static pd_flag *a, *b;
@@ -200,6 +201,61 @@ TEST(a_scope_that_is_checked_while_its_flag_retires_has_no_value_of_it) {
   if (status == PD_OK) CHECK_OK(pd_scope_pop(scope, &err));
 }
 
+/* ---- Below an override that ends by itself ---- */
+
+static void push_temporary(pd_flag *flag, int64_t value) {
+  static const pd_origin origin = {PD_SOURCE_OVERRIDE, 0, NULL, 0};
+  pd__report report = {.first = &err};
+  pd__changes changes;
+  PD__LOCKED_OPERATION(operation);
+  pd__changes_begin(&changes, &operation, &report);
+  changes.pushes = changes.temporary = true;
+  pd_assignment item = {flag, NULL, PD_TYPE_int64, {.i64 = value}};
+  pd__changes_add_all(&changes, &item, 1, &origin);
+  CHECK_OK(pd__operation_return(&operation, pd__changes_finish(&changes)));
+}
+
+static int warned;
+static void count_warning(const char *message, pd_warning kind, void *context) {
+  CHECK_STR(message, "a: takes effect when the temporary change by a client ends");
+  warned += kind == PD_WARNING_HIDDEN && !context;
+}
+
+TEST(a_value_below_a_temporary_one_is_checked_as_what_the_flag_will_have) {
+  pd_origin file = {PD_SOURCE_FILE, 1, "a.conf", 0};
+  define_two();
+  pd_assignment item = {.flag = a, .text = "200"};
+  CHECK_OK(pd_flag_set_int64(a, 5, &err));
+  push_temporary(a, 7);
+  push_temporary(a, 9);
+  CHECK_OK(pd_validator_add(&a, 1, is_small, NULL, NULL, NULL, &err));
+  CHECK_OK(pd_batch_set(&item, 1, &file, NULL, &err));
+  CHECK(seen == 5); /* which hides the value of the file */
+  CHECK_STR(text_of(a), "9");
+  CHECK(pd_flag_set_int64(a, 200, &err) == PD_ERR_REFUSED && seen == 200);
+  CHECK_OK(pd_warning_handle(count_warning, NULL, &err));
+  CHECK(warned == 0);
+  CHECK_OK(pd_flag_set_int64(a, 6, &err));
+  CHECK_OK(pd_flag_set_int64(a, 8, &err));
+  CHECK(warned == 1 && seen == 8);
+  CHECK_STR(text_of(a), "9");
+}
+
+TEST(a_value_of_the_program_below_none_is_that_of_its_override) {
+  pd_override override;
+  define_two();
+  pd_assignment item = {.flag = a, .text = "3"};
+  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &override, &err));
+  push_temporary(a, 9);
+  CHECK_OK(pd_flag_set_int64(a, 6, &err));
+  CHECK_STR(text_of(a), "9");
+  pd_flag_entry entry = {.size = sizeof entry};
+  CHECK_OK(pd_flag_get_entry(a, 1, &entry, &err));
+  CHECK(entry.value.i64 == 6 && entry.origin.source == PD_SOURCE_OVERRIDE);
+  CHECK_OK(pd_override_pop(override, &err));
+  CHECK_STR(text_of(a), "9");
+}
+
 /* ---- What is required ---- */
 
 TEST(what_a_required_flag_expects_is_said_unless_it_is_any_text) {
@@ -295,4 +351,22 @@ TEST(validators_are_counted_as_they_come_and_go) {
   def.required = true;
   flag = registered(&def);
   CHECK(pd__hooks_has_validators());
+}
+
+TEST(a_validator_without_a_reason_is_named_by_the_last_part_of_its_path) {
+  static const char *const paths[][2] = {
+      {"a/b.so", "b.so"}, {"c.so", "c.so"}, {"d\\e.dll", "e.dll"}};
+  define_two();
+  for (size_t i = 0; i < 3; i++) {
+    char expected[128];
+    pd_hook hook;
+    uintptr_t address = (uintptr_t)refuse;
+    pd__platform_image image = {.path = paths[i][0], .low = address, .high = address + 1};
+    image.stays = true;
+    CHECK(pd__module_add(&image));
+    CHECK_OK(pd_validator_add(&a, 1, refuse, NULL, NULL, &hook, &err));
+    snprintf(expected, sizeof expected, "a=1: rejected by a validator in %s", paths[i][1]);
+    CHECK_STATUS(pd_flag_set_int64(a, 1, &err), PD_ERR_REFUSED, expected);
+    CHECK_OK(pd_hook_remove(hook, &err));
+  }
 }
