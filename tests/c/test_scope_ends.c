@@ -248,3 +248,21 @@ TEST(a_scope_two_contexts_below_the_current_one_ends) {
   CHECK_OK(pd_scope_detach(lower, &err));
   CHECK(PD_SCOPED(level) == 6);
 }
+
+static int warnings;
+static void count_warning(const char *message, pd_warning kind, void *context) {
+  warnings += message && kind == PD_WARNING_HIDDEN && !context;
+}
+
+TEST(only_assignments_at_run_time_are_reported_as_hidden_by_a_scope) {
+  static const pd_origin file = {PD_SOURCE_FILE, 1, "a.conf", 0};
+  pd_assignment item = {.flag = PD_SCOPED_FLAG(level), .text = "3"};
+  pd_scope scope = push(PD_SCOPED_FLAG(level), 9);
+  CHECK_OK(pd_warning_handle(count_warning, NULL, &err));
+  CHECK_OK(pd_batch_set(&item, 1, &file, NULL, &err));
+  CHECK_OK(pd_flag_set_int64(PD_SCOPED_FLAG(other), 3, &err));
+  CHECK(warnings == 0);
+  CHECK_OK(pd_flag_set_int64(PD_SCOPED_FLAG(level), 4, &err));
+  CHECK(warnings == 1);
+  CHECK_OK(pd_scope_pop(scope, &err));
+}

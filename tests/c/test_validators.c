@@ -2,7 +2,7 @@
  *
  * Built with: -I$SOURCES $LIBRARY
  */
-#include "check.h"
+#include "plugged.h"
 
 #include <registry/change.h>
 #include <registry/hook.h>
@@ -55,6 +55,22 @@ TEST(a_validator_of_a_flag_that_has_left_is_not_asked) {
   CHECK(asked == 0);
 }
 
+TEST(a_validator_of_flags_whose_module_has_left_is_not_asked) {
+  begin();
+  pd_module *module = load_module("alpha");
+  define_two();
+  pd_flag *flags[] = {a, b, find_flag("alpha_level")};
+  CHECK_OK(pd_validator_add(flags, 3, refuse, NULL, NULL, NULL, &err));
+  CHECK(pd_flag_set_int64(a, 200, &err) == PD_ERR_REFUSED && asked == 1);
+  CHECK_OK(pd_module_unload(module, &err));
+  if (!LOADER_UNMAPS) return;
+  CHECK_OK(pd_flag_set_int64(a, 200, &err));
+  CHECK_OK(pd_flags_validate(NULL, &err));
+  CHECK(asked == 1);
+  load_module("alpha");
+  CHECK(pd_flag_set_int64(a, 201, &err) == PD_ERR_REFUSED && asked == 2);
+}
+
 TEST(a_validator_of_a_definition_is_asked_once_by_a_line_that_has_its_flag) {
   pd_flag_def def = definition(PD_TYPE_int64, "a");
   def.validate = is_small;
@@ -63,6 +79,17 @@ TEST(a_validator_of_a_definition_is_asked_once_by_a_line_that_has_its_flag) {
   CHECK(asked == 1 && seen == 5);
   CHECK_OK(parse("x"));
   CHECK(asked == 2 && seen == 5);
+}
+
+TEST(a_default_that_is_given_is_validated_if_it_takes_effect) {
+  define_two();
+  CHECK_OK(pd_validator_add(&a, 1, is_small, NULL, NULL, NULL, &err));
+  CHECK_STATUS(pd_flag_set_default(a, "200", &err), PD_ERR_REFUSED,
+               "a=200: rejected by a validator in program");
+  CHECK(seen == 200);
+  CHECK_OK(pd_flag_set_int64(a, 5, &err));
+  CHECK_OK(pd_flag_set_default(a, "200", &err));
+  CHECK(seen == 5);
 }
 
 TEST(a_retired_flag_is_not_validated) {
