@@ -33,40 +33,54 @@ static void *plugin;
 static int told;
 
 static void count_change(pd_flag *changed, void *context) { told += changed && !context; }
-static bool accept(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
-  (void)why, (void)size;
-  return entries && !context;
-}
 
-/* More hooks move the place in the memory of the operation where each allocation is. */
-static void add_hooks(int more) {
-  pd_validator validate;
-  pd_watcher watch;
+static void open_bare(void) {
   plugin = open_plugin("bare");
-  *(void **)&validate = symbol(plugin, "bare_validate");
-  *(void **)&watch = symbol(plugin, "bare_watch");
   flag = define_flag(PD_TYPE_int64, "flag");
-  for (int i = 0; i < more; i++) {
-    CHECK_OK(pd_watcher_add(flag, count_change, NULL, NULL, NULL, &err));
-    if (i % 3 == 0) CHECK_OK(pd_validator_add(&flag, 1, accept, NULL, NULL, NULL, &err));
-  }
-  CHECK_OK(pd_validator_add(&flag, 1, validate, NULL, NULL, NULL, &err));
-  CHECK_OK(pd_watcher_add(flag, watch, NULL, NULL, NULL, &err));
 }
 
-static void set_failing(int more, int number) {
-  add_hooks(more);
+/* More items or hooks move the place in the memory of the operation where each allocation is. */
+static pd_status set_often(int items, const char *text) {
+  pd_assignment all[32];
+  for (int i = 0; i < items; i++) all[i] = (pd_assignment){.flag = flag, .text = text};
+  return pd_batch_set(all, (size_t)items, NULL, NULL, &err);
+}
+
+static void check_status_of_failing(pd_status status) {
+  CHECK(status == PD_OK || status == PD_ERR_MEMORY || status == PD_ERR_REFUSED);
+  CHECK_STR(text_of(flag), status == PD_OK ? "5" : "0");
+}
+
+static void validate_failing(int items, int number) {
+  pd_validator validate;
+  open_bare();
+  *(void **)&validate = symbol(plugin, "bare_validate");
+  CHECK_OK(pd_validator_add(&flag, 1, validate, NULL, NULL, NULL, &err));
+  left = number;
+  pd_status status = set_often(items, "5");
+  left = -1;
+  check_status_of_failing(status);
+  CHECK_OK(set_often(items, "6"));
+  CHECK_STR(text_of(flag), "6");
+  CHECK(set_often(items, "200") == PD_ERR_REFUSED);
+}
+
+static void watch_failing(int watchers, int number) {
+  pd_watcher watch;
+  open_bare();
+  *(void **)&watch = symbol(plugin, "bare_watch");
+  for (int i = 1; i < watchers; i++) {
+    CHECK_OK(pd_watcher_add(flag, count_change, NULL, NULL, NULL, &err));
+  }
+  CHECK_OK(pd_watcher_add(flag, watch, NULL, NULL, NULL, &err));
   left = number;
   pd_status status = pd_flag_set_int64(flag, 5, &err);
   left = -1;
-  CHECK(status == PD_OK || status == PD_ERR_MEMORY || status == PD_ERR_REFUSED);
-  CHECK_STR(text_of(flag), status == PD_OK ? "5" : "0");
-  CHECK(told <= more);
+  check_status_of_failing(status);
+  CHECK(told < watchers);
   told = 0;
   CHECK_OK(pd_flag_set_int64(flag, 6, &err));
-  CHECK(told == more);
-  CHECK_STR(text_of(flag), "6");
-  CHECK(pd_flag_set_int64(flag, 200, NULL) == PD_ERR_REFUSED);
+  CHECK(told == watchers - 1);
 }
 
 static void run_in_child(void (*act)(int, int), int more, int number) {
@@ -82,9 +96,15 @@ static void run_in_child(void (*act)(int, int), int more, int number) {
   if (status != 0) check_fail(__FILE__, __LINE__, "with %d hooks, allocation %d", more, number);
 }
 
-TEST(a_flag_with_hooks_of_a_plugin_is_set_or_not) {
-  for (int more = 0; more < 12; more++) {
-    for (int number = 1; number < 5; number++) run_in_child(set_failing, more, number);
+TEST(a_flag_with_a_validator_of_a_plugin_is_set_or_not) {
+  for (int items = 1; items < 24; items++) {
+    for (int number = 1; number < 4; number++) run_in_child(validate_failing, items, number);
+  }
+}
+
+TEST(a_flag_with_a_watcher_of_a_plugin_is_set_or_not) {
+  for (int watchers = 1; watchers < 24; watchers++) {
+    for (int number = 1; number < 3; number++) run_in_child(watch_failing, watchers, number);
   }
 }
 
