@@ -135,3 +135,10 @@ TEST(an_image_that_was_the_last_one_comes_again_above_all_others) {
   CHECK(add("b", 14 * K, 15 * K) == b);
   CHECK(find(1 * K) == over && find(14 * K) == b);
 }
+
+TEST(an_image_that_comes_again_above_others_leaves_its_former_place) {
+  pd_module *a = add("a", 1 * K, 2 * K), *b = add("b", 5 * K, 6 * K);
+  pd__module_mark_gone(a);
+  CHECK(add("a", 8 * K, 9 * K) == a);
+  CHECK(!find(1 * K) && find(5 * K) == b && find(8 * K) == a);
+}

@@ -305,6 +305,7 @@ TEST(items_are_joined_up_to_60_bytes) {
   pd_flag *flag = registered(&def);
   CHECK_STR(suggest_value(flag, "a", "b", "c"), ITEMS ", as in --names=a,b,c");
   CHECK_STR(suggest_value(flag, "a b", "c", NULL), ITEMS);
+  CHECK_STR(suggest_value(flag, NULL, "b", NULL), "");
   CHECK_STR(suggest_value(flag, "", "b", NULL), ITEMS);
   memset(text, 'x', 61);
   for (size_t length = 57; length <= 61; length++) {

@@ -101,6 +101,16 @@ TEST(a_retired_flag_is_not_validated) {
   CHECK(asked == 0);
 }
 
+TEST(nobody_is_asked_or_notified_about_a_value_of_a_retired_flag) {
+  static const pd_origin file = {PD_SOURCE_FILE, 1, "a.conf", 0};
+  pd_flag_def def = definition(PD_TYPE_int64, "a");
+  def.retired = "since 2.0";
+  pd_assignment item = {.flag = a = registered(&def), .text = "5"};
+  CHECK_OK(pd_validator_add(&a, 1, refuse, NULL, NULL, NULL, &err));
+  CHECK_OK(pd_batch_set(&item, 1, &file, NULL, &err));
+  CHECK(asked == 0);
+}
+
 TEST(of_values_that_waited_the_one_that_takes_effect_is_validated) {
   pd_origin argv = {PD_SOURCE_ARGV, 1, NULL, 0}, file = {PD_SOURCE_FILE, 1, "a.conf", 0};
   pd_flag_def def = definition(PD_TYPE_int64, "late");
@@ -119,6 +129,16 @@ static bool note_sizes(const pd_flag_entry *const *entries, void *context, char 
   sizes[0] = entries[0]->size;
   sizes[1] = entries[1]->size;
   return size == 512;
+}
+
+TEST(a_value_that_waited_is_validated_also_after_startup) {
+  pd_flag_def def = definition(PD_TYPE_int64, "late");
+  def.validate = is_small;
+  def.startup_only = true;
+  CHECK_OK(parse("x"));
+  CHECK_OK(pd_pending_set("late", "7", NULL, &err));
+  CHECK_STR(text_of(registered(&def)), "7");
+  CHECK(asked == 1);
 }
 
 TEST(each_entry_has_its_size) {
