@@ -120,6 +120,20 @@ TEST(watchers_are_notified_of_a_batch_or_it_is_not_set) {
   run(&(scenario){define_watched, set_both, check_not_set, check_set_and_told}, 2);
 }
 
+static void define_secret(void) {
+  pd_flag_def def = definition(PD_TYPE_string, "key");
+  def.sensitive = true;
+  CHECK_OK(pd_flag_register(&def, &a, &err));
+}
+
+static pd_status set_secret(void) { return pd_flag_set_string(a, "hunter2", &err); }
+static void check_no_secret(void) { CHECK_STR(text_of(a), ""); }
+static void check_secret(void) { CHECK_STR(text_of(a), "hunter2"); }
+
+TEST(a_secret_is_stored_or_not) {
+  run(&(scenario){define_secret, set_secret, check_no_secret, check_secret}, 1);
+}
+
 static bool write_long(const char *text, void *context, pd_writer write, void *out, char *why,
                        size_t size) {
   (void)context, (void)why, (void)size;

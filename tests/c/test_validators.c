@@ -149,6 +149,24 @@ TEST(each_entry_has_its_size) {
   CHECK(sizes[0] == sizeof(pd_flag_entry) && sizes[1] == sizeof(pd_flag_entry));
 }
 
+static pd_flag_entry entry_seen;
+static bool note_entry(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
+  (void)why, (void)size;
+  entry_seen = *entries[0];
+  return !context;
+}
+
+TEST(a_reset_under_an_override_is_shown_as_a_value_of_that) {
+  pd_override override;
+  define_two();
+  pd_assignment item = {.flag = a, .text = "5"};
+  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &override, &err));
+  CHECK_OK(pd_validator_add(&a, 1, note_entry, NULL, NULL, NULL, &err));
+  CHECK_OK(pd_flag_reset(a, &err));
+  CHECK(entry_seen.origin.source == PD_SOURCE_OVERRIDE && !entry_seen.unset);
+  CHECK(entry_seen.value.i64 == 0 && !entry_seen.replaced);
+}
+
 /* ---- What comes in between ---- */
 
 static bool set_again(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
