@@ -305,3 +305,25 @@ TEST(of_the_replaced_values_of_a_source_the_latest_are_kept) {
   }
   CHECK(count_entries(level) == PD_HISTORY_KEPT + 2);
 }
+
+TEST(values_that_are_applied_together_have_places_of_their_own) {
+  static const char *const places[] = {"a.conf", NULL, "b.conf", "b.conf", NULL, "a.conf"};
+  enum { COUNT = sizeof places / sizeof *places };
+  pd_flag *flags[COUNT];
+  char name[16];
+  pd_config *config = config_of(PD_SOURCE_FILE);
+  for (int i = 0; i < COUNT; i++) {
+    pd_origin origin = {PD_SOURCE_FILE, 0, places[i], 0};
+    snprintf(name, sizeof name, "flag_%d", i);
+    flags[i] = define_one(name, PD_TYPE_int32);
+    CHECK_OK(pd_config_add(config, name, "1", 0, &origin, &err));
+  }
+  CHECK_OK(pd_config_apply(config, false, NULL, &err));
+  pd_config_free(config);
+  for (int i = 0; i < COUNT; i++) {
+    pd_flag_entry entry = {.size = sizeof entry};
+    CHECK_OK(pd_flag_get_entry(flags[i], 0, &entry, &err));
+    CHECK(!entry.origin.place == !places[i]);
+    if (places[i]) CHECK_STR(entry.origin.place, places[i]);
+  }
+}

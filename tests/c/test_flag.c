@@ -229,3 +229,18 @@ TEST(a_negation_needs_a_letter_behind_it) {
   CHECK_STR(text_of(v), "false");
   CHECK_STR(text_of(x), "false");
 }
+
+TEST(an_info_and_an_entry_have_the_context_of_the_definition) {
+  static int context;
+  pd_flag_def def = definition(PD_TYPE_string, "names");
+  pd_flag_info info = {.size = sizeof info};
+  pd_flag_entry entry = {.size = sizeof entry};
+  pd_flag *flag;
+  def.context = &context;
+  def.list = PD_TYPE_int64;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK_OK(pd_flag_get_info(flag, &info, &err));
+  CHECK_OK(pd_flag_get_entry(flag, 0, &entry, &err));
+  CHECK(info.context == &context && info.list == PD_TYPE_int64);
+  CHECK(entry.context == &context && entry.list == PD_TYPE_int64);
+}

@@ -96,6 +96,17 @@ TEST(the_holds_of_an_operation_that_its_process_lacks_are_not_counted) {
   CHECK(hook->calls == 1);
 }
 
+TEST(a_hook_of_which_no_hold_is_known_is_let_go_all_the_same) {
+  pd__hook_reference held;
+  pd__hook *hook = add_hook();
+  hold(&one, hook, &held);
+  hook->calls = 0; /* as in a child that doesn't know of the operation */
+  release_held(&one);
+  CHECK(hook->calls == 0);
+  remove_hook(hook);
+  CHECK(released == 1);
+}
+
 TEST(a_deferred_hook_is_released_outside_of_the_loader) {
   pd__hook *hook = add_hook();
   CHECK_OK(pd_hook_defer(hook->number, &err));

@@ -435,3 +435,18 @@ TEST(a_validator_without_a_reason_is_named_by_the_last_part_of_its_path) {
     CHECK_OK(pd_hook_remove(hook, &err));
   }
 }
+
+TEST(a_long_subject_leaves_room_for_the_reason) {
+  char name[PD_NAME_MAX + 1], place[256], value[200];
+  memset(name, 'n', PD_NAME_MAX);
+  memset(place, 'p', 255);
+  memset(value, 'v', 199);
+  name[PD_NAME_MAX] = place[255] = value[199] = '\0';
+  pd_origin file = {PD_SOURCE_FILE, 4000000000, place, 4000000000};
+  pd_flag_def def = definition(PD_TYPE_string, name);
+  pd_assignment item = {.flag = registered(&def), .text = value};
+  CHECK_OK(pd_validator_add(&item.flag, 1, refuse, NULL, NULL, NULL, &err));
+  CHECK(pd_batch_set(&item, 1, &file, NULL, &err) == PD_ERR_REFUSED);
+  const char *end = strstr(err.message, "...: rejected by a validator in program");
+  CHECK(end && end - err.message == 600 - 4);
+}
