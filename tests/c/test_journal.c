@@ -249,4 +249,6 @@ TEST(each_process_has_an_epoch_of_its_own) {
   CHECK(strspn(epoch, "0123456789abcdef") == 16 && strlen(epoch) == 16);
   check_epoch_of_child(epoch, false);
   CHECK_STR(pd__journal_epoch(), epoch);
+  CHECK(pd__journal_start()); /* again, which changes nothing */
+  CHECK_STR(pd__journal_epoch(), epoch);
 }

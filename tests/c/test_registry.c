@@ -162,3 +162,33 @@ TEST(what_is_behind_a_plain_variable_is_left_alone) {
   CHECK_OK(pd_flag_unregister(flag, &err));
   CHECK(own.variable == 5 && !memcmp(own.behind, as_before, sizeof as_before));
 }
+
+static pd_flag *add_with_hash(const char *name, uint32_t hash) {
+  pd__hashed_key wanted = {name, (uint32_t)strlen(name), hash};
+  pd_flag *node = pd__names_add_hashed(&wanted);
+  CHECK(node && pd__names_add_hashed(&wanted) == node);
+  return node;
+}
+
+TEST(names_of_one_hash_are_told_apart) {
+  static const char *const names[] = {"abcd", "abc", "abce", "ab_d", "a", "abcde"};
+  pd_flag *nodes[6];
+  pd__platform_lock();
+  for (int i = 0; i < 6; i++) {
+    nodes[i] = add_with_hash(names[i], 7);
+    for (int k = 0; k < i; k++) CHECK(nodes[i] != nodes[k]);
+  }
+  CHECK(add_with_hash("ab-d", 7) == nodes[3]);
+  pd__platform_unlock();
+}
+
+static int told;
+static void count_change(pd_flag *changed, void *context) { told += changed && !context; }
+
+TEST(a_watcher_is_notified_of_a_value_of_another_type) {
+  pd_flag_def def = definition(PD_TYPE_double, "level");
+  pd_flag *flag = define_flag(PD_TYPE_int64, "level"); /* its 0 has the same bytes */
+  CHECK_OK(pd_watcher_add(NULL, count_change, NULL, NULL, NULL, &err));
+  CHECK_OK(pd_flag_replace(&def, NULL, 0, &flag, &err));
+  CHECK(told == 1);
+}
