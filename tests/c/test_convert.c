@@ -316,3 +316,19 @@ TEST(a_converter_that_gives_no_reason_refuses_all_the_same) {
   CHECK_STATUS(pd_flag_set_string(flag, "x", &err), PD_ERR_VALUE,
                "mode=x: is not a value of the flag");
 }
+
+TEST(a_scope_after_startup_has_no_value_of_a_flag_that_keeps_its_own) {
+  pd_flag_def def = definition(PD_TYPE_string, "mode");
+  pd_flag_entry entry = {.size = sizeof entry};
+  pd_scope scope;
+  def.default_value.str = "fast";
+  def.convert = lower;
+  def.startup_only = def.scoped = true;
+  pd_assignment item = {.text = "FAST"};
+  CHECK_OK(pd_flag_register(&def, &item.flag, &err));
+  end_startup();
+  CHECK_OK(pd_scope_push(&item, 1, NULL, NULL, &scope, &err));
+  CHECK_OK(pd_flag_get_entry(item.flag, 0, &entry, &err));
+  CHECK(entry.origin.source == PD_SOURCE_DEFAULT);
+  CHECK_OK(pd_scope_pop(scope, &err));
+}

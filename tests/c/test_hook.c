@@ -271,3 +271,14 @@ TEST(calls_that_were_left_by_longjmp_do_not_count) {
   check_shallow();
   CHECK(!operations[31].listing->calling && !pd__hook_is_called_here(operations[31].listing));
 }
+
+TEST(a_call_belongs_to_the_thread_in_which_it_ends) {
+  pd__hook_call call;
+  pd__operation_lock(&one);
+  pd__hooks_prepare(&one);
+  pd__operation_unlock(&one);
+  pd__hooks_enter_call(&call, &one);
+  one.listing->thread++; /* it was another one's */
+  pd__hooks_exit_call(&call);
+  CHECK(one.listing->thread == pd__platform_thread());
+}

@@ -184,6 +184,33 @@ TEST(a_long_batch_is_converted_and_validated_or_not_set) {
   run(&(scenario){define_checked, set_long_batch, check_nothing_set, check_set}, 5);
 }
 
+static void define_list(void) {
+  pd_flag_def def = definition(PD_TYPE_string, "names");
+  def.list = PD_TYPE_string;
+  def.multi = true;
+  CHECK_OK(pd_flag_register(&def, &a, &err));
+}
+
+static pd_status add_items(void) {
+  static char item[400];
+  pd_assignment items[20];
+  pd_origin argv = {PD_SOURCE_ARGV, 1, NULL, 0};
+  memset(item, 'x', sizeof item - 1);
+  for (int i = 0; i < 20; i++) items[i] = (pd_assignment){.flag = a, .text = item};
+  return pd_batch_set(items, 20, &argv, NULL, &err);
+}
+
+static void check_no_items(void) { CHECK_STR(text_of(a), ""); }
+static void check_items(void) {
+  const char *text;
+  CHECK_OK(pd_flag_get_string(a, &text, &err));
+  CHECK(strlen(text) == 20 * 400 - 1);
+}
+
+TEST(a_list_grows_by_all_items_or_by_none) {
+  run(&(scenario){define_list, add_items, check_no_items, check_items}, 3);
+}
+
 /* ---- Scopes ---- */
 
 enum { OPEN = 12 };

@@ -198,6 +198,22 @@ TEST(validators_are_asked_a_hundred_times_while_values_change) {
   CHECK_STR(text_of(a), "0");
 }
 
+static bool freeze(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
+  (void)context, (void)why, (void)size;
+  asked++;
+  return entries && pd_flag_freeze(a, &err) == PD_OK;
+}
+
+TEST(nobody_is_asked_again_about_a_flag_that_was_frozen_meanwhile) {
+  pd_error_list *errors = pd_error_list_new();
+  define_two();
+  pd_assignment item = {.flag = a, .text = "5"};
+  CHECK_OK(pd_validator_add(&a, 1, freeze, NULL, NULL, NULL, &err));
+  CHECK(pd_batch_set(&item, 1, NULL, errors, NULL) == PD_ERR_FROZEN);
+  CHECK(asked == 1 && pd_error_list_count(errors) == 1);
+  pd_error_list_free(errors);
+}
+
 static const pd_flag_def *fresh; /* takes the place of the flag's definition, once */
 static bool replace_once(const pd_flag_entry *const *entries, void *context, char *why,
                          size_t size) {
