@@ -18,8 +18,8 @@ static void count_closed(pd_module *module) {
 /* A module that has the path and the place of a plugin which is loaded. */
 static pd_module *add_module(const char *plugin) {
   void *handle = open_plugin(plugin);
-  const char *const inside = symbol(handle, "bare_calls");
-  pd__platform_image *image = pd__platform_find_image(PD__NO_RECORDS, inside);
+  const void *address = symbol(handle, "bare_calls");
+  pd__platform_image *image = pd__platform_find_image(PD__NO_RECORDS, address);
   CHECK(image);
   pd__platform_lock();
   pd_module *module = pd__module_add(image);
