@@ -25,7 +25,7 @@ import time
 from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mutants import Mutant, find_mutants
 
@@ -196,6 +196,7 @@ def run_test(test: Test, programs: Path, library: Path, seconds: float, **more: 
     """Tell whether a test passes."""
     program = program_of(test.source, programs)
     variables = {"PLUGINS": OUT / "plugins", "LD_LIBRARY_PATH": library, **more}
+    variables["LIBRARY"] = library / "libpd_flags.so"
     passed = run(program, test.name, seconds=seconds, cwd=program.parent, **variables)
     return passed is not None
 
@@ -218,14 +219,14 @@ def read_counts(place: Path, objects: Path) -> set[tuple[str, int]]:
     return found
 
 
-def measure() -> Coverage:
-    """Run each test once with gcov."""
+def measure(sources: list[Path]) -> Coverage:
+    """Run each test of the sources once with gcov."""
     objects, programs, library = OUT / "covered", OUT / "covered_programs", OUT / "covered_lib"
     made = compile_library(objects, coverage=True)
     if not link_library(made, library, "--coverage"):
         sys.exit("the library doesn't link with gcov")
     tests = []
-    for source in test_sources():
+    for source in sources:
         if not link_test(source, made, library, programs, "--coverage"):
             print(f"left out: {source.name} doesn't link", flush=True)
             continue
@@ -253,32 +254,52 @@ def measure() -> Coverage:
     return result
 
 
-def state_of_sources() -> str:
-    """Give a number that changes with any source or test."""
+def digest(*paths: Path) -> str:
+    """Give a number that changes with any of the files."""
     number = hashlib.sha256()
-    for top in (SOURCES, ROOT / "csrc" / "include", TESTS):
-        for path in sorted(top.rglob("*")):
-            if path.is_file():
-                number.update(str(path).encode() + path.read_bytes())
+    for path in paths:
+        number.update(str(path).encode() + path.read_bytes())
     return number.hexdigest()
 
 
+def state_of_sources() -> str:
+    """Give a number that changes with any source, or with what all tests share."""
+    tops = (SOURCES, ROOT / "csrc" / "include", TESTS)
+    files = {path for top in tops for path in top.rglob("*") if path.is_file()}
+    return digest(*sorted(files - {*test_sources()}))
+
+
+def read_coverage(read: dict[str, Any], known: set[str]) -> Coverage:
+    """Give what was measured of the tests of these sources."""
+    tests = [Test(*each) for each in read["tests"]]
+    seconds = {test: taken for test, taken in zip(tests, read["seconds"]) if test.source in known}
+    lines: dict[tuple[str, int], list[Test]] = defaultdict(list)
+    for file, number, of in read["lines"]:
+        lines[file, number] = [tests[i] for i in of if tests[i].source in known]
+    return Coverage(seconds, lines)
+
+
 def load_coverage() -> Coverage:
-    """Read the coverage of these sources, or measure it."""
+    """Read the coverage of these sources, and measure that of tests that have changed."""
     kept, state = OUT / "coverage.json", state_of_sources()
-    if kept.exists():
-        read = json.loads(kept.read_text("utf-8"))
-        if read["state"] == state:
-            tests = [Test(*each) for each in read["tests"]]
-            lines = {(f, n): [tests[i] for i in of] for f, n, of in read["lines"]}
-            return Coverage(dict(zip(tests, read["seconds"])), lines)
-    print("run each test with gcov", flush=True)
-    made = measure()
-    numbers = {test: i for i, test in enumerate(made.seconds)}
-    covered = [[*line, [numbers[test] for test in of]] for line, of in made.lines.items()]
-    text = {"state": state, "tests": [*numbers], "seconds": [*made.seconds.values()]}
-    kept.write_text(json.dumps({**text, "lines": covered}), "utf-8")
-    return made
+    read = json.loads(kept.read_text("utf-8")) if kept.exists() else {}
+    states = {source.name: digest(source) for source in test_sources()}
+    before = read["test_states"] if read.get("state") == state else {}
+    known = {name for name, each in states.items() if before.get(name) == each}
+    result = read_coverage(read, known) if known else Coverage({}, defaultdict(list))
+    changed = [source for source in test_sources() if source.name not in known]
+    if not changed:
+        return result
+    print(f"run each test of {len(changed)} files with gcov", flush=True)
+    made = measure(changed)
+    result.seconds.update(made.seconds)
+    for line, tests in made.lines.items():
+        result.lines[line] += tests
+    numbers = {test: i for i, test in enumerate(result.seconds)}
+    covered = [[*line, [numbers[test] for test in of]] for line, of in result.lines.items()]
+    text = {"state": state, "test_states": states, "tests": [*numbers]}
+    kept.write_text(json.dumps({**text, "seconds": [*result.seconds.values()], "lines": covered}))
+    return result
 
 
 # ---- Mutants ----

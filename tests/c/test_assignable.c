@@ -331,3 +331,72 @@ TEST(a_program_that_is_wrong_changes_nothing) {
   CHECK_OK(pd_program_get(&found, &err));
   CHECK(!found.argv && !found.usage);
 }
+
+/* ---- Which variables are looked at ---- */
+
+TEST(a_variable_that_no_module_may_assign_to_is_not_looked_at) {
+  static int32_t own = 6, read = 6;
+  pd_flag_def def = definition(PD_TYPE_int32, "level");
+  pd_flag *flag = define_level(&own);
+  int32_t value;
+  def.default_value.i64 = 6;
+  def.min.i64 = 1;
+  def.file = "assign.c";
+  def.cell = &read;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  read = 9;
+  CHECK_OK(pd_flag_get_int32(flag, &value, &err));
+  CHECK(value == 6 && own == 6);
+  own = 8;
+  CHECK_OK(pd_flag_get_int32(flag, &value, &err));
+  CHECK(value == 8 && read == 8);
+}
+
+static const char *place_of(const pd_flag *flag) {
+  static pd_flag_entry entry = {.size = sizeof entry};
+  CHECK_OK(pd_flag_get_entry(flag, 0, &entry, &err));
+  CHECK(entry.origin.source == PD_SOURCE_RUNTIME);
+  return entry.origin.place;
+}
+
+TEST(the_place_of_an_assigned_value_is_the_module_of_its_variable) {
+  static int32_t first = 6, second = 6;
+  pd_flag_def def = definition(PD_TYPE_int32, "named");
+  def.default_value.i64 = 6;
+  def.cell = &first;
+  def.module = "engine";
+  pd_flag *flag = define(&def);
+  first = 9;
+  CHECK_STR(place_of(flag), "engine");
+  flag = define_level(&second);
+  second = 9;
+  CHECK(strstr(place_of(flag), "program"));
+}
+
+TEST(a_text_that_is_being_assigned_is_read_only_with_the_lock) {
+  static const char *cell = "old";
+  const char *text;
+  pd_flag_def def = definition(PD_TYPE_string, "mode");
+  def.default_value.str = "old";
+  def.cell = &cell;
+  pd_flag *flag = define(&def);
+  char fresh[] = "new";
+  cell = fresh;
+  CHECK(pd_flag_get_string(flag, &text, NULL) == PD_OK);
+  CHECK_STR(text, "old");
+  CHECK_OK(pd_flag_get_string(flag, &text, &err));
+  CHECK(text != fresh);
+  CHECK_STR(text, "new");
+}
+
+TEST(a_value_of_a_lower_source_goes_below_what_was_assigned_before) {
+  static int32_t cell = 6;
+  pd_origin file = {PD_SOURCE_FILE, 1, "a.conf", 0};
+  pd_flag *flag = define_level(&cell);
+  cell = 9;
+  CHECK_OK(pd_pending_set("level", "3", &file, &err));
+  CHECK(cell == 9);
+  CHECK_STR(text_of(flag), "9");
+  CHECK_OK(pd_flag_drop(flag, PD_SOURCE_RUNTIME, &err));
+  CHECK(cell == 3);
+}

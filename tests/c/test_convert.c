@@ -152,3 +152,183 @@ TEST(an_optional_flag_has_no_value_until_one_is_given) {
   CHECK_OK(pd_batch_set(&none, 1, NULL, NULL, &err));
   CHECK(*state & PD_STATE_UNSET);
 }
+
+/* ---- What happens meanwhile ---- */
+
+static void end_startup(void) {
+  char *argv[] = {(char[]){"program"}, NULL};
+  int argc = 1;
+  CHECK_OK(pd_parse_argv(&argc, argv, NULL, &err));
+}
+
+static pd_source source_of(const pd_flag *flag) {
+  pd_flag_info info = {.size = sizeof info};
+  CHECK_OK(pd_flag_get_info(flag, &info, &err));
+  return info.source;
+}
+
+TEST(a_startup_only_flag_accepts_what_is_converted_to_the_value_that_it_has) {
+  pd_flag_def def = definition(PD_TYPE_string, "mode");
+  pd_flag *flag;
+  def.default_value.str = "fast";
+  def.convert = lower;
+  def.startup_only = true;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  end_startup();
+  CHECK_OK(pd_flag_set_from_string(flag, "FAST", &err));
+  CHECK(source_of(flag) == PD_SOURCE_DEFAULT);
+  CHECK_STATUS(pd_flag_set_from_string(flag, "BEST", &err), PD_ERR_FROZEN,
+               "mode: can be set at startup only, and the command line has been parsed");
+  CHECK_STR(read_text(flag), "fast");
+}
+
+TEST(what_waited_for_a_startup_only_flag_is_converted_when_it_is_defined) {
+  pd_flag_def def = definition(PD_TYPE_string, "mode");
+  pd_flag *flag;
+  def.convert = lower;
+  def.startup_only = true;
+  CHECK_OK(pd_pending_set("mode", "BEST", NULL, &err));
+  end_startup();
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK_STR(read_text(flag), "best");
+}
+
+static bool refuse_with_context(const char *text, void *context, pd_writer write, void *out,
+                                char *why, size_t size) {
+  (void)text, (void)write, (void)out;
+  snprintf(why, size, "%s", (const char *)context);
+  return false;
+}
+
+TEST(a_reason_that_contains_a_secret_is_not_shown) {
+  pd_flag_def def = definition(PD_TYPE_string, "key");
+  pd_flag *flag;
+  def.sensitive = true;
+  def.convert = refuse_with_context;
+  def.context = (char[]){"expected no hunter2"};
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK_STATUS(pd_flag_set_string(flag, "hunter2", &err), PD_ERR_VALUE,
+               "key=<redacted>: is not a value of the flag");
+  CHECK_STATUS(pd_flag_set_string(flag, "hunter3", &err), PD_ERR_VALUE,
+               "key=<redacted>: expected no hunter2");
+  CHECK_STATUS(pd_flag_set_string(flag, "", &err), PD_ERR_VALUE,
+               "key=<redacted>: expected no hunter2");
+  def.name = "open";
+  def.sensitive = false;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK_STATUS(pd_flag_set_string(flag, "hunter2", &err), PD_ERR_VALUE,
+               "open=hunter2: expected no hunter2");
+}
+
+static int depth;
+static bool set_again(const char *text, void *flag, pd_writer write, void *out, char *why,
+                      size_t size) {
+  (void)write, (void)out, (void)why, (void)size;
+  if (depth++ < 1000 && pd_flag_set_string(*(pd_flag **)flag, text, &err) == PD_OK) return true;
+  return false;
+}
+
+TEST(a_circle_of_converters_ends_with_an_error) {
+  static pd_flag *flag;
+  pd_flag_def def = definition(PD_TYPE_string, "circle");
+  def.convert = set_again;
+  def.context = &flag;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK(pd_flag_set_string(flag, "x", NULL) == PD_ERR_VALUE);
+  CHECK(depth == 32 && err.status == PD_ERR_VALUE);
+}
+
+static bool write_other(const char *text, void *context, pd_writer write, void *out, char *why,
+                        size_t size) {
+  (void)text, (void)context, (void)why, (void)size;
+  write("other", 5, out);
+  return true;
+}
+
+/* Replaces the definition by one with the converter in `context`. */
+static int replaced;
+static bool replace_definition(const char *text, void *context, pd_writer write, void *out,
+                               char *why, size_t size) {
+  pd_flag_def def = definition(PD_TYPE_string, "mode");
+  pd_flag *flag;
+  (void)why, (void)size;
+  def.convert = context ? write_other : replace_definition;
+  CHECK_OK(pd_flag_replace(&def, NULL, 0, &flag, &err));
+  replaced++;
+  write(text, strlen(text), out);
+  return true;
+}
+
+TEST(the_converter_of_a_definition_that_came_meanwhile_is_called) {
+  static int once;
+  pd_flag_def def = definition(PD_TYPE_string, "mode");
+  pd_flag *flag;
+  def.convert = replace_definition;
+  def.context = &once;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK_OK(pd_flag_set_string(flag, "own", &err));
+  CHECK_STR(read_text(flag), "other");
+  CHECK(replaced == 1);
+}
+
+TEST(definitions_that_come_all_the_time_while_values_are_converted_are_an_error) {
+  pd_flag_def def = definition(PD_TYPE_string, "mode");
+  pd_flag *flag;
+  def.convert = replace_definition;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_assignment item = {.flag = flag, .text = "own"};
+  pd_error own;
+  CHECK(pd_batch_set(&item, 1, NULL, NULL, &own) == PD_ERR_REFUSED);
+  CHECK_STR(own.message, "flags kept being defined while their values were converted");
+  CHECK(replaced == 100);
+  CHECK_STR(read_text(flag), "");
+}
+
+static bool end_startup_once(const pd_flag_entry *const *entries, void *context, char *why,
+                             size_t size) {
+  (void)entries, (void)why, (void)size;
+  bool again = *(bool *)context;
+  *(bool *)context = true;
+  if (!again) end_startup(); /* which asks again */
+  return true;
+}
+
+TEST(a_reset_is_refused_when_startup_ends_meanwhile_also_with_a_converter) {
+  static bool ended;
+  pd_flag_def def = definition(PD_TYPE_string, "mode");
+  pd_flag *flag;
+  def.convert = lower;
+  def.startup_only = true;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK_OK(pd_flag_set_string(flag, "fast", &err));
+  CHECK_OK(pd_validator_add(&flag, 1, end_startup_once, &ended, NULL, NULL, &err));
+  pd_error own;
+  CHECK(pd_flag_reset(flag, &own) == PD_ERR_FROZEN);
+  CHECK_STR(read_text(flag), "fast");
+}
+
+TEST(a_converter_that_gives_no_reason_refuses_all_the_same) {
+  pd_flag_def def = definition(PD_TYPE_string, "mode");
+  pd_flag *flag;
+  def.convert = refuse_with_context;
+  def.context = (char[]){""};
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK_STATUS(pd_flag_set_string(flag, "x", &err), PD_ERR_VALUE,
+               "mode=x: is not a value of the flag");
+}
+
+TEST(a_scope_after_startup_has_no_value_of_a_flag_that_keeps_its_own) {
+  pd_flag_def def = definition(PD_TYPE_string, "mode");
+  pd_flag_entry entry = {.size = sizeof entry};
+  pd_scope scope;
+  def.default_value.str = "fast";
+  def.convert = lower;
+  def.startup_only = def.scoped = true;
+  pd_assignment item = {.text = "FAST"};
+  CHECK_OK(pd_flag_register(&def, &item.flag, &err));
+  end_startup();
+  CHECK_OK(pd_scope_push(&item, 1, NULL, NULL, &scope, &err));
+  CHECK_OK(pd_flag_get_entry(item.flag, 0, &entry, &err));
+  CHECK(entry.origin.source == PD_SOURCE_DEFAULT);
+  CHECK_OK(pd_scope_pop(scope, &err));
+}

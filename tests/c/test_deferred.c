@@ -257,3 +257,10 @@ TEST(a_child_of_fork_settles_what_was_put_off) {
   int ended = -1;
   CHECK(waitpid(child, &ended, 0) == child && ended == 0);
 }
+
+TEST(a_plain_validator_is_asked_within_the_constructor_that_sets) {
+  start_test();
+  CHECK_OK(pd_validator_add(&outer, 1, is_small, NULL, NULL, NULL, &err));
+  load_module("acting");
+  CHECK(asked == 1 && value_of(outer) == 5);
+}

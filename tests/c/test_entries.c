@@ -190,3 +190,140 @@ TEST(a_value_finds_the_next_definition_whatever_its_type) {
   CHECK(join_again(PD_TYPE_int32, defs, &again) == flag);
   CHECK_STR(entries_of(flag, false), "default 12: 0");
 }
+
+/* ---- Origins ---- */
+
+static void set_at(pd_flag *flag, const char *text, pd_source source, const char *place,
+                   uint32_t line, uint32_t column) {
+  pd_assignment item = {.flag = flag, .text = text};
+  pd_origin origin = {source, line, place, column};
+  CHECK_OK(pd_batch_set(&item, 1, &origin, NULL, &err));
+}
+
+static size_t count_entries(const pd_flag *flag) {
+  size_t count = 0;
+  pd_flag_entry entry = {.size = sizeof entry};
+  while (pd_flag_get_entry(flag, count, &entry, NULL) == PD_OK) count++;
+  return count;
+}
+
+static void set_each_part(pd_flag *flag, size_t before) {
+  set_at(flag, "1", PD_SOURCE_FILE, "a.conf", 3, 7);
+  CHECK(count_entries(flag) == before + 1);
+  set_at(flag, "2", PD_SOURCE_FILE, "a.conf", 3, 7);
+  CHECK(count_entries(flag) == before + 1);
+  set_at(flag, "3", PD_SOURCE_FILE, "a.conf", 4, 7);
+  CHECK(count_entries(flag) == before + 2);
+  set_at(flag, "4", PD_SOURCE_FILE, "a.conf", 4, 8);
+  CHECK(count_entries(flag) == before + 3);
+  set_at(flag, "5", PD_SOURCE_FILE, "b.conf", 4, 8);
+  CHECK(count_entries(flag) == before + 4);
+  set_at(flag, "6", PD_SOURCE_FILE, NULL, 0, 0);
+  CHECK(count_entries(flag) == before + 5);
+  set_at(flag, "7", PD_SOURCE_FILE, NULL, 0, 0);
+  CHECK(count_entries(flag) == before + 5);
+  set_at(flag, "8", PD_SOURCE_FILE, NULL, 0, 1);
+  CHECK(count_entries(flag) == before + 6);
+  set_at(flag, "9", PD_SOURCE_FILE, NULL, 1, 0);
+  CHECK(count_entries(flag) == before + 7);
+}
+
+TEST(each_part_of_an_origin_makes_another_entry) {
+  pd_flag *level = define_one("level", PD_TYPE_int32);
+  set_each_part(level, 1);
+  CHECK_STR(entries_of(level, false),
+            "file 1: 9, was file 0: 8, was file 0: 7, was file 4: 5, was file 4: 4, "
+            "was file 4: 3, was file 3: 2, default 12: 0");
+}
+
+TEST(each_part_of_an_origin_makes_another_entry_below_a_higher_source) {
+  pd_flag *level = define_one("level", PD_TYPE_int32);
+  set_at(level, "0", PD_SOURCE_ARGV, NULL, 2, 0);
+  set_each_part(level, 2);
+  CHECK(!strncmp(entries_of(level, false), "argv 2: 0, file 1: 9, was file 0: 8, ", 37));
+}
+
+TEST(sources_are_told_apart_where_nothing_else_differs) {
+  pd_flag *level = define_one("level", PD_TYPE_int32);
+  CHECK_OK(pd_flag_set_int32(level, 1, &err));
+  set_at(level, "2", PD_SOURCE_LIVE, NULL, 0, 0);
+  CHECK_OK(pd_flag_set_int32(level, 3, &err));
+  CHECK_OK(pd_flag_set_int32(level, 4, &err));
+  CHECK_STR(entries_of(level, false), "run time 0: 4, live 0: 2, was run time 0: 1, default 12: 0");
+  set_at(level, "5", PD_SOURCE_RUNTIME, "x.py", 0, 0);
+  CHECK_STR(entries_of(level, false),
+            "run time 0: 5, was run time 0: 4, live 0: 2, was run time 0: 1, default 12: 0");
+}
+
+TEST(the_place_of_a_value_is_a_copy) {
+  char place[] = "a.conf";
+  pd_flag *level = define_one("level", PD_TYPE_int32);
+  pd_origin origin = {PD_SOURCE_FILE, 3, place, 0};
+  CHECK_OK(pd_pending_set("level", "5", &origin, &err));
+  memset(place, 'x', sizeof place - 1);
+  pd_flag_entry entry = {.size = sizeof entry};
+  CHECK_OK(pd_flag_get_entry(level, 0, &entry, &err));
+  CHECK_STR(entry.origin.place, "a.conf");
+}
+
+TEST(what_a_snapshot_restores_is_replaced_as_before) {
+  pd_snapshot *snapshot;
+  pd_flag *level = define_one("level", PD_TYPE_int32);
+  CHECK_OK(PARSE("--level=1", "--level=2"));
+  CHECK_OK(pd_flag_set_int32(level, 3, &err));
+  CHECK_OK(pd_snapshot_take(&snapshot, &err));
+  CHECK_OK(pd_flag_reset(level, &err));
+  CHECK_OK(pd_snapshot_restore(snapshot, &err));
+  CHECK_STR(entries_of(level, false), "run time 0: 3, argv 2: 2, was argv 1: 1, default 12: 0");
+  pd_snapshot_free(snapshot);
+}
+
+TEST(a_default_that_another_definition_would_refuse_goes_without_an_error) {
+  pd_flag *level = define_one("level", PD_TYPE_int32);
+  pd_flag_def def = definition(PD_TYPE_int64, "level");
+  def.default_value.i64 = 5;
+  def.min.i64 = 1;
+  CHECK_OK(pd_flag_replace(&def, NULL, 0, &level, &err));
+  CHECK_STR(entries_of(level, false), "default 0: 5");
+}
+
+TEST(of_the_replaced_values_of_a_source_the_latest_are_kept) {
+  pd_override override;
+  pd_flag *level = define_one("level", PD_TYPE_int32);
+  pd_assignment item = {.flag = level, .text = "1"};
+  for (uint32_t line = 1; line <= PD_HISTORY_KEPT + 5; line++) {
+    set_at(level, "1", PD_SOURCE_FILE, "a.conf", line, 0);
+    CHECK(count_entries(level) == (line <= PD_HISTORY_KEPT ? line : PD_HISTORY_KEPT + 1) + 1);
+  }
+  set_at(level, "2", PD_SOURCE_ARGV, NULL, 1, 0);
+  set_at(level, "3", PD_SOURCE_FILE, "b.conf", 1, 0);
+  CHECK(count_entries(level) == PD_HISTORY_KEPT + 3);
+  CHECK_OK(pd_flag_reset(level, &err));
+  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &override, &err));
+  for (uint32_t line = 1; line <= PD_HISTORY_KEPT + 5; line++) {
+    set_at(level, "1", PD_SOURCE_RUNTIME, "x.py", line, 0);
+  }
+  CHECK(count_entries(level) == PD_HISTORY_KEPT + 2);
+}
+
+TEST(values_that_are_applied_together_have_places_of_their_own) {
+  static const char *const places[] = {"a.conf", NULL, "b.conf", "b.conf", NULL, "a.conf"};
+  enum { COUNT = sizeof places / sizeof *places };
+  pd_flag *flags[COUNT];
+  char name[16];
+  pd_config *config = config_of(PD_SOURCE_FILE);
+  for (int i = 0; i < COUNT; i++) {
+    pd_origin origin = {PD_SOURCE_FILE, 0, places[i], 0};
+    snprintf(name, sizeof name, "flag_%d", i);
+    flags[i] = define_one(name, PD_TYPE_int32);
+    CHECK_OK(pd_config_add(config, name, "1", 0, &origin, &err));
+  }
+  CHECK_OK(pd_config_apply(config, false, NULL, &err));
+  pd_config_free(config);
+  for (int i = 0; i < COUNT; i++) {
+    pd_flag_entry entry = {.size = sizeof entry};
+    CHECK_OK(pd_flag_get_entry(flags[i], 0, &entry, &err));
+    CHECK(!entry.origin.place == !places[i]);
+    if (places[i]) CHECK_STR(entry.origin.place, places[i]);
+  }
+}

@@ -96,7 +96,30 @@ TEST(null_is_refused_everywhere) {
   NULL_GIVES(pd_module_unload(NULL, &err), "module is NULL");
   NULL_GIVES(pd_module_get_info(NULL, NULL, &err), "module is NULL");
   NULL_GIVES(pd_module_get_errors(NULL, NULL, &err), "module is NULL");
-  CHECK(!pd_flag_get_address(NULL));
+  pd_assignment item = {.flag = flag, .text = "x"};
+  pd_override override;
+  pd_scope scope;
+  pd_scope_context *context;
+  NULL_GIVES(pd_batch_set(NULL, 1, NULL, NULL, &err), "items is NULL");
+  NULL_GIVES(pd_override_push(NULL, 1, NULL, NULL, &override, &err), "items is NULL");
+  NULL_GIVES(pd_override_push(&item, 1, NULL, NULL, NULL, &err), "out is NULL");
+  NULL_GIVES(pd_scope_push(NULL, 1, NULL, NULL, &scope, &err), "items is NULL");
+  NULL_GIVES(pd_scope_push(&item, 1, NULL, NULL, NULL, &err), "out is NULL");
+  NULL_GIVES(pd_scope_capture(NULL, &err), "out is NULL");
+  NULL_GIVES(pd_scope_switch(NULL, NULL, &err), "out is NULL");
+  NULL_GIVES(pd_flag_drop(NULL, PD_SOURCE_FILE, &err), "flag is NULL");
+  NULL_GIVES(pd_flag_wipe(NULL, &err), "flag is NULL");
+  NULL_GIVES(pd_flag_get_cell(NULL, 0, NULL, &err), "flag is NULL");
+  NULL_GIVES(pd_flag_get_cell(flag, 0, NULL, &err), "info is NULL");
+  NULL_GIVES(pd_warning_report(NULL, &err), "message is NULL");
+  CHECK_OK(pd_batch_set(NULL, 0, NULL, NULL, &err));
+  CHECK_OK(pd_scope_push(NULL, 0, NULL, NULL, &scope, &err));
+  CHECK_OK(pd_scope_pop(scope, &err));
+  CHECK_OK(pd_override_push(NULL, 0, NULL, NULL, &override, &err));
+  CHECK_OK(pd_override_pop(override, &err));
+  CHECK_OK(pd_scope_capture(&context, &err));
+  pd_scope_release(context);
+  CHECK(!pd_flag_get_address(NULL) && !pd_flag_get_state(NULL) && !pd_flag_get_generation(NULL));
   pd_flag_def_init(NULL, sizeof(pd_flag_def), PD_TYPE_bool);
   CHECK_OK(pd_environment_enable(NULL, NULL, NULL));
 }
@@ -134,6 +157,17 @@ TEST(results_of_another_size_are_refused) {
   CHECK_STATUS(pd_flag_get_entry(flag, 0, &entry, &err), PD_ERR_ARGUMENT, message);
 }
 
+TEST(results_keep_their_size) {
+  pd_flag *flag = define_flag(PD_TYPE_bool, "b");
+  pd_flag_info info = {.size = sizeof info};
+  pd_flag_entry entry = {.size = sizeof entry};
+  pd_cell_info cell = {.size = sizeof cell};
+  CHECK_OK(pd_flag_get_info(flag, &info, &err));
+  CHECK_OK(pd_flag_get_entry(flag, 0, &entry, &err));
+  CHECK_OK(pd_flag_get_cell(flag, 0, &cell, &err));
+  CHECK(info.size == sizeof info && entry.size == sizeof entry && cell.size == sizeof cell);
+}
+
 TEST(the_address_of_the_value_follows_every_change) {
   pd_flag *flag = define_flag(PD_TYPE_string, "s");
   const char *const *address = (const char *const *)pd_flag_get_address(flag);
@@ -141,4 +175,72 @@ TEST(the_address_of_the_value_follows_every_change) {
   CHECK_OK(pd_flag_set_string(flag, "new", &err));
   CHECK_STR(*address, "new");
   CHECK(pd_flag_get_address(flag) == address);
+}
+
+TEST(the_handle_of_a_flag_that_has_left_is_that_of_its_name_for_good) {
+  pd_flag *old = define_flag(PD_TYPE_int64, "old");
+  CHECK_OK(pd_flag_unregister(old, &err));
+  pd_flag *fresh = define_flag(PD_TYPE_int64, "fresh");
+  CHECK(fresh != old);
+  CHECK_STATUS(pd_flag_set_int64(old, 5, &err), PD_ERR_UNDEFINED, "old: is no longer defined");
+  CHECK_STR(text_of(fresh), "0");
+  CHECK(define_flag(PD_TYPE_int64, "old") == old);
+}
+
+static pd_cell_info cell_at(const pd_flag *flag, size_t index) {
+  pd_cell_info cell = {.size = sizeof cell};
+  CHECK_OK(pd_flag_get_cell(flag, index, &cell, &err));
+  return cell;
+}
+
+TEST(a_cell_tells_whether_its_variable_has_the_value) {
+  static int64_t variable = 5;
+  pd_flag_def def = definition(PD_TYPE_int64, "level");
+  pd_flag *flag;
+  def.cell = &variable;
+  def.default_value.i64 = 5;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK(cell_at(flag, 0).in_step && cell_at(flag, 0).address == &variable);
+  CHECK(cell_at(flag, 0).type == PD_TYPE_int64 && cell_at(flag, 0).kind == PD_KIND_DEFINE);
+  variable = 6;
+  CHECK(!cell_at(flag, 0).in_step);
+  pd_cell_info cell = {.size = sizeof cell};
+  CHECK_STATUS(pd_flag_get_cell(flag, 1, &cell, &err), PD_ERR_ARGUMENT, "level: has no cell 1");
+  CHECK_STATUS(pd_flag_get_cell(flag, 9, &cell, &err), PD_ERR_ARGUMENT, "level: has no cell 9");
+  CHECK(cell_at(define_flag(PD_TYPE_int64, "plain"), 0).in_step);
+}
+
+TEST(an_entry_that_is_not_there_is_told) {
+  pd_flag_entry entry = {.size = sizeof entry};
+  pd_flag *flag = define_flag(PD_TYPE_int64, "level");
+  CHECK_STATUS(pd_flag_get_entry(flag, 1, &entry, &err), PD_ERR_ARGUMENT, "level: has no entry 1");
+}
+
+TEST(a_negation_needs_a_letter_behind_it) {
+  char *argv[] = {(char[]){"program"}, (char[]){"--nov"}, (char[]){"--no_x"}, NULL};
+  int argc = 3;
+  pd_flag_def def = definition(PD_TYPE_bool, "v");
+  pd_flag *v, *x;
+  def.default_value.b = true;
+  CHECK_OK(pd_flag_register(&def, &v, &err));
+  def.name = "_x";
+  CHECK_OK(pd_flag_register(&def, &x, &err));
+  CHECK_OK(pd_parse_argv(&argc, argv, NULL, &err));
+  CHECK_STR(text_of(v), "false");
+  CHECK_STR(text_of(x), "false");
+}
+
+TEST(an_info_and_an_entry_have_the_context_of_the_definition) {
+  static int context;
+  pd_flag_def def = definition(PD_TYPE_string, "names");
+  pd_flag_info info = {.size = sizeof info};
+  pd_flag_entry entry = {.size = sizeof entry};
+  pd_flag *flag;
+  def.context = &context;
+  def.list = PD_TYPE_int64;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK_OK(pd_flag_get_info(flag, &info, &err));
+  CHECK_OK(pd_flag_get_entry(flag, 0, &entry, &err));
+  CHECK(info.context == &context && info.list == PD_TYPE_int64);
+  CHECK(entry.context == &context && entry.list == PD_TYPE_int64);
 }

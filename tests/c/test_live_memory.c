@@ -1,6 +1,6 @@
 /* The live API with the first, the second, ... allocation failing.
  *
- * Built with: -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc $LIBRARY
+ * Built with: -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=free $LIBRARY
  */
 #include "failing.h"
 

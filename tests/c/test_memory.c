@@ -1,7 +1,7 @@
 /* Each call again and again, with the first, the second, ... allocation failing,
  * alone or with all that follow.
  *
- * Built with: -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc $LIBRARY
+ * Built with: -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=free $LIBRARY
  */
 #include "failing.h"
 #include "used_up.h"

@@ -1,6 +1,6 @@
 /* What is listed and what waits, with the first, the second, ... allocation failing.
  *
- * Built with: -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc $LIBRARY
+ * Built with: -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=free $LIBRARY
  */
 #include "failing.h"
 #include "used_up.h"

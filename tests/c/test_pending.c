@@ -458,3 +458,34 @@ TEST(a_fleet_gives_no_secrets_whenever_they_are_defined) {
   wait_for("public", "known to all", PD_SOURCE_FLEET);
   CHECK_STR(text_of(define_and_restore(&def)), "known to all");
 }
+
+TEST(a_list_of_what_waits_is_right_after_an_override_has_ended) {
+  pd_override override;
+  pd_flag *one = define_flag(PD_TYPE_int64, "one"), *two = define_flag(PD_TYPE_int64, "two");
+  pd_assignment item = {.flag = one, .text = "1"};
+  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &override, &err));
+  CHECK_OK(pd_flag_set_int64(two, 2, &err));
+  CHECK_OK(pd_flag_unregister(one, &err));
+  CHECK_OK(pd_flag_unregister(two, &err));
+  CHECK_STR(name_at(0), "one");
+  CHECK_STR(name_at(1), "two");
+  define_flag(PD_TYPE_int64, "another");
+  CHECK_OK(pd_override_pop(override, &err));
+  CHECK_STR(name_at(1), "none");
+  CHECK_STR(name_at(0), "two");
+}
+
+TEST(a_list_of_what_waits_is_right_after_a_snapshot_was_restored) {
+  pd_flag *one = define_flag(PD_TYPE_int64, "one"), *two = define_flag(PD_TYPE_int64, "two");
+  CHECK_OK(pd_flag_set_int64(two, 2, &err));
+  CHECK_OK(pd_flag_unregister(two, &err));
+  CHECK_OK(pd_snapshot_take(&snapshot, &err));
+  CHECK_OK(pd_flag_set_int64(one, 1, &err));
+  CHECK_OK(pd_flag_unregister(one, &err));
+  CHECK_STR(name_at(0), "one");
+  CHECK_STR(name_at(1), "two");
+  CHECK_OK(pd_snapshot_restore(snapshot, &err));
+  CHECK_STR(name_at(1), "none");
+  CHECK_STR(name_at(0), "two");
+  pd_snapshot_free(snapshot);
+}

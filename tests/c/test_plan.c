@@ -129,7 +129,7 @@ TEST(the_value_of_the_former_definition_that_will_be_in_effect_is_asked_about) {
   CHECK_STR(text_of(flag), "3");
 }
 
-TEST(if_it_is_refused_all_values_of_the_former_definition_go) {
+TEST(if_it_is_refused_the_value_below_is_asked_about) {
   pd_flag_def was = definition(PD_TYPE_int64, "n"), def = validated("n");
   pd_flag *flag = define(&was);
   set_from(flag, PD_SOURCE_FILE, "2");
@@ -138,7 +138,7 @@ TEST(if_it_is_refused_all_values_of_the_former_definition_go) {
   *refused = 3;
   let_wait("n", "5", PD_SOURCE_FILE);
   CHECK_STATUS(pd_flag_register(&def, NULL, &err), PD_ERR_REFUSED, "--n=3: not 3");
-  CHECK_STR(seen_since(), "n=3 from argv; n=5 from file; ");
+  CHECK_STR(seen_since(), "n=3 from argv; n=2 from file; n=5 from file; ");
   CHECK_STR(text_of(flag), "5");
   CHECK_OK(pd_flag_drop(flag, PD_SOURCE_FILE, &err));
   CHECK_STR(text_of(flag), "0");
@@ -189,7 +189,7 @@ TEST(an_open_override_is_asked_about_first) {
   CHECK_STR(text_of(flag), "2");
 }
 
-TEST(an_override_that_is_refused_ends_for_its_flag) {
+TEST(an_override_that_is_refused_ends_for_its_flag_and_shows_the_one_below) {
   pd_flag_def was = definition(PD_TYPE_int64, "n"), def = validated("n");
   pd_flag *flag = define(&was);
   set_from(flag, PD_SOURCE_FILE, "2");
@@ -198,9 +198,9 @@ TEST(an_override_that_is_refused_ends_for_its_flag) {
   CHECK_OK(pd_flag_unregister(flag, &err));
   *refused = 8;
   CHECK(pd_flag_register(&def, NULL, &err) == PD_ERR_REFUSED);
-  CHECK_STR(text_of(flag), "0");
+  CHECK_STR(text_of(flag), "7");
   CHECK_OK(pd_override_pop(number, &err));
-  CHECK_STR(text_of(flag), "0");
+  CHECK_STR(text_of(flag), "7");
 }
 
 TEST(a_temporary_change_is_asked_about_and_what_waits_goes_below_it) {

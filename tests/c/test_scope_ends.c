@@ -5,6 +5,7 @@
  */
 #define CHECK_DEFINES_FLAGS
 #include <malloc.h>
+#include <sys/wait.h>
 
 #include "plugged.h"
 
@@ -82,5 +83,186 @@ TEST(a_value_in_a_scope_is_not_one_of_a_new_definition_that_is_not_scoped) {
   CHECK_STR(text_of(flag), "0");
   CHECK_OK(pd_flag_get_entry(flag, 0, &entry, &err));
   CHECK(entry.value.i64 == 0 && entry.origin.source == PD_SOURCE_DEFAULT);
+  CHECK_OK(pd_scope_pop(scope, &err));
+}
+
+/* ---- In which thread ---- */
+
+static pd_scope_context *captured;
+static pd_scope shared, attached_here;
+
+static void *attach_and_end_shared(void *unused) {
+  pd_scope attached;
+  CHECK_OK(pd_scope_attach(captured, &attached, &err));
+  CHECK(PD_SCOPED(level) == 9);
+  CHECK_OK(pd_scope_pop(shared, &err));
+  CHECK(PD_SCOPED(level) == 6);
+  CHECK_OK(pd_scope_detach(attached, &err));
+  return unused;
+}
+
+TEST(a_scope_that_two_threads_have_ends_in_the_one_that_ends_it) {
+  shared = push(PD_SCOPED_FLAG(level), 9);
+  CHECK_OK(pd_scope_capture(&captured, &err));
+  finish(start(attach_and_end_shared, NULL));
+  CHECK(PD_SCOPED(level) == 9);
+  CHECK_OK(pd_scope_pop(shared, &err));
+  CHECK(PD_SCOPED(level) == 6);
+  pd_scope_release(captured);
+}
+
+TEST(a_scope_ends_in_the_uppermost_context_that_has_it) {
+  pd_scope lower, upper;
+  shared = push(PD_SCOPED_FLAG(level), 9);
+  CHECK_OK(pd_scope_capture(&captured, &err));
+  CHECK_OK(pd_scope_attach(NULL, &lower, &err));
+  CHECK_OK(pd_scope_attach(captured, &upper, &err));
+  CHECK_OK(pd_scope_pop(shared, &err)); /* in the current one */
+  CHECK(PD_SCOPED(level) == 6);
+  CHECK_OK(pd_scope_detach(upper, &err));
+  CHECK(PD_SCOPED(level) == 6);
+  CHECK_OK(pd_scope_pop(shared, &err)); /* two contexts below */
+  CHECK_OK(pd_scope_detach(lower, &err));
+  CHECK(PD_SCOPED(level) == 6);
+  CHECK(pd_scope_pop(shared, NULL) == PD_ERR_ARGUMENT);
+  pd_scope_release(captured);
+}
+
+static void *detach_of_another(void *unused) {
+  pd_error own;
+  CHECK(pd_scope_detach(attached_here, &own) == PD_ERR_ARGUMENT);
+  push(PD_SCOPED_FLAG(level), 3);
+  CHECK(pd_scope_detach(attached_here, &own) == PD_ERR_ARGUMENT);
+  CHECK(strstr(own.message, ": expected one that is open in a thread"));
+  return unused;
+}
+
+TEST(a_context_is_detached_by_its_own_thread_only) {
+  push(PD_SCOPED_FLAG(level), 9);
+  CHECK_OK(pd_scope_attach(NULL, &attached_here, &err));
+  finish(start(detach_of_another, NULL));
+  CHECK_OK(pd_scope_detach(attached_here, &err));
+  CHECK(PD_SCOPED(level) == 9);
+}
+
+TEST(scopes_and_attached_contexts_have_numbers_of_their_own) {
+  pd_scope scope = push(PD_SCOPED_FLAG(level), 9), attached;
+  CHECK_OK(pd_scope_attach(NULL, &attached, &err));
+  pd_scope later = push(PD_SCOPED_FLAG(level), 8);
+  CHECK(scope != attached && attached != later && scope != later);
+  CHECK(pd_scope_detach(scope, NULL) == PD_ERR_ARGUMENT);
+  CHECK(pd_scope_detach(later, NULL) == PD_ERR_ARGUMENT);
+  CHECK(pd_scope_pop(attached, NULL) == PD_ERR_ARGUMENT);
+}
+
+/* ---- Flags without a value ---- */
+
+static pd_flag *define_optional(int64_t least, bool scoped) {
+  pd_flag_def def = definition(PD_TYPE_int64, "optional");
+  pd_flag *flag;
+  def.optional = true;
+  def.scoped = scoped;
+  def.min.i64 = def.default_value.i64 = least;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  return flag;
+}
+
+static pd_flag_entry entry_of(const pd_flag *flag, size_t index) {
+  pd_flag_entry entry = {.size = sizeof entry};
+  CHECK_OK(pd_flag_get_entry(flag, index, &entry, &err));
+  return entry;
+}
+
+TEST(a_scope_without_a_value_is_kept_for_a_definition_with_another_default) {
+  pd_scope scope;
+  pd_flag *flag = define_optional(1, true);
+  pd_assignment item = {.flag = flag};
+  CHECK_OK(pd_flag_set_int64(flag, 700, &err));
+  CHECK_OK(pd_scope_push(&item, 1, NULL, NULL, &scope, &err));
+  CHECK(entry_of(flag, 0).unset && entry_of(flag, 0).value.i64 == 1);
+  CHECK_OK(pd_flag_unregister(flag, &err));
+  flag = define_optional(500, true);
+  CHECK(entry_of(flag, 0).unset && entry_of(flag, 0).origin.source == PD_SOURCE_SCOPE);
+  CHECK(!entry_of(flag, 1).unset && entry_of(flag, 1).value.i64 == 700);
+  CHECK_OK(pd_scope_pop(scope, &err));
+  CHECK(entry_of(flag, 0).value.i64 == 700);
+}
+
+TEST(a_value_of_a_scope_that_another_definition_refuses_is_hidden) {
+  pd_flag *flag = define_optional(1, true);
+  pd_scope scope = push(flag, 9);
+  CHECK(!entry_of(flag, 0).unset);
+  CHECK_OK(pd_flag_unregister(flag, &err));
+  flag = define_optional(500, true);
+  CHECK(entry_of(flag, 0).origin.source == PD_SOURCE_DEFAULT);
+  CHECK_OK(pd_scope_pop(scope, &err));
+}
+
+TEST(no_value_is_refused_in_a_scope_where_a_value_is) {
+  pd_scope scope;
+  pd_flag *flag = define_optional(1, false);
+  pd_error_list *errors = pd_error_list_new();
+  pd_assignment item = {.flag = flag};
+  CHECK(pd_scope_push(&item, 1, NULL, NULL, &scope, &err) == PD_ERR_TYPE);
+  CHECK(!strncmp(err.message, "optional: only scoped flags have values", 39));
+  CHECK_OK(pd_flag_freeze(flag, &err));
+  CHECK(pd_scope_push(&item, 1, NULL, errors, &scope, &err) == PD_ERR_FROZEN);
+  CHECK(pd_error_list_count(errors) == 1);
+  pd_error_list_free(errors);
+}
+
+/* ---- Many threads at a fork ---- */
+
+static void *stop_with_scope(void *unused) {
+  push(PD_SCOPED_FLAG(level), 9);
+  stop_here();
+  return unused;
+}
+
+TEST(a_forked_child_has_no_scopes_of_several_other_threads) {
+  pthread_t threads[3];
+  begin();
+  make_gate();
+  for (int i = 0; i < 3; i++) threads[i] = start(stop_with_scope, NULL);
+  for (int i = 0; i < 3; i++) wait_for(&inside);
+  pd_scope own = push(PD_SCOPED_FLAG(level), 5);
+  pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    CHECK(PD_SCOPED(level) == 5);
+    CHECK_OK(pd_scope_pop(own, &err));
+    _exit(is_asked_for(cell_of_level()) ? 1 : 0);
+  }
+  int status;
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  for (int i = 0; i < 3; i++) sem_post(&leave);
+  for (int i = 0; i < 3; i++) finish(threads[i]);
+}
+
+TEST(a_scope_two_contexts_below_the_current_one_ends) {
+  pd_scope scope = push(PD_SCOPED_FLAG(level), 9), lower, upper;
+  CHECK_OK(pd_scope_attach(NULL, &lower, &err));
+  CHECK_OK(pd_scope_attach(NULL, &upper, &err));
+  CHECK_OK(pd_scope_pop(scope, &err));
+  CHECK_OK(pd_scope_detach(upper, &err));
+  CHECK_OK(pd_scope_detach(lower, &err));
+  CHECK(PD_SCOPED(level) == 6);
+}
+
+static int warnings;
+static void count_warning(const char *message, pd_warning kind, void *context) {
+  warnings += message && kind == PD_WARNING_HIDDEN && !context;
+}
+
+TEST(only_assignments_at_run_time_are_reported_as_hidden_by_a_scope) {
+  static const pd_origin file = {PD_SOURCE_FILE, 1, "a.conf", 0};
+  pd_assignment item = {.flag = PD_SCOPED_FLAG(level), .text = "3"};
+  pd_scope scope = push(PD_SCOPED_FLAG(level), 9);
+  CHECK_OK(pd_warning_handle(count_warning, NULL, &err));
+  CHECK_OK(pd_batch_set(&item, 1, &file, NULL, &err));
+  CHECK_OK(pd_flag_set_int64(PD_SCOPED_FLAG(other), 3, &err));
+  CHECK(warnings == 0);
+  CHECK_OK(pd_flag_set_int64(PD_SCOPED_FLAG(level), 4, &err));
+  CHECK(warnings == 1);
   CHECK_OK(pd_scope_pop(scope, &err));
 }

@@ -253,3 +253,64 @@ TEST(only_a_sensitive_flag_is_wiped) {
   CHECK(pd_flag_wipe(flag, &err) == PD_ERR_ARGUMENT);
   CHECK_STR(err.message, "plain: is not sensitive, and only sensitive values are wiped");
 }
+
+TEST(a_text_that_was_published_before_is_published_again) {
+  begin();
+  define_choice();
+  const char *first = published("first"), *second = published("second");
+  CHECK(published("first") == first && published("second") == second);
+}
+
+TEST(a_flag_stays_sensitive_while_it_has_a_default_that_was_given_as_a_secret) {
+  begin();
+  define_choice();
+  published("first");
+  pd_flag_def def = definition(PD_TYPE_string, "key");
+  CHECK_OK(pd_flag_replace(&def, NULL, 0, &flag, &err));
+  CHECK_OK(pd_flag_set_default(flag, "second", &err));
+  CHECK_OK(pd_flag_reset(flag, &err));
+  CHECK_STR(text_of(flag), "second");
+  CHECK(info_of_key().sensitive);
+}
+
+TEST(a_flag_that_has_left_is_not_wiped) {
+  begin();
+  flag = define_flag(PD_TYPE_string, "plain");
+  CHECK_OK(pd_flag_unregister(flag, &err));
+  CHECK_STATUS(pd_flag_wipe(flag, &err), PD_ERR_UNDEFINED, "plain: is no longer defined");
+}
+
+static bool refuse_always(const pd_flag_entry *const *entries, void *context, char *why,
+                          size_t size) {
+  snprintf(why, size, "%s", (const char *)context);
+  return !entries;
+}
+
+TEST(a_reason_is_shown_unless_it_contains_the_secret) {
+  pd_flag_def def = definition(PD_TYPE_string, "key");
+  begin();
+  def.sensitive = true;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK_OK(
+      pd_validator_add(&flag, 1, refuse_always, (char[]){"expected no hunter2"}, NULL, NULL, &err));
+  CHECK_STATUS(pd_flag_set_string(flag, "hunter3", &err), PD_ERR_REFUSED,
+               "key=<redacted>: expected no hunter2");
+  CHECK_STATUS(pd_flag_set_string(flag, "", &err), PD_ERR_REFUSED,
+               "key=<redacted>: expected no hunter2");
+  CHECK_STATUS(pd_flag_set_string(flag, "hunter2", &err), PD_ERR_REFUSED,
+               "key=<redacted>: rejected by a validator in program");
+}
+
+TEST(a_reason_is_not_shown_if_it_contains_the_secret_of_any_flag) {
+  pd_flag_def def = definition(PD_TYPE_string, "key");
+  begin();
+  def.sensitive = true;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK_OK(pd_flag_set_string(flag, "hunter2", &err));
+  pd_flag *flags[] = {define_flag(PD_TYPE_int64, "a"), define_flag(PD_TYPE_int64, "b"), flag};
+  CHECK_OK(
+      pd_validator_add(flags, 3, refuse_always, (char[]){"expected no hunter2"}, NULL, NULL, &err));
+  CHECK_STATUS(pd_flag_set_int64(flags[0], 1, &err), PD_ERR_REFUSED,
+               "--a=1 (run time), --b=0 (default), --key=<redacted> (run time): rejected by a "
+               "validator in program");
+}

@@ -340,3 +340,22 @@ TEST(the_release_function_of_a_plugin_may_close_its_own_library) {
   CHECK_OK(pd_hook_remove(hook, &err));
   CHECK(!LOADER_UNMAPS || !is_loaded("bare"));
 }
+
+TEST(a_library_without_a_record_stays_each_time_as_long_as_its_hook) {
+  pd_hook hook;
+  begin();
+  pd_flag *flag = define_flag(PD_TYPE_int64, "watched");
+  for (int round = 0; round < 3; round++) {
+    void *library = open_plugin("bare");
+    pd_watcher watch;
+    *(void **)&watch = symbol(library, "bare_watch");
+    CHECK_OK(pd_watcher_add(flag, watch, NULL, NULL, &hook, &err));
+    CHECK_OK(pd_hook_remove(hook, &err));
+    CHECK_OK(pd_watcher_add(flag, watch, NULL, NULL, &hook, &err));
+    close_plugin(library);
+    CHECK(is_loaded("bare"));
+    CHECK_OK(pd_flag_set_int64(flag, round + 1, &err));
+    CHECK_OK(pd_hook_remove(hook, &err));
+    CHECK(!LOADER_UNMAPS || !is_loaded("bare"));
+  }
+}

@@ -43,7 +43,7 @@ static void count_change(pd__changes *changes) {
  * command line, or in a file that isn't structured. */
 static bool is_continued_use(const pd__change *change, const pd__change *other) {
   const pd_origin *here = &change->origin, *there = &other->origin;
-  bool used = other->action == PD__ASSIGN && other->text && !other->literal;
+  bool used = other->text && !other->literal;
   if (!used || other->flag != change->flag || here->source != there->source) return false;
   bool same_file = here->place && there->place && !strcmp(here->place, there->place);
   return here->source == PD_SOURCE_ARGV || (here->source == PD_SOURCE_FILE && same_file);
@@ -52,7 +52,7 @@ static bool is_continued_use(const pd__change *change, const pd__change *other) 
 /* Takes over the items of the previous use, which then does nothing. */
 static __attribute__((noinline)) pd_status join_previous_use(const pd__changes *changes,
                                                              pd__change *change, pd_error *err) {
-  if (change->action != PD__ASSIGN || !change->text || change->literal) return PD_OK;
+  if (!change->text || change->literal) return PD_OK;
   for (size_t i = changes->count; i > 0; i--) {
     pd__change *other = &changes->items[i - 1];
     if (!is_continued_use(change, other)) continue;
@@ -104,7 +104,6 @@ static void add_without_value(pd__changes *changes, const pd__change *wanted) {
   if (!change) return;
   *change = *wanted;
   change->node = change->flag;
-  change->generation = change->flag->generation;
   count_change(changes);
 }
 
@@ -177,10 +176,6 @@ void pd__changes_clear(pd__changes *changes, pd_flag *flag, pd__action action) {
     pd__prepare_reset(&change, false);
     add_without_value(changes, &change);
   }
-}
-
-void pd__changes_add_unchanged(pd__changes *changes, pd_flag *flag) {
-  add_without_value(changes, &(pd__change){.flag = flag, .action = PD__IDLE});
 }
 
 void pd__changes_pop_entry(pd__changes *changes, pd__override_entry *overridden) {

@@ -95,9 +95,6 @@ void pd__changes_clear(pd__changes *changes, pd_flag *flag, pd__action action);
  * hidden goes first, so that readers see no value between the old and the new one. */
 void pd__changes_take_back(pd__changes *changes, pd_flag *flag);
 
-/* Changes nothing, so that the validators are asked about the value that the flag has. */
-void pd__changes_add_unchanged(pd__changes *changes, pd_flag *flag);
-
 /* The remaining stages; they do nothing if there was an error. pd__changes_validate calls the
  * validators and releases the lock meanwhile. pd__changes_commit commits; the lock must not have
  * been released since pd__changes_validate. pd__changes_finish does both. Each returns the status

@@ -142,7 +142,7 @@ static bool finish_copy(pd_scope_context *made, pd_scope_context **out) {
 bool pd__context_with(pd_scope_context *context, pd__scope *scope, pd_scope_context **out) {
   pd_scope_context *made = pd__context_retain(context);
   failed = false;
-  for (size_t i = 0; i < scope->count && !failed; i++) {
+  for (size_t i = 0; i < scope->count; i++) {
     pd_scope_context *before = made;
     made = insert_into_tree(before, &scope->values[i]);
     pd__context_release(before);
@@ -155,7 +155,7 @@ bool pd__context_without(pd_scope_context *context, const pd__scope *scope,
                          pd_scope_context **out) {
   pd_scope_context *made = pd__context_retain(context);
   failed = false;
-  for (size_t i = 0; i < scope->count && !failed; i++) {
+  for (size_t i = 0; i < scope->count; i++) {
     pd_scope_context *before = made;
     made = remove_from_tree(before, &scope->values[i]);
     pd__context_release(before);

@@ -63,7 +63,7 @@ pd_module *pd__module_find_at(const void *address) {
 static void replace_placed(size_t at, size_t count, pd_module *fresh) {
   pd_module **from = placed.items + at;
   size_t added = fresh ? 1 : 0, behind = placed.count - at - count;
-  if (added != count && behind > 0) memmove(from + added, from + count, behind * sizeof *from);
+  memmove(from + added, from + count, behind * sizeof *from);
   if (fresh) *from = fresh;
   placed.count += added - count;
 }

@@ -150,10 +150,11 @@ void pd__names_abandon(pd_flag *node) {
   node->length = 0;
 }
 
+/* Whatever was a flag or an alias is known. Imports or values may wait for another name. */
 static bool is_node_needed(const pd_flag *node) {
   const pd__extra *extra = node->extra;
-  if (node->known || node->defined || node->cells || node->assigned || !*node->name) return true;
-  return extra && (extra->alias_of || extra->pending || extra->holds || extra->hooks.first);
+  if (node->known || node->cells || !*node->name) return true;
+  return extra && (extra->pending || extra->holds);
 }
 
 bool pd__names_release(pd_flag *node) {

@@ -166,7 +166,6 @@ static void prepend_notices(pd__operation *operation, pd__notice *list) {
 }
 
 void pd__notices_attach(pd__operation *operation, pd__notice *list) {
-  pd__notices_begin(operation);
   prepend_notices(operation, list);
 }
 

@@ -202,7 +202,6 @@ static pd_status check_change_again(pd__change *change, const pd__changes *chang
     return typed == PD_OK ? pd__prepare_change(change, changes, err) : typed;
   }
   pd_status status = pd__flag_check_defined(changes->operation, flag, err);
-  change->generation = flag->generation;
   if (status != PD_OK || change->action == PD__IDLE) return status;
   status = check_writable(flag, change->node->name, &change->origin, err);
   bool converts = change->action == PD__ASSIGN && pd__flag_def(flag)->convert;

@@ -191,8 +191,9 @@ pd_status pd__fail_undefined(const char *name, pd_error *err);
 void pd__suggest_name(const char *name, size_t length, const char *prefix,
                       char out[PD__SUGGESTION_SIZE]);
 
-/* Returns the number of edits (insert, delete, change, swap neighbours) from `a` to `b`, at most
- * PD__TOO_FAR. `b` has at most PD_NAME_MAX bytes. Needs no lock. */
+/* Returns the number of edits (insert, delete, change, swap neighbours) from `a` to `b`; if there
+ * are more than two, PD__TOO_FAR or any higher number. `b` has at most PD_NAME_MAX bytes. Needs no
+ * lock. */
 #define PD__TOO_FAR 3
 unsigned pd__edit_distance(const char *a, size_t a_length, const char *b, size_t b_length);
 

@@ -245,7 +245,7 @@ static bool end_in_current(scope_thread *of, const pd__scope *scope, bool *found
 
 static bool end_in_thread(scope_thread *of, const pd__scope *scope, bool *found) {
   bool done = end_in_current(of, scope, found);
-  for (saved_context *each = of->attached; done && !*found && each; each = each->below) {
+  for (saved_context *each = of->attached; !*found && each; each = each->below) {
     done = end_in_saved(each, scope, found);
   }
   return done;

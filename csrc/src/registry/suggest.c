@@ -77,7 +77,7 @@ typedef struct guess {
 
 static void consider_name(guess *so_far, const char *name, size_t length, const char *known) {
   size_t whole = strlen(known);
-  if (whole >= length && has_prefix(known, name, length)) {
+  if (has_prefix(known, name, length)) { /* not if it is shorter: its NUL differs */
     if (whole == length) so_far->exact = known;
     so_far->prefixed = known;
     so_far->prefixes++;
@@ -225,7 +225,7 @@ void pd__suggest_value(const pd_flag *flag, const char *text, char *const *argum
     join_items(flag, text, arguments, count, joined);
     snprintf(out, PD__SUGGESTION_SIZE, "; items of a list are separated by commas");
     if (*joined) pd__append_format(out, PD__SUGGESTION_SIZE, ", as in --%s=%s", flag->name, joined);
-  } else if (flag->type == PD_TYPE_bool && !text && strlen(arguments[0]) <= LONGEST_VALUE) {
+  } else if (flag->type == PD_TYPE_bool && !text) {
     snprintf(out, PD__SUGGESTION_SIZE, "; a bool takes its value after =, as in --%s=%s",
              flag->name, arguments[0]);
   }

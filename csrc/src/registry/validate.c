@@ -200,7 +200,7 @@ static bool is_current(validation *all) {
 static bool run_round(pd__changes *changes) {
   pd__arena *arena = &changes->operation->arena;
   validation all = {.changes = changes, .end = &all.first};
-  all.previous = pd__arena_alloc(arena, (changes->count + 1) * sizeof *all.previous);
+  all.previous = pd__arena_alloc(arena, changes->count * sizeof *all.previous);
   all.memory_out = !all.previous;
   adopt_checked_flags(changes);
   if (all.previous) collect_validators(&all);
