@@ -247,6 +247,23 @@ TEST(a_snapshot_that_is_restored_keeps_values_secret) {
   pd_snapshot_free(snapshot);
 }
 
+TEST(a_snapshot_makes_no_flag_secret_that_is_defined_later) {
+  pd_snapshot *snapshot;
+  pd_flag_info info = {.size = sizeof info};
+  pd_flag_def def = definition(PD_TYPE_string, "key");
+  def.sensitive = true;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK_OK(pd_flag_unregister(flag, &err));
+  CHECK_OK(pd_snapshot_take(&snapshot, &err));
+  def.sensitive = false;
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK_OK(pd_flag_set_string(flag, "public", &err));
+  CHECK_OK(pd_snapshot_restore(snapshot, &err));
+  CHECK_OK(pd_flag_get_info(flag, &info, &err));
+  CHECK(!info.sensitive);
+  pd_snapshot_free(snapshot);
+}
+
 TEST(only_a_sensitive_flag_is_wiped) {
   begin();
   flag = define_flag(PD_TYPE_string, "plain");

@@ -189,7 +189,8 @@ static void restore_name(pd_flag *node, const pd__saved_name *old) {
   if (!is_as_saved(node, old)) restore_values(node, old);
   node->frozen = old->frozen;
   node->warned = old->warned;
-  node->sensitive = old->sensitive || (node->defined && pd__flag_def(node)->sensitive);
+  bool secret = old->sensitive && (!node->defined || pd__flag_has_values(node));
+  node->sensitive = secret || (node->defined && pd__flag_def(node)->sensitive);
 }
 
 void pd__saved_restore(const pd__saved *saved) {
