@@ -41,12 +41,6 @@ static void remove_entry(pd__entry **at) {
 
 /* ---- Assigning ---- */
 
-/* Places are interned, so comparing their addresses is enough. */
-static bool has_same_origin(const pd_origin *a, const pd_origin *b) {
-  return a->line == b->line && a->place == b->place && a->column == b->column &&
-         a->source == b->source;
-}
-
 /* Called when a value of `source` was put before the list `at`. Marks the values of that source in
  * the list as replaced, and keeps only the latest PD_HISTORY_KEPT of them. */
 static void mark_replaced(pd__entry **at, pd_source source) {
@@ -66,7 +60,7 @@ static void mark_replaced(pd__entry **at, pd_source source) {
 
 /* Code that sets a flag in a loop has one entry, with the latest value. */
 void pd__entries_push(pd__entry **list, pd__entry *fresh) {
-  if (*list && has_same_origin(&fresh->origin, &(*list)->origin)) {
+  if (*list && pd__origin_is_same(&fresh->origin, &(*list)->origin)) {
     (*list)->value = fresh->value;
     pd__entry_free(fresh);
     return;

@@ -111,3 +111,8 @@ pd_status pd__origin_check(const pd_origin *origin, pd_error *err) {
   return pd__fail(err, PD_ERR_ARGUMENT, "origin->source is %d, expected %s", (int)origin->source,
                   expected);
 }
+
+bool pd__origin_is_same(const pd_origin *a, const pd_origin *b) {
+  return a->line == b->line && a->place == b->place && a->column == b->column &&
+         a->source == b->source;
+}

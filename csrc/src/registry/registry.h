@@ -407,6 +407,9 @@ const char *pd__origin_write_subject(const char *name, const pd_origin *origin,
  * aren't. */
 pd_status pd__origin_check(const pd_origin *origin, pd_error *err);
 
+/* Returns true if the two, whose places are interned, are equal. */
+bool pd__origin_is_same(const pd_origin *a, const pd_origin *b);
+
 /* Shown in place of the values of sensitive flags. */
 #define PD__REDACTED "<redacted>"
 

@@ -85,14 +85,9 @@ bool pd__saved_take(pd__saved *saved, pd__arena *arena) {
 
 /* ---- Comparing ---- */
 
-static bool is_same_origin(const pd_origin *a, const pd_origin *b) {
-  return a->source == b->source && a->line == b->line && a->column == b->column &&
-         a->place == b->place;
-}
-
 static bool has_same_entries(pd_type type, const pd__entry *a, const pd__entry *b) {
   for (; a && b; a = a->next, b = b->next) {
-    if (a->replaced != b->replaced || !is_same_origin(&a->origin, &b->origin)) return false;
+    if (a->replaced != b->replaced || !pd__origin_is_same(&a->origin, &b->origin)) return false;
     if (!pd__value_is_equal(type, a->value, b->value)) return false;
   }
   return a == b;
