@@ -38,7 +38,7 @@ def older(tree: Path) -> None:
     """Make it a version that lacks the functions which came last, and late definitions."""
     change(tree / "include" / "pd_flags.h", r'(PD_VERSION) "[^"]*"', r'\1 "0.0.9"')
     change(tree / "src" / "module" / "record.c", r"bool has = [^;]*;", "bool has = least == high;")
-    change(table_of(tree), r" +\\\n  S\(pending_set,.*?\n(?=/\* clang-format on)", "\n")
+    change(table_of(tree), r" +\\\n  STATUS\(pending_set,.*?\n(?=/\* end of PD_TABLE_MAP)", "\n")
     # It reports what waits all the same, by a function that its table doesn't declare any more.
     declared = r"\1\npd_status pd__do_pending_get(size_t, pd_pending_info *, pd_error *);\n"
     change(tree / "src" / "report" / "save.c", r'(#include "report\.h"\n)', declared)
@@ -47,7 +47,7 @@ def older(tree: Path) -> None:
 def without_scopes(tree: Path) -> None:
     """Make it a version that lacks scoped values and operations."""
     change(tree / "include" / "pd_flags.h", r'(PD_VERSION) "[^"]*"', r'\1 "0.0.10"')
-    change(table_of(tree), r" +\\\n  S\(scope_push,.*?\n(?=/\* clang-format on)", "\n")
+    change(table_of(tree), r" +\\\n  STATUS\(scope_push,.*?\n(?=/\* end of PD_TABLE_MAP)", "\n")
 
 
 def newer(tree: Path) -> None:
@@ -57,8 +57,8 @@ def newer(tree: Path) -> None:
     declared = "PD_API pd_status pd_flag_future(int32_t *out, pd_error *err);\n"
     change(header, r"(#ifdef __cplusplus\n\})", declared + r"\n\1")
     change(header, r"(\n\} pd_flag_info;)", r"\n  uint64_t future;\1")
-    entry = r" \\\n  S(flag_future, (int32_t *out, pd_error *err), (out, err))\n"
-    change(table_of(tree), r"\n(?=/\* clang-format on)", entry)
+    entry = r" \\\n  STATUS(flag_future, (int32_t *out, pd_error *err), (out, err))\n"
+    change(table_of(tree), r"\n(?=/\* end of PD_TABLE_MAP)", entry)
     write(tree / "src" / "future.c", FUTURE)
 
 

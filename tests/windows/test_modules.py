@@ -31,12 +31,12 @@ IMPORTERS = {
     "include-first": "#include <pd_flags.h>\nimport tuned;\n" + OWN,
     "import-first": "import tuned;\n#include <pd_flags.h>\n" + OWN,
 }
-CLANG = [tool("clang++-19", "clang-19"), f"--target={mingw.TRIPLE}", "-std=c++20"]
+TARGET = [f"--target={mingw.TRIPLE}", "-std=c++20"]
 
 
 def link_plugin(place: Path, importer: str | None, level: str) -> Path:
     """Compile the module and the source file that imports it, if any, and link both."""
-    compiler = [*CLANG, level, "-Wall", "-Wextra"]
+    compiler = [tool("clang++-19", "clang-19"), *TARGET, level, "-Wall", "-Wextra"]
     with_header = [*compiler, f"-I{INCLUDE}"]
     source = write(place / "tuned.cppm", MODULE.lstrip())
     run(*with_header, "--precompile", source, "-o", place / "tuned.pcm")
