@@ -242,6 +242,7 @@ TEST(operations_are_listed_until_they_are_removed) {
       CHECK(each != many[order[i]].listing);
     }
   }
+  for (size_t i = 0; i < 4; i++) pd__arena_free(&many[i].arena);
 }
 
 TEST(a_child_lists_the_operations_of_its_thread) {
@@ -256,6 +257,7 @@ TEST(a_child_lists_the_operations_of_its_thread) {
   pd__listing_remove(many[0].listing); /* which does nothing any more */
   pd__listing_remove(many[1].listing);
   CHECK(count_listings() == 1);
+  for (size_t i = 0; i < 3; i++) pd__arena_free(&many[i].arena);
 }
 
 TEST(work_that_is_due_is_noted_by_kind) {

@@ -447,6 +447,7 @@ TEST(what_is_restored_is_an_event) {
   CHECK(response.revision > since);
   CHECK(response.body && strstr((const char *)response.body, "\"1\""));
   pd_live_response_free(&response);
+  pd_live_close(live);
 }
 
 /* ---- Pending values ---- */
