@@ -7,6 +7,7 @@
 #include "plugged.h"
 
 #include <registry/flag.h>
+#include <registry/image.h>
 #include <registry/loader.h>
 
 static pd__operation one, two;

@@ -4,7 +4,7 @@
  */
 #include "check.h"
 
-#include <registry/registry.h>
+#include <registry/image.h>
 
 enum { K = 0x1000 };
 

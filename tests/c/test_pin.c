@@ -4,6 +4,7 @@
  */
 #include "plugged.h"
 
+#include <registry/image.h>
 #include <registry/loader.h>
 #include <registry/pin.h>
 

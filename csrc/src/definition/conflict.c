@@ -10,7 +10,7 @@ static const char *write_cell_place(const pd__cell *cell, char out[PLACE_SIZE]) 
   const pd_flag_def *def = cell->def;
   const pd_module *image = pd__cell_module(cell);
   const char *module = def->module;
-  if (!module) module = image ? image->path : "";
+  if (!module) module = image ? pd__module_path(image) : "";
   snprintf(out, PLACE_SIZE, "%s", pd_type_name(def->type));
   if (def->file) pd__append_format(out, PLACE_SIZE, " at %s", pd__path_tail(def->file, 100));
   if (def->file && def->line) pd__append_format(out, PLACE_SIZE, ":%u", def->line);

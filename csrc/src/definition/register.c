@@ -89,10 +89,11 @@ static registered_flag *make_registered(const registration *at) {
   if (!made) return NULL;
   made->cell = (pd__cell){.def = &made->def, .registered = true};
   pd_module *const *modules = at->modules;
-  if (!made->def.module && modules[0]) made->def.module = modules[0]->path; /* stored for good */
+  if (!made->def.module && modules[0])
+    made->def.module = pd__module_path(modules[0]); /* stored for good */
   pd_module *code = modules[1] ? modules[1] : modules[2] ? modules[2] : modules[4];
   if (!code) code = modules[0];
-  made->cell.module = code ? code->number : 0; /* keeps the code while it runs */
+  pd__cell_set_module(&made->cell, code); /* keeps the code while it runs */
   return made;
 }
 
@@ -224,7 +225,7 @@ static pd_status begin_registration(registration *at, const pd_flag_def *def, pd
   at->stays = true;
   for (size_t i = 0; i < USED; i++) { /* the loader mustn't be called with the lock held */
     at->modules[i] = pd__module_register(get_used_address(&at->def, i));
-    at->stays &= !at->modules[i] || at->modules[i]->stays;
+    at->stays &= !at->modules[i] || pd__module_stays(at->modules[i]);
   }
   PD__LOCKED_OPERATION(operation);
   status = at->replaces ? replace_one(&operation, at, err) : register_one(&operation, at, err);

@@ -30,8 +30,9 @@ void pd__loading_end(const pd__loading *load) { now = load->outer; }
  * loaded without a record. */
 static pd_module *find_without_record(const pd__platform_image *image) {
   pd_module *module = pd__module_find_at((const void *)image->low);
-  bool same = module && module->low == image->low && module->high == image->high;
-  return same && !(module->membership && module->membership->record) ? module : NULL;
+  bool same = module && pd__module_is_at(module, image);
+  const pd__membership *member = same ? pd__module_membership(module) : NULL;
+  return same && !(member && member->record) ? module : NULL;
 }
 
 static void forget_errors(pd__membership *member) {
@@ -44,22 +45,23 @@ pd_module *pd__member_add(const pd__platform_image *image) {
   pd_module *module = find_without_record(image);
   if (!module) module = pd__module_add(image);
   if (!module) return NULL;
-  if (module->membership) forget_errors(module->membership);
-  if (!module->membership) module->membership = pd__alloc_forever(sizeof *module->membership);
-  if (!module->membership) return NULL;
-  const pd__membership *before = module->membership;
-  *module->membership =
-      (pd__membership){.joined_in = before->joined_in, .has_companions = before->has_companions};
-  module->name_space = "";
+  pd__membership *member = pd__module_membership(module);
+  if (member) forget_errors(member);
+  if (!member) member = pd__alloc_forever(sizeof *member);
+  if (!member) return NULL;
+  *member = (pd__membership){
+      .name_space = "", .joined_in = member->joined_in, .has_companions = member->has_companions};
+  pd__module_set_membership(module, member);
   return module;
 }
 
 void pd__member_undefine(pd__operation *operation, pd_module *module) {
-  for (pd__defs *defs = module->membership->defs; defs; defs = defs->more) {
+  pd__membership *member = pd__module_membership(module);
+  for (pd__defs *defs = member->defs; defs; defs = defs->more) {
     pd__undefine_cells(operation, defs->cells, defs->count);
     pd__impls_unlink(defs->impls, defs->impls_count);
   }
-  pd__defs_drop(&module->membership->defs);
+  pd__defs_drop(&member->defs);
 }
 
 void pd__member_remove_registered(pd__operation *operation, pd_module *module) {
@@ -120,7 +122,7 @@ static void begin_attempt(attempt *at, pd__operation *operation, pd_module *modu
 
 /* Reads everything that the attempt stages, and checks each definition by itself. */
 static void read_definitions(attempt *at) {
-  at->lates = pd__runtime_defs_read(at->record, at->module->high, !at->late);
+  at->lates = pd__runtime_defs_read(at->record, pd__module_end(at->module), !at->late);
   at->defs = pd__defs_read(at->late ? NULL : at->record, at->lates, at->module, at->name_space,
                            &at->refused);
   if (at->defs) pd__stage_begin(&at->stage, at->operation, at->defs->cells, at->defs->count);
@@ -128,7 +130,7 @@ static void read_definitions(attempt *at) {
 
 /* Late definitions are processed from the oldest on. */
 static bool is_stale(const attempt *at) {
-  const pd__membership *member = at->module->membership;
+  const pd__membership *member = pd__module_membership(at->module);
   bool joined = at->record->state == at->module && member->record == at->record;
   if (!at->late) return joined && member->status == PD_OK;
   const pd_late_def *oldest = at->lates.first;
@@ -163,13 +165,14 @@ static void publish_host(const attempt *at) {
   pd_module_record *record = at->record;
   __atomic_store_n(&record->host, own_host, __ATOMIC_SEQ_CST);
   __atomic_store_n(&record->state, module, __ATOMIC_RELEASE);
-  module->membership->record = record;
-  module->name_space = at->name_space;
-  module->has_record = true;
+  pd__membership *member = pd__module_membership(module);
+  member->record = record;
+  member->name_space = at->name_space;
+  pd__module_set_record(module);
 }
 
 static void publish_attempt(attempt *at) {
-  pd__membership *member = at->module->membership;
+  pd__membership *member = pd__module_membership(at->module);
   pd__defs *defs = at->defs, **end = &member->defs;
   if (!at->late) publish_host(at);
   while (*end) end = &(*end)->more;
@@ -221,7 +224,8 @@ static outcome run_attempt(attempt *at) {
   do {
     if (is_stale(at)) return STALE;
     if (at->refused.status != PD_OK) return refuse_attempt(at);
-    at->module->present = true; /* another call may have withdrawn it while this one asked */
+    pd__module_set_present(at->module,
+                           true); /* another call may have withdrawn it while this one asked */
     if (!check_together(at)) return refuse_attempt(at);
   } while (!is_answered(at));
   if (!define_operations(at)) {
@@ -237,7 +241,7 @@ static outcome run_attempt(attempt *at) {
 /* Keeps the errors for pd_modules_check, as nobody else returns them, and warns of the first
  * refusal in a module. */
 static void record_refusal(const pd_module *module, const pd_error_list *errors) {
-  pd__membership *member = module->membership;
+  pd__membership *member = pd__module_membership(module);
   const pd_error *why = pd_error_list_at(errors, 0);
   bool again = member->refused != NULL;
   if (!again) member->refused = pd_error_list_new();
@@ -245,14 +249,15 @@ static void record_refusal(const pd_module *module, const pd_error_list *errors)
   pd__report_add_all(&kept, errors);
   if (again || !why) return;
   pd__fail(pd__warning_add(PD_WARNING_REFUSED), PD_OK,
-           "%s: %s refused, and its own code sees only %s: %s", pd__path_tail(module->path, 160),
+           "%s: %s refused, and its own code sees only %s: %s",
+           pd__path_tail(pd__module_path(module), 160),
            member->status == PD_OK ? "a flag was" : "was",
            member->status == PD_OK ? "the default" : "defaults", why->message);
 }
 
 /* The module has joined, or was refused, as part of the load. */
 static void add_to_load(pd__loading *load, pd_module *module) {
-  pd__membership *member = module->membership;
+  pd__membership *member = pd__module_membership(module);
   bool is_new = load && member->joined_in != load;
   member->joined_in = load;
   if (!is_new) return;
@@ -264,7 +269,7 @@ static void add_to_load(pd__loading *load, pd_module *module) {
 }
 
 static void record_errors(attempt *at, pd__loading *load) {
-  pd__membership *member = at->module->membership;
+  pd__membership *member = pd__module_membership(at->module);
   bool lacks = at->waiting.status != PD_OK && pd_error_list_count(at->errors) == 0;
   if (load) pd__report_add_all(&load->report, at->errors);
   if (load && lacks) pd__report_fail_memory(&load->report); /* it was out for the list */
@@ -282,11 +287,11 @@ static outcome join_whole(pd__operation *operation, pd_module *module, pd_module
                           pd__loading *load) {
   ATTEMPT(at);
   begin_attempt(&at, operation, module, record);
-  bool asked_for = load && pd__platform_is_path(load->path, module->path);
+  bool asked_for = load && pd__platform_is_path(load->path, pd__module_path(module));
   at.name_space = asked_for ? load->name_space : "";
   outcome result = run_attempt(&at);
   if (result == STALE) return result;
-  pd__membership *member = module->membership;
+  pd__membership *member = pd__module_membership(module);
   member->status = at.refused.status;
   member->withdrawn_with = NULL;
   add_to_load(load, module);
@@ -300,12 +305,12 @@ static outcome join_whole(pd__operation *operation, pd_module *module, pd_module
  * joined, a refusal undefines the whole module; later, only the new definitions are refused. */
 static outcome join_runtime_defs(pd__operation *operation, pd_module *module,
                                  pd_module_record *record, pd__loading *load) {
-  pd__membership *member = module->membership;
+  pd__membership *member = pd__module_membership(module);
   bool belongs = load && member->joined_in == load;
   ATTEMPT(at);
   begin_attempt(&at, operation, module, record);
   at.late = true;
-  at.name_space = module->name_space;
+  at.name_space = member->name_space;
   outcome result = run_attempt(&at);
   if (result == STALE) return result;
   record_errors(&at, belongs ? load : NULL);
@@ -320,7 +325,8 @@ static outcome join_runtime_defs(pd__operation *operation, pd_module *module,
 }
 
 static void refuse_runtime_defs(pd_module *module, pd__runtime_defs lates) {
-  pd_error err = {.status = module->membership->status, .message = "its module was refused"};
+  pd_error err = {.status = pd__module_membership(module)->status,
+                  .message = "its module was refused"};
   pd__runtime_defs_answer(lates, NULL, &err);
 }
 
@@ -329,9 +335,9 @@ static void join_all_runtime_defs(pd__operation *operation, pd_module_record *re
   for (;;) {
     pd_module *module = record->state;
     if (!module) return;
-    pd__runtime_defs lates = pd__runtime_defs_read(record, module->high, false);
+    pd__runtime_defs lates = pd__runtime_defs_read(record, pd__module_end(module), false);
     if (lates.first == lates.end) return;
-    if (module->membership->status != PD_OK) {
+    if (pd__module_membership(module)->status != PD_OK) {
       refuse_runtime_defs(module, lates);
       return;
     }
@@ -341,7 +347,7 @@ static void join_all_runtime_defs(pd__operation *operation, pd_module_record *re
 
 static void refuse_abi(const pd__platform_image *image, const pd_error *why, pd__loading *load) {
   pd_module *module = pd__member_add(image);
-  pd__membership *member = module ? module->membership : NULL;
+  pd__membership *member = module ? pd__module_membership(module) : NULL;
   if (!member) {
     if (load) load->lost = true;
     return;
@@ -372,7 +378,7 @@ void pd__member_join(pd__operation *operation, pd_module_record *record,
       if (load) load->lost = true;
       return;
     }
-    const pd__membership *member = module->membership;
+    const pd__membership *member = pd__module_membership(module);
     bool retries = load && member->status != PD_OK && member->joined_in != load;
     if (record->state && !retries) break;
     result = join_whole(operation, module, record, load);
@@ -392,7 +398,7 @@ static bool join_record(pd_module_record *record, const pd__platform_image *imag
   bool known = image || record->state;
   if (known) pd__member_join(&operation, record, image, pd__loading_here());
   const pd_module *module = known ? record->state : NULL;
-  if (module) module->membership->announces |= announces;
+  if (module) pd__module_membership(module)->announces |= announces;
   pd__operation_end(&operation);
   return known;
 }
@@ -439,11 +445,12 @@ void pd__members_join_loaded(const void *inside) {
 /* ---- Leaving ---- */
 
 void pd__member_withdraw(pd__operation *operation, pd_module *module) {
-  pd_module_record *record = module->membership->record;
+  pd__membership *member = pd__module_membership(module);
+  pd_module_record *record = member->record;
   pd__report waiting = {.list = NULL};
   pd__member_undefine(operation, module);
   pd__member_remove_registered(operation, module);
-  module->membership->record = NULL;
+  member->record = NULL;
   pd__module_mark_gone(module);
   __atomic_store_n(&record->state, NULL, __ATOMIC_RELEASE);
   __atomic_store_n(&record->host, NULL, __ATOMIC_RELEASE);
@@ -455,7 +462,7 @@ void pd__module_leave(pd_module_record *record) {
   PD__IN_LOADER(pd__loader_owner());
   PD__LOCKED_OPERATION(operation);
   const pd_module *module = record->state;
-  if (module && module->membership->record == record) {
+  if (module && pd__module_membership(module)->record == record) {
     pd__member_withdraw(&operation, record->state);
   } else {
     __atomic_store_n(&record->state, NULL, __ATOMIC_RELEASE);

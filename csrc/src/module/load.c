@@ -15,24 +15,24 @@
  * it try again. */
 static void withdraw_module(pd__operation *operation, const pd__loading *load, pd_module *withdrawn,
                             pd_module *with) {
-  pd__membership *member = withdrawn->membership;
+  pd__membership *member = pd__module_membership(withdrawn);
   pd__report late = {.list = member->errors};
   pd__report_fail(&late, PD_ERR_LOAD, "%.400s: came with %.400s, which was refused",
-                  withdrawn->path, load->path);
+                  pd__module_path(withdrawn), load->path);
   member->status = late.status;
   member->withdrawn_with = with;
-  if (with) with->membership->has_companions = true;
+  if (with) pd__module_membership(with)->has_companions = true;
   pd__member_undefine(operation, withdrawn);
 }
 
 /* Returns true if `module` (NULL if none was opened) and all modules that joined during this load
  * were accepted. */
 static bool is_accepted(const pd__loading *ended, const pd_module *module) {
-  bool accepted = module && module->membership->status == PD_OK && !ended->lost;
+  bool accepted = module && pd__module_membership(module)->status == PD_OK && !ended->lost;
   for (const pd__joined *each = ended->joined; each; each = each->next) {
-    const pd__membership *member = each->module->membership;
+    const pd__membership *member = pd__module_membership(each->module);
     bool refused = member->status != PD_OK;
-    if (refused && !member->record) each->module->present = false;
+    if (refused && !member->record) pd__module_set_present(each->module, false);
     accepted &= !refused;
   }
   return accepted;
@@ -44,10 +44,11 @@ static void end_joined(pd__operation *operation, pd__loading *ended, pd_module *
                        bool accepted) {
   for (const pd__joined *each = ended->joined; each; each = each->next) {
     pd_module *joined = each->module;
-    pd__membership *member = joined->membership;
+    pd__membership *member = pd__module_membership(joined);
     if (member->joined_in != ended) continue; /* since then it has joined as part of another load */
     member->joined_in = NULL;
-    bool stays = accepted || joined->opened > 0 || member->status != PD_OK || !member->record;
+    bool stays =
+        accepted || pd__module_is_held(joined) || member->status != PD_OK || !member->record;
     if (!stays) withdraw_module(operation, ended, joined, module);
   }
   ended->joined = NULL;
@@ -55,11 +56,9 @@ static void end_joined(pd__operation *operation, pd__loading *ended, pd_module *
 
 /* ---- Opening ---- */
 
-/* The caller holds the lock. Counts the handle: nobody else's unload withdraws the module from now
- * on. */
+/* The caller holds the lock. */
 static void hold_module(pd__loading *load, pd_module *module, void *handle) {
-  module->handle = handle;
-  module->opened++;
+  pd__module_hold(module, handle);
   load->held = module;
 }
 
@@ -67,7 +66,7 @@ static void hold_module(pd__loading *load, pd_module *module, void *handle) {
 static void hold_joined(pd__loading *load, const void *inside, void *handle) {
   pd__platform_lock();
   pd_module *module = pd__module_find_at(inside);
-  const pd__membership *member = module ? module->membership : NULL;
+  const pd__membership *member = module ? pd__module_membership(module) : NULL;
   bool joined = member && member->record && member->announces && member->status == PD_OK;
   if (joined) hold_module(load, module, handle);
   pd__platform_unlock();
@@ -82,7 +81,7 @@ static void hold_unjoined(pd__loading *load, const void *inside, void *handle) {
   if (!image) return;
   pd__platform_lock();
   pd_module *module = pd__module_find_at(inside);
-  if (!module || !module->membership) module = pd__member_add(image);
+  if (!module || !pd__module_membership(module)) module = pd__member_add(image);
   if (module) hold_module(load, module, handle);
   pd__platform_unlock();
   free(image);
@@ -92,10 +91,11 @@ static void hold_unjoined(pd__loading *load, const void *inside, void *handle) {
 /* The modules that came with `module` when it was refused join again: the loader doesn't run their
  * constructors again. */
 static void rejoin_withdrawn(pd__operation *operation, pd__loading *load, pd_module *module) {
-  if (!module->membership->has_companions) return;
-  module->membership->has_companions = false;
+  pd__membership *refused = pd__module_membership(module);
+  if (!refused->has_companions) return;
+  refused->has_companions = false;
   for (pd_module *each = NULL; (each = pd__module_next(each));) {
-    pd__membership *member = each->membership;
+    pd__membership *member = pd__module_membership(each);
     if (!member || member->withdrawn_with != module || !member->record) continue;
     pd__member_join(operation, member->record, NULL, load);
   }
@@ -116,31 +116,27 @@ static pd_module *open_module(pd__loading *load, void **handle) {
 
 /* A module that was already loaded keeps the names that it got then. */
 static bool check_namespace(const pd__loading *load, const pd_module *module, pd__report *report) {
-  if (!module->membership->record || !strcmp(module->name_space, load->name_space)) return true;
-  const char *in = *module->name_space ? "in namespace " : "without a namespace";
-  pd__report_fail(report, PD_ERR_CONFLICT, "%.400s: is already loaded, %s%s", module->path, in,
-                  module->name_space);
+  const pd__membership *member = pd__module_membership(module);
+  if (!member->record || !strcmp(member->name_space, load->name_space)) return true;
+  const char *in = *member->name_space ? "in namespace " : "without a namespace";
+  pd__report_fail(report, PD_ERR_CONFLICT, "%.400s: is already loaded, %s%s",
+                  pd__module_path(module), in, member->name_space);
   return false;
 }
 
-/* Gives back what hold_module counted. Returns true if the caller is to close the handle, without
- * the lock; otherwise whoever pins the module does. A module with a record reports by itself when
- * it leaves. */
-static bool release_module(pd_module *module) {
-  if (!module->membership->record) module->present = false;
-  module->opened--;
-  bool closes = module->pinned == 0;
-  ++*(closes ? &module->closers : &module->closing);
-  return closes;
+/* Gives back what hold_module counted, and returns the handle if the caller is to close it. A
+ * module with a record reports by itself when it leaves. */
+static void *release_module(pd_module *module) {
+  if (!pd__module_membership(module)->record) pd__module_set_present(module, false);
+  return pd__module_release(module);
 }
 
 /* Withdraws a module that nobody holds any more, but that stays in the process since others call
  * its code. Whoever keeps it for that decides so before this, or looks whether it is still held. */
 static void withdraw_kept(pd_module *module) {
   PD__LOCKED_OPERATION(operation);
-  const pd__membership *member = module->membership;
-  module->closers--;
-  bool kept = module->opened == 0 && module->kept && member && member->record;
+  const pd__membership *member = pd__module_membership(module);
+  bool kept = pd__module_end_closing(module) && member && member->record;
   if (kept) pd__member_withdraw(&operation, module);
   pd__operation_end(&operation);
 }
@@ -152,14 +148,14 @@ static void close_module(pd_module *module, void *handle) {
   withdraw_kept(module);
 }
 
-/* The caller holds the lock. Nothing remains of a load that isn't accepted. Returns whether the
- * caller is to close the handle. */
-static bool finish_load(pd__operation *operation, pd__loading *ended, bool accepted) {
+/* The caller holds the lock. Nothing remains of a load that isn't accepted. Returns the handle if
+ * the caller is to close it. */
+static void *finish_load(pd__operation *operation, pd__loading *ended, bool accepted) {
   pd_module *module = ended->held;
   ended->held = NULL;
-  bool closes = module && !accepted && release_module(module);
+  void *closing = module && !accepted ? release_module(module) : NULL;
   end_joined(operation, ended, module, accepted);
-  return closes;
+  return closing;
 }
 
 static void free_loading(pd__loading *load) {
@@ -172,15 +168,14 @@ static void free_loading(pd__loading *load) {
  * to the enclosing load. */
 static void end_loading(pd__loading **ended) {
   pd__loading *load = *ended;
-  void *handle = load->held ? load->held->handle : NULL;
   pd__loading_end(load);
   PD__LOCKED_OPERATION(operation);
   pd_module *module = load->held;
-  bool closes = finish_load(&operation, load, false);
+  void *closing = finish_load(&operation, load, false);
   pd__deferred_hand_over(&operation, load, pd__loader_owner());
   pd__operation_unlock(&operation);
   free_loading(load);
-  if (closes) close_module(module, handle);
+  if (closing) close_module(module, closing);
   if (operation.deferred) pd__deferred_announce(&operation);
 }
 
@@ -215,11 +210,11 @@ static void load_module(pd__loading *load, pd__report *caller, pd_module **out) 
   bool sound = module && check_namespace(load, module, report);
   bool accepted = is_accepted(load, module) && sound;
   if (!accepted && report->status == PD_OK) pd__report_fail_memory(report); /* for the message */
-  bool closes = finish_load(&operation, load, accepted);
+  void *closing = finish_load(&operation, load, accepted);
   pd__impls_update_families(&operation, report);
   if (accepted && out) *out = module; /* before watchers are notified below: one may throw */
   pd__operation_end(&operation);
-  if (closes) close_module(module, handle);
+  if (closing) close_module(module, closing);
   if (!module && handle) pd__loader_close(handle);
   if (!pd__loader_is_entered()) pd__deferred_run(load, report);
   report_load(load, caller);
@@ -245,13 +240,15 @@ pd_status pd_module_load(const char *path, pd_error_list *errors, pd_module **ou
 pd_status pd_module_unload(pd_module *module, pd_error *err) {
   if (!module) return pd__fail_null(err, "module");
   PD__LOCKED_OPERATION(operation);
-  if (module->opened == 0) {
-    return pd__fail(err, PD_ERR_ARGUMENT, "%.400s: is not loaded by pd_module_load", module->path);
+  if (!pd__module_is_held(module)) {
+    return pd__fail(err, PD_ERR_ARGUMENT, "%.400s: is not loaded by pd_module_load",
+                    pd__module_path(module));
   }
   pd__module_close(&operation, module);
-  if (module->opened == 0 && !module->has_record) { /* a record reports by itself when it leaves */
+  bool announces = pd__module_membership(module)->record != NULL;
+  if (!pd__module_is_held(module) && !announces) {
     pd__member_remove_registered(&operation, module);
-    module->present = false;
+    pd__module_set_present(module, false);
   }
   return pd__operation_return(&operation, PD_OK);
 }
@@ -261,7 +258,7 @@ pd_status pd_module_unload(pd_module *module, pd_error *err) {
 pd_module *pd_module_next(const pd_module *previous) {
   pd__platform_lock();
   pd_module *module = pd__module_next(previous);
-  while (module && !module->membership) module = pd__module_next(module);
+  while (module && !pd__module_membership(module)) module = pd__module_next(module);
   pd__platform_unlock();
   return module;
 }
@@ -270,7 +267,8 @@ pd_module *pd_module_next(const pd_module *previous) {
 static pd_flag *find_module_flag(const pd_module *module, size_t index, size_t *count) {
   pd_flag *found = NULL;
   *count = 0;
-  for (const pd__defs *defs = module->membership->defs; defs && !found; defs = defs->more) {
+  for (const pd__defs *defs = pd__module_membership(module)->defs; defs && !found;
+       defs = defs->more) {
     for (size_t i = 0; i < defs->count && !found; i++) {
       if (defs->cells[i].def->kind != PD_KIND_DEFINE) continue;
       if ((*count)++ == index) found = pd__cell_flag(&defs->cells[i]);
@@ -283,7 +281,8 @@ pd_status pd_modules_check(pd_error_list *errors, pd_error *err) {
   pd__report report = {.list = errors, .first = err};
   pd__platform_lock();
   for (pd_module *each = NULL; (each = pd__module_next(each));) {
-    if (each->present && each->membership) pd__report_add_all(&report, each->membership->refused);
+    const pd__membership *member = pd__module_membership(each);
+    if (member && pd__module_is_present(each)) pd__report_add_all(&report, member->refused);
   }
   pd__platform_unlock();
   return report.status;
@@ -295,11 +294,12 @@ pd_status pd_module_get_info(const pd_module *module, pd_module_info *info, pd_e
   pd_status status = pd__sized_check(info, PD__SIZE_UP_TO(pd_module_info, name_space), "info", err);
   if (status != PD_OK) return status;
   pd__platform_lock();
-  found.path = module->path;
-  found.present = module->present;
+  const pd__membership *member = pd__module_membership(module);
+  found.path = pd__module_path(module);
+  found.present = pd__module_is_present(module);
   find_module_flag(module, SIZE_MAX, &found.flags);
-  found.status = module->membership->status;
-  found.name_space = module->name_space;
+  found.status = member->status;
+  found.name_space = member->name_space;
   pd__platform_unlock();
   pd__sized_copy_out(info, &found, sizeof found);
   return PD_OK;
@@ -312,7 +312,9 @@ pd_status pd_module_get_flag(const pd_module *module, size_t index, pd_flag **ou
   pd__platform_lock();
   pd_flag *flag = find_module_flag(module, index, &count);
   pd__platform_unlock();
-  if (!flag) return pd__fail(err, PD_ERR_ARGUMENT, "%.400s: has no flag %zu", module->path, index);
+  if (!flag)
+    return pd__fail(err, PD_ERR_ARGUMENT, "%.400s: has no flag %zu", pd__module_path(module),
+                    index);
   *out = flag;
   return PD_OK;
 }
@@ -323,7 +325,7 @@ pd_status pd_module_get_errors(const pd_module *module, pd_error_list *errors, p
   pd__report report = {.list = errors};
   size_t before = pd_error_list_count(errors);
   pd__platform_lock();
-  const pd_error_list *own = module->membership->errors;
+  const pd_error_list *own = pd__module_membership(module)->errors;
   pd__report_add_all(&report, own);
   bool whole = pd_error_list_count(errors) - before == pd_error_list_count(own);
   pd__platform_unlock();

@@ -49,6 +49,7 @@ typedef struct pd__loading pd__loading; /* load.c */
 
 typedef struct pd__membership {
   pd_module_record *record;        /* NULL: none, or gone */
+  const char *name_space;          /* of its definitions; "" for none; interned */
   pd__defs *defs;                  /* a list; those of the record come first */
   pd_status status;                /* why it was refused */
   pd_error_list *errors;           /* owned; from the last join; may be NULL */

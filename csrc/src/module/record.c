@@ -84,7 +84,9 @@ static void read_definition(pd__defs *defs, const pd_flag_def *def, const pd_mod
   }
   if (status == PD_OK) status = pd__def_check(def, false, &err);
   if (status == PD_OK) {
-    defs->cells[defs->count++] = (pd__cell){.def = def, .module = module->number};
+    pd__cell *cell = &defs->cells[defs->count++];
+    *cell = (pd__cell){.def = def};
+    pd__cell_set_module(cell, module);
   } else {
     pd__report_add(report, &err);
   }

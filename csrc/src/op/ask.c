@@ -159,39 +159,16 @@ void pd__impl_ask(pd__operation *operation, pd__op *op, pd__impl *impl) {
 
 bool pd__impl_has_to_stay(const pd__op *op, const pd__impl *best) {
   const pd_module *module = best->module;
-  if (!module || module->stays || module->kept) return false;
+  if (!module || pd__module_is_kept(module)) return false;
   const pd__impl *slot = op->slots;
   while (slot && slot->module == module) slot = slot->next_slot;
   return slot != NULL;
 }
 
-/* Returns whether the module stays. The lock was released since it had `generation`, and `held` was
- * whether pd_module_load had opened it. If the last handle was closed meanwhile, nobody would
- * withdraw it later. */
-static bool stays_kept(pd_module *module, uint32_t generation, bool held) {
-  bool closes = module->closing > 0 || module->closers > 0;
-  bool closed = held && module->opened == 0 && !closes;
-  if (module->generation != generation || closed) return false;
-  module->kept = true;
-  return true;
-}
-
 void pd__impl_retain(pd__operation *operation, pd__impl *impl) {
-  pd_module *module = impl->module;
-  uint32_t generation = module->generation;
   uint64_t number = impl->number;
-  bool staged = !impl->op, held = module->opened > 0;
-  const char *path = module->path;
-  uintptr_t low = module->low, high = module->high;
-  pd__operation_unlock(operation);
-  void *reference = pd__platform_retain_image(path, low, high);
-  pd__operation_lock(operation);
-  if (reference && stays_kept(module, generation, held)) return; /* it is never given back */
-  if (reference) {
-    pd__operation_unlock(operation);
-    pd__loader_close(reference);
-    pd__operation_lock(operation);
-  }
+  bool staged = !impl->op;
+  if (pd__module_keep(operation, impl->module)) return;
   pd__impl *found = staged ? impl : pd__impl_find(number);
   if (found) record_answer(found, "its module is leaving");
 }

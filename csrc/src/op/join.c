@@ -56,7 +56,7 @@ void pd__impls_meet_needs(pd__operation *operation, const pd__op_need *needs) {
     pd__impl *impl = needs->staged ? needs->staged : pd__impl_find(needs->number);
     if (!impl || impl->asking) continue;
     if (!needs->keeps && !impl->asked) pd__impl_ask(operation, needs->op, impl);
-    if (needs->keeps && !impl->module->kept) pd__impl_retain(operation, impl);
+    if (needs->keeps && !pd__module_is_kept(impl->module)) pd__impl_retain(operation, impl);
   }
 }
 

@@ -20,7 +20,7 @@ const char *pd__impl_write_place(const pd_op_def *def, const pd_module *module,
                       def->line);
   if (module)
     pd__append_format(out, PD__RECORD_PLACE_SIZE, "%sin %s", *out ? " " : "",
-                      pd__path_tail(module->path, 160));
+                      pd__path_tail(pd__module_path(module), 160));
   return out;
 }
 

@@ -22,7 +22,7 @@ void pd__flag_adopt(pd__operation *operation, pd_flag *flag) {
   const pd__cell *cell = pd__flag_def(flag) ? find_assigned_cell(flag, &value) : NULL;
   if (!cell) return;
   const pd_module *module = pd__cell_module(cell);
-  const char *place = module ? module->path : NULL;
+  const char *place = module ? pd__module_path(module) : NULL;
   if (cell->registered && cell->def->module) place = cell->def->module; /* that of the variable */
   pd_origin origin = {PD_SOURCE_RUNTIME, 0, place, 0};
   pd__changes changes = {.operation = operation, .forced = true, .count = 1, .capacity = 1};

@@ -7,6 +7,7 @@
 #include "../base/numbered.h"
 #include "../base/table.h"
 #include "../base/text.h"
+#include "image.h"
 #include "loader.h"
 #include "names.h"
 
@@ -34,6 +35,40 @@ pd_module *pd__module_next(const pd_module *previous) {
 
 pd_module *pd__cell_module(const pd__cell *cell) {
   return cell->module ? module_of_number(cell->module) : NULL;
+}
+
+void pd__cell_set_module(pd__cell *cell, const pd_module *module) {
+  cell->module = module ? module->number : 0;
+}
+
+/* ---- What is known of one ---- */
+
+const char *pd__module_path(const pd_module *module) { return module->path; }
+
+uintptr_t pd__module_end(const pd_module *module) { return module->high; }
+
+bool pd__module_has_address(const pd_module *module, uintptr_t address) {
+  return address >= module->low && address < module->high;
+}
+
+bool pd__module_is_at(const pd_module *module, const pd__platform_image *image) {
+  return module->low == image->low && module->high == image->high;
+}
+
+bool pd__module_stays(const pd_module *module) { return module->stays; }
+
+bool pd__module_is_present(const pd_module *module) { return module->present; }
+
+void pd__module_set_present(pd_module *module, bool present) { module->present = present; }
+
+void pd__module_set_record(pd_module *module) { module->has_record = true; }
+
+struct pd__membership *pd__module_membership(const pd_module *module) {
+  return module->membership;
+}
+
+void pd__module_set_membership(pd_module *module, struct pd__membership *membership) {
+  module->membership = membership;
 }
 
 /* ---- Where images are ---- */
@@ -109,7 +144,7 @@ static pd_module *add_module(const char *path, uint32_t hash) {
   pd_module *module = pd__table_reserve(&by_path, 1) ? pd__alloc_forever(sizeof *module) : NULL;
   uint64_t number = module ? pd__numbered_add(&modules, module) : 0;
   if (number == 0) return NULL;
-  *module = (pd_module){.path = path, .number = number & INT32_MAX, .name_space = ""};
+  *module = (pd_module){.path = path, .number = number & INT32_MAX};
   pd__table_add(&by_path, hash, (uint32_t)number);
   return module;
 }

@@ -2,6 +2,7 @@
 #include <pd_flags/index.h>
 
 #include "../base/numbered.h"
+#include "image.h"
 #include "names.h"
 
 /* A bit field has no offset, so the index shows a struct in which only its bits are set. */

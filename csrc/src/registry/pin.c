@@ -3,6 +3,7 @@
  * reference. */
 #include "pin.h"
 
+#include "image.h"
 #include "loader.h"
 
 /* A pin of an operation. */
@@ -109,10 +110,63 @@ void pd__pins_reset_in_child(void) {
   }
 }
 
+/* ---- Openings ---- */
+
+void pd__module_hold(pd_module *module, void *handle) {
+  module->handle = handle;
+  module->opened++;
+}
+
+bool pd__module_is_held(const pd_module *module) { return module->opened > 0; }
+
 void pd__module_close(pd__operation *operation, pd_module *module) {
   module->opened--;
   module->closing++;
   if (module->pinned == 0) queue_module_close(operation, module);
+}
+
+void *pd__module_release(pd_module *module) {
+  bool pinned = module->pinned > 0;
+  module->opened--;
+  ++*(pinned ? &module->closing : &module->closers);
+  return pinned ? NULL : module->handle;
+}
+
+bool pd__module_end_closing(pd_module *module) {
+  module->closers--;
+  return module->opened == 0 && module->kept;
+}
+
+/* ---- Keeping ---- */
+
+bool pd__module_is_kept(const pd_module *module) { return module->stays || module->kept; }
+
+/* Returns whether the module stays. The lock was released since it had `generation`, and `held` was
+ * whether pd_module_load had opened it. If the last handle was closed meanwhile, nobody would
+ * withdraw it later. */
+static bool mark_kept(pd_module *module, uint32_t generation, bool held) {
+  bool closes = module->closing > 0 || module->closers > 0;
+  bool closed = held && module->opened == 0 && !closes;
+  if (module->generation != generation || closed) return false;
+  module->kept = true;
+  return true;
+}
+
+/* The reference is never given back if the module stays. */
+bool pd__module_keep(pd__operation *operation, pd_module *module) {
+  uint32_t generation = module->generation;
+  bool held = module->opened > 0;
+  const char *path = module->path;
+  uintptr_t low = module->low, high = module->high;
+  pd__operation_unlock(operation);
+  void *reference = pd__platform_retain_image(path, low, high);
+  pd__operation_lock(operation);
+  if (reference && mark_kept(module, generation, held)) return true;
+  if (!reference) return false;
+  pd__operation_unlock(operation);
+  pd__loader_close(reference);
+  pd__operation_lock(operation);
+  return false;
 }
 
 void pd__module_unregister(pd__operation *operation, pd_module *module) {

@@ -5,6 +5,7 @@
 #include "define.h"
 #include "flag.h"
 #include "hook.h"
+#include "image.h"
 #include "scope.h"
 
 pd_flag *pd__cell_flag(const pd__cell *cell) {

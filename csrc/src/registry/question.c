@@ -116,7 +116,7 @@ static bool has_secret_in_reason(const pd__question *one) {
 /* If the validator gave no reason, name the module that it is in, if that is known. */
 static void report_silent(const pd__question *one, const char *subject, pd__report *report) {
   char quoted[PD__QUOTE_SIZE];
-  const char *name = one->call.module ? one->call.module->path : "";
+  const char *name = one->call.module ? pd__module_path(one->call.module) : "";
   for (const char *at = name; *at; at++) {
     if (*at == '/' || *at == '\\') name = at + 1;
   }

@@ -211,33 +211,28 @@ bool pd__letter_is_sensitive(char letter);
 
 /* ---- Modules: images whose code or variables are in use (image.c) ---- */
 
-struct pd_module {
-  const char *path;     /* as the loader knows it; interned */
-  uint32_t number : 31; /* from 1 on; never reused */
-  uintptr_t low, high;
-  uint32_t generation; /* changes whenever a module joins or leaves at this node */
-  bool present;
-  bool stays;             /* never unloaded, as in pd__platform_image */
-  bool has_record;        /* its record announces when it leaves */
-  bool kept;              /* for good, by a reference of the loader: others call its code */
-  uint32_t opened;        /* times opened by pd_module_load and not yet closed */
-  uint32_t pinned;        /* by operations, while it is open */
-  void *handle;           /* of the loader; used while `opened` or `closing` isn't 0 */
-  uint32_t closing;       /* how often to close the handle once nothing pins it */
-  uint32_t closers;       /* closings under way, each of which ends with pd__module_closed */
-  uint32_t registrations; /* hooks and definitions of an image without a record, which `reference`
-                             keeps loaded */
-  void *reference;
-  const char *name_space;            /* of its definitions; "" for none; interned */
-  struct pd__membership *membership; /* module/module.h; NULL: it has never joined */
-};
+/* pd__module_path is interned, and pd__module_end is the address behind the image. */
+const char *pd__module_path(const pd_module *module);
+uintptr_t pd__module_end(const pd_module *module);
+bool pd__module_has_address(const pd_module *module, uintptr_t address);
+bool pd__module_is_at(const pd_module *module, const pd__platform_image *image);
 
-static inline bool pd__module_has_address(const pd_module *module, uintptr_t address) {
-  return address >= module->low && address < module->high;
-}
+/* pd__module_is_present returns whether the image is loaded, as far as is known, and
+ * pd__module_stays whether the loader never unloads it. */
+bool pd__module_stays(const pd_module *module);
+bool pd__module_is_present(const pd_module *module);
+void pd__module_set_present(pd_module *module, bool present);
 
-/* Returns the image of a cell; NULL if unknown. */
+/* The module has a record, which announces when it leaves. */
+void pd__module_set_record(pd_module *module);
+
+/* What module/module.h knows of the module; NULL: it has never joined. */
+struct pd__membership *pd__module_membership(const pd_module *module);
+void pd__module_set_membership(pd_module *module, struct pd__membership *membership);
+
+/* The image of a cell; NULL: unknown. */
 pd_module *pd__cell_module(const pd__cell *cell);
+void pd__cell_set_module(pd__cell *cell, const pd_module *module);
 
 /* Returns the known image that contains the address; NULL if there is none. */
 pd_module *pd__module_find_at(const void *address);
@@ -263,12 +258,28 @@ pd_module *pd__module_register(uintptr_t address);
  * NULL. */
 void pd__module_unregister(pd__operation *operation, pd_module *module);
 
-/* Closes one opening of a module by pd_module_load: when the operation ends, or when the last pin
- * is released. */
-void pd__module_close(pd__operation *operation, pd_module *module);
+/* ---- How long modules stay (pin.c). The caller holds the lock. ---- */
 
-/* Called after a handle of a module was closed, without the lock; module/load.c sets it. */
+/* Counts an opening of the module, whose handle it is: nobody else's closing withdraws the module
+ * from now on. pd__module_is_held returns whether there is such an opening. */
+void pd__module_hold(pd_module *module, void *handle);
+bool pd__module_is_held(const pd_module *module);
+
+/* pd__module_close ends an opening: the handle is closed when the operation ends, or when the last
+ * pin is released. pd__module_release does so without allocating, and returns the handle if the
+ * caller is to close it, without the lock, and to call pd__module_closed; NULL if it is pinned. */
+void pd__module_close(pd__operation *operation, pd_module *module);
+void *pd__module_release(pd_module *module);
+
+/* Called after a handle of a module was closed, without the lock; module/load.c sets it. It calls
+ * pd__module_end_closing, which returns whether the image stays although nobody holds it. */
 extern void (*pd__module_closed)(pd_module *module);
+bool pd__module_end_closing(pd_module *module);
+
+/* pd__module_keep keeps the image loaded for good, for others that call its code; returns false if
+ * it is leaving. The lock is released meanwhile. */
+bool pd__module_keep(pd__operation *operation, pd_module *module);
+bool pd__module_is_kept(const pd_module *module);
 
 /* ---- The value of a flag (flag.c) ---- */
 
