@@ -1,7 +1,8 @@
-"""A C++20 module whose global fragment includes the header, and plugins that import it."""
+"""A C++20 module whose global fragment includes one of our headers, and plugins that import it."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,16 +12,23 @@ from support import INCLUDE, run, tool, write
 if TYPE_CHECKING:
     from pathlib import Path
 
+DEFINITIONS = {
+    "pd_flags.h": 'PD_DEFINE_int32({}, {}, "Level");',
+    "pd_flags.hpp": 'PD_DEFINE_int32({}, {}, "Level");',
+    "gflags/gflags.h": 'DEFINE_int32({}, {}, "Level");',
+    "c10/util/Flags.h": 'C10_DEFINE_int({}, {}, "Level")',
+    "paddle/common/flags.h": 'PHI_DEFINE_EXPORTED_int32({}, {}, "Level");',
+}
 MODULE = """
 module;
 #include <HEADER>
 export module tuned;
-PD_DEFINE_int32(tuned_level, 6, "Level");
+DEFINE(tuned_level, 6)
 export int level() { return FLAGS_tuned_level; }
 extern "C" int sum() { return level(); }
 """
 OWN = """
-PD_DEFINE_int32(own_level, 7, "Level");
+DEFINE(own_level, 7)
 extern "C" int both() { return level() + FLAGS_own_level; }
 """
 IMPORTERS = {
@@ -40,17 +48,24 @@ def host(maker: Maker) -> Path:
     return maker.program("host")
 
 
+def fill_in(text: str, header: str) -> str:
+    """Return the source with the header and with the definitions of its macro."""
+    define = re.compile(r"DEFINE\((\w+), (\d+)\)")
+    text = define.sub(lambda found: DEFINITIONS[header].format(*found.groups()), text)
+    return text.replace("HEADER", header).lstrip() + "\n"
+
+
 def link_plugin(place: Path, header: str, importer: str | None, level: str) -> Path:
     """Compile the module and the source file that imports it, if any, and link both."""
     compiler = [tool("clang++-19", "clang-19"), "-std=c++20", level, "-fPIC", "-Wall", "-Wextra"]
-    with_header = [*compiler, f"-I{INCLUDE}"]
+    with_header = [*compiler, f"-I{INCLUDE}", f"-I{INCLUDE}/compat"]
     place.mkdir()
-    source = write(place / "tuned.cppm", MODULE.replace("HEADER", header).lstrip() + "\n")
+    source = write(place / "tuned.cppm", fill_in(MODULE, header))
     run(*with_header, "--precompile", source, "-o", place / "tuned.pcm")
     run(*compiler, "-c", place / "tuned.pcm", "-o", place / "tuned.o")
     objects = [place / "tuned.o"]
     if importer:
-        user = write(place / "user.cc", importer.replace("HEADER", header))
+        user = write(place / "user.cc", fill_in(importer, header))
         objects.append(place / "user.o")
         import_module = f"-fmodule-file=tuned={place / 'tuned.pcm'}"
         run(*with_header, import_module, "-c", user, "-o", objects[-1])
@@ -59,7 +74,7 @@ def link_plugin(place: Path, header: str, importer: str | None, level: str) -> P
 
 
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
-@pytest.mark.parametrize("header", ["pd_flags.h", "pd_flags.hpp"])
+@pytest.mark.parametrize("header", DEFINITIONS)
 def test_a_module_of_cxx20_joins_alone(tmp_path: Path, host: Path, header: str, level: str) -> None:
     plugin = link_plugin(tmp_path / "alone", header, None, level)
     said = obey(
@@ -69,7 +84,7 @@ def test_a_module_of_cxx20_joins_alone(tmp_path: Path, host: Path, header: str, 
 
 
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
-@pytest.mark.parametrize("header", ["pd_flags.h", "pd_flags.hpp"])
+@pytest.mark.parametrize("header", DEFINITIONS)
 @pytest.mark.parametrize("importer", IMPORTERS)
 def test_a_module_of_cxx20_joins_with_its_importer(
     tmp_path: Path, host: Path, importer: str, header: str, level: str

@@ -83,7 +83,9 @@ enum { text_none = 0, text_making = 1, text_made = 2 };
 
 extern "C" {
 /* The linker keeps one for the module. */
-#ifdef _WIN32
+#if defined(PD__MERGED)
+inline PD__LOCAL ::pd::detail::text_cell *pd__texts_v1 = nullptr;
+#elif defined(_WIN32)
 __attribute__((selectany)) ::pd::detail::text_cell *pd__texts_v1 = nullptr;
 #else
 extern ::pd::detail::text_cell *pd__texts_v1 __attribute__((weak, visibility("hidden")));
@@ -269,12 +271,22 @@ static void pd__texts_enter(void) {
 }
 PD__START("C", pd__texts_enter);
 #elif defined(__ELF__)
-/* The array runs from its end: after pd__module_exit_v1, which is at 00099. */
+/* The array runs from its end: after pd__module_exit_v1, which is at 00099. As in join_elf.h, the
+ * assembly is inside for C++20 modules. */
+#define PD__TEXTS_RUN PD__RUN("fini_array", "00098", "pd__texts_exit_v1");
 extern "C" {
 extern void pd__texts_exit_v1(void) __attribute__((weak, visibility("hidden")));
-__attribute__((used)) void pd__texts_exit_v1(void) { ::pd::detail::text_release_all(); }
+#ifdef PD__MERGED
+PD__ONE void pd__texts_exit_v1(void) {
+  PD__TEXTS_RUN
+  ::pd::detail::text_release_all();
 }
-PD__RUN("fini_array", "00098", "pd__texts_exit_v1");
+static void (*const pd__texts_emitted)(void) __attribute__((used)) = pd__texts_exit_v1;
+#else
+PD__ONE void pd__texts_exit_v1(void) { ::pd::detail::text_release_all(); }
+PD__TEXTS_RUN
+#endif
+}
 #endif
 
 /* ---- The macros ---- */

@@ -10,7 +10,9 @@
 #include <vector>
 
 /* Every file that includes this defines them; the linker keeps one of each. */
-#ifdef _WIN32
+#if defined(PD__MERGED)
+#define PD__GFLAGS_ONCE inline
+#elif defined(_WIN32)
 #define PD__GFLAGS_ONCE __attribute__((selectany))
 #else
 #define PD__GFLAGS_ONCE __attribute__((weak))
@@ -23,7 +25,7 @@
   PD__GFLAGS_ONCE ::pd::detail::text_cell pd__word_##flag = {{0}, {0}, value, nullptr, 0, \
                                                                        nullptr}; \
   PD__GFLAGS_ONCE clstring &flag = reinterpret_cast<clstring &>(pd__word_##flag.current);    \
-  __attribute__((constructor(101), used)) static void pd__make_##flag(void) {            \
+  __attribute__((constructor(101), used)) PD__HELPER void pd__make_##flag(void) {        \
     ::pd::detail::text_make(pd__word_##flag);                                            \
   }                                                                                      \
   }
