@@ -68,9 +68,8 @@ static bool is_builtin_option(const char *name, size_t length) {
 }
 
 typedef struct guess {
-  const char *exact;    /* differs only in case */
-  const char *prefixed; /* the last name that begins with it */
-  size_t prefixes;      /* how many names begin with it */
+  const char *prefixed; /* the last name that begins with it, in any case */
+  size_t prefixes;      /* how many names do */
   const char *near;     /* the name with the fewest edits */
   unsigned best;        /* its edits; initially the first number that is too many */
 } guess;
@@ -78,7 +77,6 @@ typedef struct guess {
 static void consider_name(guess *so_far, const char *name, size_t length, const char *known) {
   size_t whole = strlen(known);
   if (has_prefix(known, name, length)) { /* not if it is shorter: its NUL differs */
-    if (whole == length) so_far->exact = known;
     so_far->prefixed = known;
     so_far->prefixes++;
   }
@@ -88,8 +86,8 @@ static void consider_name(guess *so_far, const char *name, size_t length, const 
   so_far->near = known;
 }
 
-/* Returns the name in another case; or the only name that begins with it; or the name that is the
- * fewest edits away; or NULL. */
+/* Returns the only name that begins with it; or the name that is the fewest edits away, none of
+ * them if only the case differs; or NULL. */
 static const char *find_nearest_name(const char *name, size_t length, bool bools, bool line) {
   /* A short name is near to many others: allow it fewer edits. */
   guess so_far = {.best = length < 3 ? 1 : length < 6 ? 2 : TOO_FAR};
@@ -100,7 +98,6 @@ static const char *find_nearest_name(const char *name, size_t length, bool bools
   if (line && !is_builtin_option(name, length)) {
     for (size_t i = 0; i < OPTIONS; i++) consider_name(&so_far, name, length, options[i]);
   }
-  if (so_far.exact) return so_far.exact;
   return so_far.prefixes == 1 && length >= LEAST_PREFIX ? so_far.prefixed : so_far.near;
 }
 
