@@ -258,14 +258,21 @@ static void record_refusal(const pd_module *module, const pd_error_list *errors)
 /* The module has joined, or was refused, as part of the load. */
 static void add_to_load(pd__loading *load, pd_module *module) {
   pd__membership *member = pd__module_membership(module);
-  bool is_new = load && member->joined_in != load;
+  bool refused = member->status != PD_OK;
+  bool is_new = load && (refused || member->joined_in != load);
   member->joined_in = load;
   if (!is_new) return;
   pd__joined *made = pd__arena_alloc(&load->arena, sizeof *made);
   load->lost |= !made;
   if (!made) return;
-  *made = (pd__joined){module, load->joined};
+  *made = (pd__joined){module, refused, load->joined};
   load->joined = made;
+}
+
+static bool is_refused_in(const pd__loading *load, const pd_module *module) {
+  const pd__joined *each = load->joined;
+  while (each && !(each->refused && each->module == module)) each = each->next;
+  return each != NULL;
 }
 
 static void record_errors(attempt *at, pd__loading *load) {
@@ -321,6 +328,7 @@ static outcome join_runtime_defs(pd__operation *operation, pd_module *module,
   }
   pd__member_undefine(operation, module);
   member->status = at.refused.status;
+  add_to_load(load, module);
   return result;
 }
 
@@ -361,8 +369,8 @@ static void refuse_abi(const pd__platform_image *image, const pd_error *why, pd_
   if (!load) record_refusal(module, member->errors);
 }
 
-/* Never writes to a record of another ABI. A module that was refused may try again when it is
- * loaded again: the reason may be gone. */
+/* Never writes to a record of another ABI. A module that was refused may try again, once in each
+ * load: the reason may be gone. */
 void pd__member_join(pd__operation *operation, pd_module_record *record,
                      const pd__platform_image *image, pd__loading *load) {
   pd_error err;
@@ -379,7 +387,7 @@ void pd__member_join(pd__operation *operation, pd_module_record *record,
       return;
     }
     const pd__membership *member = pd__module_membership(module);
-    bool retries = load && member->status != PD_OK && member->joined_in != load;
+    bool retries = load && member->status != PD_OK && !is_refused_in(load, module);
     if (record->state && !retries) break;
     result = join_whole(operation, module, record, load);
   }

@@ -31,7 +31,7 @@ static bool is_accepted(const pd__loading *ended, const pd_module *module) {
   bool accepted = module && pd__module_membership(module)->status == PD_OK && !ended->lost;
   for (const pd__joined *each = ended->joined; each; each = each->next) {
     const pd__membership *member = pd__module_membership(each->module);
-    bool refused = member->status != PD_OK;
+    bool refused = each->refused || member->status != PD_OK;
     if (refused && !member->record) pd__module_set_present(each->module, false);
     accepted &= !refused;
   }

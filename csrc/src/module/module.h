@@ -93,9 +93,11 @@ void pd__members_join_loaded(const void *inside);
 
 /* ---- Loading (load.c; pd__loading_here is in join.c) ---- */
 
-/* A module that has joined, or was refused, as part of a load. */
+/* A module that has joined, or was refused, as part of a load. It is listed again if it is refused
+ * later in that load. */
 typedef struct pd__joined {
   pd_module *module;
+  bool refused; /* here; another load may have let it join since */
   struct pd__joined *next;
 } pd__joined;
 
