@@ -418,8 +418,9 @@ def name_change(change: Change) -> str:
 
 
 def write_report(results: dict[Change, str]) -> None:
-    """Print the survivors, and the share of killed changes of each folder."""
+    """Print the survivors, the share of killed changes of each folder, and lines of no change."""
     equivalent = read_equivalent()
+    stale = equivalent - {name_change(each) for each in list_changes([*FOLDERS], [])}
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     survivors = []
     for change, result in results.items():
@@ -430,6 +431,10 @@ def write_report(results: dict[Change, str]) -> None:
     print("\nSurvived:")
     for change in sorted(survivors):
         print(f"  {change.show()}\n    {name_change(change)}")
+    if stale:
+        print("\nIn equivalent_mutants.txt, but no change of this code:")
+    for name in sorted(stale):
+        print(f"  {name}")
     print()
     for folder, count in counts.items():
         alive = count["killed"] + count["survived"]
