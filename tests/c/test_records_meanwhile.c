@@ -152,6 +152,12 @@ TEST(a_late_operation_has_no_flag_of_its_own) {
 
 /* ---- During a load of another module ---- */
 
+static void call_in_constructor(void (*function)(void)) {
+  char address[32];
+  snprintf(address, sizeof address, "%p", (void *)(uintptr_t)function);
+  setenv("UNWELCOME_CALLS", address, 1);
+}
+
 static pd_status late_status;
 static void define_refused_late(void) {
   pd_flag_def two = plain("9");
@@ -159,12 +165,27 @@ static void define_refused_late(void) {
 }
 
 TEST(a_late_definition_that_is_refused_during_a_load_hinders_no_other_module) {
-  char address[32];
   begin();
   pd_flag_def one = plain("one");
   CHECK_OK(JOIN(&one));
-  snprintf(address, sizeof address, "%p", (void *)(uintptr_t)define_refused_late);
-  setenv("UNWELCOME_CALLS", address, 1);
+  call_in_constructor(define_refused_late);
   load_module("unwelcome");
   CHECK(late_status == PD_ERR_NAME && is_defined("one") && own_info().status == PD_OK);
+}
+
+static void join_with_other_abi(void) {
+  const pd_host *host = get_host();
+  leave_record();
+  pd__module_v1.abi = 99;
+  host->module_join(&pd__module_v1);
+}
+
+TEST(a_record_of_another_abi_that_joins_during_a_load_refuses_it) {
+  begin();
+  get_host();
+  call_in_constructor(join_with_other_abi);
+  pd_module *module = NULL;
+  CHECK(pd_module_load(plugin_path("unwelcome"), NULL, &module, &err) == PD_ERR_ABI);
+  CHECK(strstr(err.message, "/program: built for ABI version 99, expected 1"));
+  CHECK(!module && !is_defined("unwelcome_clash"));
 }

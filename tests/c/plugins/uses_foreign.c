@@ -1,5 +1,6 @@
-/* Sound by itself; one library that it depends on is refused, and another one takes its record
- * back. Built with: -Wl,--no-as-needed -L$PLUGINS -lforeign -lother_abi -Wl,-rpath,$PLUGINS
+/* Sound by itself. Of the libraries that it needs, one is refused and one takes its record back.
+ *
+ * Built with: -Wl,--no-as-needed -L$PLUGINS -lforeign -lother_abi -Wl,-rpath,$PLUGINS
  */
 #include <pd_flags.h>
 
