@@ -72,6 +72,16 @@ TEST(late_definitions_are_read_only_if_their_field_lies_in_the_image) {
   CHECK(!pd__runtime_defs_read(&record, end, true).first);
 }
 
+TEST(a_late_definition_that_is_NULL_is_skipped_in_a_refused_module) {
+  static pd_late_def none = {.size = sizeof none};
+  begin();
+  pd_flag_def wrong = plain("9");
+  leave_record();
+  pd__module_v1.late = &none;
+  CHECK(JOIN(&wrong) == PD_ERR_NAME);
+  CHECK(none.seen && !none.flag && none.status == PD_ERR_NAME);
+}
+
 /* ---- Namespaces ---- */
 
 TEST(a_definition_that_is_too_small_is_not_renamed) {
