@@ -231,4 +231,8 @@ TEST(two_threads_retry_a_refused_module_and_each_has_its_own_errors) {
   CHECK(one.status == PD_OK && one.module == other.module);
   CHECK(one.errors == 0 && other.errors == 1);
   CHECK(count_cells("retried_level") == 1 && count_flags(one.module) == 1);
+  pd_error_list *errors = pd_error_list_new(); /* those of the call that has published it */
+  CHECK_OK(pd_module_get_errors(one.module, errors, &err));
+  CHECK(pd_error_list_count(errors) == 1);
+  pd_error_list_free(errors);
 }

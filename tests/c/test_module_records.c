@@ -268,6 +268,17 @@ TEST(a_module_may_import_the_flag_of_its_operation_as_text_only) {
   CHECK_OK(join_op(&op, &other));
 }
 
+TEST(a_module_whose_own_names_clash_is_compared_with_no_other_one) {
+  pd_op_def op = op_at_line(PD_KIND_OP, 3);
+  pd_flag_def flag = at_line("one", "a.c", 4);
+  flag.aliases = "impl.sum";
+  define_flag(PD_TYPE_bool, "one");
+  CHECK(join_op(&op, &flag) == PD_ERR_CONFLICT);
+  CHECK(pd_error_list_count(join_errors) == 1);
+  CHECK_STR(join_error(0),
+            "flag 'one', a.c:4: operation 'sum' of the same module has a flag of that name");
+}
+
 TEST(a_flag_of_the_name_of_an_operation_of_another_module_is_defined_already) {
   pd_op_def op = op_at_line(PD_KIND_IMPL, 3);
   op.slot = NULL;
