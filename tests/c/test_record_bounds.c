@@ -72,6 +72,16 @@ TEST(late_definitions_are_read_only_if_their_field_lies_in_the_image) {
   CHECK(!pd__runtime_defs_read(&record, end, true).first);
 }
 
+TEST(a_late_definition_that_is_NULL_defines_nothing) {
+  static pd_late_def none = {.size = sizeof none};
+  begin();
+  pd_flag_def one = plain("one");
+  leave_record();
+  pd__module_v1.late = &none;
+  CHECK_OK(JOIN(&one));
+  CHECK(is_defined("one") && none.seen && !none.flag && none.status == PD_OK);
+}
+
 TEST(a_late_definition_that_is_NULL_is_skipped_in_a_refused_module) {
   static pd_late_def none = {.size = sizeof none};
   begin();

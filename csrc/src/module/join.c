@@ -371,20 +371,20 @@ static void refuse_abi(const pd__platform_image *image, const pd_error *why, pd_
 
 /* Never writes to a record of another ABI. A module that was refused may try again, once in each
  * load: the reason may be gone. */
-void pd__member_join(pd__operation *operation, pd_module_record *record,
-                     const pd__platform_image *image, pd__loading *load) {
+pd_module *pd__member_join(pd__operation *operation, pd_module_record *record,
+                           const pd__platform_image *image, pd__loading *load) {
   pd_error err;
   pd_module *module = NULL;
   if (check_abi(record, image ? image->path : "", &err) != PD_OK) {
     refuse_abi(image, &err, load);
-    return;
+    return NULL;
   }
   for (outcome result = STALE; result == STALE;) {
     if (record->state) module = record->state;
     if (!record->state && image) module = pd__member_add(image);
     if (!module) {
       if (load) load->lost = true;
-      return;
+      return NULL;
     }
     const pd__membership *member = pd__module_membership(module);
     bool retries = load && member->status != PD_OK && !is_refused_in(load, module);
@@ -394,6 +394,7 @@ void pd__member_join(pd__operation *operation, pd_module_record *record,
   join_all_runtime_defs(operation, record, load);
   pd__report waiting = {.list = NULL};
   pd__impls_update_families(operation, load ? &load->report : &waiting);
+  return record->state;
 }
 
 /* ---- The functions of pd_host ---- */
@@ -404,8 +405,8 @@ static bool join_record(pd_module_record *record, const pd__platform_image *imag
   PD__IN_LOADER(pd__loader_owner());
   PD__LOCKED_OPERATION(operation);
   bool known = image || record->state;
-  if (known) pd__member_join(&operation, record, image, pd__loading_here());
-  const pd_module *module = known ? record->state : NULL;
+  const pd_module *module = NULL;
+  if (known) module = pd__member_join(&operation, record, image, pd__loading_here());
   if (module) pd__module_membership(module)->announces |= announces;
   pd__operation_end(&operation);
   return known;

@@ -65,9 +65,10 @@ typedef struct pd__membership {
 pd_module *pd__member_add(const pd__platform_image *image);
 
 /* Joins a record, or joins it again, as part of `load` (may be NULL). `image` may be NULL if the
- * record's module is known. The caller holds the lock. */
-void pd__member_join(pd__operation *operation, pd_module_record *record,
-                     const pd__platform_image *image, pd__loading *load);
+ * record's module is known. Returns the module; NULL if it isn't one of this ABI, has left
+ * meanwhile, or memory is out. The caller holds the lock. */
+pd_module *pd__member_join(pd__operation *operation, pd_module_record *record,
+                           const pd__platform_image *image, pd__loading *load);
 
 /* Undefines and drops all definitions of the module. The caller holds the lock. */
 void pd__member_undefine(pd__operation *operation, pd_module *module);

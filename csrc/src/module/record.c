@@ -167,7 +167,7 @@ pd__runtime_defs pd__runtime_defs_read(const pd_module_record *record, uintptr_t
 
 /* A definition's copy in a namespace has another address but the same variable. */
 static pd_flag *find_defined_flag(const pd_flag_def *def, const pd__defs *defs) {
-  if (def->kind >= PD_KIND_OP) return NULL;
+  if (!def || def->kind >= PD_KIND_OP) return NULL;
   for (size_t i = 0; i < defs->count; i++) {
     const pd__cell *cell = &defs->cells[i];
     if (cell->def->kind != PD_KIND_DEFINE) continue;
