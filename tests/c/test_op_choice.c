@@ -93,6 +93,7 @@ TEST(an_empty_list_and_a_list_of_what_is_not_there_run_the_native_one) {
   CHECK(call_op() == 1);
   set("?missing");
   CHECK(call_op() == 1);
+  CHECK_OK(pd_pending_check(NULL, &err));
   set("?missing,?two");
   CHECK(call_op() == 2);
 }
@@ -115,6 +116,8 @@ TEST(a_list_that_is_wrong_is_refused_with_the_item) {
   refuse("two,native,two", "'two' is listed twice, expected it once");
   refuse("two,?two", "'two' is listed twice, expected it once");
   refuse("*,two,*", "'*' is listed twice, expected it once");
+  add_impl("twofold", 4, op_three);
+  set("two,twofold,native");
   set("two,native,*");
   set("native,two!");
 }
@@ -132,6 +135,8 @@ TEST(an_unknown_name_is_refused_with_those_that_there_are) {
   CHECK_OK(pd_impl_unregister(number, &err));
   refuse("something_else",
          "'something_else' is no implementation of sum; double (double) has native, two");
+  refuse("-twx,*", "'twx' is no implementation of sum; did you mean 'two'?");
+  add_impl("twig", 4, op_three); /* farther away, and later */
   refuse("-twx,*", "'twx' is no implementation of sum; did you mean 'two'?");
 }
 
