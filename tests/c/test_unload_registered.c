@@ -359,3 +359,41 @@ TEST(a_library_without_a_record_stays_each_time_as_long_as_its_hook) {
     CHECK(!LOADER_UNMAPS || !is_loaded("bare"));
   }
 }
+
+/* ---- Implementations ---- */
+
+TEST(all_that_a_record_uses_stays_loaded_until_it_is_taken_back) {
+  begin();
+  if (!LOADER_UNMAPS) return;
+  static const pd_op_signature signature = {"level", "int (void)", {PD_CODE_INT32, 0}};
+  static const char *const plugins[] = {"noting", "plain"};
+  void *handles[2];
+  pd_impl number = 0;
+  for (int i = 0; i < 2; i++) handles[i] = open_plugin(plugins[i]);
+  pd_op_def def = {.size = sizeof def, .kind = PD_KIND_IMPL, .name = "foreign"};
+  def.signature = &signature;
+  def.slot = symbol(handles[0], "noting_during");
+  def.choice.function = (void (*)(void))(intptr_t)symbol(handles[0], "noting_validate");
+  def.choice.usable = (const char *(*)(void))(intptr_t)symbol(handles[1], "spare_no_luck");
+  def.choice.rank = -1;
+  CHECK_OK(pd_impl_register(&def, &number, &err));
+  for (int i = 0; i < 2; i++) close_plugin(handles[i]);
+  for (int i = 0; i < 2; i++) CHECK(is_loaded(plugins[i]));
+  CHECK_OK(pd_impl_unregister(number, &err));
+  for (int i = 0; i < 2; i++) CHECK(!is_loaded(plugins[i]));
+}
+
+TEST(a_refused_record_holds_nothing) {
+  begin();
+  if (!LOADER_UNMAPS) return;
+  load_module("op_native");
+  void *plugin = open_plugin("noting");
+  pd_op_def def = {.size = sizeof def, .kind = PD_KIND_IMPL, .name = "native"};
+  static const pd_op_signature signature = {
+      "pow", "double (double, double)", {PD_CODE_DOUBLE, PD_CODE_DOUBLE, PD_CODE_DOUBLE, 0}};
+  def.signature = &signature;
+  def.choice.function = (void (*)(void))(intptr_t)symbol(plugin, "noting_validate");
+  CHECK(pd_impl_register(&def, NULL, &err) == PD_ERR_CONFLICT);
+  close_plugin(plugin);
+  CHECK(!is_loaded("noting"));
+}
