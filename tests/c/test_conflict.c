@@ -384,6 +384,14 @@ TEST(a_name_that_negates_in_two_ways_is_refused_for_either) {
                "defined: bool; refused: int32 at a.c:3");
 }
 
+TEST(a_negation_is_refused_also_if_an_import_waits_for_it) {
+  pd_flag_def import = import_at(PD_TYPE_int32, "nolower", 4);
+  define_flag(PD_TYPE_bool, "lower");
+  CHECK_OK(JOIN(&import));
+  pd_flag_def def = at_place(PD_TYPE_int32, "nolower", "a.c", 3);
+  CHECK(pd_flag_register(&def, NULL, &err) == PD_ERR_CONFLICT);
+}
+
 TEST(a_conflict_of_an_alias_shows_no_differences) {
   pd_flag_def def = at_place(PD_TYPE_int32, "n", "a.c", 3);
   accept(&def);

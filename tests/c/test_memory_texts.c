@@ -328,7 +328,7 @@ TEST(each_text_of_a_value_that_a_flag_has_left_needs_memory) {
   pd_flag *flag = define_flag(PD_TYPE_int64, "that_has_left");
   CHECK_OK(pd_flag_set_int64(flag, 123456789012345, &err));
   CHECK_OK(pd_flag_unregister(flag, &err));
-  LIST_KNOWING(get_pending, "123456789012345");
+  LIST_KNOWING(get_pending, "that_has_left", "123456789012345");
   CHECK_STR(pending.text, "123456789012345");
 }
 
