@@ -371,3 +371,31 @@ TEST(each_text_of_an_implementation_needs_memory) {
   load_fill();
   LIST_KNOWING(get_first_impl, file_of_fill);
 }
+
+/* ---- A definition keeps its texts ---- */
+
+static pd_flag *named;
+static pd_status register_named(void) {
+  pd_flag_def def = definition(PD_TYPE_int32, "the_name_of_a_flag");
+  def.file = "the file of a flag.c";
+  return pd_flag_register(&def, &named, &err);
+}
+
+static void know_file(void) {
+  make_known("the file of a flag.c");
+  use_up_text();
+}
+
+static void check_not_named(void) { CHECK(!is_defined("the_name_of_a_flag")); }
+
+static void check_named(void) {
+  pd_flag_info info = {.size = sizeof info};
+  CHECK_OK(pd_flag_get_info(named, &info, &err));
+  CHECK_STR(info.name, "the_name_of_a_flag");
+  CHECK_STR(info.file, "the file of a flag.c");
+}
+
+TEST(a_definition_keeps_its_name_and_its_file_or_is_not_made) {
+  run(&(scenario){use_up_text, register_named, check_not_named, check_named}, 2);
+  run(&(scenario){know_file, register_named, check_not_named, check_named}, 2);
+}

@@ -397,3 +397,39 @@ TEST(a_refused_record_holds_nothing) {
   close_plugin(plugin);
   CHECK(!is_loaded("noting"));
 }
+
+/* ---- What a definition holds ---- */
+
+static pd_flag_def definition_in(void *noting, void *plain) {
+  pd_flag_def def = definition(PD_TYPE_int32, "held");
+  def.cell = symbol(plain, "spare_cell");
+  def.validate = (pd_validator)(intptr_t)symbol(noting, "noting_validate");
+  return def;
+}
+
+TEST(all_that_a_definition_uses_stays_loaded_until_it_is_taken_back) {
+  begin();
+  if (!LOADER_UNMAPS) return;
+  pd_flag *flag = NULL;
+  pd_flag_info info = {.size = sizeof info};
+  void *noting = open_plugin("noting"), *plain = open_plugin("plain");
+  pd_flag_def def = definition_in(noting, plain);
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK_OK(pd_flag_get_info(flag, &info, &err));
+  CHECK(strstr(info.module, "libplain.so"));
+  close_plugin(noting), close_plugin(plain);
+  CHECK(is_loaded("noting") && is_loaded("plain"));
+  CHECK_OK(pd_flag_unregister(flag, &err));
+  CHECK(!is_loaded("noting") && !is_loaded("plain"));
+}
+
+TEST(a_refused_definition_holds_nothing) {
+  begin();
+  if (!LOADER_UNMAPS) return;
+  void *noting = open_plugin("noting"), *plain = open_plugin("plain");
+  pd_flag_def def = definition_in(noting, plain);
+  define_flag(PD_TYPE_bool, "held");
+  CHECK(pd_flag_register(&def, NULL, &err) == PD_ERR_CONFLICT);
+  close_plugin(noting), close_plugin(plain);
+  CHECK(!is_loaded("noting") && !is_loaded("plain"));
+}
