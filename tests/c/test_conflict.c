@@ -365,3 +365,53 @@ TEST(a_definition_that_is_replaced_does_not_say_which_type_an_import_has) {
   CHECK_OK(pd_flag_replace(&def, NULL, 0, NULL, &err));
   CHECK(cell == 5);
 }
+
+/* ---- What is no negation ---- */
+
+TEST(only_no_and_no_with_a_dash_or_a_line_negate) {
+  static const char *const bools[] = {"foo", "bar", "oo"};
+  static const char *const others[] = {"nfoo", "gobar", "nabar", "nofo", "nofoooo", "noxoo"};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) define_flag(PD_TYPE_int32, others[i]);
+  for (size_t i = 0; i < sizeof bools / sizeof *bools; i++) define_flag(PD_TYPE_bool, bools[i]);
+  static const char *const later[] = {"noyoo", "naoo", "gooo", "noyfoo", "nfoo_"};
+  for (size_t i = 0; i < sizeof later / sizeof *later; i++) define_flag(PD_TYPE_int32, later[i]);
+}
+
+TEST(a_name_that_negates_in_two_ways_is_refused_for_either) {
+  define_flag(PD_TYPE_bool, "_lower");
+  pd_flag_def def = at_place(PD_TYPE_int32, "no_lower", "a.c", 3);
+  refuse(&def, "--no_lower would be the flag 'no_lower' and turn the flag '_lower' off; already "
+               "defined: bool; refused: int32 at a.c:3");
+}
+
+TEST(a_negation_is_refused_also_if_an_import_waits_for_it) {
+  pd_flag_def import = import_at(PD_TYPE_int32, "nolower", 4);
+  define_flag(PD_TYPE_bool, "lower");
+  CHECK_OK(JOIN(&import));
+  pd_flag_def def = at_place(PD_TYPE_int32, "nolower", "a.c", 3);
+  CHECK(pd_flag_register(&def, NULL, &err) == PD_ERR_CONFLICT);
+}
+
+TEST(a_conflict_of_an_alias_shows_no_differences) {
+  pd_flag_def def = at_place(PD_TYPE_int32, "n", "a.c", 3);
+  accept(&def);
+  def.name = "m";
+  def.aliases = "n";
+  def.help = "Another one";
+  refuse(&def,
+         "'n' is already defined, int32 at a.c:3; refused: as an alias of 'm', int32 at a.c:3");
+}
+
+TEST(a_scoped_flag_may_be_imported_without_a_variable) {
+  static int32_t cell;
+  pd_flag_def def = at_place(PD_TYPE_int32, "n", "a.c", 3),
+              import = import_at(PD_TYPE_int64, "n", 4);
+  def.scoped = true;
+  accept(&def);
+  import.cell = &cell;
+  CHECK(JOIN(&import) == PD_ERR_TYPE);
+  CHECK(strstr(join_error(0), "'n' is int32 at a.c:3"));
+  CHECK(strstr(join_error(0), "; refused: import as int64 at a.c:4"));
+  import = import_at(PD_TYPE_int32, "n", 4);
+  CHECK_OK(JOIN(&import));
+}

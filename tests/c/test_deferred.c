@@ -143,6 +143,31 @@ TEST(a_value_waits_for_a_deferred_validator_until_the_end_of_the_load) {
   CHECK(entry.origin.source == PD_SOURCE_ARGV);
 }
 
+TEST(a_variable_waits_for_a_deferred_validator_until_the_end_of_the_load) {
+  start_test();
+  validate_acting();
+  setenv("DEFERRED_acting", "7", 1);
+  CHECK_OK(pd_environment_enable("DEFERRED_", NULL, &err));
+  load_module("acting");
+  CHECK(asked == 1 && value_of(find_flag("acting")) == 7 && told == 0);
+  pd_flag_entry entry = {.size = sizeof entry};
+  CHECK_OK(pd_flag_get_entry(find_flag("acting"), 0, &entry, &err));
+  CHECK(entry.origin.source == PD_SOURCE_ENVIRONMENT);
+}
+
+TEST(a_use_without_a_value_that_waits_for_a_deferred_validator_is_an_error_of_the_load) {
+  pd_parse_options options = {.size = sizeof options, .allow_pending = true};
+  char program[] = "program", use[] = "--acting", next[] = "7";
+  char *argv[] = {program, use, next, NULL};
+  int argc = 3;
+  start_test();
+  validate_acting();
+  CHECK_OK(pd_parse_argv(&argc, argv, &options, &err));
+  CHECK_STATUS(pd_module_load(plugin_path("acting"), NULL, NULL, &err), PD_ERR_ARGV,
+               "--acting: the value is missing, expected a 64-bit integer; before the flag is "
+               "defined, only --acting=7 is understood");
+}
+
 TEST(a_value_that_a_deferred_validator_refuses_is_an_error_of_the_load) {
   start_test();
   validate_acting();

@@ -283,3 +283,20 @@ TEST(a_call_belongs_to_the_thread_in_which_it_ends) {
   pd__hooks_exit_call(&call);
   CHECK(one.listing->thread == pd__platform_thread());
 }
+
+static int called;
+static void count_call(pd_flag *changed, void *context) { called += changed && !context; }
+
+TEST(all_hooks_that_go_with_a_definition_are_removed_when_it_is_replaced) {
+  pd_hook hooks[2];
+  pd_flag_def def = definition(PD_TYPE_int64, "replaced");
+  pd_flag *target = define_flag(PD_TYPE_int64, "replaced");
+  for (int i = 0; i < 2; i++) {
+    CHECK_OK(pd_watcher_add(target, count_call, NULL, NULL, &hooks[i], &err));
+  }
+  CHECK_OK(pd_flag_set_int64(target, 1, &err));
+  CHECK(called == 2);
+  CHECK_OK(pd_flag_replace(&def, hooks, 2, &target, &err));
+  CHECK_OK(pd_flag_set_int64(target, 2, &err));
+  CHECK(called == 2);
+}

@@ -2,6 +2,8 @@
  *
  * Built with: -ldl
  */
+#include <sys/wait.h>
+
 #include "plugged.h"
 
 /* Returns what the operation gives: 2 by the plugin, 0 without it. */
@@ -206,6 +208,42 @@ TEST(a_module_has_the_names_of_the_call_that_published_it) {
   CHECK(one.status == PD_ERR_CONFLICT && !one.module);
   check_everything();
   CHECK(!is_defined("beta.staged_level"));
+}
+
+static const char *never_usable(void) { return "no luck"; }
+
+TEST(usable_that_loads_its_own_module_answers_for_that_alone) {
+  static const pd_op_signature signature = {"stage", "int (void)", {PD_CODE_INT32, 0}};
+  *leave_withdrawn("staged_during_usable") = (void *)(intptr_t)load_itself_and_keep_it;
+  pd_op_def def = {.size = sizeof def, .kind = PD_KIND_IMPL, .name = "low"};
+  def.signature = &signature;
+  def.choice = (pd_op_choice){(void (*)(void))check_nothing, -5, never_usable};
+  CHECK_OK(pd_impl_register(&def, NULL, &err));
+  CHECK_OK(pd_flag_set_by_name("impl.stage", "?staged,low", &err));
+  load_module("staged");
+  check_everything();
+}
+
+static pid_t child;
+static int times_asked;
+static void load_itself_and_fork(void) {
+  if (times_asked++ > 0) return;
+  nested = load_module("staged");
+  child = fork();
+  if (child != 0) return;
+  alarm(10);
+  CHECK_OK(pd_flag_set_by_name("impl.stage", "?staged", &err));
+  CHECK(times_asked == 1 && call_stage() == 0);
+}
+
+TEST(a_child_of_usable_that_has_loaded_its_own_module_waits_for_the_answer) {
+  int status = 1;
+  *leave_withdrawn("staged_during_usable") = (void *)(intptr_t)load_itself_and_fork;
+  load_module("staged");
+  CHECK(times_asked == 1);
+  check_everything();
+  if (child == 0) exit(0);
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
 }
 
 /* ---- A module that was refused ---- */

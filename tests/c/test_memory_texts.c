@@ -284,3 +284,118 @@ TEST(an_operation_with_a_pending_value_comes_or_not) {
     CHECK(waitpid(child, &status, 0) == child && status == 0);
   }
 }
+
+/* ---- Listings of which some texts are known ---- */
+
+/* The text needs no memory from now on. */
+static void make_known(const char *text) {
+  pd_program program = {.size = sizeof program, .usage = text};
+  CHECK_OK(pd_program_set(&program, &err));
+}
+
+/* Lists with a failing allocation, first for the first text that isn't known yet, then for the
+ * second, and so on. */
+static void list_knowing(pd_status (*list)(void), const char *const *texts, size_t count) {
+  for (size_t known = 0; known < count; known++) {
+    int status;
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+      for (size_t i = 0; i < known; i++) make_known(texts[i]);
+      use_up_text();
+      left = 0;
+      pd_status got = list();
+      left = -1;
+      CHECK(got == PD_ERR_MEMORY && failed);
+      exit(0);
+    }
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+  }
+  CHECK_OK(list());
+}
+#define LIST_KNOWING(list, ...)                                                                    \
+  list_knowing(list, (const char *const[]){__VA_ARGS__},                                           \
+               sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
+
+TEST(each_text_of_a_pending_value_needs_memory) {
+  pd_origin origin = {PD_SOURCE_FILE, 1, "the place of a pending value", 0};
+  CHECK_OK(pd_pending_set("waiting_for_its_flag", "the text of a pending value", &origin, &err));
+  LIST_KNOWING(get_pending, "waiting_for_its_flag", "the text of a pending value",
+               "the place of a pending value");
+}
+
+TEST(each_text_of_a_value_that_a_flag_has_left_needs_memory) {
+  pd_flag *flag = define_flag(PD_TYPE_int64, "that_has_left");
+  CHECK_OK(pd_flag_set_int64(flag, 123456789012345, &err));
+  CHECK_OK(pd_flag_unregister(flag, &err));
+  LIST_KNOWING(get_pending, "that_has_left", "123456789012345");
+  CHECK_STR(pending.text, "123456789012345");
+}
+
+static void load_fill(void) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/libop_scoped.so", getenv("PLUGINS"));
+  CHECK_OK(pd_module_load(path, NULL, NULL, &err));
+  CHECK_OK(pd_op_find("fill", NULL, &op, &err));
+}
+
+static char file_of_fill[4096];
+static void learn_file_of_fill(void) {
+  int ends[2], status;
+  CHECK(pipe(ends) == 0);
+  pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    load_fill();
+    CHECK_OK(get_op());
+    CHECK(write(ends[1], op_info.file, strlen(op_info.file)) > 0);
+    exit(0);
+  }
+  CHECK(read(ends[0], file_of_fill, sizeof file_of_fill - 1) > 0);
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+}
+
+static pd_status get_first_impl(void) {
+  impl = (pd_impl_info){.size = sizeof impl};
+  return pd_op_get_impl(op, 0, &impl, &err);
+}
+
+TEST(each_text_of_an_operation_needs_memory) {
+  learn_file_of_fill();
+  load_fill();
+  LIST_KNOWING(get_op, "Fill", "f32[n,3], any[..., n] strided", file_of_fill);
+}
+
+TEST(each_text_of_an_implementation_needs_memory) {
+  learn_file_of_fill();
+  load_fill();
+  LIST_KNOWING(get_first_impl, file_of_fill);
+}
+
+/* ---- A definition keeps its texts ---- */
+
+static pd_flag *named;
+static pd_status register_named(void) {
+  pd_flag_def def = definition(PD_TYPE_int32, "the_name_of_a_flag");
+  def.file = "the file of a flag.c";
+  return pd_flag_register(&def, &named, &err);
+}
+
+static void know_file(void) {
+  make_known("the file of a flag.c");
+  use_up_text();
+}
+
+static void check_not_named(void) { CHECK(!is_defined("the_name_of_a_flag")); }
+
+static void check_named(void) {
+  pd_flag_info info = {.size = sizeof info};
+  CHECK_OK(pd_flag_get_info(named, &info, &err));
+  CHECK_STR(info.name, "the_name_of_a_flag");
+  CHECK_STR(info.file, "the file of a flag.c");
+}
+
+TEST(a_definition_keeps_its_name_and_its_file_or_is_not_made) {
+  run(&(scenario){use_up_text, register_named, check_not_named, check_named}, 2);
+  run(&(scenario){know_file, register_named, check_not_named, check_named}, 2);
+}

@@ -268,3 +268,28 @@ TEST(an_array_of_a_call_that_is_missing_is_told_by_its_number) {
   CHECK_STATUS(pd_op_check_arrays(NULL, all, 2, &err), PD_ERR_ARGUMENT, "op is NULL");
   CHECK_STATUS(pd_op_check_arrays(op_of(NULL), NULL, 1, &err), PD_ERR_ARGUMENT, "tensors is NULL");
 }
+
+/* ---- The edges of what is read ---- */
+
+TEST(sizes_and_strides_are_read_from_their_begin_on) {
+  static const int64_t shape[] = {9, 2, 3}, strides[] = {9, 3, 1};
+  array one = of_sizes(2, shape + 1);
+  one.strides = strides + 1;
+  CHECK_OK(check_one(op_of("f32[n,m]"), one));
+}
+
+TEST(a_size_may_begin_with_any_digit) {
+  pd_op *op = op_of("f32[9,0]");
+  CHECK_OK(check_one(op, of_sizes(2, SIZES(9, 0))));
+  CHECK_STATUS(check_one(op, of_sizes(2, SIZES(8, 0))), PD_ERR_TYPE,
+               "array 0: dimension 0 is 8, expected 9");
+  CHECK_STATUS(check_one(op, of_sizes(2, SIZES(9, 1))), PD_ERR_TYPE,
+               "array 0: dimension 1 is 1, expected 0");
+}
+
+TEST(a_wrong_size_is_reported_before_the_strides) {
+  array one = of_sizes(2, SIZES(2, 3));
+  one.strides = SIZES(1, 2);
+  CHECK_STATUS(check_one(op_of("f32[n,4]"), one), PD_ERR_TYPE,
+               "array 0: dimension 1 is 3, expected 4");
+}

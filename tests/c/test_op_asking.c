@@ -92,6 +92,34 @@ TEST(a_thread_that_ends_while_it_asks_leaves_a_reason_and_can_be_followed) {
   check_again();
 }
 
+static double plain_one(double x, double y) { return x * 0 + y * 0 + 32; }
+static void add_low(const char *name, calls *function, const char *(*asks)(void)) {
+  pd_op_def def = {.size = sizeof def,
+                   .kind = PD_KIND_IMPL,
+                   .name = name,
+                   .signature = &signature,
+                   .choice = {(void (*)(void))function, -10, asks}};
+  CHECK_OK(pd_impl_register(&def, NULL, &err));
+}
+
+static void *choose_asked(void *unused) {
+  pd_flag_set_by_name("impl.pow", "asked,plain", NULL);
+  return unused;
+}
+
+TEST(a_choice_that_was_interrupted_is_made_with_the_next_one_of_any_operation) {
+  static const pd_op_signature other = {"other", "int (void)", {PD_CODE_INT32}};
+  start_with(end_thread);
+  add_low("asked", asked_one, usable);
+  add_low("plain", plain_one, NULL);
+  CHECK(finish(start(choose_asked, NULL)) == &times);
+  CHECK(run() == NATIVE && times == 1);
+  pd_op_def def = {.size = sizeof def, .kind = PD_KIND_IMPL, .name = "foreign"};
+  def.signature = &other;
+  CHECK_OK(pd_impl_register(&def, NULL, &err));
+  CHECK(run() == 32 && times == 1);
+}
+
 /* ---- Another thread ---- */
 
 static const char *stop(void) {
@@ -142,7 +170,7 @@ TEST(a_child_asks_again_what_a_thread_of_its_parent_was_asking) {
     act = NULL;
     CHECK_OK(pd_flag_set_by_name("impl.pow", "asked,*", &err));
     CHECK(times == 2 && run() == 31);
-    _exit(0);
+    exit(0);
   }
   int status = 1;
   CHECK(waitpid(child, &status, 0) == child && status == 0);
@@ -218,15 +246,6 @@ TEST(a_validator_of_the_flag_is_asked_too) {
 
 /* ---- Choices that were made while somebody asked ---- */
 
-static void add_low(const char *name, void (*function)(void)) {
-  pd_op_def def = {.size = sizeof def,
-                   .kind = PD_KIND_IMPL,
-                   .name = name,
-                   .signature = &signature,
-                   .choice = {function, -10, usable}};
-  CHECK_OK(pd_impl_register(&def, NULL, &err));
-}
-
 static bool refuse_sole(const pd_flag_entry *const *entries, void *context, char *why,
                         size_t size) {
   (void)context, (void)why, (void)size;
@@ -235,7 +254,7 @@ static bool refuse_sole(const pd_flag_entry *const *entries, void *context, char
 
 TEST(a_choice_that_is_refused_after_its_question_leaves_the_answer_to_another_choice) {
   start_with(stop);
-  add_low("asked", (void (*)(void))asked_one);
+  add_low("asked", asked_one, usable);
   CHECK(times == 0);
   pd_flag *flag = find_flag("impl.pow");
   CHECK_OK(pd_validator_add(&flag, 1, refuse_sole, NULL, NULL, NULL, &err));
@@ -265,7 +284,7 @@ static void *choose_elsewhere(void *unused) {
 
 TEST(callers_hear_of_an_answer_that_their_choice_has_missed) {
   start_with(stop);
-  add_low("foreign", NULL);
+  add_low("foreign", NULL, usable);
   CHECK_OK(pd_flag_set_by_name("impl.pow", "?foreign,native", &err));
   pthread_t asking = start(choose_elsewhere, NULL);
   wait_for(&inside);
@@ -278,4 +297,88 @@ TEST(callers_hear_of_an_answer_that_their_choice_has_missed) {
   revision = *pd_op_revision();
   CHECK_STR(choose(), "foreign");
   CHECK(*pd_op_revision() == revision);
+  act = NULL; /* nobody misses this answer */
+  CHECK_OK(pd_op_check_again(op, &err));
+  revision = *pd_op_revision();
+  CHECK_STR(choose(), "foreign");
+  CHECK(times == 2 && *pd_op_revision() == revision);
+}
+
+static void *check_again_elsewhere(void *unused) {
+  pd_error own;
+  CHECK(pd_op_check_again(op, &own) == PD_OK);
+  return unused;
+}
+
+TEST(the_second_best_runs_while_the_best_one_is_asked_again) {
+  start_with(NULL);
+  add_asked(NULL);
+  add_low("plain", plain_one, NULL);
+  CHECK_OK(pd_flag_set_by_name("impl.pow", "asked,plain,native", &err));
+  CHECK(run() == 31);
+  act = stop;
+  pthread_t asking = start(check_again_elsewhere, NULL);
+  wait_for(&inside);
+  CHECK_OK(pd_op_check_again(op, &err));
+  CHECK(run() == 32 && times == 2);
+  sem_post(&leave);
+  finish(asking);
+  CHECK(run() == 31);
+}
+
+static void *define_asked(void *slot) {
+  pd_error own;
+  static const pd_op_signature level = {"level", "int (void)", {PD_CODE_INT32}};
+  pd_op_def def = {.size = sizeof def, .kind = PD_KIND_OP, .name = "native", .signature = &level};
+  def.slot = slot;
+  def.choice = (pd_op_choice){(void (*)(void))asked_one, 0, usable};
+  CHECK(pd_impl_register(&def, NULL, &own) == PD_OK);
+  return NULL;
+}
+
+TEST(a_native_implementation_that_is_being_asked_is_not_asked_by_others) {
+  void (*slot)(void) = NULL;
+  start_with(stop);
+  pthread_t asking = start(define_asked, &slot);
+  wait_for(&inside);
+  CHECK_OK(pd_flag_set_by_name("impl.level", "?missing", &err));
+  CHECK(times == 1);
+  sem_post(&leave);
+  finish(asking);
+  CHECK(times == 1 && slot == (void (*)(void))asked_one);
+}
+
+/* ---- Scopes ---- */
+
+static double twice(double x) { return x * 0 + 4; }
+
+static void *call_in_scope(void *context) {
+  pd_error own;
+  pd_assignment item = {.flag = context, .text = "asked,*"};
+  pd_scope scope = 0;
+  CHECK(pd_scope_push(&item, 1, NULL, NULL, &scope, &own) == PD_OK);
+  CHECK(((double (*)(double))(intptr_t)symbol_in("op_scoped", "scoped_calls"))(1) == 4);
+  CHECK(pd_scope_pop(scope, &own) == PD_OK);
+  return NULL;
+}
+
+TEST(the_process_hears_of_the_answer_to_a_question_in_a_scope) {
+  static const pd_op_signature of_twice = {
+      "twice", "double (double)", {PD_CODE_DOUBLE, PD_CODE_DOUBLE}};
+  begin();
+  make_gate();
+  load_module("op_scoped");
+  pd_op_def def = {.size = sizeof def, .kind = PD_KIND_IMPL, .name = "asked"};
+  def.signature = &of_twice;
+  def.choice = (pd_op_choice){(void (*)(void))twice, -10, usable};
+  CHECK_OK(pd_impl_register(&def, NULL, &err));
+  act = stop;
+  pthread_t asking = start(call_in_scope, find_flag("impl.twice"));
+  wait_for(&inside);
+  CHECK_OK(pd_flag_set_by_name("impl.twice", "asked,*", &err));
+  double (*call)(double) = (double (*)(double))(intptr_t)symbol_in("op_scoped", "scoped_calls");
+  CHECK(call(1) == 2);
+  sem_post(&leave);
+  finish(asking);
+  CHECK(call(1) == 4 && times == 1);
 }

@@ -125,3 +125,40 @@ TEST(the_implementations_of_a_plugin_leave_with_it_and_others_stay) {
   CHECK_OK(pd_op_get_info(op, &info, &err));
   CHECK(info.impls == 2);
 }
+
+TEST(a_native_implementation_that_cannot_run_but_stays_is_called_by_all_modules) {
+  static const pd_op_signature signature = {"level", "int (void)", {PD_CODE_INT32, 0}};
+  void (*own_slot)(void) = NULL;
+  load_module("staged");
+  void (**other_slot)(void) = symbol_in("staged", "staged_during_validate");
+  pd_op_def def = {.size = sizeof def, .kind = PD_KIND_OP, .name = "native"};
+  def.signature = &signature;
+  def.slot = &own_slot;
+  def.choice = (pd_op_choice){(void (*)(void))one, 0, get_reason};
+  reason = "no luck";
+  CHECK_OK(pd_impl_register(&def, NULL, &err));
+  def.kind = PD_KIND_OP_IMPORT;
+  def.slot = other_slot;
+  def.choice = (pd_op_choice){(void (*)(void))fallback, 0, NULL};
+  CHECK_OK(pd_impl_register(&def, NULL, &err));
+  CHECK(own_slot == (void (*)(void))one && *other_slot == (void (*)(void))one);
+}
+
+TEST(a_module_calls_its_own_native_implementation_also_if_it_cannot_run) {
+  static const pd_op_signature signature = {"level", "int (void)", {PD_CODE_INT32, 0}};
+  void (*own_slot)(void) = NULL;
+  load_module("staged");
+  void (**inner_slot)(void) = symbol_in("staged", "staged_during_validate");
+  void (*code)(void) = (void (*)(void))(intptr_t)symbol_in("staged", "staged_define_late");
+  pd_op_def def = {.size = sizeof def, .kind = PD_KIND_OP, .name = "native"};
+  def.signature = &signature;
+  def.slot = &own_slot;
+  def.choice = (pd_op_choice){code, 0, get_reason};
+  reason = "no luck";
+  CHECK_OK(pd_impl_register(&def, NULL, &err));
+  def.kind = PD_KIND_OP_IMPORT;
+  def.slot = inner_slot;
+  def.choice = (pd_op_choice){(void (*)(void))fallback, 0, NULL};
+  CHECK_OK(pd_impl_register(&def, NULL, &err));
+  CHECK(own_slot == code && *inner_slot == code);
+}

@@ -93,6 +93,7 @@ TEST(an_empty_list_and_a_list_of_what_is_not_there_run_the_native_one) {
   CHECK(call_op() == 1);
   set("?missing");
   CHECK(call_op() == 1);
+  CHECK_OK(pd_pending_check(NULL, &err));
   set("?missing,?two");
   CHECK(call_op() == 2);
 }
@@ -115,6 +116,8 @@ TEST(a_list_that_is_wrong_is_refused_with_the_item) {
   refuse("two,native,two", "'two' is listed twice, expected it once");
   refuse("two,?two", "'two' is listed twice, expected it once");
   refuse("*,two,*", "'*' is listed twice, expected it once");
+  add_impl("twofold", 4, op_three);
+  set("two,twofold,native");
   set("two,native,*");
   set("native,two!");
 }
@@ -132,6 +135,8 @@ TEST(an_unknown_name_is_refused_with_those_that_there_are) {
   CHECK_OK(pd_impl_unregister(number, &err));
   refuse("something_else",
          "'something_else' is no implementation of sum; double (double) has native, two");
+  refuse("-twx,*", "'twx' is no implementation of sum; did you mean 'two'?");
+  add_impl("twig", 4, op_three); /* farther away, and later */
   refuse("-twx,*", "'twx' is no implementation of sum; did you mean 'two'?");
 }
 
@@ -275,6 +280,25 @@ TEST(a_choice_that_names_what_has_left_warns) {
             "runs");
 }
 
+static const char *choose_all(void) {
+  pd_error own;
+  if (asked++ > 0) CHECK(pd_flag_set_by_name("impl.sum", "*", &own) == PD_OK);
+  return asked > 1 ? "no luck" : NULL;
+}
+
+TEST(a_choice_that_is_given_up_while_it_is_asked_about_is_no_warning) {
+  define_op();
+  pd_op_def def = op_def(PD_KIND_IMPL, "foreign", NULL);
+  def.choice.usable = choose_all;
+  add_op(&def);
+  CHECK_OK(pd_warning_handle(note_warning, NULL, &err));
+  set("foreign!");
+  CHECK(asked == 1);
+  CHECK_OK(pd_op_check_again(find_op("sum", NULL), &err));
+  CHECK(asked == 2 && warnings == 0);
+  CHECK_STR(text_of(op_info("sum").flag), "*");
+}
+
 TEST(nothing_is_reported_of_an_operation_that_has_left) {
   pd_impl number = define_op();
   CHECK_OK(pd_impl_unregister(number, &err));
@@ -288,6 +312,17 @@ static const char *chosen(void) {
   info = (pd_impl_info){.size = sizeof info};
   CHECK_OK(pd_op_choose(find_op("sum", NULL), &info, &err));
   return info.name;
+}
+
+TEST(of_several_native_implementations_the_first_runs_where_the_list_leaves_none) {
+  pd_op_def def = op_def(PD_KIND_OP, "native", op_two);
+  define_op();
+  def.file = "elsewhere/ops.c"; /* the same line, compiled once more */
+  set("?missing");
+  add_op(&def);
+  CHECK(call_op() == 1);
+  set("-native");
+  CHECK(call_op() == 1);
 }
 
 TEST(where_nothing_can_run_a_caller_is_told) {

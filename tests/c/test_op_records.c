@@ -395,3 +395,67 @@ TEST(operations_are_listed_signature_by_signature) {
                             "rank 0 at ops.c:7 in "));
   CHECK(strstr(err.message, " (chosen); *1: float (float): native of rank 0 at ops.c:7"));
 }
+
+/* ---- What a record may lack ---- */
+
+TEST(an_older_record_is_read_to_its_end) {
+  pd_op_def def = op_def(PD_KIND_OP, "native", op_one),
+            newer = op_def(PD_KIND_IMPL, "fast", op_two);
+  newer.about.help = "Adds";
+  newer.about.arrays = "f32[n]";
+  CHECK(pd_impl_register(&newer, NULL, &err) == PD_OK); /* leaves its texts on the stack */
+  def.size = offsetof(pd_op_def, about);
+  def.about = newer.about;
+  add_op(&def);
+  pd_op_info info = op_info("sum");
+  CHECK(info.impls == 2);
+  CHECK_STR(info.help, "");
+}
+
+TEST(a_line_of_an_unknown_file_is_another_one) {
+  pd_op_def def = op_def(PD_KIND_IMPL, "fast", op_two);
+  define_op();
+  def.file = NULL;
+  add_op(&def);
+  def.file = "ops.c";
+  CHECK(pd_impl_register(&def, NULL, &err) == PD_ERR_CONFLICT);
+  CHECK(op_info("sum").impls == 2);
+}
+
+TEST(the_flag_of_an_operation_says_what_it_is_for) {
+  pd_flag_info info = {.size = sizeof info};
+  define_op();
+  CHECK_OK(pd_flag_get_info(op_info("sum").flag, &info, &err));
+  CHECK_STR(info.help, "which implementation of sum runs, in order of preference");
+  CHECK_STR(info.category, "implementations");
+}
+
+TEST(a_scoped_slot_that_has_left_asks_no_scope) {
+  pd_scoped_slot slot = {.function = (any_function)op_three};
+  pd_op_def def = op_def(PD_KIND_OP_IMPORT, "native", op_three);
+  def.scoped = true;
+  def.slot = &slot.function;
+  pd_impl number = add_op(&def);
+  add_impl("fast", 1, op_two);
+  CHECK(slot.find && slot.function == (any_function)op_two);
+  CHECK_OK(pd_impl_unregister(number, &err));
+  CHECK(!slot.find && slot.function == (any_function)op_three);
+}
+
+TEST(a_refused_record_has_no_number) {
+  pd_op_def def = op_def(PD_KIND_IMPL, "native", op_two);
+  pd_impl last = define_op();
+  CHECK(pd_impl_register(&def, NULL, &err) == PD_ERR_CONFLICT);
+  CHECK(pd_impl_unregister(last + 1, NULL) == PD_ERR_ARGUMENT);
+  CHECK_OK(pd_impl_unregister(last, &err));
+}
+
+TEST(a_choice_without_room_for_it_asks_nobody) {
+  define_op();
+  pd_op_def def = op_def(PD_KIND_IMPL, "foreign", NULL);
+  def.choice.rank = 5;
+  def.choice.usable = (const char *(*)(void))(any_function)abort;
+  pd_impl_info impl = {.size = 1};
+  add_op(&def);
+  CHECK(pd_op_choose(find_op("sum", NULL), &impl, &err) == PD_ERR_ARGUMENT);
+}

@@ -72,6 +72,7 @@ TEST(a_comma_inside_of_a_template_does_not_end_the_type) {
   CHECK(!are_one("void (box<a<b>, c> *, d *)", "void (box<a<b>, e> *, d *)"));
   CHECK(!are_one("void (box<a, b> *, c *)", "void (box<a, b> *, d *)"));
   CHECK(are_one_of(of_struct_and_int, "void (a> *, int)", "void (a> *, int32_t)"));
+  CHECK(are_one_of(of_struct_and_int, "void (box<a> *, int)", "void (box<a> *, int32_t)"));
 }
 
 TEST(pointers_are_told_apart_by_their_codes_alone) {

@@ -359,3 +359,77 @@ TEST(a_library_without_a_record_stays_each_time_as_long_as_its_hook) {
     CHECK(!LOADER_UNMAPS || !is_loaded("bare"));
   }
 }
+
+/* ---- Implementations ---- */
+
+TEST(all_that_a_record_uses_stays_loaded_until_it_is_taken_back) {
+  begin();
+  if (!LOADER_UNMAPS) return;
+  static const pd_op_signature signature = {"level", "int (void)", {PD_CODE_INT32, 0}};
+  static const char *const plugins[] = {"noting", "plain"};
+  void *handles[2];
+  pd_impl number = 0;
+  for (int i = 0; i < 2; i++) handles[i] = open_plugin(plugins[i]);
+  pd_op_def def = {.size = sizeof def, .kind = PD_KIND_IMPL, .name = "foreign"};
+  def.signature = &signature;
+  def.slot = symbol(handles[0], "noting_during");
+  def.choice.function = (void (*)(void))(intptr_t)symbol(handles[0], "noting_validate");
+  def.choice.usable = (const char *(*)(void))(intptr_t)symbol(handles[1], "spare_no_luck");
+  def.choice.rank = -1;
+  CHECK_OK(pd_impl_register(&def, &number, &err));
+  for (int i = 0; i < 2; i++) close_plugin(handles[i]);
+  for (int i = 0; i < 2; i++) CHECK(is_loaded(plugins[i]));
+  CHECK_OK(pd_impl_unregister(number, &err));
+  for (int i = 0; i < 2; i++) CHECK(!is_loaded(plugins[i]));
+}
+
+TEST(a_refused_record_holds_nothing) {
+  begin();
+  if (!LOADER_UNMAPS) return;
+  load_module("op_native");
+  void *plugin = open_plugin("noting");
+  pd_op_def def = {.size = sizeof def, .kind = PD_KIND_IMPL, .name = "native"};
+  static const pd_op_signature signature = {
+      "pow", "double (double, double)", {PD_CODE_DOUBLE, PD_CODE_DOUBLE, PD_CODE_DOUBLE, 0}};
+  def.signature = &signature;
+  def.choice.function = (void (*)(void))(intptr_t)symbol(plugin, "noting_validate");
+  CHECK(pd_impl_register(&def, NULL, &err) == PD_ERR_CONFLICT);
+  close_plugin(plugin);
+  CHECK(!is_loaded("noting"));
+}
+
+/* ---- What a definition holds ---- */
+
+static pd_flag_def definition_in(void *noting, void *plain) {
+  pd_flag_def def = definition(PD_TYPE_int32, "held");
+  def.cell = symbol(plain, "spare_cell");
+  def.validate = (pd_validator)(intptr_t)symbol(noting, "noting_validate");
+  return def;
+}
+
+TEST(all_that_a_definition_uses_stays_loaded_until_it_is_taken_back) {
+  begin();
+  if (!LOADER_UNMAPS) return;
+  pd_flag *flag = NULL;
+  pd_flag_info info = {.size = sizeof info};
+  void *noting = open_plugin("noting"), *plain = open_plugin("plain");
+  pd_flag_def def = definition_in(noting, plain);
+  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK_OK(pd_flag_get_info(flag, &info, &err));
+  CHECK(strstr(info.module, "libplain.so"));
+  close_plugin(noting), close_plugin(plain);
+  CHECK(is_loaded("noting") && is_loaded("plain"));
+  CHECK_OK(pd_flag_unregister(flag, &err));
+  CHECK(!is_loaded("noting") && !is_loaded("plain"));
+}
+
+TEST(a_refused_definition_holds_nothing) {
+  begin();
+  if (!LOADER_UNMAPS) return;
+  void *noting = open_plugin("noting"), *plain = open_plugin("plain");
+  pd_flag_def def = definition_in(noting, plain);
+  define_flag(PD_TYPE_bool, "held");
+  CHECK(pd_flag_register(&def, NULL, &err) == PD_ERR_CONFLICT);
+  close_plugin(noting), close_plugin(plain);
+  CHECK(!is_loaded("noting") && !is_loaded("plain"));
+}

@@ -272,3 +272,37 @@ TEST(marks_that_suit_each_other_are_accepted) {
   ACCEPT(INT(def.name = "f", def.startup_only = true, def.required = true));
   ACCEPT(TEXT(def.multi = true, def.list = PD_TYPE_string, def.convert = convert));
 }
+
+/* ---- Names and sizes ---- */
+
+TEST(a_wrong_name_is_refused_whatever_follows_it) {
+  pd_flag_def def = definition(PD_TYPE_int32, "9x");
+  def.aliases = "good";
+  refuse_part(&def, PD_ERR_NAME, "expected a name of letters");
+}
+
+TEST(a_wrong_name_of_the_greatest_length_is_not_too_long) {
+  char name[PD_NAME_MAX + 2];
+  memset(name, '9', sizeof name - 1);
+  name[sizeof name - 1] = '\0';
+  pd_flag_def def = definition(PD_TYPE_int32, name);
+  refuse_part(&def, PD_ERR_NAME, "expected at most 255");
+  name[sizeof name - 2] = '\0';
+  refuse_part(&def, PD_ERR_NAME, "expected a name of letters");
+}
+
+TEST(what_an_older_definition_lacks_is_not_read) {
+  pd_flag_def newer = definition(PD_TYPE_int32, "newer"), older;
+  pd_flag *flag = NULL;
+  pd_flag_info info = {.size = sizeof info};
+  newer.unit = "bytes";
+  newer.required = true;
+  accept(&newer); /* leaves its fields on the stack */
+  older = newer;
+  older.name = "older";
+  older.size = (uint32_t)offsetof(pd_flag_def, validate);
+  CHECK_OK(pd_flag_register(&older, &flag, &err));
+  CHECK_OK(pd_flag_get_info(flag, &info, &err));
+  CHECK_STR(info.unit, "");
+  CHECK(!info.required);
+}
