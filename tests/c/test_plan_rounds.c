@@ -1,5 +1,7 @@
 /* Values that wait for a definition: what is reported of them, what changes while somebody is asked
  * about them, and variables of the environment. */
+#include <unistd.h>
+
 #include "check.h"
 
 static void let_wait(const char *name, const char *text, pd_source source) {
@@ -64,6 +66,24 @@ TEST(a_warning_of_values_that_waited_shows_the_first_one) {
 }
 
 /* ---- What changes meanwhile ---- */
+
+static bool give_another_to_check(const pd_flag_entry *const *entries, void *context, char *why,
+                                  size_t size) {
+  char next[16];
+  (void)context, (void)why, (void)size;
+  snprintf(next, sizeof next, "%d", (int)entries[0]->value.i64 + 1);
+  let_wait("count", next, PD_SOURCE_FILE);
+  return true;
+}
+
+TEST(a_value_is_refused_if_another_one_comes_whenever_it_is_validated) {
+  pd_flag_def def = definition(PD_TYPE_int64, "count");
+  def.validate = give_another_to_check;
+  alarm(20);
+  let_wait("count", "1", PD_SOURCE_FILE);
+  CHECK_STATUS(pd_flag_register(&def, NULL, &err), PD_ERR_REFUSED,
+               "values kept changing while validators checked them");
+}
 
 static int converted;
 static bool give_another(const char *text, void *context, pd_writer write, void *out, char *why,

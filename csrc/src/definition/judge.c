@@ -99,9 +99,7 @@ static pd__question *find_asked(pd__stage *stage, pd__known *known, pd__question
     made->following = known->questions;
     known->questions = made;
   }
-  pd__question *found = each ? each : made;
-  if (!found->answered) add_unasked(stage, found);
-  return found;
+  return each ? each : made;
 }
 
 static pd__verdict add_verdict(pd__stage *stage, pd__draft *draft, pd__question *made,
@@ -111,7 +109,15 @@ static pd__verdict add_verdict(pd__stage *stage, pd__draft *draft, pd__question 
     return PD__REJECTED;
   }
   pd__question *asked = find_asked(stage, draft->known, made);
-  if (!asked->answered) return so_far == PD__REJECTED ? so_far : PD__UNANSWERED;
+  if (!asked->answered && stage->plan->rounds >= ROUNDS) {
+    pd__report_fail(&stage->plan->rejected, PD_ERR_REFUSED,
+                    "values kept changing while validators checked them");
+    return PD__REJECTED;
+  }
+  if (!asked->answered) {
+    add_unasked(stage, asked);
+    return so_far == PD__REJECTED ? so_far : PD__UNANSWERED;
+  }
   if (asked->accepted) return so_far;
   asked->next = NULL;
   pd__questions_report(asked, &stage->plan->rejected);
@@ -128,10 +134,7 @@ pd__verdict pd__draft_judge(pd__stage *stage, pd__draft *draft, const pd_flag_en
     if (!is_asked(stage, walk.hook)) continue;
     verdict = add_verdict(stage, draft, ask_hook(stage, draft, walk.hook, proposed), verdict);
   }
-  if (verdict != PD__UNANSWERED || stage->plan->rounds < ROUNDS) return verdict;
-  pd__report_fail(&stage->plan->rejected, PD_ERR_REFUSED,
-                  "values kept changing while validators checked them");
-  return PD__REJECTED;
+  return verdict;
 }
 
 /* ---- Converters ---- */
