@@ -50,7 +50,7 @@ PYTHON_LAYERS += ["live", "fleet", "cli", "testing", "_integrations", "metrics",
 PYTHON_LAYERS += ["__init__", "paddle", "gen", "__main__"]
 
 # Headers of the C core that only files of their own folder may include.
-PRIVATE = {"registry/context.h", "registry/flag.h", "registry/image.h", "registry/names.h", "registry/scope.h"}
+PRIVATE = {f"registry/{name}.h" for name in ("context", "flag", "image", "names", "scope")}
 
 COMPILE = ["-D_GNU_SOURCE", "-O0", "-fPIC", "-fvisibility=hidden", "-w", "-c"]
 PAGES = [Path("CONTRIBUTING.md"), Path("docs", "explanation", "layers.md")]

@@ -27,7 +27,8 @@ bool pd__flag_fill_info(const pd_flag *flag, pd_flag_info *info) {
   info->help = intern_for_result(def->help, &stored);
   info->file = intern_for_result(def->file, &stored);
   info->line = def->line;
-  info->module = intern_for_result(def->module || !module ? def->module : pd__module_path(module), &stored);
+  info->module =
+      intern_for_result(def->module || !module ? def->module : pd__module_path(module), &stored);
   PD_TEXT_MAP(COPY_TEXT)
   PD_MARK_MAP(COPY_MARK)
   info->sensitive = flag->sensitive;
