@@ -59,10 +59,12 @@
  *   lock and allocate nothing, nor does PD_SCOPED. It may call no other function.
  * - In the child of a fork every flag can be read and set, whatever other threads did at that
  *   moment, and the validators and watchers of the program and of modules that pd_module_load
- *   opened run. What needs the loader (loading, unloading, the hooks of modules that came by
- *   dlopen, the first registration from an image that has no flags, pd_copy_get_info) is safe there
- *   only if no other thread was loading or unloading at that moment: glibc's loader may hang or
- *   abort otherwise. After vfork, or a fork in a signal handler, call no function.
+ *   opened by their paths run. What needs the loader (loading, unloading, the hooks of modules that
+ *   came by dlopen or as dependencies, the first registration from an image that has no flags,
+ *   pd_copy_get_info, every call in a process that has no registry yet) is safe there only if no
+ *   other thread was loading or unloading at that moment, or looking for a registry that isn't
+ *   there: glibc's loader may hang or abort otherwise. After vfork, or a fork in a signal handler,
+ *   call no function.
  *   Handlers of pthread_atfork may call every function. Those that were registered before this
  *   library was loaded run while other threads can't use the registry: they must not wait for a
  *   thread that may be calling it, as a dlopen of theirs does.

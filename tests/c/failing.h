@@ -114,7 +114,7 @@ static void run_all(const scenario *tried, int least) {
   if (number < least) check_fail(__FILE__, __LINE__, "only %d allocations were tried", number);
 }
 
-static void run(const scenario *tried, int least) {
+__attribute__((unused)) static void run(const scenario *tried, int least) {
   to_the_end = false;
   run_all(tried, least);
   to_the_end = true;

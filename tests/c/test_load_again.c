@@ -1,4 +1,4 @@
-/* One module that two loads try, one within the other.
+/* Modules that are loaded, unloaded or initialised once more, while a load is under way or later.
  *
  * Built with: -ldl
  */
@@ -42,4 +42,46 @@ TEST(a_load_that_was_refused_fails_though_another_load_then_succeeds) {
   CHECK_STR(text_of(find_flag("unwelcome_clash")), "1");
   CHECK_OK(pd_module_unload(inner, &err));
   CHECK(!LOADER_UNMAPS || !is_defined("unwelcome_clash"));
+}
+
+/* ---- An unload within a load ---- */
+
+static int unloads;
+static pd_status unload_status;
+
+static void unload_all(void) {
+  for (pd_module *each = NULL; (each = pd_module_next(each)); unloads++) {
+    unload_status = pd_module_unload(each, NULL);
+    CHECK(unload_status == PD_ERR_ARGUMENT);
+  }
+}
+
+TEST(nobody_unloads_a_module_that_a_load_has_not_returned_yet) {
+  begin();
+  pd_module *module = NULL;
+  pd_flag *clash = define_flag(PD_TYPE_string, "retried_level");
+  CHECK(pd_module_load(plugin_path("retried"), NULL, NULL, &err) == PD_ERR_CONFLICT);
+  CHECK_OK(pd_flag_unregister(clash, &err));
+  CHECK_OK(pd_pending_set("retried_level", "5", NULL, &err));
+  *(void **)symbol_in("retried", "retried_during_validate") = (void *)(intptr_t)unload_all;
+  CHECK_OK(pd_module_load(plugin_path("retried"), NULL, &module, &err));
+  CHECK(unloads > 0);
+  CHECK_STR(text_of(find_flag("retried_level")), "5");
+  CHECK_OK(pd_module_unload(module, &err));
+  CHECK(pd_module_unload(module, &err) == PD_ERR_ARGUMENT);
+}
+
+/* ---- A definition that a module makes twice ---- */
+
+TEST(a_late_definition_that_is_made_twice_is_defined_once) {
+  begin();
+  pd_module *module = load_module("staged");
+  pd_status (*define_late)(void) =
+      (pd_status(*)(void))(intptr_t)symbol_in("staged", "staged_define_late");
+  for (int i = 0; i < 3; i++) CHECK(define_late() == PD_OK);
+  CHECK(is_defined("staged_late"));
+  pd_module_info info = {.size = sizeof info};
+  CHECK_OK(pd_module_get_info(module, &info, &err));
+  CHECK(info.flags == 3);
+  CHECK_OK(pd_module_unload(module, &err));
 }

@@ -34,7 +34,7 @@ typedef struct pd_host {
 
 /* A definition that is made while the module runs, as the constructors of static C++ objects
  * do. It and everything it points to stand in static memory of the module: module_leave forgets
- * it. The module fills the upper part and zeros the lower one, which belongs to the host. */
+ * it. The module fills the upper part and zeros the lower one, which then belongs to the host. */
 typedef struct pd_late_def {
   uint32_t size;            /* of this struct, in bytes */
   uint32_t seen;            /* 1: the host has processed it */
@@ -42,7 +42,8 @@ typedef struct pd_late_def {
   const pd_flag_def *def;
   struct pd_flag *flag; /* once it is defined; 0 for an import */
   const char *why;      /* why it was refused, or 0; valid until the process ends */
-  uint32_t status;      /* pd_status of the refusal */
+  uint32_t status;      /* pd_status of the refusal, if there is a `why`; the module sets another
+                           number than 0 when it puts this into its list */
 } pd_late_def;
 
 /* One per module, in writable memory of the module. */

@@ -89,7 +89,7 @@ static void add_unasked(pd__stage *stage, pd__question *question) {
 
 /* Returns the question, or the same one of an earlier plan. The flags that it is about are those of
  * this plan. */
-static pd__question *find_asked(pd__stage *stage, pd__known *known, pd__question *made) {
+static pd__question *find_asked(pd__known *known, pd__question *made) {
   pd__question *each = known->questions;
   while (each && !is_same_question(each, made)) each = each->following;
   if (each) {
@@ -108,7 +108,7 @@ static pd__verdict add_verdict(pd__stage *stage, pd__draft *draft, pd__question 
     pd__report_fail_memory(&stage->plan->rejected);
     return PD__REJECTED;
   }
-  pd__question *asked = find_asked(stage, draft->known, made);
+  pd__question *asked = find_asked(draft->known, made);
   if (!asked->answered && stage->plan->rounds >= ROUNDS) {
     pd__report_fail(&stage->plan->rejected, PD_ERR_REFUSED,
                     "values kept changing while validators checked them");

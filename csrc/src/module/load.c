@@ -154,6 +154,7 @@ static void *finish_load(pd__operation *operation, pd__loading *ended, bool acce
   pd_module *module = ended->held;
   ended->held = NULL;
   void *closing = module && !accepted ? release_module(module) : NULL;
+  if (module && accepted) pd__module_open(module);
   end_joined(operation, ended, module, accepted);
   return closing;
 }
@@ -240,7 +241,7 @@ pd_status pd_module_load(const char *path, pd_error_list *errors, pd_module **ou
 pd_status pd_module_unload(pd_module *module, pd_error *err) {
   if (!module) return pd__fail_null(err, "module");
   PD__LOCKED_OPERATION(operation);
-  if (!pd__module_is_held(module)) {
+  if (!pd__module_is_open(module)) {
     return pd__fail(err, PD_ERR_ARGUMENT, "%.400s: is not loaded by pd_module_load",
                     pd__module_path(module));
   }

@@ -183,7 +183,7 @@ void pd__runtime_defs_answer(pd__runtime_defs lates, const pd__defs *defs,
   const char *why = refusal ? pd__intern_text(refusal->message) : NULL;
   if (refusal && !why) why = "out of memory";
   for (pd_late_def *late = lates.first; late != lates.end; late = late->next) {
-    late->status = refusal ? (uint32_t)refusal->status : PD_OK;
+    if (refusal) __atomic_store_n(&late->status, (uint32_t)refusal->status, __ATOMIC_RELEASE);
     __atomic_store_n(&late->why, why, __ATOMIC_RELEASE);
     __atomic_store_n(&late->flag, refusal ? NULL : find_defined_flag(late->def, defs),
                      __ATOMIC_RELEASE);

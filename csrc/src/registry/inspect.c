@@ -102,10 +102,8 @@ pd_status pd_flag_get_info(const pd_flag *flag, pd_flag_info *info, pd_error *er
 /* The values of this thread's scopes come first. */
 static pd_status view_entry(const pd_flag *flag, size_t index, view *found, pd_error *err) {
   pd_flag_entry *entry = &found->entry;
-  size_t scopes = 0;
-  while (pd__scope_at(flag, scopes)) scopes++;
-  if (index >= scopes) return pd__flag_fill_entry(flag, index - scopes, entry, err);
-  const pd__scoped *scoped = pd__scope_at(flag, index);
+  const pd__scoped *scoped = pd__scope_at(flag, &index);
+  if (!scoped) return pd__flag_fill_entry(flag, index, entry, err);
   pd_status status = pd__flag_fill_entry(flag, 0, entry, err); /* what is the same in all */
   entry->value = pd__scoped_value(scoped);
   entry->origin = scoped->origin;

@@ -42,7 +42,7 @@ pd__pinning pd__pin_module(pd__operation *operation, pd_module *module) {
   while (pin && (pin->module != module || pin->generation != module->generation)) pin = pin->next;
   if (!pin && !module->present) return PD__LEAVING;
   if (!pin && !(pin = add_pin(operation, module))) return PD__LEAVING;
-  if (pin->state == WANTED && module->opened > 0) {
+  if (pin->state == WANTED && pd__module_is_held(module)) {
     pin->state = COUNTED;
     module->pinned++;
   }
@@ -114,10 +114,19 @@ void pd__pins_reset_in_child(void) {
 
 void pd__module_hold(pd_module *module, void *handle) {
   module->handle = handle;
+  module->loading++;
+}
+
+void pd__module_open(pd_module *module) {
+  module->loading--;
   module->opened++;
 }
 
-bool pd__module_is_held(const pd_module *module) { return module->opened > 0; }
+bool pd__module_is_open(const pd_module *module) { return module->opened > 0; }
+
+bool pd__module_is_held(const pd_module *module) {
+  return module->loading > 0 || module->opened > 0;
+}
 
 void pd__module_close(pd__operation *operation, pd_module *module) {
   module->opened--;
@@ -127,14 +136,14 @@ void pd__module_close(pd__operation *operation, pd_module *module) {
 
 void *pd__module_release(pd_module *module) {
   bool pinned = module->pinned > 0;
-  module->opened--;
+  module->loading--;
   ++*(pinned ? &module->closing : &module->closers);
   return pinned ? NULL : module->handle;
 }
 
 bool pd__module_end_closing(pd_module *module) {
   module->closers--;
-  return module->opened == 0 && module->kept;
+  return !pd__module_is_held(module) && module->kept;
 }
 
 /* ---- Keeping ---- */
@@ -146,7 +155,7 @@ bool pd__module_is_kept(const pd_module *module) { return module->stays || modul
  * withdraw it later. */
 static bool mark_kept(pd_module *module, uint32_t generation, bool held) {
   bool closes = module->closing > 0 || module->closers > 0;
-  bool closed = held && module->opened == 0 && !closes;
+  bool closed = held && !pd__module_is_held(module) && !closes;
   if (module->generation != generation || closed) return false;
   module->kept = true;
   return true;
@@ -155,7 +164,7 @@ static bool mark_kept(pd_module *module, uint32_t generation, bool held) {
 /* The reference is never given back if the module stays. */
 bool pd__module_keep(pd__operation *operation, pd_module *module) {
   uint32_t generation = module->generation;
-  bool held = module->opened > 0;
+  bool held = pd__module_is_held(module);
   const char *path = module->path;
   uintptr_t low = module->low, high = module->high;
   pd__operation_unlock(operation);

@@ -260,16 +260,23 @@ void pd__module_unregister(pd__operation *operation, pd_module *module);
 
 /* ---- How long modules stay (pin.c). The caller holds the lock. ---- */
 
-/* Counts an opening of the module, whose handle it is: nobody else's closing withdraws the module
- * from now on. pd__module_is_held returns whether there is such an opening. */
+/* pd__module_hold holds the module for a load under way, with a handle of the loader: nobody else's
+ * closing withdraws the module from now on. The load ends with one of the other two:
+ * pd__module_open leaves an opening, which pd__module_close ends; pd__module_release returns the
+ * handle if the caller is to close it, without the lock, and to call pd__module_closed; NULL if it
+ * is pinned. */
 void pd__module_hold(pd_module *module, void *handle);
-bool pd__module_is_held(const pd_module *module);
-
-/* pd__module_close ends an opening: the handle is closed when the operation ends, or when the last
- * pin is released. pd__module_release does so without allocating, and returns the handle if the
- * caller is to close it, without the lock, and to call pd__module_closed; NULL if it is pinned. */
-void pd__module_close(pd__operation *operation, pd_module *module);
+void pd__module_open(pd_module *module);
 void *pd__module_release(pd_module *module);
+
+/* Ends an opening: the handle is closed when the operation ends, or when the last pin is
+ * released. */
+void pd__module_close(pd__operation *operation, pd_module *module);
+
+/* pd__module_is_open returns whether the module has an opening, and pd__module_is_held whether it
+ * has one or a load holds it. */
+bool pd__module_is_open(const pd_module *module);
+bool pd__module_is_held(const pd_module *module);
 
 /* Called after a handle of a module was closed, without the lock; module/load.c sets it. It calls
  * pd__module_end_closing, which returns whether the image stays although nobody holds it. */

@@ -329,11 +329,12 @@ const pd__scoped *pd__scope_find(const pd_flag *flag) {
   return generation == __atomic_load_n(&flag->generation, __ATOMIC_ACQUIRE) ? found : NULL;
 }
 
-const pd__scoped *pd__scope_at(const pd_flag *flag, size_t index) {
+const pd__scoped *pd__scope_at(const pd_flag *flag, size_t *index) {
   const scope_thread *here = find_own_thread();
   const pd_scope_context *context = here ? here->current : NULL;
   const pd__scoped *value = pd__context_latest(context, flag);
-  while (value && (value->generation != flag->generation || index-- > 0)) {
+  while (value && (value->generation != flag->generation || *index > 0)) {
+    *index -= value->generation == flag->generation;
     value = pd__context_find(context, flag, value->order);
   }
   return value;

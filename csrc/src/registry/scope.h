@@ -12,9 +12,9 @@
  * this thread next opens or ends a scope. Needs no lock. */
 const pd__scoped *pd__scope_find(const pd_flag *flag);
 
-/* Returns the scoped value of this thread at `index` of its values of that flag, the innermost
- * first; NULL if there are not so many. */
-const pd__scoped *pd__scope_at(const pd_flag *flag, size_t index);
+/* Returns the scoped value of this thread at *index of its values of that flag, the innermost
+ * first; NULL if there are not so many, whose number is then subtracted from *index. */
+const pd__scoped *pd__scope_at(const pd_flag *flag, size_t *index);
 
 pd_value pd__scoped_value(const pd__scoped *scoped);
 
