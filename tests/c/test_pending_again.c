@@ -214,3 +214,14 @@ TEST(what_a_flag_has_left_is_listed_before_what_waits_for_its_name) {
   CHECK_STR(text_of(define_flag(PD_TYPE_int64, "another")), "0");
   CHECK_STR(left, "1");
 }
+
+TEST(a_value_that_a_snapshot_takes_away_is_listed_no_more) {
+  pd_snapshot *before;
+  pd_pending_info info = {.size = sizeof info};
+  CHECK_OK(pd_snapshot_take(&before, &err));
+  wait_for("later", "1", PD_SOURCE_FILE);
+  CHECK_STR(info_at(0).name, "later");
+  CHECK_OK(pd_snapshot_restore(before, &err));
+  CHECK(pd_pending_get(0, &info, &err) == PD_ERR_ARGUMENT);
+  pd_snapshot_free(before);
+}
