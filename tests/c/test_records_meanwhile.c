@@ -17,7 +17,7 @@ static pd_module_info own_info(void) {
 static void (*during)(void);
 static int asked;
 
-static bool call_once(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
+static bool call_first(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
   (void)entries, (void)context, (void)why, (void)size;
   if (asked++ == 0) during();
   return true;
@@ -25,7 +25,7 @@ static bool call_once(const pd_flag_entry *const *entries, void *context, char *
 
 static pd_flag_def asking(const char *name, void (*call)(void)) {
   pd_flag_def def = plain(name);
-  def.validate = call_once;
+  def.validate = call_first;
   during = call;
   CHECK_OK(pd_pending_set(name, "5", NULL, &err));
   return def;
