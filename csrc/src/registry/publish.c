@@ -108,7 +108,8 @@ static void store_flag_name(pd_flag *flag, const pd__cell *cell) {
   const char *name = cell->def->name;
   if (cell->registered) return;
   const pd_module *module = pd__cell_module(cell);
-  bool stays = module && module->stays && pd__module_has_address(module, (uintptr_t)name);
+  bool stays =
+      module && module->stays && (uintptr_t)name - module->low < module->high - module->low;
   if (!stays && !pd__names_store_name(flag, name, strlen(name))) pd__names_abandon(flag);
 }
 
