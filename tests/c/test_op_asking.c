@@ -170,7 +170,7 @@ TEST(a_child_asks_again_what_a_thread_of_its_parent_was_asking) {
     act = NULL;
     CHECK_OK(pd_flag_set_by_name("impl.pow", "asked,*", &err));
     CHECK(times == 2 && run() == 31);
-    exit(0);
+    END_CHILD();
   }
   int status = 1;
   CHECK(waitpid(child, &status, 0) == child && status == 0);

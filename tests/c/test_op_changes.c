@@ -75,7 +75,7 @@ static int fallback(void) { return -1; }
 
 TEST(a_native_implementation_that_cannot_run_is_called_by_its_own_module_alone) {
   static const pd_op_signature signature = {"level", "int (void)", {PD_CODE_INT32, 0}};
-  void (*own_slot)(void) = NULL, (*other_slot)(void) = NULL;
+  static void (*own_slot)(void), (*other_slot)(void);
   pd_op *op;
   pd_module *alpha = load_module("alpha");
   void (*level)(void) = (void (*)(void))(intptr_t)symbol_in("alpha", "alpha_level");
@@ -128,7 +128,7 @@ TEST(the_implementations_of_a_plugin_leave_with_it_and_others_stay) {
 
 TEST(a_native_implementation_that_cannot_run_but_stays_is_called_by_all_modules) {
   static const pd_op_signature signature = {"level", "int (void)", {PD_CODE_INT32, 0}};
-  void (*own_slot)(void) = NULL;
+  static void (*own_slot)(void); /* written until the end */
   load_module("staged");
   void (**other_slot)(void) = symbol_in("staged", "staged_during_validate");
   pd_op_def def = {.size = sizeof def, .kind = PD_KIND_OP, .name = "native"};
@@ -146,7 +146,7 @@ TEST(a_native_implementation_that_cannot_run_but_stays_is_called_by_all_modules)
 
 TEST(a_module_calls_its_own_native_implementation_also_if_it_cannot_run) {
   static const pd_op_signature signature = {"level", "int (void)", {PD_CODE_INT32, 0}};
-  void (*own_slot)(void) = NULL;
+  static void (*own_slot)(void); /* written until the end */
   load_module("staged");
   void (**inner_slot)(void) = symbol_in("staged", "staged_during_validate");
   void (*code)(void) = (void (*)(void))(intptr_t)symbol_in("staged", "staged_define_late");
