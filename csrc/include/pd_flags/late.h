@@ -38,9 +38,10 @@ static inline pd_status pd_late_check(const pd_late_def *late, pd_error *err) {
 }
 
 /* Define `late->def` now, or when a host arrives. `late` is zero but for its size and
- * `def`. Both stand in static memory of this module and never change; a second call with
- * the same `late` returns what pd_late_check does. During pd_module_load, a refused definition refuses its module; otherwise only the definition
- * is refused. PD_ERR_ARGUMENT: not in static memory of this module. */
+ * `def`. Both stand in static memory of this module and never change. Another call with the
+ * same `late` defines nothing and returns what pd_late_check does. During pd_module_load, a
+ * refused definition refuses its module; otherwise only the definition is refused.
+ * PD_ERR_ARGUMENT: not in static memory of this module. */
 static inline pd_status pd_late_define(pd_late_def *late, pd_error *err) {
   pd_late_def *first = __atomic_load_n(&pd__module_v1.late, __ATOMIC_RELAXED);
   const pd_host *host;
@@ -54,6 +55,7 @@ static inline pd_status pd_late_define(pd_late_def *late, pd_error *err) {
                     "a part of the module was built with an older pd_flags.h");
     return pd_late_check(late, err);
   }
+  /* Any status but PD_OK marks what is in the list: a second entry would make it a circle. */
   if (__atomic_exchange_n(&late->status, PD_ERR_ARGUMENT, __ATOMIC_ACQ_REL) != PD_OK ||
       __atomic_load_n(&late->seen, __ATOMIC_ACQUIRE)) {
     return pd_late_check(late, err);

@@ -89,8 +89,7 @@ static registered_flag *make_registered(const registration *at) {
   if (!made) return NULL;
   made->cell = (pd__cell){.def = &made->def, .registered = true};
   pd_module *const *modules = at->modules;
-  if (!made->def.module && modules[0])
-    made->def.module = pd__module_path(modules[0]); /* stored for good */
+  if (!made->def.module && modules[0]) made->def.module = pd__module_path(modules[0]);
   pd_module *code = modules[1] ? modules[1] : modules[2] ? modules[2] : modules[4];
   if (!code) code = modules[0];
   pd__cell_set_module(&made->cell, code); /* keeps the code while it runs */

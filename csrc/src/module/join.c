@@ -224,8 +224,8 @@ static outcome run_attempt(attempt *at) {
   do {
     if (is_stale(at)) return STALE;
     if (at->refused.status != PD_OK) return refuse_attempt(at);
-    pd__module_set_present(at->module,
-                           true); /* another call may have withdrawn it while this one asked */
+    /* Another call may have withdrawn it while this one asked. */
+    pd__module_set_present(at->module, true);
     if (!check_together(at)) return refuse_attempt(at);
   } while (!is_answered(at));
   if (!define_operations(at)) {
