@@ -118,14 +118,17 @@ export class Panel {
     this.#control = control;
   }
 
-  /** Add the edit to the pending changes, and show what the process says of it. */
+  /** Add the edit to the pending changes, and show what the process says of it. The focus moves to
+      what comes next, unless the user has gone elsewhere meanwhile: what they type must not land here. */
   async #stage(set) {
     const { flag, error } = this;
+    const from = document.activeElement;
     const wrong = await this.app.tray.stage(flag, set);
     if (this.name !== flag.name) return;
     error.textContent = wrong;
     const field = $('edit');
     if (field) field.setAttribute('aria-invalid', String(Boolean(wrong)));
+    if (document.activeElement !== from && document.activeElement !== document.body) return;
     if (wrong) this.#control.focus();
     else this.app.tray.focus();
   }

@@ -86,6 +86,16 @@ def test_the_words_of_a_validator_are_shown_and_nothing_can_be_applied(page, tra
     trainer.run("assert pf.FLAGS.batch_size == 72")
 
 
+def test_a_slow_check_leaves_the_focus_where_the_user_has_gone(page, expect):
+    waiting = []
+    page.route("**/v1/*", lambda route: waiting.append(route), times=1)
+    stage(page, "batch_size", "65")
+    page.locator("#search").click()
+    waiting[0].continue_()
+    expect(page.locator("#edit-error")).to_contain_text("expected a multiple of 8")
+    expect(page.locator("#search")).to_be_focused()
+
+
 def test_a_batch_is_applied_as_a_whole_with_its_reason(page, trainer, expect):
     stage(page, "batch_size", "65")
     stage(page, "log_every", "5")
