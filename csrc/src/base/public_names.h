@@ -112,6 +112,17 @@
 #define pd_live_events pd__do_live_events
 #define pd_config_check pd__do_config_check
 #define pd_startup_over pd__do_startup_over
+#define pd_error_list_get_flag pd__do_error_list_get_flag
+#define pd_value_get_text pd__do_value_get_text
+#define pd_batch_apply pd__do_batch_apply
+#define pd_callbacks_postpone pd__do_callbacks_postpone
+#define pd_callbacks_wait pd__do_callbacks_wait
+#define pd_callbacks_run pd__do_callbacks_run
+#define pd_journal_start pd__do_journal_start
+#define pd_journal_get_revision pd__do_journal_get_revision
+#define pd_flag_get_revision pd__do_flag_get_revision
+#define pd_journal_get_epoch pd__do_journal_get_epoch
+#define pd_journal_get pd__do_journal_get
 #define pd_status_name pd__do_status_name
 #define pd_status_text pd__do_status_text
 #define pd_type_name pd__do_type_name

@@ -84,6 +84,19 @@ pd_status pd_flag_get_text(const pd_flag *flag, char *buffer, size_t size, size_
   return pd__operation_return(&operation, status);
 }
 
+pd_status pd_value_get_text(pd_type type, pd_value value, char *buffer, size_t size, size_t *length,
+                            pd_error *err) {
+  char number[PD__NUMBER_SIZE];
+  if (!buffer && size > 0) return pd__fail_null(err, "buffer");
+  if (type < PD_TYPE_bool || type > PD_TYPE_string) {
+    return pd__fail(err, PD_ERR_ARGUMENT, "type: %d: expected a pd_type", (int)type);
+  }
+  if (type == PD_TYPE_string && !value.str) return pd__fail_null(err, "value.str");
+  int whole = snprintf(buffer, size, "%s", pd__value_text(type, value, number));
+  if (length) *length = (size_t)whole;
+  return PD_OK;
+}
+
 const void *pd_flag_get_address(const pd_flag *flag) {
   if (!flag) return NULL;
   return pd__flag_address(flag, (pd_type)__atomic_load_n(&flag->type, __ATOMIC_RELAXED));
