@@ -456,6 +456,9 @@ PD_API pd_status pd_flag_find(const char *name, pd_flag **out, pd_error *err);
  * loaded again gets its old place. The walk also meets flags that are defined meanwhile. */
 PD_API pd_flag *pd_flag_next(const pd_flag *previous);
 
+/* The name of a flag, also of one that isn't defined any more; "" if memory is out. */
+PD_API const char *pd_flag_get_name(const pd_flag *flag);
+
 /* Everything about a flag but its value. Texts are "" where there are none. */
 typedef struct pd_flag_info {
   size_t size; /* set by the caller: sizeof(pd_flag_info) */
@@ -528,6 +531,15 @@ PD_API pd_status pd_flag_get_text(const pd_flag *flag, char *buffer, size_t size
 /* Any value as such a text. Takes no lock. PD_ERR_ARGUMENT: there is no such type. */
 PD_API pd_status pd_value_get_text(pd_type type, pd_value value, char *buffer, size_t size,
                                    size_t *length, pd_error *err);
+
+/* Read text as pd_flag_set_from_string does for a flag with this type and unit (NULL: none). A
+ * string stays as it is. Takes no lock. PD_ERR_VALUE, PD_ERR_RANGE, PD_ERR_ARGUMENT. */
+PD_API pd_status pd_value_parse(pd_type type, const char *unit, const char *text, pd_value *out,
+                                pd_error *err);
+
+/* Find out whether `text`, or no value for NULL, is what the flag has in the process. Text that the
+ * flag can't have is PD_OK, too, with false. PD_ERR_UNDEFINED. */
+PD_API pd_status pd_flag_compare_text(pd_flag *flag, const char *text, bool *same, pd_error *err);
 
 /* The address of the registry's own copy of the value, of the C type of the flag (const char *
  * for a string); NULL for NULL. You can read it until the process ends, with one atomic load;

@@ -262,3 +262,25 @@ TEST(a_value_of_each_type_has_a_text) {
       pd_value_get_text(PD_TYPE_string, (pd_value){.str = NULL}, text, sizeof text, NULL, &err),
       PD_ERR_ARGUMENT, "value.str is NULL");
 }
+
+TEST(text_is_read_as_a_flag_of_the_type_and_unit_would) {
+  pd_value value;
+  CHECK_OK(pd_value_parse(PD_TYPE_double, "seconds", "1m30s", &value, &err));
+  CHECK(value.f64 == 90);
+  CHECK_STATUS(pd_value_parse(PD_TYPE_int32, NULL, "x", &value, &err), PD_ERR_VALUE,
+               "x: expected a 32-bit integer");
+}
+
+TEST(a_text_is_compared_with_the_value_that_it_means) {
+  bool same = false;
+  start();
+  CHECK_OK(pd_flag_set_int32(a, 16, &err));
+  CHECK_OK(pd_flag_compare_text(a, "0x10", &same, &err));
+  CHECK(same);
+  CHECK_OK(pd_flag_compare_text(a, "17", &same, &err));
+  CHECK(!same);
+  CHECK_OK(pd_flag_compare_text(a, "x", &same, &err));
+  CHECK(!same);
+  CHECK_OK(pd_flag_compare_text(a, NULL, &same, &err));
+  CHECK(!same);
+}

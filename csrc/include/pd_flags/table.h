@@ -182,6 +182,11 @@ PD__BEGIN_C
     (list, index))                                                                                 \
   STATUS(value_get_text, (pd_type type, pd_value value, char *buffer, size_t size, size_t *length, \
     pd_error *err), (type, value, buffer, size, length, err))                                      \
+  RESULT(const char *, flag_get_name, (const pd_flag *flag), (flag))                               \
+  STATUS(value_parse, (pd_type type, const char *unit, const char *text, pd_value *out,            \
+    pd_error *err), (type, unit, text, out, err))                                                  \
+  STATUS(flag_compare_text, (pd_flag *flag, const char *text, bool *same, pd_error *err),          \
+    (flag, text, same, err))                                                                       \
   STATUS(batch_apply, (const pd_batch_change *changes, size_t count,                               \
     const pd_batch_options *options, pd_error *err), (changes, count, options, err))               \
   VOID(callbacks_postpone, (bool postpone), (postpone))                                            \

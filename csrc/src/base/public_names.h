@@ -114,6 +114,9 @@
 #define pd_startup_over pd__do_startup_over
 #define pd_error_list_get_flag pd__do_error_list_get_flag
 #define pd_value_get_text pd__do_value_get_text
+#define pd_flag_get_name pd__do_flag_get_name
+#define pd_value_parse pd__do_value_parse
+#define pd_flag_compare_text pd__do_flag_compare_text
 #define pd_batch_apply pd__do_batch_apply
 #define pd_callbacks_postpone pd__do_callbacks_postpone
 #define pd_callbacks_wait pd__do_callbacks_wait
