@@ -214,6 +214,14 @@ class Members(Target):
         raise_all(FleetError, problems)
         return revision if batch.revision is None else batch.revision
 
+    def do_undo(self) -> Report:
+        """Undo a change."""
+        revision, reason = self.options.number, self.options.reason or ""
+        with self._open() as fleet:
+            return self._outcome(
+                lambda: fleet.undo(revision, wait=self.options.wait, reason=reason)
+            )
+
     def do_reset(self) -> Report:
         """Bring back the values of a revision."""
         revision, reason = self.options.number, self.options.reason or ""

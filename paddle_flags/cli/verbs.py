@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from paddle_flags._report.facts import one_line
 from paddle_flags.cli.foreign import Report, print_report, show_problems
 from paddle_flags.cli.resolve import open_target
 from paddle_flags.cli.target import EXPECTED
@@ -27,122 +28,80 @@ class Verb(NamedTuple):
 
     summary: str
     use: str
-    """What is behind it, as in `TARGET NAME...`."""
-    arguments: str = ""
-    """What those behind the target are: one of `_ARGUMENTS`."""
-    least: int = 0
-    """How many of them there must be."""
-    most: int | None = 0
-    """How many there can be; None: any number."""
-    options: str = ""
-    needs_target: bool = True
+    """What is behind it: a target, and one kind of argument, as in `TARGET NAME...`."""
+    options: str
+
+    @property
+    def needs_target(self) -> bool:
+        """Whether there must be a target."""
+        return not self.use.startswith("[")
+
+    @property
+    def arguments(self) -> str:
+        """What the arguments behind the target are: one of `_ARGUMENTS`, or nothing."""
+        return self.use.split()[1].strip("[].") if " " in self.use else ""
+
+    @property
+    def least(self) -> int:
+        """How many arguments there must be."""
+        return int(bool(self.arguments) and "[" not in self.use.split()[1])
+
+    @property
+    def most(self) -> float:
+        """How many arguments there can be."""
+        return float("inf") if "..." in self.use else int(bool(self.arguments))
 
 
+_ASK = "--json --timeout --token-file"
 _CHOICE = "--role --host --member"
-_CHANGE = (
-    "--for --reason --dry-run --expect --confirm"
-    f" {_CHOICE} --wait --all-or-none --at-step --json --timeout --token-file"
-)
-_READ = "--json --timeout --token-file"
+_CHANGE = f"--for --reason --dry-run --expect --confirm {_CHOICE} --wait --all-or-none --at-step"
 
 VERBS = {
     "list": Verb(
         "list flags, or the processes that serve them",
         "[TARGET] [PATTERN]...",
-        "PATTERN",
-        most=None,
-        options=f"--changed --settable --temporary --all --attach --all-users {_CHOICE} {_READ}",
-        needs_target=False,
+        f"--changed --settable --temporary --all --attach --all-users {_CHOICE} {_ASK}",
     ),
-    "get": Verb(
-        "print values of flags",
-        "TARGET NAME...",
-        "NAME",
-        least=1,
-        most=None,
-        options=f"--attach {_CHOICE} {_READ}",
-    ),
+    "get": Verb("print values of flags", "TARGET NAME...", f"--attach {_CHOICE} {_ASK}"),
     "explain": Verb(
-        "describe a flag and where its value comes from",
-        "TARGET NAME...",
-        "NAME",
-        least=1,
-        most=None,
-        options=f"--attach {_READ}",
+        "describe a flag and where its value comes from", "TARGET NAME...", f"--attach {_ASK}"
     ),
     "set": Verb(
         "change flags: all of them, or none",
         "TARGET [NAME=VALUE]...",
-        "NAME=VALUE",
-        most=None,
-        options=f"--unset --file {_CHANGE}",
+        f"--unset --file {_CHANGE} {_ASK}",
     ),
-    "unset": Verb(
-        "take back what was set from outside",
-        "TARGET NAME...",
-        "NAME",
-        least=1,
-        most=None,
-        options=_CHANGE,
-    ),
-    "undo": Verb(
-        "undo a change of yours",
-        "TARGET [CHANGE]",
-        "CHANGE",
-        most=1,
-        options="--reason --json --timeout --token-file",
-    ),
-    "log": Verb("list what was changed from outside", "TARGET", options=f"--last {_READ}"),
+    "unset": Verb("take back what was set from outside", "TARGET NAME...", f"{_CHANGE} {_ASK}"),
+    "undo": Verb("undo a change of yours", "TARGET [CHANGE]", f"--reason --wait {_ASK}"),
+    "log": Verb("list what was changed from outside", "TARGET", f"--last {_ASK}"),
     "watch": Verb(
-        "print each change of a flag as it happens",
-        "TARGET [PATTERN]...",
-        "PATTERN",
-        most=None,
-        options=f"--reconnect {_READ}",
+        "print each change of a flag as it happens", "TARGET [PATTERN]...", f"--reconnect {_ASK}"
     ),
     "diff": Verb(
         "compare the flags of two targets, or of the members of a fleet",
         "TARGET [TARGET] [PATTERN]...",
-        "TARGET",
-        most=None,
-        options=f"--attach {_READ}",
+        f"--attach {_ASK}",
     ),
     "status": Verb(
-        "say what a process is, or list the members of a fleet",
-        "[TARGET]",
-        options=f"--all-users {_READ}",
-        needs_target=False,
+        "say what a process is, or list the members of a fleet", "[TARGET]", f"--all-users {_ASK}"
     ),
     "open": Verb(
-        "show the flags in a browser",
-        "TARGET [TARGET]",
-        "TARGET",
-        most=1,
-        options="--print --idle --timeout --token-file",
+        "show the flags in a browser", "TARGET [TARGET]", "--print --idle --timeout --token-file"
     ),
     "reset": Verb(
         "bring back the values that a fleet had at a revision, as a new one",
         "URL REVISION",
-        "REVISION",
-        least=1,
-        most=1,
-        options="--wait --reason --json --timeout",
+        f"--wait --reason {_ASK}",
     ),
     "mirror": Verb(
         "keep the values of a fleet in another one, until SIGTERM",
         "URL URL",
-        "URL",
-        least=1,
-        most=1,
-        options="--once --confirm --json --timeout",
+        f"--once --confirm {_ASK}",
     ),
     "relay": Verb(
         "let the members of a folder take part in a fleet, until SIGTERM",
         "URL FOLDER",
-        "FOLDER",
-        least=1,
-        most=1,
-        options="--ttl --timeout",
+        "--ttl --timeout",
     ),
 }
 
@@ -345,7 +304,7 @@ def run(main_parser: Parser, tokens: list[str]) -> int:
     except FlagArgumentError as error:
         *others, last = error.errors
         show_problems(*map(str, others))
-        parser.error(str(last))
+        parser.error(one_line(str(last)))
     except FlagError as error:
         problems = [str(each) for each in error.errors]
         report = Report(problems=problems, status=_status_of(error))
@@ -380,8 +339,8 @@ def _act(verb: Verb, options: argparse.Namespace) -> Report:
     if len(arguments) < verb.least:
         message = f"expected {verb.arguments} behind {target.text}"
         raise FlagArgumentError(message)
-    if verb.most is not None and len(arguments) > verb.most:
-        message = f"unexpected argument {arguments[verb.most] or repr('')}"
+    if len(arguments) > verb.most:
+        message = f"unexpected argument {arguments[int(verb.most)] or repr('')}"
         raise FlagArgumentError(message)
     _sort_arguments(options)
     return target.act(options.verb)
