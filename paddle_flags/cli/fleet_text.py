@@ -30,8 +30,9 @@ _WIDEST = 300  # letters of a reason at the end of a line
 
 
 def unconfirmed(error: UnconfirmedError) -> list[str]:
-    """Return which option confirms each unsafe flag."""
-    return [f"{name}: is unsafe to change; add --confirm {name}" for name in error.names]
+    """Return which option confirms each unsafe flag, and what else is wrong."""
+    lines = [f"{name}: is unsafe to change; add --confirm {name}" for name in error.names]
+    return lines + [str(each) for each in error.errors if each is not error]
 
 
 def _moment_text(seconds: float) -> str:

@@ -297,16 +297,13 @@ _REMARKS = {
     "unread": "only the program can read these, so they may be out of date",
     "cut": "too long, so these were cut",
 }
-_SERVE = (
-    "--attach only reads, by list, get, explain and diff; if the process serves its flags,"
-    " '{command} %s {target}' does it"
-)
+_SERVE = "list, get, explain and diff read it; if it serves its flags, use '{command} %s {target}'"
 
 
 class Attached(_Readable):
     """A process whose memory is read; it needn't serve anything."""
 
-    kind = "a process that is only read"
+    kind = "a process that --attach only reads"
     instead: ClassVar[Mapping[str, str]] = {
         **_ONLY_FLEETS,
         **{
