@@ -196,3 +196,92 @@ def test_a_shell_completes_options_flags_and_members(fleet, members, url):
     assert complete(f"paddle-flags diff {url} lr") == ["lr"]
     assert complete(f"paddle-flags set {url} --member ") == ["trainer-0", "trainer-1"]
     assert complete(f"paddle-flags set {url} --role=") == ["--role=trainer"]
+
+
+# ---- One flag ----
+
+
+def test_get_prints_a_value_alone_or_several_by_name(fleet_command):
+    fleet_command("set", "level=3", "lr=0.5")
+    fleet_command("set", "lr=0.1", "--role", "trainer")
+    fleet_command("set", "rate=1", "--role", "trainer")
+    assert fleet_command("get", "level").stdout == "3\n"
+    assert fleet_command("get", "level", "lr").stdout == "level=3\nlr=0.5\n"
+    assert fleet_command("get", "lr", "--role", "trainer").stdout == "0.1\n"
+    ended = fleet_command("get", "rate", "none")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert [line.partition(" error: ")[2] for line in ended.stderr.splitlines()] == [
+        "rate: the fleet gives it a value for role:trainer only; add --role trainer",
+        "none: the fleet gives it no value here",
+    ]
+
+
+def test_explain_lists_values_members_that_differ_and_changes(fleet_command, members):
+    one, _ = members()
+    fleet_command("set", "level=3", "--reason", "try", "--wait", "60")
+    one.do("level.value = 5; pf.fleet.member().publish({})")
+    found = lines(fleet_command("explain", "level"))
+    assert found[:2] == ["level", ""]
+    assert found[2:4] == ["values of the fleet:", "flag value for revision by reason"]
+    assert found[4].startswith("level 3 all 1 ")
+    assert "members that differ:" in found
+    assert found[-3:-1] == ["changes, the latest first:", "revision at change state by reason"]
+    assert found[-1].endswith(" try")
+    assert lines(fleet_command("explain", "none"))[-1] == "the fleet gives it no value"
+
+
+# ---- Expectations and undo ----
+
+
+def test_expected_values_are_those_of_the_fleet(fleet_command):
+    fleet_command("set", "level=1", "lr=0.5")
+    ended = fleet_command("set", "level=2", "--expect", "level=3", "--expect", "none=1")
+    assert ended.returncode == 1
+    assert [line.partition(" error: ")[2] for line in ended.stderr.splitlines()] == [
+        "level: is 1, expected 3",
+        "none: isn't set, expected 1",
+    ]
+    assert fleet_command("set", "level=2", "--expect", "level=1").returncode == 0
+    assert fleet_command("get", "level").stdout == "2\n"
+
+
+def test_undo_takes_one_change_back(fleet_command):
+    fleet_command("set", "level=1", "--reason", "first")
+    fleet_command("set", "level=2", "lr=0.5")
+    fleet_command("set", "rate=1")
+    assert fleet_command("undo", "2", "--reason", "no").stdout == "revision 4: committed\n"
+    assert fleet_command("get", "level", "rate").stdout == "level=1\nrate=1\n"
+    assert fleet_command("get", "lr").returncode == 1
+    assert lines(fleet_command("log"))[1].endswith("undo of revision 2: no")
+
+
+def test_undo_takes_the_last_change_of_its_user_that_stands(fleet_command, fleet):
+    fleet_command("set", "level=1")
+    fleet_command("set", "lr=0.5")
+    fleet.set({"rate": 1})  # by somebody else
+    assert fleet_command("undo").returncode == 0
+    assert fleet_command("undo").returncode == 0
+    assert list(fleet.values()) == ["rate"]
+    ended = fleet_command("undo")
+    assert (ended.returncode, "can be undone" in ended.stderr) == (1, True)
+
+
+def test_a_change_that_a_later_one_has_replaced_cannot_be_undone(fleet_command):
+    fleet_command("set", "level=1", "lr=0.5")
+    fleet_command("set", "level=2")
+    ended = fleet_command("undo", "1")
+    assert ended.returncode == 1
+    assert ended.stderr.endswith("error: level: changed since revision 1\n")
+    assert "has no revision 9" in fleet_command("undo", "9").stderr
+
+
+def test_all_that_forbids_a_change_is_reported_together(fleet, fleet_command, members):
+    one, _ = members()
+    one.do("pf.define('checks', True, '', unsafe=True)")
+    one.do("pf.define('token', '', '', sensitive=True); pf.fleet.member().publish({})")
+    ended = fleet_command("set", "checks=false", "token=x", "--wait", "60")
+    assert ended.returncode == 1
+    first, second = (line.partition(" error: ")[2] for line in ended.stderr.splitlines())
+    assert first == "checks: is unsafe to change; add --confirm checks"
+    assert second.startswith("token: is sensitive in trainer-0")
+    assert fleet.revision == 0
