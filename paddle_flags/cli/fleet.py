@@ -44,7 +44,7 @@ class Members(Target):
         "open": "'{command} status {target}' lists its members, and '{command} open PID' shows one"
         " of its processes",
     }
-    no_options = frozenset({"token_file", "changed", "settable", "temporary"})
+    no_options = ("token_file", "changed", "settable", "temporary", "all_users")
 
     def __init__(self, text: str, options: argparse.Namespace, find: Find) -> None:
         super().__init__(split(text).text, options, find)  # without a password
@@ -80,7 +80,7 @@ class Members(Target):
         found = fleet_text.values_table(kept)
         remarks = [] if found.rows or self.options.json else ["the fleet gives no such values"]
         parts = [found] if found.rows else []
-        return Report(fleet_text.values_json(kept), parts, remarks)
+        return Report(fleet_text.as_json(kept), parts, remarks)
 
     def _chosen(self, fleet: Fleet) -> Tables:
         """Return all values, or those for the members that the command line chooses."""
@@ -112,8 +112,7 @@ class Members(Target):
         texts = [str(each.value) for each in found.values()]
         if len(found) > 1:
             texts = [f"{name}={text}" for name, text in zip(found, texts)]
-        document = {"values": {name: fleet_text.entry_json(e) for name, e in found.items()}}
-        return Report(document, [Raw(text) for text in texts])
+        return Report({"values": fleet_text.as_json(found)}, [Raw(text) for text in texts])
 
     def do_explain(self) -> Report:
         """Describe which values the fleet gives a flag, and who gave them."""
@@ -156,7 +155,7 @@ class Members(Target):
             patterns = _by_name(fleet, self.options.arguments)
             found = [each for each in fleet.diff() if matches(each.name, patterns)]
         return Report(
-            {"different": [fleet_text.difference_json(each) for each in found]},
+            {"different": fleet_text.as_json(found)},
             [fleet_text.differences_table(found)] if found else [],
             status=1 if found else 0,
         )
@@ -167,7 +166,7 @@ class Members(Target):
             status = fleet.status()
         silent = any(each.state in (SLOW, GONE, MISSING) for each in status.members)
         return Report(
-            fleet_text.status_json(status),
+            fleet_text.as_json(status),
             fleet_text.status_parts(status),
             status=SILENT if silent else 0 if status.ok else 1,
         )
@@ -249,7 +248,7 @@ class Members(Target):
         if outcome.silent and not outcome.verdict.startswith("aborted"):
             status = SILENT
         problems = [] if options.json else problems
-        return Report(fleet_text.outcome_json(outcome), parts, problems=problems, status=status)
+        return Report(fleet_text.as_json(outcome), parts, problems=problems, status=status)
 
     # ---- Running beside it ----
 

@@ -10,19 +10,19 @@ from paddle_flags.fleet._apply import GOOD, WAITS
 from paddle_flags.fleet._difference import members_text
 from paddle_flags.fleet._follow import verdict_text
 from paddle_flags.fleet._operate import changes_text
+from paddle_flags.fleet._outcome import Outcome
 from paddle_flags.fleet._record import PROPOSE
-from paddle_flags.fleet._status import ABSENT
+from paddle_flags.fleet._state import Entry
+from paddle_flags.fleet._status import ABSENT, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from paddle_flags.cli.foreign import Part
-    from paddle_flags.fleet._apply import Answer
     from paddle_flags.fleet._difference import Difference
     from paddle_flags.fleet._operate import UnconfirmedError
-    from paddle_flags.fleet._outcome import Outcome
-    from paddle_flags.fleet._state import Entry, Step
-    from paddle_flags.fleet._status import MemberStatus, Status
+    from paddle_flags.fleet._state import Step
+    from paddle_flags.fleet._status import MemberStatus
 
     Tables = Mapping[str, Mapping[str, Entry]]
 
@@ -41,6 +41,23 @@ def _moment_text(seconds: float) -> str:
         return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
     except (ValueError, OverflowError, OSError):  # somebody wrote nonsense
         return ""
+
+
+def as_json(value: Any) -> Any:
+    """Return what the functions of a fleet return as JSON."""
+    if isinstance(value, dict):
+        return {key: as_json(each) for key, each in value.items()}
+    if not isinstance(value, (list, tuple)):
+        return value
+    fields_of = getattr(value, "_asdict", None)
+    if fields_of is None:
+        return [as_json(each) for each in value]
+    fields = {key: as_json(each) for key, each in fields_of().items()}
+    if isinstance(value, Entry):
+        fields["until"] = None if value.duration is None else value.time + value.duration
+    if isinstance(value, (Status, Outcome)):
+        fields["ok"] = value.ok
+    return fields
 
 
 # ---- Values ----
@@ -75,20 +92,6 @@ def _limits_text(entry: Entry) -> str:
     return ", ".join(parts)
 
 
-def values_json(tables: Tables) -> dict[str, Any]:
-    """Return the same as JSON."""
-    return {
-        on: {name: entry_json(each) for name, each in table.items()} for on, table in tables.items()
-    }
-
-
-def entry_json(entry: Entry) -> dict[str, Any]:
-    """Return a value as JSON."""
-    until = None if entry.duration is None else entry.time + entry.duration
-    below = None if entry.below is None else entry_json(entry.below)
-    return {**entry._asdict(), "until": until, "below": below}
-
-
 # ---- One flag ----
 
 
@@ -114,8 +117,8 @@ def explained_json(
     """Return the same as JSON."""
     return {
         "name": name,
-        "values": values_json(values),
-        "different": [difference_json(each) for each in differences],
+        "values": as_json(values),
+        "different": as_json(differences),
         "log": [step_json(each) for each in steps],
     }
 
@@ -130,11 +133,6 @@ def differences_table(found: Iterable[Difference]) -> Table:
             rows.append((name, value, cut(each.source), cut(members_text(each.members))))
             name = ""
     return Table(("flag", "value", "source", "members"), rows)
-
-
-def difference_json(difference: Difference) -> dict[str, Any]:
-    """Return one of them as JSON."""
-    return {"name": difference.name, "holders": [each._asdict() for each in difference.holders]}
 
 
 # ---- The log ----
@@ -172,18 +170,10 @@ def _state_of(step: Step) -> str:
 
 def step_json(step: Step) -> dict[str, Any]:
     """Return a change as JSON."""
-    fields = step.record._asdict()
-    fields["changes"] = [each._asdict() for each in step.record.changes]
-    return {"revision": step.revision, **fields, "state": _state_of(step)}
+    return {"revision": step.revision, **as_json(step.record), "state": _state_of(step)}
 
 
 # ---- What became of a change ----
-
-
-def outcome_json(outcome: Outcome) -> dict[str, Any]:
-    """Return what became of a change as JSON."""
-    answers = {name: each._asdict() for name, each in outcome.answers.items()}
-    return {**outcome._asdict(), "answers": answers, "ok": outcome.ok}
 
 
 def outcome_parts(outcome: Outcome, *, asked: bool) -> tuple[list[Part], list[str]]:
@@ -205,19 +195,6 @@ def outcome_parts(outcome: Outcome, *, asked: bool) -> tuple[list[Part], list[st
 
 
 # ---- Members ----
-
-
-def status_json(status: Status) -> dict[str, Any]:
-    """Return the members as JSON."""
-    members = [
-        {**each._asdict(), "answers": _answers(each.answers), "problems": _answers(each.problems)}
-        for each in status.members
-    ]
-    return {**status._asdict(), "members": members, "ok": status.ok}
-
-
-def _answers(answers: dict[int, Answer]) -> dict[int, dict[str, str]]:
-    return {revision: each._asdict() for revision, each in answers.items()}
 
 
 def status_parts(status: Status) -> list[Part]:

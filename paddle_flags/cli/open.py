@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import argparse
 
     from paddle_flags.cli.process import Process
+    from paddle_flags.live._client import Client
     from paddle_flags.live._proxy import Answer, Assets
     from paddle_flags.live._proxy_rules import Header
 
@@ -32,10 +33,11 @@ def open_page(one: Process, options: argparse.Namespace) -> Report:
     clients = [one.client]
     for text in options.arguments:
         other = one.find(text)
-        if not hasattr(other, "client"):
+        client: Client | None = getattr(other, "client", None)
+        if client is None:
             message = f"{text} is {other.kind}: the page compares processes"
             raise FlagArgumentError(message)
-        clients.append(other.client)
+        clients.append(client)
     for client in clients:  # before a browser is started
         client.process()
     ends = [endpoint_of(client.target) for client in clients]

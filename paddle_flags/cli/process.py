@@ -21,7 +21,7 @@ from paddle_flags.cli.flag_text import (
 )
 from paddle_flags.cli.foreign import Raw, Report
 from paddle_flags.cli.processes import place_of
-from paddle_flags.cli.suggestions import nearest
+from paddle_flags.cli.suggestions import suggestion
 from paddle_flags.cli.target import Target
 from paddle_flags.errors import FlagArgumentError
 from paddle_flags.live._client import Client, token_from
@@ -29,20 +29,20 @@ from paddle_flags.live._errors import LiveConnectionError, LiveError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from typing import ClassVar
 
     from paddle_flags.cli.target import Find
     from paddle_flags.live._errors import Problem
 
-_OF_FLEETS = frozenset({"role", "host", "member", "wait", "all_or_none", "at_step"})
+_OF_FLEETS = ("role", "host", "member", "wait", "all_or_none", "at_step", "all_users")
 _ONLY_FLEETS = dict.fromkeys(("reset", "mirror", "relay"), "it needs the URL of a fleet")
 
 
 class _Readable(Target):
     """A process whose flags can be read."""
 
-    no_options = _OF_FLEETS
+    no_options: ClassVar[tuple[str, ...]] = _OF_FLEETS
 
     def read(self) -> dict[str, Any]:
         """Return the process and its flags."""
@@ -213,16 +213,40 @@ class Process(_Readable):
         if problem is None:
             raise error
         rows = problem.errors or ({},)
-        parts = [each for each in error.errors if isinstance(each, LiveError)]
-        near = _Nearest(self.client)
         lines = [
-            _problem(part, str(row.get("kind", problem.type)), problem, near, expected)
-            for part, row in zip(parts, rows)
+            self._line(part, str(row.get("kind", problem.type)), problem, expected)
+            for part, row in zip(error.errors, rows)
+            if isinstance(part, LiveError)
         ]
         document = {**problem._asdict(), "errors": list(problem.errors)}
         if problem.current is None:
             del document["current"]
         return Report(document, problems=list(dict.fromkeys(lines)), status=1)
+
+    def _line(
+        self, part: LiveError, kind: str, problem: Problem, expected: Mapping[str, str]
+    ) -> str:
+        """Return what is wrong with one flag, or the request, in the words of the command line."""
+        text = re.sub(r"^/(for|reason|expect|confirm|change)\b", r"--\1", str(part))
+        name = part.name
+        if name is None:
+            return text
+        if kind == "confirm":
+            return f"{name}: is unsafe to change; add --confirm {name}"
+        current = (problem.current or {}).get(name)
+        if current is not None and kind == "conflict":
+            wanted = [shown_value(e) for each, e in expected.items() if plain(each) == plain(name)]
+            return ", expected ".join([f"{name}: is {shown_value(current)}", *wanted])
+        if part.status == "PD_ERR_UNDEFINED" and "did you mean" not in text:
+            return text + suggestion(plain(name), self._known_names)
+        return text
+
+    @cached_property
+    def _known_names(self) -> list[str]:
+        try:
+            return [name for flag in self.client.flags()["flags"] for name in names_of(flag)]
+        except LiveError:
+            return []
 
 
 class Gateway(Process):
@@ -251,44 +275,6 @@ def _result(result: dict[str, Any]) -> Report:
     return Report(result, lines)
 
 
-def _problem(
-    part: LiveError, kind: str, problem: Problem, near: _Nearest, expected: Mapping[str, str]
-) -> str:
-    """Return what is wrong with one flag, or with the request, in the words of the command line."""
-    text = re.sub(r"^/(for|reason|expect|confirm|change)\b", r"--\1", str(part))
-    name = part.name
-    if name is None:
-        return text
-    if kind == "confirm":
-        return f"{name}: is unsafe to change; add --confirm {name}"
-    current = (problem.current or {}).get(name)
-    if current is not None and kind == "conflict":
-        wanted = {plain(each): value for each, value in expected.items()}.get(plain(name))
-        return f"{name}: is {shown_value(current)}" + f", expected {shown_value(wanted)}"
-    if part.status == "PD_ERR_UNDEFINED" and "did you mean" not in text:
-        return text + near.suggestion(name)
-    return text
-
-
-class _Nearest:
-    """Suggests names of the flags of a process, which is asked once, if at all."""
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-        self._known: list[str] | None = None
-
-    def suggestion(self, name: str) -> str:
-        """Return the end of a message."""
-        if self._known is None:
-            try:
-                flags: Iterable[Any] = self._client.flags()["flags"]
-            except LiveError:
-                flags = ()
-            self._known = [each for flag in flags for each in names_of(flag)]
-        near = nearest(name, self._known)
-        return f"; did you mean '{near}'?" if near else ""
-
-
 # ---- A process that serves nothing ----
 
 # What the lists of names in a document that was read from memory mean.
@@ -311,7 +297,7 @@ class Attached(_Readable):
             for verb in ("set", "unset", "watch", "log", "undo", "status", "open")
         },
     }
-    no_options = _OF_FLEETS | {"token_file"}
+    no_options = (*_OF_FLEETS, "token_file")
 
     def __init__(self, text: str, options: argparse.Namespace, find: Find) -> None:
         super().__init__(text, options, find)

@@ -23,21 +23,21 @@ def open_target(options: argparse.Namespace, text: str | None = None) -> Target:
         from paddle_flags.cli.process import Attached
 
         return Attached(options.attach, options, find)
-    text = options.target if text is None else text
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", text):
-        if text.partition(":")[0].lower() in ("http", "https"):
+    name: str = options.target if text is None else text
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", name):
+        if name.partition(":")[0].lower() in ("http", "https"):
             from paddle_flags.cli.process import Gateway
 
-            return Gateway(text, options, find)
+            return Gateway(name, options, find)
         from paddle_flags.cli.fleet import Members
 
-        return Members(text, options, find)
+        return Members(name, options, find)
     if options.verb == "diff":
         from paddle_flags.cli.diff import File, is_file
         from paddle_flags.cli.processes import with_name
 
-        if is_file(text) and ("/" in text or not with_name(text)):
-            return File(text, options, find)
+        if is_file(name) and ("/" in name or not with_name(name)):
+            return File(name, options, find)
     from paddle_flags.cli.process import Process
 
-    return Process(text, options, find)
+    return Process(name, options, find)

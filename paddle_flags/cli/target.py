@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from paddle_flags.cli.batch import raise_all
 from paddle_flags.cli.options import PROGRAM
 from paddle_flags.errors import FlagArgumentError
 
@@ -26,7 +27,7 @@ class Target:
     """As in "4711 is a process"."""
     instead: ClassVar[Mapping[str, str]] = {}
     """For each verb that it can't do, what is to be done."""
-    no_options: ClassVar[frozenset[str]] = frozenset()
+    no_options: ClassVar[tuple[str, ...]] = ()
     """Options that make no sense here."""
 
     def __init__(self, text: str, options: argparse.Namespace, find: Find) -> None:
@@ -42,12 +43,17 @@ class Target:
             instead = self.instead[verb].format(command=PROGRAM, target=self.text)
             message = f"{self.text} is {self.kind}, which has no '{verb}'; {instead}"
             raise FlagArgumentError(message)
-        for name in self.no_options:
-            given = getattr(self.options, name, None)
-            if not (given is None or given is False):
-                option = "--" + name.replace("_", "-")
-                message = f"{option} doesn't go with {self.text}, which is {self.kind}"
-                raise FlagArgumentError(message)
+        given = {
+            key
+            for key, each in vars(self.options).items()
+            if each is not None and each is not False
+        }
+        problems = [
+            f"--{each.replace('_', '-')} doesn't go with {self.text}, which is {self.kind}"
+            for each in self.no_options
+            if each in given
+        ]
+        raise_all(FlagArgumentError, problems)
         return method()
 
     def candidates(self) -> list[Mapping[str, Any]]:

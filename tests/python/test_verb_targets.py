@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
@@ -80,6 +81,8 @@ CANNOT = {
     " 'python -m paddle_flags undo {pid}' takes a change back",
     "mirror {pid} dir:///mnt/job": "which has no 'mirror'; it needs the URL of a fleet",
     "set {pid} level=3 --role trainer": "--role doesn't go with {pid}, which is a process",
+    "list {pid} --all-users": "--all-users doesn't go with {pid}, which is a process",
+    "set {pid} level=3 --at-step 0": "--at-step doesn't go with {pid}, which is a process",
     "set --attach {pid} level=3": "which has no 'set'; list, get, explain and diff read it;"
     " if it serves its flags, use 'python -m paddle_flags set {pid}'",
     "watch --attach {pid}": "{pid} is a process that --attach only reads, which has no 'watch'",
@@ -175,6 +178,20 @@ def test_an_attached_process_is_read_by_get_explain_and_diff(served):
         served.place / "a.json", served.cli("list", "--attach", served.pid, "--json").stdout
     )
     assert served.cli("diff", "--attach", served.pid, saved).returncode == 0
+
+
+# ---- Text nobody trusts ----
+
+
+def test_get_escapes_a_value_on_a_terminal_only(served):
+    served.client().change({"note": "\x1b[31m\nred"})
+    assert served.cli("get", served.pid, "note").stdout == "\x1b[31m\nred\n"
+    leader, follower = os.openpty()
+    command = [sys.executable, "-m", "paddle_flags", "get", served.pid, "note"]
+    subprocess.run(command, stdout=follower, env=served.env, timeout=60, check=True)
+    assert os.read(leader, 1000) == rb"\x1b[31m\nred" + b"\r\n"
+    os.close(leader)
+    os.close(follower)
 
 
 # ---- Sockets nobody trusts ----
