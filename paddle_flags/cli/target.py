@@ -43,11 +43,7 @@ class Target:
             instead = self.instead[verb].format(command=PROGRAM, target=self.text)
             message = f"{self.text} is {self.kind}, which has no '{verb}'; {instead}"
             raise FlagArgumentError(message)
-        given = {
-            key
-            for key, each in vars(self.options).items()
-            if each is not None and each is not False
-        }
+        given = {key for key, each in vars(self.options).items() if not _is_unset(each)}
         problems = [
             f"--{each.replace('_', '-')} doesn't go with {self.text}, which is {self.kind}"
             for each in self.no_options
@@ -59,3 +55,8 @@ class Target:
     def candidates(self) -> list[Mapping[str, Any]]:
         """Return the flags that a shell offers, as documents with a name."""
         raise NotImplementedError
+
+
+def _is_unset(value: object) -> bool:
+    """Return whether an option isn't on the command line; 0 may be."""
+    return value is None or value is False

@@ -32,6 +32,11 @@ class Verb(NamedTuple):
     options: str
 
     @property
+    def target(self) -> str:
+        """What the target can be."""
+        return "the URL of a fleet" if self.use.startswith("URL") else EXPECTED
+
+    @property
     def needs_target(self) -> bool:
         """Whether there must be a target."""
         return not self.use.startswith("[")
@@ -64,7 +69,7 @@ VERBS = {
     ),
     "get": Verb("print values of flags", "TARGET NAME...", f"--attach {_CHOICE} {_ASK}"),
     "explain": Verb(
-        "describe a flag and where its value comes from", "TARGET NAME...", f"--attach {_ASK}"
+        "describe flags, and where their values come from", "TARGET NAME...", f"--attach {_ASK}"
     ),
     "set": Verb(
         "change flags: all of them, or none",
@@ -91,12 +96,12 @@ VERBS = {
     "reset": Verb(
         "bring back the values that a fleet had at a revision, as a new one",
         "URL REVISION",
-        f"--wait --reason {_ASK}",
+        "--wait --reason --json --timeout",
     ),
     "mirror": Verb(
         "keep the values of a fleet in another one, until SIGTERM",
         "URL URL",
-        f"--once --confirm {_ASK}",
+        "--once --confirm --json --timeout",
     ),
     "relay": Verb(
         "let the members of a folder take part in a fleet, until SIGTERM",
@@ -254,7 +259,8 @@ def add(main_parser: Parser, name: str, plugins: Parser | None = None) -> None:
         epilog=_END,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("target", nargs="?", metavar="TARGET", help=EXPECTED)
+    metavar = verb.use.split()[0].strip("[]")
+    parser.add_argument("target", nargs="?", metavar=metavar, help=verb.target)
     if verb.arguments:
         about = _ARGUMENTS[verb.arguments]
         parser.add_argument("arguments", nargs="*", default=[], metavar=verb.arguments, help=about)
@@ -332,7 +338,7 @@ def _act(verb: Verb, options: argparse.Namespace) -> Report:
     options.arguments = arguments
     if options.target is None and options.attach is None:
         if verb.needs_target:
-            message = f"expected a target: {EXPECTED}"
+            message = f"expected a target: {verb.target}"
             raise FlagArgumentError(message)
         return _list_processes(options)
     target = open_target(options)

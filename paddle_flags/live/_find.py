@@ -195,7 +195,7 @@ def _ask(path: str) -> Found | None:
         problem = str(error).removeprefix(f"{path}: ")
     except OSError as error:
         problem = error.strerror or str(error)
-    except (ValueError, RecursionError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         problem = "it doesn't answer as a process that serves its flags"
     return Found(path, owner, process, problem)
 

@@ -183,6 +183,13 @@ def test_an_attached_process_is_read_by_get_explain_and_diff(served):
 # ---- Text nobody trusts ----
 
 
+def test_all_that_has_text_of_others_prints_by_one_module():
+    for path in (ROOT / "paddle_flags" / "cli").glob("*.py"):
+        text = path.read_text("utf-8")
+        others = "paddle_flags.live" in text or "paddle_flags.fleet" in text
+        assert not (others and "cli.output" in text), path
+
+
 def test_get_escapes_a_value_on_a_terminal_only(served):
     served.client().change({"note": "\x1b[31m\nred"})
     assert served.cli("get", served.pid, "note").stdout == "\x1b[31m\nred\n"

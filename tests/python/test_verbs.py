@@ -264,6 +264,7 @@ def test_set_confirms_unsafe_flags_by_name(served):
 USAGE = {
     "set": f"expected a target: {EXPECTED}",
     "get": f"expected a target: {EXPECTED}",
+    "reset": "expected a target: the URL of a fleet",
     "get 1": "expected NAME behind 1",
     "undo 1 2 3": "unexpected argument 3",
     "set 1": "expected NAME=VALUE, --unset NAME or --file FILE",
