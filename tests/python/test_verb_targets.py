@@ -211,8 +211,24 @@ def send_much(made: socket.socket) -> None:
 
 
 def send_nothing(made: socket.socket) -> None:
-    made.recv(1)
-    threading.Event().wait(5)
+    while made.recv(4096):
+        pass
+
+
+class Counted:
+    """Sends nothing, and counts the connections that are open at the same time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open = self.most = 0
+
+    def __call__(self, made: socket.socket) -> None:
+        with self._lock:
+            self._open += 1
+            self.most = max(self.most, self._open)
+        send_nothing(made)
+        with self._lock:
+            self._open -= 1
 
 
 def send_drops(made: socket.socket) -> None:
@@ -281,14 +297,16 @@ def test_hostile_sockets_do_not_hinder_the_list(served, hostile):
     hostile(folder, "3.sock", send_drops)
     hostile(folder, "4.sock", answer(["no", "object"]))
     hostile(folder, "5.sock", answer({**ESCAPES, "pid": "7"}))
+    counted = Counted()
     for number in range(100):
-        hostile(folder, f"1{number}.sock", send_nothing)
+        hostile(folder, f"1{number}.sock", counted)
     ended = served.cli("list")
     assert ended.returncode == 0
     [row] = ended.stdout.splitlines()[1:]
     assert row.split()[:2] == [served.pid, "trainer.py"]
     left_out = {line.split(": ", 2)[1]: line for line in ended.stderr.splitlines()}
     assert len(left_out) == 105
+    assert 1 < counted.most < 64  # 32, and those that this side still has to close
     assert "doesn't answer as a process" in left_out[f"{folder}/1.sock"]
     assert "no answer after 1 s" in left_out[f"{folder}/2.sock"]
     assert "no answer after 1 s" in left_out[f"{folder}/3.sock"]
