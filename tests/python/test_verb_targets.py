@@ -206,10 +206,6 @@ def test_get_escapes_a_value_on_a_terminal_only(served):
 Act = Callable[[socket.socket], None]
 
 
-def send_much(made: socket.socket) -> None:
-    made.sendall(b"x" * (2 << 20))
-
-
 def send_nothing(made: socket.socket) -> None:
     while made.recv(4096):
         pass
@@ -237,16 +233,16 @@ def send_drops(made: socket.socket) -> None:
         threading.Event().wait(0.05)
 
 
-def answer(document: object) -> Act:
-    """Return what answers a request of either protocol with a document."""
+def answer(document: object, blanks: int = 0) -> Act:
+    """Return what answers a request of either protocol with a document behind blanks."""
 
     def act(made: socket.socket) -> None:
         request = made.recv(4096)
         if request.startswith(b"{"):
             line = {"jsonrpc": "2.0", "id": json.loads(request)["id"], "result": document}
-            made.sendall(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+            made.sendall(b" " * blanks + json.dumps(line, ensure_ascii=False).encode() + b"\n")
             return
-        body = json.dumps(document, ensure_ascii=False).encode()
+        body = b" " * blanks + json.dumps(document, ensure_ascii=False).encode()
         head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n"
         made.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
 
@@ -292,7 +288,7 @@ def hostile() -> Iterator[Callable[[Path, str, Act], None]]:
 
 def test_hostile_sockets_do_not_hinder_the_list(served, hostile):
     folder = Path(served.address).parent
-    hostile(folder, "1.sock", send_much)
+    hostile(folder, "1.sock", answer(ESCAPES, blanks=2 << 20))
     hostile(folder, "2.sock", send_nothing)
     hostile(folder, "3.sock", send_drops)
     hostile(folder, "4.sock", answer(["no", "object"]))
