@@ -34,7 +34,7 @@ _LONGEST = 366 * 86400.0  # seconds that a value holds
 _UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 
 
-class Members(Target):
+class FleetTarget(Target):
     """A fleet."""
 
     kind = "a fleet"

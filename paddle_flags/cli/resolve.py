@@ -29,9 +29,9 @@ def open_target(options: argparse.Namespace, text: str | None = None) -> Target:
             from paddle_flags.cli.process import Gateway
 
             return Gateway(name, options, find)
-        from paddle_flags.cli.fleet import Members
+        from paddle_flags.cli.fleet import FleetTarget
 
-        return Members(name, options, find)
+        return FleetTarget(name, options, find)
     if options.verb == "diff":
         from paddle_flags.cli.diff import File, is_file
         from paddle_flags.cli.processes import with_name
