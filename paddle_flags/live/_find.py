@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import glob
+import json
 import os
 import re
 import socket
 import stat
 import tempfile
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from paddle_flags._core.status import shown
@@ -77,10 +78,11 @@ def _from_url(text: str) -> Endpoint:
 # ---- Directories ----
 
 
-def folders() -> list[str]:
+def folders(*, all_users: bool = False) -> list[str]:
     """Return the directories in which processes of this user put their sockets.
 
-    For root, those of all users. A directory that somebody else could write to is left out.
+    With `all_users`, root gets those of all users. A directory that somebody else could write to is
+    left out.
     """
     if not hasattr(os, "geteuid"):
         message = "processes are found by their sockets on Linux only; use a URL here"
@@ -90,7 +92,7 @@ def folders() -> list[str]:
     found = [os.path.join(root, f"{_FOLDER}-{user}") for root in temporary]
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     found[:0] = [os.path.join(root, _FOLDER) for root in (runtime, f"/run/user/{user}") if root]
-    if user == 0:
+    if all_users and user == 0:
         found += sorted(glob.glob(f"/run/user/*/{_FOLDER}"))
         for root in temporary:
             found += sorted(glob.glob(os.path.join(glob.escape(root), f"{_FOLDER}-*")))
@@ -107,20 +109,21 @@ def _is_safe(folder: str, user: int) -> bool:
     return stat.S_ISDIR(about.st_mode) and not writable and (user in (0, about.st_uid))
 
 
-def sockets() -> list[str]:
+def sockets(*, all_users: bool = False) -> list[str]:
     """Return the paths of all sockets in these directories, also those of dead processes."""
     found: list[str] = []
-    for folder in folders():
+    for folder in folders(all_users=all_users):
         try:
             names = sorted(os.listdir(folder), key=lambda name: (len(name), name))
         except OSError:
             continue
         paths = (os.path.join(folder, name) for name in names if name.endswith(".sock"))
-        found += filter(_is_socket, paths)
+        found += filter(is_socket, paths)
     return found
 
 
-def _is_socket(path: str) -> bool:
+def is_socket(path: str) -> bool:
+    """Return whether there is a socket at a path."""
     try:
         return stat.S_ISSOCK(os.lstat(path).st_mode)
     except OSError:
@@ -129,10 +132,10 @@ def _is_socket(path: str) -> bool:
 
 def _socket_of(pid: int) -> str:
     """Return the path of the socket of a process."""
-    places = folders()
+    places = folders(all_users=True)
     for folder in places:
         path = os.path.join(folder, f"{pid}.sock")
-        if _is_socket(path):
+        if is_socket(path):
             return path
     if not os.path.exists(f"/proc/{pid}"):
         message = f"{pid}: no such process"
@@ -142,9 +145,92 @@ def _socket_of(pid: int) -> str:
             f" {pid}.sock in {' or '.join(places) or 'a directory of yours'}; it serves them"
             " there if it calls pf.serve(), or if it is a Python program started with"
             " PADDLE_FLAGS_LIVE=1; if it serves them elsewhere, use the path of the socket or the"
-            f" URL; 'paddle-flags live --attach {pid}' reads them from its memory"
+            f" URL; 'paddle-flags list --attach {pid}' reads them from its memory"
         )
     raise LiveConnectionError(message)
+
+
+# ---- The processes behind the sockets, of which none is trusted ----
+
+_AT_ONCE = 32  # sockets that are asked at a time
+_PATIENCE = 1.0  # seconds for all that one of them says
+_LARGEST = 1 << 20  # bytes of what it says
+_FIELDS = {"pid": int, "program": str, "flags": int, "temporary": int}
+
+
+class Found(NamedTuple):
+    """What is behind a socket."""
+
+    path: str
+    owner: int | None
+    """The user whose socket it is, if it is known."""
+    process: dict[str, Any]
+    """What the process says: `pid`, `program`, `flags`, `temporary`. Empty after a problem."""
+    problem: str
+
+
+def find_processes(*, all_users: bool = False) -> list[Found]:
+    """Ask all sockets what is behind them; those of dead processes are left out."""
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - clients don't need it
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        answers = list(pool.map(_ask, sockets(all_users=all_users)))
+    return [each for each in answers if each is not None]
+
+
+def _ask(path: str) -> Found | None:
+    process: dict[str, Any] = {}
+    problem = ""
+    owner: int | None = None
+    deadline = time.monotonic() + _PATIENCE
+    try:
+        owner = os.lstat(path).st_uid
+        with connect(path, _PATIENCE) as made:
+            process = _checked(_hello(made, deadline))
+    except (ConnectionRefusedError, FileNotFoundError):
+        return None
+    except TimeoutError:
+        problem = f"no answer after {_PATIENCE:g} s"
+    except LiveConnectionError as error:
+        problem = str(error).removeprefix(f"{path}: ")
+    except OSError as error:
+        problem = error.strerror or str(error)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        problem = "it doesn't answer as a process that serves its flags"
+    return Found(path, owner, process, problem)
+
+
+def _checked(process: Any) -> dict[str, Any]:
+    """Return the fields that are used; raise ValueError if one is missing."""
+    if not isinstance(process, dict) or not all(
+        type(process.get(name)) is kind for name, kind in _FIELDS.items()
+    ):
+        raise ValueError
+    return {name: process[name] for name in _FIELDS}
+
+
+def _hello(made: socket.socket, deadline: float) -> Any:
+    """Ask a process what it is. This alone knows the protocol."""
+    made.sendall(b"GET /v1/process HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    answer = _read(made, deadline, b"")
+    return json.loads(answer.partition(b"\r\n\r\n")[2])
+
+
+def _read(made: socket.socket, deadline: float, end: bytes) -> bytes:
+    """Read until the end of the stream, or what ends with `end`; raise ValueError for too much."""
+    parts = bytearray()
+    while not (end and parts.endswith(end)):
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        made.settimeout(left)
+        part = made.recv(1 << 16)
+        if not part:
+            break
+        parts += part
+        if len(parts) > _LARGEST:
+            raise ValueError
+    return bytes(parts)
 
 
 # ---- Connections ----

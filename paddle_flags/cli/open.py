@@ -1,4 +1,4 @@
-"""The command live open: the page in a browser."""
+"""The page of a process, or of two, in a browser."""
 
 from __future__ import annotations
 
@@ -7,32 +7,40 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from paddle_flags.cli.live_common import client_of
-from paddle_flags.cli.output import print_error, print_text
-from paddle_flags.errors import FlagUnsupportedError
+from paddle_flags.cli.foreign import Report, show, show_errors
+from paddle_flags.errors import FlagArgumentError, FlagUnsupportedError
 from paddle_flags.live._client import token_from
 from paddle_flags.live._find import endpoint_of
 
 if TYPE_CHECKING:
     import argparse
 
+    from paddle_flags.cli.process import Process
+    from paddle_flags.live._client import Client
     from paddle_flags.live._proxy import Answer, Assets
     from paddle_flags.live._proxy_rules import Header
 
 _ABOUT_FILES = (b"accept", b"if-none-match")
 
 
-def run(options: argparse.Namespace) -> int:
-    """Serve the page to a browser until Ctrl-C; return the exit status."""
+def open_page(one: Process, options: argparse.Namespace) -> Report:
+    """Serve the page to a browser until Ctrl-C."""
     try:
         from paddle_flags.live._proxy import Proxy  # noqa: PLC0415 - needs h11
     except ImportError:
-        message = "live open needs the package h11: pip install 'paddle_flags[live]'"
+        message = "'open' needs the package h11: pip install 'paddle_flags[live]'"
         raise FlagUnsupportedError(message) from None
-    targets = [each for each in (options.target, options.other) if each is not None]
-    for each in targets:  # before a browser is started
-        client_of(options, each).process()
-    ends = [endpoint_of(each) for each in targets]
+    clients = [one.client]
+    for text in options.arguments:
+        other = one.find(text)
+        client: Client | None = getattr(other, "client", None)
+        if client is None:
+            message = f"{text} is {other.kind}: the page compares processes"
+            raise FlagArgumentError(message)
+        clients.append(client)
+    for client in clients:  # before a browser is started
+        client.process()
+    ends = [endpoint_of(client.target) for client in clients]
     proxy = Proxy(
         ends[0],
         ends[1] if len(ends) > 1 else None,
@@ -42,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     )
     with suppress(KeyboardInterrupt):
         asyncio.run(proxy.run(lambda url: _show(url, print_only=options.print_only)))
-    return 0
+    return Report()
 
 
 def _assets() -> Assets:
@@ -63,7 +71,7 @@ def _assets() -> Assets:
 def _show(url: str, *, print_only: bool) -> None:
     """Start a browser, or print the URL."""
     if print_only:
-        print_text(url)
+        show(url)
     else:  # on another thread, as a browser in a terminal returns when it is left
         threading.Thread(target=_start_browser, args=(url,), daemon=True).start()
 
@@ -72,7 +80,7 @@ def _start_browser(url: str) -> None:
     import webbrowser  # noqa: PLC0415 - seldom used
 
     if webbrowser.open(url):
-        print_error("the page is open in a browser; Ctrl-C ends it")
+        show_errors("the page is open in a browser; Ctrl-C ends it")
     else:
-        print_error("there is no browser here; open this URL, which works once:")
-        print_text(url)
+        show_errors("there is no browser here; open this URL, which works once:")
+        show(url)
