@@ -16,6 +16,7 @@ from paddle_flags.cli import (
     doctor,
     explain,
     fleet,
+    gateway,
     impls,
     live,
     new,
@@ -23,6 +24,7 @@ from paddle_flags.cli import (
     stubs,
 )
 from paddle_flags.cli import list as list_
+from paddle_flags.cli import open as open_
 from paddle_flags.cli.line import split
 from paddle_flags.cli.options import PROGRAM, load
 from paddle_flags.cli.output import print_error, print_text
@@ -65,6 +67,8 @@ def _build_parser(generator: Generator) -> Parser:
     for command in (run, list_, explain, impls, stubs, doctor, live, fleet, config, completion):
         command.add(main_parser)
     main_parser.add_command("gen", generator.summary, add_help=False)  # it reads its own tokens
+    for command in (gateway, open_):
+        command.add(main_parser)
     new.add(main_parser)
     return main_parser
 
@@ -112,7 +116,7 @@ def _complete_own(tokens: list[str], token: str) -> Answer:
 
 
 def _act_plain(main_parser: Parser, tokens: Sequence[str]) -> None:
-    """Run a command that has no flags: config, completion or new."""
+    """Run a command that has no flags, such as config."""
     if tokens[0].startswith("-"):
         _check_option(main_parser, tokens[0])
     options = main_parser.parse_args(tokens)

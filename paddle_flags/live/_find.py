@@ -7,6 +7,7 @@ import os
 import re
 import socket
 import stat
+import struct
 import tempfile
 import time
 from typing import NamedTuple
@@ -18,6 +19,7 @@ from paddle_flags.live._errors import LiveConnectionError
 
 _LONGEST_PATH = 107  # bytes of a socket's path, in the kernel
 _FOLDER = "paddle_flags"
+_RETRY = 0.01  # seconds until the next attempt, if too many clients are connecting
 
 
 class Endpoint(NamedTuple):
@@ -170,13 +172,14 @@ def connect(path: str, timeout: float) -> Socket:
     if not hasattr(socket, "SO_PEERCRED"):
         message = f"{path}: only Linux tells whose a socket is; use a URL here"
         raise FlagUnsupportedError(message)
-    from paddle_flags.live import _sockets  # noqa: PLC0415 - not on every system
-
+    deadline = time.monotonic() + timeout
     made = Socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         made.settimeout(timeout)
-        _connect(made, path)
-        _, owner = _sockets.credentials(made)
+        while not _connect(made, path):
+            made.settimeout(_left(deadline))
+            time.sleep(_RETRY)
+        _, owner = credentials(made)
     except BaseException:
         made.close()
         raise
@@ -187,14 +190,33 @@ def connect(path: str, timeout: float) -> Socket:
     return made
 
 
-def _connect(made: socket.socket, path: str) -> None:
-    """Connect to a path of any length."""
-    if len(os.fsencode(path)) <= _LONGEST_PATH:
-        made.connect(path)
-        return
-    folder, name = os.path.split(path)
-    place = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+def credentials(connection: socket.socket) -> tuple[int, int]:
+    """Return the process and the user at the other end of a Unix socket, when it was made."""
+    size = struct.calcsize("iII")
+    data = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+    pid, uid, _ = struct.unpack("iII", data)
+    return pid, uid
+
+
+def _left(deadline: float) -> float:
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left
+
+
+def _connect(made: socket.socket, path: str) -> bool:
+    """Connect to a path of any length; return False if too many clients are connecting."""
+    place = None
+    if len(os.fsencode(path)) > _LONGEST_PATH:
+        folder, name = os.path.split(path)
+        place = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        path = f"/proc/self/fd/{place}/{name}"
     try:
-        made.connect(f"/proc/self/fd/{place}/{name}")
+        made.connect(path)
+    except BlockingIOError:
+        return False
     finally:
-        os.close(place)
+        if place is not None:
+            os.close(place)
+    return True

@@ -1,0 +1,231 @@
+"""A client of processes that serve their flags, over a Unix socket or through a gateway."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any, Protocol
+
+from paddle_flags import errors
+from paddle_flags._core.frames import public_class
+from paddle_flags._core.status import shown
+from paddle_flags._report.facts import argument_text
+from paddle_flags.live import _documents, _rpc
+from paddle_flags.live._errors import LiveConnectionError, LiveError
+from paddle_flags.live._find import endpoint_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from paddle_flags.live._documents import (
+        Change,
+        ChangeResult,
+        Event,
+        FlagDetails,
+        Flags,
+        Process,
+    )
+
+    NewValue = bool | int | float | str | list[Any] | tuple[Any, ...] | None
+
+ALIVE = 45.0
+"""Seconds without a sign of life after which a stream counts as lost; one comes every 15."""
+
+_SLOWEST = 5.0  # seconds between attempts to reconnect
+_LONGEST_TOKEN = 1 << 16
+_LONGEST_WAIT = 3600.0
+_SHARE = 0.9  # of the timeout: the process says for what a change waits, before the client gives up
+
+
+class Link(Protocol):
+    """How a client reaches a process. The documents are those of the live protocol."""
+
+    def ask(self, method: str, params: dict[str, Any]) -> Any:
+        """Return the whole answer to a method."""
+
+    def events(self, since: str | None, alive: float) -> Iterator[Event]:
+        """Yield the events of one connection."""
+
+
+class SocketLink:
+    """A process behind a Unix socket."""
+
+    def __init__(self, path: str, timeout: float) -> None:
+        self._path = path
+        self._timeout = timeout
+
+    def ask(self, method: str, params: dict[str, Any]) -> Any:
+        """See Link."""
+        with _rpc.Connection(self._path, self._timeout) as connection:
+            return connection.run(_rpc.steps_of(method, params))
+
+    def events(self, since: str | None, alive: float) -> Iterator[Event]:
+        """See Link."""
+        with _rpc.Connection(self._path, self._timeout) as connection:
+            if since is None:
+                hello = connection.run(_rpc.one("hello"))
+                since = _rpc.mark_of(hello)
+                yield _documents.Event("hello", since, hello)
+            connection.run(_rpc.one("events.subscribe", {"since": since}))
+            yield from connection.events(alive)
+
+
+@public_class
+class Client:
+    """The flags of another process.
+
+    `target` is a PID, the path of a Unix socket, or the URL of a gateway, such as
+    `http://127.0.0.1:8080/4711`, which may need a token. `timeout` is in seconds, for a whole
+    request. All methods raise LiveConnectionError if the process can't be reached, and LiveError
+    if it refuses. Any thread may call them.
+    """
+
+    def __init__(
+        self, target: int | str, *, token: str | None = None, timeout: float = 10.0
+    ) -> None:
+        if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
+            message = "token: expected printable ASCII without blanks"
+            raise errors.FlagArgumentError(message)
+        self._endpoint = endpoint_of(target)
+        self._timeout = timeout
+        if self._endpoint.path:
+            self._link: Link = SocketLink(self._endpoint.path, timeout)
+        else:
+            from paddle_flags.live._rest import RestLink  # noqa: PLC0415 - needs httpx
+
+            self._link = RestLink(self._endpoint, token, timeout)
+
+    def __repr__(self) -> str:
+        """Return the target, in what makes such a client."""
+        return f"Client({str(self._endpoint)!r})"
+
+    @property
+    def target(self) -> str:
+        """The path of the socket, or the URL."""
+        return str(self._endpoint)
+
+    def process(self) -> Process:
+        """Return what the process is."""
+        return _documents.check_process(self._link.ask("hello", {}))
+
+    def flags(self, since: str | None = None) -> Flags:
+        """Return all flags, or those that changed after `since`, which is `EPOCH-REVISION`."""
+        params = {} if since is None else {"since": since}
+        return _documents.check_flags(self._link.ask("flags.list", params))
+
+    def flag(self, name: str) -> FlagDetails:
+        """Return a flag with its history."""
+        return _documents.check_details(self._link.ask("flags.get", {"name": name}))
+
+    def change(  # noqa: PLR0913 - a keyword for each field of the request
+        self,
+        values: Mapping[str, NewValue],
+        *,
+        expect: Mapping[str, NewValue] | None = None,
+        reason: str | None = None,
+        duration: float | str | None = None,
+        dry_run: bool = False,
+        confirm: Iterable[str] = (),
+    ) -> ChangeResult:
+        """Change flags: all of them, or none.
+
+        None as a value takes back what clients have set. `expect` has values that the flags must
+        have now. With a `duration`, in seconds or as `"10m"`, the change ends by itself. `confirm`
+        names the unsafe flags that are meant.
+        """
+        if isinstance(confirm, str):
+            message = f"confirm: {shown(confirm)}: expected a list of names, not a text"
+            raise errors.FlagTypeError(message)
+        params = {
+            "set": _texts(values),
+            "expect": None if expect is None else _texts(expect),
+            "reason": reason,
+            "for": duration,
+            "dry_run": dry_run or None,
+            "confirm": list(confirm) or None,
+        }
+        return self._change("flags.set", params)
+
+    def undo(
+        self, change: int | None = None, *, reason: str | None = None, dry_run: bool = False
+    ) -> ChangeResult:
+        """Take back a change of this user; without a number, the last one that isn't undone."""
+        params = {"change": change, "reason": reason, "dry_run": dry_run or None}
+        return self._change("changes.undo", params)
+
+    def _change(self, method: str, params: dict[str, Any]) -> ChangeResult:
+        given = {name: value for name, value in params.items() if value is not None}
+        given["timeout"] = min(_SHARE * self._timeout, _LONGEST_WAIT)
+        return _documents.check_result(self._link.ask(method, given))
+
+    def changes(self) -> list[Change]:
+        """Return what clients have changed, the latest first."""
+        return _documents.check_changes(self._link.ask("changes.list", {}))
+
+    def events(
+        self, since: str | None = None, *, reconnect: bool = False, timeout: float = ALIVE
+    ) -> Iterator[Event]:
+        """Yield what happens from now on, or after `since`, which is `EPOCH-REVISION`.
+
+        The iterator ends when the process ends the stream. With `reconnect`, it yields an event
+        `lost` when the connection is lost, and connects again, for as long as it takes. After
+        `timeout` seconds without a sign of life, the connection counts as lost.
+        """
+        wait = 0.0
+        while True:
+            problem = "the stream has ended"
+            try:
+                for event in self._link.events(since, timeout):
+                    since, wait = event.id or since, 0.0
+                    yield event._replace(data=_documents.check_stream(event.kind, event.data))
+            except LiveError as error:
+                if not reconnect and _has_ended(error):
+                    return
+                if not (reconnect and _may_pass(error)):
+                    raise
+                problem = str(error)
+            if not reconnect:
+                return
+            yield _documents.Event("lost", since or "", {"detail": problem})
+            wait = min(max(2 * wait, 0.1), _SLOWEST)
+            time.sleep(wait)
+
+
+def _has_ended(error: LiveError) -> bool:
+    """Return whether the process has ended the stream, as it does when it ends itself."""
+    return isinstance(error.__cause__, ConnectionResetError)
+
+
+def _may_pass(error: LiveError) -> bool:
+    """Return whether trying again makes sense."""
+    busy = error.problem is not None and error.problem.status in (404, 502, 503)
+    return busy or isinstance(error, LiveConnectionError)
+
+
+def _texts(values: Mapping[str, NewValue]) -> dict[str, str | None]:
+    """Return the values as a command line has them."""
+    return {name: _text(name, value) for name, value in values.items()}
+
+
+def _text(name: str, value: NewValue) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, (bool, int, float, str)):
+        return argument_text(value)
+    if isinstance(value, (list, tuple)):
+        return argument_text(tuple(value))
+    message = f"{name}: {shown(value)}: expected a bool, a number, a text, a list or None"
+    raise errors.FlagTypeError(message)
+
+
+def token_from(file: str | None) -> str | None:
+    """Return the token in a file, or in the environment; None if there is none."""
+    if file is None:
+        return os.environ.get("PADDLE_FLAGS_LIVE_TOKEN") or None
+    try:
+        with open(file, encoding="ascii") as source:
+            return source.readline(_LONGEST_TOKEN).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "expected ASCII"
+        message = f"{file}: {why}"
+        raise errors.FlagArgumentError(message) from None
