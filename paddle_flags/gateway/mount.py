@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import threading
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,8 @@ from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagTypeError
 from paddle_flags.gateway.app import Gateway
 from paddle_flags.gateway.processes import Processes
-from paddle_flags.gateway.security import Guard, Mounted
+from paddle_flags.gateway.security import Clients, Guard
+from paddle_flags.gateway.users import User
 from paddle_flags.live import _find
 
 if TYPE_CHECKING:
@@ -21,12 +23,31 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp
 
-    from paddle_flags.gateway.users import User
-
     Answer = None | Literal["read", "change"] | User
 
 _lock = threading.Lock()
 _servers: dict[int, Any] = {}  # by process: workers are forked
+
+
+class Mounted(Clients):
+    """Users of the program that the gateway is mounted in."""
+
+    unknown = (403, "forbidden", "you may not see these flags")
+
+    def __init__(self, authorize: Callable[[Request], Any]) -> None:
+        self._authorize = authorize
+
+    async def user_of(self, request: Request) -> User | None:
+        """Return who sends a request."""
+        answer = self._authorize(request)
+        if inspect.isawaitable(answer):
+            answer = await answer
+        if answer is None or isinstance(answer, User):
+            return answer
+        if answer in ("read", "change"):
+            return User("", answer)
+        message = f"authorize returned {shown(answer)}, expected None, 'read', 'change' or a User"
+        raise FlagTypeError(message)
 
 
 @public

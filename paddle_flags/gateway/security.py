@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import inspect
 import os
 import re
 import secrets
@@ -19,31 +18,20 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from paddle_flags._core.status import shown
-from paddle_flags.errors import FlagTypeError
 from paddle_flags.gateway.problems import Refusal, problem
 from paddle_flags.gateway.users import Token, User
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-HEAD_MAX = 16 << 10
-"""The most bytes of a request line with its headers."""
-
-BODY_MAX = (1 << 20) - (8 << 10)
-"""The most bytes of a body: with what a gateway adds, it is a line that processes read."""
-
-PATIENCE = 10.0
-"""Seconds for a TLS handshake, for the head of a request, and for its body."""
-
-MOST_UNKNOWN = 128
-"""Connections from which nothing has come that is allowed; then the oldest one is closed."""
-
-MOST_REQUESTS = 256
-"""Requests, streams of events among them, that are answered at a time."""
+HEAD_MAX = 16 << 10  # bytes of a request line with its headers
+BODY_MAX = (1 << 20) - (8 << 10)  # bytes: with what a gateway adds, a line that processes read
+PATIENCE = 10.0  # seconds for a TLS handshake, for the head of a request, and for its body
+MOST_UNKNOWN = 128  # connections from which nothing allowed has come; then the oldest is closed
+MOST_REQUESTS = 256  # that are answered at a time, streams of events among them
 
 _ONCE = ("host", "origin", "sec-fetch-site", "authorization", "content-type", "content-length")
 _PRIVATE = re.compile(r"/v1/(?!openapi\.json$)")
@@ -64,28 +52,36 @@ _HEADERS = {
 }
 
 
-# ---- Who asks ----
+class Clients:
+    """Those who ask, of one kind."""
+
+    unknown: tuple[int, str, str]  # the refusal of somebody else
+
+    async def user_of(self, request: Request) -> User | None:
+        """Return who sends a request."""
+        raise NotImplementedError
 
 
-class Bearers:
+class Bearers(Clients):
     """Clients that send a token with each request; the page itself is for everybody."""
 
     unknown = (401, "token", "expected 'Authorization: Bearer TOKEN' with a known token")
 
     def __init__(self, tokens: Mapping[str, Token]) -> None:
-        self._tokens = [
-            (User(label, each.may), each.text.encode()) for label, each in tokens.items()
-        ]
+        self._tokens = tokens
 
     async def user_of(self, request: Request) -> User | None:
         """Return who sends a request."""
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
-        sent = given.strip().encode("utf-8", "surrogateescape")
-        same = [user for user, text in self._tokens if hmac.compare_digest(sent, text)]
-        return same[0] if same and scheme.lower() == "bearer" else None
+        sent = given.strip().encode()
+        found = None
+        for label, token in self._tokens.items():  # all, so that the time says nothing
+            if hmac.compare_digest(sent, token.text.encode()) and scheme.lower() == "bearer":
+                found = User(label, token.may)
+        return found
 
 
-class Browser:
+class Browser(Clients):
     """The one browser that has opened a link, which works once; then it has a cookie."""
 
     unknown = (401, "token", "open the link that 'paddle-flags open' has printed; it works once")
@@ -98,7 +94,7 @@ class Browser:
 
     async def user_of(self, request: Request) -> User | None:
         """Return who sends a request."""
-        sent = request.cookies.get(self._name, "").encode("utf-8", "surrogateescape")
+        sent = request.cookies.get(self._name, "").encode()
         return User("", "change") if hmac.compare_digest(sent, self._secret.encode()) else None
 
     async def enter(self, request: Request) -> Response:
@@ -106,7 +102,7 @@ class Browser:
         answer = RedirectResponse("/", 303)
         if await self.user_of(request):  # gone back to, or loaded again
             return answer
-        sent = request.url.path.removeprefix("/open/").encode("utf-8", "surrogateescape")
+        sent = request.scope["path"].removeprefix("/open/").encode()
         if self._link is None or not hmac.compare_digest(sent, self._link.encode()):
             detail = "the link has been used, or is wrong; run 'paddle-flags open' again"
             raise Refusal(401, "token", detail)
@@ -115,39 +111,13 @@ class Browser:
         return answer
 
 
-class Mounted:
-    """Users of the program that the gateway is mounted in."""
-
-    unknown = (403, "forbidden", "you may not see these flags")
-
-    def __init__(self, authorize: Callable[[Request], Any]) -> None:
-        self._authorize = authorize
-
-    async def user_of(self, request: Request) -> User | None:
-        """Return who sends a request."""
-        answer = self._authorize(request)
-        if inspect.isawaitable(answer):
-            answer = await answer
-        if answer is None or isinstance(answer, User):
-            return answer
-        if answer in ("read", "change"):
-            return User("", answer)
-        message = f"authorize returned {shown(answer)}, expected None, 'read', 'change' or a User"
-        raise FlagTypeError(message)
-
-
-# ---- Requests ----
-
-
 class Guard:
     """An ASGI application that lets only allowed requests through to another one.
 
     `hosts` has the names in `Host`; None: whoever mounts the application checks them.
     """
 
-    def __init__(
-        self, app: ASGIApp, clients: Bearers | Browser | Mounted, hosts: Iterable[str] | None
-    ) -> None:
+    def __init__(self, app: ASGIApp, clients: Clients, hosts: Iterable[str] | None) -> None:
         self._app = app
         self._clients = clients
         self._hosts = None if hosts is None else frozenset(each.lower() for each in hosts)
@@ -239,9 +209,6 @@ def _bounded(receive: Receive) -> Receive:
     return receive_next
 
 
-# ---- Connections ----
-
-
 class Door(H11Protocol):
     """A connection of uvicorn that can't keep others out while nothing allowed comes from it.
 
@@ -250,11 +217,10 @@ class Door(H11Protocol):
     """
 
     tls: ClassVar[ssl.SSLContext | None] = None
-    port: ClassVar[int] = 0
-    """The port of 127.0.0.1 to which only programs of this user may connect; 0: all may."""
-    unknown: ClassVar[dict[asyncio.Transport, None]] = {}
-    """Connections from which nothing allowed has come, the oldest first."""
+    port: ClassVar[int] = 0  # of 127.0.0.1, to which only programs of this user may connect
+    unknown: ClassVar[dict[asyncio.Transport, None]] = {}  # the oldest first
     _raw: Any = None
+    _early = b""
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -281,6 +247,8 @@ class Door(H11Protocol):
             super().connection_made(made)
         except OSError:
             transport.abort()
+        else:
+            self.data_received(self._early)
 
     def open(self) -> None:
         """Something allowed has come."""
@@ -294,6 +262,9 @@ class Door(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Read, as uvicorn does."""
+        if self.transport is None:  # a request may come together with the end of the handshake
+            self._early += data
+            return
         super().data_received(data)
         if self.cycle is not None and not self.cycle.response_complete:
             self._expect(head=False)

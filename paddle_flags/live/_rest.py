@@ -163,9 +163,19 @@ class RestLink:
     async def _stream(self, since: str | None, alive: float) -> AsyncIterator[Event]:
         parser = _sse.Parser()
         parser.last_id = since or ""
+        while parser.retry is None:
+            async for event in self._read(parser, alive):
+                yield event
+            if parser.retry is None:
+                raise ConnectionResetError
+            await asyncio.sleep(parser.retry)  # the server can't keep a stream open
+            parser.retry = None
+
+    async def _read(self, parser: _sse.Parser, alive: float) -> AsyncIterator[Event]:
+        """Yield the events of one answer."""
         headers = {"Accept": "text/event-stream"}
-        if since:
-            headers["Last-Event-ID"] = since
+        if parser.last_id:
+            headers["Last-Event-ID"] = parser.last_id
         async with self._client() as client:
             async with asyncio.timeout(self._timeout):
                 url = f"{await self._process(client)}/events"

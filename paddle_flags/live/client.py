@@ -44,7 +44,7 @@ class Link(Protocol):
         """Return the whole answer to a method."""
 
     def events(self, since: str | None, alive: float) -> Iterator[Event]:
-        """Yield the events of one connection."""
+        """Yield the events of one connection, until it is lost."""
 
 
 class SocketLink:
@@ -167,33 +167,22 @@ class Client:
     ) -> Iterator[Event]:
         """Yield what happens from now on, or after `since`, which is `EPOCH-REVISION`.
 
-        The iterator ends when the process ends the stream. With `reconnect`, it yields an event
-        `lost` when the connection is lost, and connects again, for as long as it takes. After
-        `timeout` seconds without a sign of life, the connection counts as lost.
+        When the connection is lost, as when the process ends, it raises LiveConnectionError. With
+        `reconnect`, it yields an event `lost` instead, and connects again, for as long as it takes.
+        After `timeout` seconds without a sign of life, the connection counts as lost.
         """
         wait = 0.0
         while True:
-            problem = "the stream has ended"
             try:
                 for event in self._link.events(since, timeout):
                     since, wait = event.id or since, 0.0
                     yield event._replace(data=_documents.check_stream(event.kind, event.data))
             except LiveError as error:
-                if not reconnect and _has_ended(error):
-                    return
                 if not (reconnect and _may_pass(error)):
                     raise
-                problem = str(error)
-            if not reconnect:
-                return
-            yield _documents.Event("lost", since or "", {"detail": problem})
+                yield _documents.Event("lost", since or "", {"detail": str(error)})
             wait = min(max(2 * wait, 0.1), _SLOWEST)
             time.sleep(wait)
-
-
-def _has_ended(error: LiveError) -> bool:
-    """Return whether the process has ended the stream, as it does when it ends itself."""
-    return isinstance(error.__cause__, ConnectionResetError)
 
 
 def _may_pass(error: LiveError) -> bool:
