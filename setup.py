@@ -12,6 +12,7 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 INCLUDE, SOURCES = Path("csrc", "include"), Path("csrc", "src")
+SERVER = Path("csrc", "serve")
 VERSION = re.findall(r'#define PD_VERSION "(.+)"', (INCLUDE / "pd_flags.h").read_text())[0]
 LIMITED_API = not sysconfig.get_config_var("Py_GIL_DISABLED")
 
@@ -95,6 +96,21 @@ class Build(build_ext):
         compiler.create_static_lib([whole], "pd_flags", str(library.parent))
         for extension in self.extensions:
             extension.extra_objects = [str(library)]
+        if sys.platform == "linux" and "live" not in left_out:
+            self.build_server(library.with_name("libpd_flags_live.so"), flags)
+
+    def build_server(self, library, flags):
+        """Build the server of flags, which links nothing of the library."""
+        objects = self.compiler.compile(
+            sorted(map(str, SERVER.glob("*.c"))),
+            self.build_temp,
+            include_dirs=[str(INCLUDE), str(SERVER)],
+            extra_postargs=[*flags, "-D_GNU_SOURCE", "-DPD_HEADER_ONLY"],
+        )
+        link = [each.replace("libpd_flags.so", library.name) for each in LINK]
+        self.compiler.link_shared_object(
+            objects, str(library), extra_postargs=[*link, "-lm", *HARDEN_LINK]
+        )
 
     def copy_headers(self, package):
         for made in ("lib", "include"):

@@ -167,6 +167,9 @@ PD_API size_t pd_error_list_count(const pd_error_list *list);
 /* Borrowed until the list changes or is freed. NULL when `index` is too big. */
 PD_API const pd_error *pd_error_list_at(const pd_error_list *list, size_t index);
 
+/* The flag that an error of a batch is about, if it is about a single one; else NULL. */
+PD_API struct pd_flag *pd_error_list_get_flag(const pd_error_list *list, size_t index);
+
 /* The version of the library that runs; PD_VERSION is the version of the header. A small build
  * adds its profile, as in "0.1.0+no-input". */
 PD_API const char *pd_version(void);
@@ -244,6 +247,7 @@ typedef struct pd_flag_entry {
   void *context; /* of the definition */
   bool unset;    /* the default of an optional flag, which stands for no value */
   bool sensitive;
+  uint64_t override; /* of the source override: its pd_override; else 0 */
 } pd_flag_entry;
 
 /* A validator accepts or rejects the values that flags are about to get. entries[i] is the new
@@ -452,6 +456,9 @@ PD_API pd_status pd_flag_find(const char *name, pd_flag **out, pd_error *err);
  * loaded again gets its old place. The walk also meets flags that are defined meanwhile. */
 PD_API pd_flag *pd_flag_next(const pd_flag *previous);
 
+/* The name of a flag, also of one that isn't defined any more; "" if memory is out. */
+PD_API const char *pd_flag_get_name(const pd_flag *flag);
+
 /* Everything about a flag but its value. Texts are "" where there are none. */
 typedef struct pd_flag_info {
   size_t size; /* set by the caller: sizeof(pd_flag_info) */
@@ -520,6 +527,19 @@ PD_TYPE_MAP(PD__FLAG_GET)
  * of the whole text without the NUL. */
 PD_API pd_status pd_flag_get_text(const pd_flag *flag, char *buffer, size_t size,
                                   size_t *length, pd_error *err);
+
+/* Any value as such a text. Takes no lock. PD_ERR_ARGUMENT: there is no such type. */
+PD_API pd_status pd_value_get_text(pd_type type, pd_value value, char *buffer, size_t size,
+                                   size_t *length, pd_error *err);
+
+/* Read text as pd_flag_set_from_string does for a flag with this type and unit (NULL: none). A
+ * string stays as it is. Takes no lock. PD_ERR_VALUE, PD_ERR_RANGE, PD_ERR_ARGUMENT. */
+PD_API pd_status pd_value_parse(pd_type type, const char *unit, const char *text, pd_value *out,
+                                pd_error *err);
+
+/* Find out whether `text`, or no value for NULL, is what the flag has in the process. Text that the
+ * flag can't have is PD_OK, too, with false. PD_ERR_UNDEFINED. */
+PD_API pd_status pd_flag_compare_text(pd_flag *flag, const char *text, bool *same, pd_error *err);
 
 /* The address of the registry's own copy of the value, of the C type of the flag (const char *
  * for a string); NULL for NULL. You can read it until the process ends, with one atomic load;
@@ -617,6 +637,121 @@ PD_API pd_status pd_override_push(const pd_assignment *items, size_t count,
 /* PD_ERR_ARGUMENT: there is no such override, or it was popped before. You can pop an override of
  * a frozen flag. */
 PD_API pd_status pd_override_pop(pd_override override, pd_error *err);
+
+/* ------------------------------------------------------------------------
+ * Batches for clients outside of the process, and the journal of changes
+ */
+
+/* One change of pd_batch_apply. The changes of one flag follow each other. */
+typedef struct pd_batch_change {
+  pd_flag *flag;
+  const char *text;     /* the new value; NULL: drop one, as `override` says */
+  uint32_t literal;     /* how a client wrote `text`, as in pd_config_add */
+  pd_override override; /* without `text`: drop what this override gives the flag; 0: drop the value
+                           of the source of the batch */
+} pd_batch_change;
+
+/* What a change of a batch is about to do. Texts are NULL where there is no value. */
+typedef struct pd_batch_effect {
+  size_t size;          /* of this struct, in bytes; set by whoever makes it */
+  const char *old_text;
+  const char *new_text; /* the new value, or the one that is left when all of its flag's changes are made */
+  bool hidden;          /* an override hides the new value */
+} pd_batch_effect;
+
+/* Called once when everything in a batch is accepted and nothing has taken effect. effects[i] is
+ * about the i-th change; they and their texts are borrowed during the call. Return false to give
+ * up: nothing changes. The registry is locked: call no function of this header, and wait for
+ * nobody. */
+typedef bool (*pd_batch_decider)(const pd_batch_effect *effects, size_t count, void *context);
+
+/* A flag as it was at a revision of the journal. */
+typedef struct pd_flag_revision {
+  const pd_flag *flag;
+  uint64_t revision;
+} pd_flag_revision;
+
+typedef struct pd_batch_options {
+  size_t size;                       /* sizeof(pd_batch_options) */
+  const pd_origin *origin;           /* NULL: run time */
+  bool dry_run;                      /* check everything, ask validators and `decide`, change nothing */
+  pd_override *override;             /* make the values a new override, which gets its number here.
+                                        What the program sets meanwhile waits below. Or NULL */
+  const pd_flag_revision *unchanged; /* flags that must not have changed since; or NULL */
+  size_t unchanged_count;
+  uint64_t mark;                     /* of the events in the journal, as pd_journal_event says */
+  pd_batch_decider decide;           /* or NULL */
+  void *context;                     /* of `decide` */
+  pd_error_list *errors;             /* receives every error; or NULL */
+} pd_batch_options;
+
+/* Make all changes, or none. The override is popped that has no value left. Validators are asked,
+ * except by a batch that only drops values of overrides. Errors as of pd_batch_set; PD_ERR_CONFLICT:
+ * a flag in `unchanged` has changed; PD_ERR_REFUSED also if `decide` gave up. `options` may be
+ * NULL. */
+PD_API pd_status pd_batch_apply(const pd_batch_change *changes, size_t count,
+                                const pd_batch_options *options, pd_error *err);
+
+/* From now on, calls of this thread run no watchers, warning handlers and `release` functions: these
+ * wait for the next call of another thread that sets a flag, or for pd_callbacks_run. Validators and
+ * converters run nevertheless. For threads that must not wait for a runtime such as Python. */
+PD_API void pd_callbacks_postpone(bool postpone);
+
+/* Whether callbacks wait. Takes no lock. */
+PD_API bool pd_callbacks_wait(void);
+
+/* Run those that wait, in this thread. */
+PD_API void pd_callbacks_run(void);
+
+/* The journal keeps the last PD_JOURNAL_KEPT changes of flags, whoever makes them: of values, of
+ * their sources, of definitions, and of whether a flag is frozen. It is off at first, and costs a set
+ * one test of a variable then. Each change has a number, the revision, counted from 1. */
+#define PD_JOURNAL_KEPT 8192
+
+/* Start the journal, unless it runs. */
+PD_API pd_status pd_journal_start(pd_error *err);
+
+/* The revision of the latest change, after looking for what modules have assigned to their
+ * variables; 0 while the journal is off. It takes no lock unless a module may assign to variables or
+ * definitions have changed. */
+PD_API uint64_t pd_journal_get_revision(void);
+
+/* The revision of the flag's latest change; 0: none, or the journal is off. */
+PD_API uint64_t pd_flag_get_revision(const pd_flag *flag);
+
+/* 16 hexadecimal digits, others in each process, also in forked children; "" while the journal is
+ * off. Valid until the process ends, but changes in a forked child. */
+PD_API const char *pd_journal_get_epoch(void);
+
+/* X(name, number, text): what happened. */
+#define PD_EVENT_MAP(X)                                                        \
+  X(VALUE, 0, "value")     /* the value has changed, or its source */          \
+  X(DEFINED, 1, "defined")                                                     \
+  X(REMOVED, 2, "removed")                                                     \
+  X(FROZEN, 3, "frozen")   /* or unfrozen */
+
+#define PD_EVENT_ENUM(name, number, text) PD_EVENT_##name = number,
+typedef enum pd_event { PD_EVENT_MAP(PD_EVENT_ENUM) } pd_event;
+
+typedef struct pd_journal_event {
+  size_t size;       /* set by the caller: sizeof(pd_journal_event) */
+  uint64_t revision;
+  int64_t at;        /* milliseconds since 1970 */
+  uint64_t mark;     /* of the pd_batch_options; 0: another change */
+  pd_flag *flag;
+  pd_event kind;
+  pd_type old_type;  /* 0: there was no value */
+  pd_type new_type;  /* 0: there is none */
+  pd_value old_value;
+  pd_value new_value;
+  pd_origin origin;  /* of the new value */
+  bool defined;      /* the flag is, since then */
+  bool sensitive;    /* the flag was or is */
+} pd_journal_event;
+
+/* The first event after a revision. PD_ERR_UNDEFINED: there is none yet. PD_ERR_ARGUMENT: it isn't
+ * kept any more, or the revision is one of the future. */
+PD_API pd_status pd_journal_get(uint64_t since, pd_journal_event *event, pd_error *err);
 
 /* ------------------------------------------------------------------------
  * Scopes: values of one thread or task

@@ -65,7 +65,7 @@ TEST(a_start_notes_no_changes_of_flags_that_were_there) {
   CHECK(pd__journal_start()); /* again, which changes nothing */
   CHECK_OK(pd_flag_set_int64(flag, 6, &err));
   const pd__event *event = take_event();
-  CHECK(event->kind == PD__EVENT_VALUE && event->flag == flag && event->at > 0);
+  CHECK(event->kind == PD_EVENT_VALUE && event->flag == flag && event->at > 0);
   CHECK(event->before.value.i64 == 5 && event->before.source == PD_SOURCE_RUNTIME);
   CHECK(event->after.value.i64 == 6 && event->after.source == PD_SOURCE_RUNTIME);
   CHECK(event->after.defined && !event->after.unset && !event->after.sensitive);
@@ -135,15 +135,15 @@ TEST(freezing_is_noted_also_by_the_end_of_startup) {
   start_journal();
   CHECK_OK(pd_flag_freeze(flag, &err));
   const pd__event *event = take_event();
-  CHECK(event->kind == PD__EVENT_FROZEN && event->after.frozen && !event->before.frozen);
+  CHECK(event->kind == PD_EVENT_FROZEN && event->after.frozen && !event->before.frozen);
   CHECK_OK(pd_flag_unfreeze(flag, &err));
-  CHECK(take_event()->kind == PD__EVENT_FROZEN);
+  CHECK(take_event()->kind == PD_EVENT_FROZEN);
   char *argv[] = {(char[]){"program"}, NULL};
   int argc = 1;
   CHECK_OK(pd_parse_argv(&argc, argv, NULL, &err));
   pd__journal_mark_stale();
   event = take_event();
-  CHECK(event->kind == PD__EVENT_FROZEN && event->flag == early && event->after.frozen);
+  CHECK(event->kind == PD_EVENT_FROZEN && event->flag == early && event->after.frozen);
 }
 
 TEST(definitions_are_noted_as_they_come_change_and_leave) {
@@ -151,27 +151,27 @@ TEST(definitions_are_noted_as_they_come_change_and_leave) {
   pd_flag *flag = define_flag(PD_TYPE_int64, "level");
   CHECK(pd__journal_is_stale());
   const pd__event *event = take_event();
-  CHECK(event->kind == PD__EVENT_DEFINED && event->flag == flag && event->after.defined);
+  CHECK(event->kind == PD_EVENT_DEFINED && event->flag == flag && event->after.defined);
   pd_flag_def def = definition(PD_TYPE_int64, "level");
   def.sensitive = true;
   CHECK_OK(pd_flag_replace(&def, NULL, 0, &flag, &err));
   event = take_event();
-  CHECK(event->kind == PD__EVENT_DEFINED && event->after.sensitive && !event->before.sensitive);
+  CHECK(event->kind == PD_EVENT_DEFINED && event->after.sensitive && !event->before.sensitive);
   CHECK_OK(pd_flag_unregister(flag, &err));
   event = take_event();
-  CHECK(event->kind == PD__EVENT_REMOVED && event->before.defined && !event->after.defined);
+  CHECK(event->kind == PD_EVENT_REMOVED && event->before.defined && !event->after.defined);
   pd__journal_mark_stale();
   CHECK(refresh() == 3);
 }
 
 TEST(the_latest_8192_changes_are_kept) {
   pd_flag *flag = define_flag(PD_TYPE_int64, "level");
-  uint64_t last = PD__JOURNAL_KEPT + 10;
+  uint64_t last = PD_JOURNAL_KEPT + 10;
   start_journal();
   for (uint64_t i = 1; i <= last; i++) {
     CHECK_OK(pd_flag_set_int64(flag, (int64_t)i, &err));
-    if (i == PD__JOURNAL_KEPT) CHECK(pd__journal_oldest() == 0);
-    if (i == PD__JOURNAL_KEPT + 1) CHECK(pd__journal_oldest() == 1);
+    if (i == PD_JOURNAL_KEPT) CHECK(pd__journal_oldest() == 0);
+    if (i == PD_JOURNAL_KEPT + 1) CHECK(pd__journal_oldest() == 1);
   }
   CHECK(pd__journal_revision() == last && pd__journal_oldest() == 10);
   CHECK(pd__journal_after(0)->revision == 11 && pd__journal_after(10)->revision == 11);
@@ -200,13 +200,13 @@ TEST(readers_read_everything_again_after_memory_was_out) {
   char name[32];
   pd_flag *first = define_flag(PD_TYPE_int64, "first");
   start_journal();
-  for (int i = 1; i <= PD__JOURNAL_KEPT + 5; i++) CHECK_OK(pd_flag_set_int64(first, i, &err));
+  for (int i = 1; i <= PD_JOURNAL_KEPT + 5; i++) CHECK_OK(pd_flag_set_int64(first, i, &err));
   memory_out = true;
   for (int i = 1; i <= 64; i++) { /* it has room for the other 63 */
     snprintf(name, sizeof name, "flag_%d", i);
     flag = define_flag(PD_TYPE_int64, name);
     uint64_t now = pd__journal_revision();
-    CHECK(pd__journal_oldest() == (i < 64 ? now - PD__JOURNAL_KEPT : now));
+    CHECK(pd__journal_oldest() == (i < 64 ? now - PD_JOURNAL_KEPT : now));
   }
   uint64_t revision = pd__journal_revision();
   CHECK(revision >= 64 && !pd__journal_after(revision) && pd__journal_after(revision - 1));

@@ -177,7 +177,27 @@ PD__BEGIN_C
     (since, response, err))                                                                        \
   STATUS(config_check, (const pd_config *config, bool allow_pending, pd_error_list *errors,        \
     pd_error *err), (config, allow_pending, errors, err))                                          \
-  RESULT(bool, startup_over, (void), ())
+  RESULT(bool, startup_over, (void), ())                                                           \
+  RESULT(struct pd_flag *, error_list_get_flag, (const pd_error_list *list, size_t index),         \
+    (list, index))                                                                                 \
+  STATUS(value_get_text, (pd_type type, pd_value value, char *buffer, size_t size, size_t *length, \
+    pd_error *err), (type, value, buffer, size, length, err))                                      \
+  RESULT(const char *, flag_get_name, (const pd_flag *flag), (flag))                               \
+  STATUS(value_parse, (pd_type type, const char *unit, const char *text, pd_value *out,            \
+    pd_error *err), (type, unit, text, out, err))                                                  \
+  STATUS(flag_compare_text, (pd_flag *flag, const char *text, bool *same, pd_error *err),          \
+    (flag, text, same, err))                                                                       \
+  STATUS(batch_apply, (const pd_batch_change *changes, size_t count,                               \
+    const pd_batch_options *options, pd_error *err), (changes, count, options, err))               \
+  VOID(callbacks_postpone, (bool postpone), (postpone))                                            \
+  RESULT(bool, callbacks_wait, (void), ())                                                         \
+  VOID(callbacks_run, (void), ())                                                                  \
+  STATUS(journal_start, (pd_error *err), (err))                                                    \
+  RESULT(uint64_t, journal_get_revision, (void), ())                                               \
+  RESULT(uint64_t, flag_get_revision, (const pd_flag *flag), (flag))                               \
+  RESULT(const char *, journal_get_epoch, (void), ())                                              \
+  STATUS(journal_get, (uint64_t since, pd_journal_event *event, pd_error *err),                    \
+    (since, event, err))
 /* end of PD_TABLE_MAP */
 
 /* `name` is a pointer to a function; its parameters bring their parentheses. */

@@ -8,9 +8,14 @@
 #include "arena.h"
 #include "utf8.h"
 
+typedef struct listed {
+  pd_error error;
+  pd_flag *flag; /* or NULL */
+} listed;
+
 struct pd_error_list {
   pd__arena arena; /* owns `items` */
-  pd_error *items;
+  listed *items;
   size_t count;
   size_t capacity;
 };
@@ -147,21 +152,25 @@ void pd_error_list_free(pd_error_list *list) {
 size_t pd_error_list_count(const pd_error_list *list) { return list ? list->count : 0; }
 
 const pd_error *pd_error_list_at(const pd_error_list *list, size_t index) {
-  return list && index < list->count ? &list->items[index] : NULL;
+  return list && index < list->count ? &list->items[index].error : NULL;
+}
+
+pd_flag *pd_error_list_get_flag(const pd_error_list *list, size_t index) {
+  return list && index < list->count ? list->items[index].flag : NULL;
 }
 
 /* If memory is out, the error is dropped from the list; the first error and the status still reach
  * the caller. */
-static void append_error(pd_error_list *list, const pd_error *err) {
-  pd_error *items =
+static void append_error(pd_error_list *list, const pd_error *err, pd_flag *flag) {
+  listed *items =
       pd__arena_make_room(&list->arena, list->items, list->count, &list->capacity, sizeof *items);
   if (!items) return;
   list->items = items;
-  list->items[list->count++] = *err;
+  list->items[list->count++] = (listed){*err, flag};
 }
 
 void pd__report_add(pd__report *report, const pd_error *err) {
-  if (report->list) append_error(report->list, err);
+  if (report->list) append_error(report->list, err, report->about);
   if (report->status != PD_OK) return;
   report->status = err->status;
   if (report->first) *report->first = *err;
@@ -178,8 +187,10 @@ void pd__report_fail(pd__report *report, pd_status status, const char *format, .
 
 void pd__report_add_all(pd__report *report, const pd_error_list *errors) {
   for (size_t i = 0; i < pd_error_list_count(errors); i++) {
+    report->about = pd_error_list_get_flag(errors, i);
     pd__report_add(report, pd_error_list_at(errors, i));
   }
+  report->about = NULL;
 }
 
 void pd__report_fail_memory(pd__report *report) {

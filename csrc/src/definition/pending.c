@@ -214,7 +214,8 @@ void pd__pending_remove(pd__pending *pending) {
 /* Assigns a value to a flag that is being defined; `node` is the flag or an alias of it. */
 static void assign_early(pd__operation *operation, pd_flag *node, const char *text,
                          const pd_origin *origin, uint32_t literal, pd__report *report) {
-  pd__report own = {report->list, report->status == PD_OK ? report->first : NULL, PD_OK};
+  pd__report own = {.list = report->list};
+  if (report->status == PD_OK) own.first = report->first;
   pd__changes changes;
   pd__changes_begin(&changes, operation, &own);
   changes.early = true;

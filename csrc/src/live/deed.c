@@ -288,9 +288,9 @@ bool pd__deed_commit(pd__deed *deed, pd__kept *kept, const char *event) {
     return take_errors(deed);
   }
   set_places(deed, place);
-  pd__journal_change = kept->number;
+  pd__journal_mark = kept->number;
   bool done = pd__changes_commit(&deed->changes) == PD_OK;
-  pd__journal_change = 0;
+  pd__journal_mark = 0;
   if (!done) {
     pd__kept_remove(kept);
     return take_errors(deed);

@@ -124,7 +124,7 @@ static void write_removed(listing *list) {
   for (uint64_t at = list->since; at < last; at++) {
     const pd__event *event = pd__journal_after(at);
     pd_flag *flag = event->flag;
-    if (event->kind != PD__EVENT_REMOVED || pd__flag_def(flag) || !pd__name_visit(flag, mark))
+    if (event->kind != PD_EVENT_REMOVED || pd__flag_def(flag) || !pd__name_visit(flag, mark))
       continue;
     pd__json_begin_item(to);
     pd__json_write_text(to->out, pd__flag_name(flag));

@@ -48,9 +48,9 @@ static bool end(pd__operation *operation, pd__kept *kept, pd__out *event) {
   for (size_t i = 0; before && i < kept->count; i++) {
     before[i] = text_of(event->arena, &kept->flags[i]);
   }
-  pd__journal_change = kept->number;
+  pd__journal_mark = kept->number;
   pd_status status = pd__override_end(operation, kept->override, NULL);
-  pd__journal_change = 0;
+  pd__journal_mark = 0;
   if (status == PD_ERR_MEMORY) return false;
   pd__kept_end(kept, PD__ENDED);
   write_end(event, kept, before);

@@ -77,7 +77,7 @@ void pd__event_write(pd__json *to, const pd__event *event) {
   static const char *const kinds[] = {"value", "defined", "removed", "frozen"};
   const pd__journal_state *after = &event->after;
   pd_origin origin = {(pd_source)after->source, after->line, after->place, after->column};
-  const pd__kept *kept = event->change ? pd__kept_find(event->change) : NULL;
+  const pd__kept *kept = event->mark ? pd__kept_find(event->mark) : NULL;
   pd__json_open(to, "{");
   pd__json_add_number(to, "revision", (int64_t)event->revision);
   pd__json_add_time(to, "at", event->at);

@@ -84,6 +84,53 @@ pd_status pd_flag_get_text(const pd_flag *flag, char *buffer, size_t size, size_
   return pd__operation_return(&operation, status);
 }
 
+static pd_status check_value_type(pd_type type, pd_error *err) {
+  if (type >= PD_TYPE_bool && type <= PD_TYPE_string) return PD_OK;
+  return pd__fail(err, PD_ERR_ARGUMENT, "type: %d: expected a pd_type", (int)type);
+}
+
+pd_status pd_value_parse(pd_type type, const char *unit, const char *text, pd_value *out,
+                         pd_error *err) {
+  pd_flag_def def;
+  char quoted[PD__QUOTE_SIZE], why[256];
+  if (!text) return pd__fail_null(err, "text");
+  if (!out) return pd__fail_null(err, "out");
+  pd_status status = check_value_type(type, err);
+  if (status != PD_OK) return status;
+  pd_flag_def_init(&def, sizeof def, type);
+  def.unit = unit;
+  status = pd__value_read(&def, text, out);
+  if (status == PD_OK) return PD_OK;
+  pd__value_write_fault(&def, text, why, sizeof why);
+  return pd__fail(err, status, "%s: %s", pd__quote_text(quoted, text), why);
+}
+
+pd_status pd_flag_compare_text(pd_flag *flag, const char *text, bool *same, pd_error *err) {
+  if (!flag) return pd__fail_null(err, "flag");
+  if (!same) return pd__fail_null(err, "same");
+  PD__LOCKED_OPERATION(operation);
+  pd_status status = pd__flag_check_defined(&operation, flag, err);
+  if (status == PD_OK) {
+    pd_value value;
+    const pd_flag_def *def = pd__flag_def(flag);
+    bool unset = pd__flag_is_unset(flag);
+    bool read = text && !unset && pd__value_read(def, text, &value) == PD_OK;
+    *same = text ? read && pd__value_is_same(def, value, pd__flag_value(flag)) : unset;
+  }
+  return pd__operation_return(&operation, status);
+}
+
+pd_status pd_value_get_text(pd_type type, pd_value value, char *buffer, size_t size, size_t *length,
+                            pd_error *err) {
+  char number[PD__NUMBER_SIZE];
+  if (!buffer && size > 0) return pd__fail_null(err, "buffer");
+  if (check_value_type(type, err) != PD_OK) return PD_ERR_ARGUMENT;
+  if (type == PD_TYPE_string && !value.str) return pd__fail_null(err, "value.str");
+  int whole = snprintf(buffer, size, "%s", pd__value_text(type, value, number));
+  if (length) *length = (size_t)whole;
+  return PD_OK;
+}
+
 const void *pd_flag_get_address(const pd_flag *flag) {
   if (!flag) return NULL;
   return pd__flag_address(flag, (pd_type)__atomic_load_n(&flag->type, __ATOMIC_RELAXED));

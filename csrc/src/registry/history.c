@@ -275,8 +275,10 @@ bool pd__history_at(const pd_flag *flag, size_t index, pd_flag_entry *out) {
   size_t left = index;
   const pd__entry *found = NULL;
   pd__entry own = make_current_entry(flag);
+  out->override = 0;
   for (const pd__override_entry *at = pd__flag_override(flag); at && !found; at = at->below) {
     found = skip_entries(at->values, &left);
+    if (found) out->override = at->number;
   }
   bool below = !found;
   if (below && flag->assigned) found = skip_entries(&own, &left);

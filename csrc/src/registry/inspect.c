@@ -99,6 +99,15 @@ pd_status pd_flag_get_info(const pd_flag *flag, pd_flag_info *info, pd_error *er
                    "info", err);
 }
 
+const char *pd_flag_get_name(const pd_flag *flag) {
+  bool stored = true;
+  if (!flag) return "";
+  PD__LOCKED_OPERATION(operation);
+  const char *name = intern_for_result(pd__flag_name(flag), &stored);
+  pd__operation_end(&operation);
+  return stored ? name : "";
+}
+
 /* The values of this thread's scopes come first. */
 static pd_status view_entry(const pd_flag *flag, size_t index, view *found, pd_error *err) {
   pd_flag_entry *entry = &found->entry;

@@ -1,14 +1,16 @@
 /* The journal of changes: a ring of events, and what was last seen of each flag. */
 #include "journal.h"
-#include "flag.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-bool pd__journal_on;
-uint64_t pd__journal_change;
+#include "../base/sized.h"
+#include "flag.h"
 
-static pd__event *ring;   /* of PD__JOURNAL_KEPT events; that of revision r is at r modulo this */
+bool pd__journal_on;
+uint64_t pd__journal_mark;
+
+static pd__event *ring;   /* of PD_JOURNAL_KEPT events; that of revision r is at r modulo this */
 static uint64_t revision; /* of the last event; changed under the lock */
 static uint64_t oldest;
 static bool overlooked;
@@ -20,15 +22,15 @@ static size_t seen_count;
 uint64_t pd__journal_revision(void) { return __atomic_load_n(&revision, __ATOMIC_ACQUIRE); }
 
 uint64_t pd__journal_oldest(void) {
-  return revision > PD__JOURNAL_KEPT && oldest < revision - PD__JOURNAL_KEPT
-             ? revision - PD__JOURNAL_KEPT
+  return revision > PD_JOURNAL_KEPT && oldest < revision - PD_JOURNAL_KEPT
+             ? revision - PD_JOURNAL_KEPT
              : oldest;
 }
 
 const pd__event *pd__journal_after(uint64_t since) {
   if (since >= revision) return NULL;
   uint64_t first = pd__journal_oldest();
-  return &ring[((since < first ? first : since) + 1) % PD__JOURNAL_KEPT];
+  return &ring[((since < first ? first : since) + 1) % PD_JOURNAL_KEPT];
 }
 
 uint64_t pd__journal_revision_of(const pd_flag *flag) {
@@ -88,16 +90,16 @@ static bool has_equal_origin(const pd__journal_state *a, const pd__journal_state
 
 /* Returns false if nothing has changed. */
 static bool classify_event(const pd__journal_state *before, const pd__journal_state *now,
-                           pd__event_kind *kind) {
+                           pd_event *kind) {
   if (before->defined != now->defined) {
-    *kind = now->defined ? PD__EVENT_DEFINED : PD__EVENT_REMOVED;
+    *kind = now->defined ? PD_EVENT_DEFINED : PD_EVENT_REMOVED;
     return true;
   }
   if (!now->defined) return false;
-  *kind = before->generation != now->generation ? PD__EVENT_DEFINED
-          : before->frozen != now->frozen       ? PD__EVENT_FROZEN
-                                                : PD__EVENT_VALUE;
-  return *kind != PD__EVENT_VALUE || !has_same_value(before, now) || !has_equal_origin(before, now);
+  *kind = before->generation != now->generation ? PD_EVENT_DEFINED
+          : before->frozen != now->frozen       ? PD_EVENT_FROZEN
+                                                : PD_EVENT_VALUE;
+  return *kind != PD_EVENT_VALUE || !has_same_value(before, now) || !has_equal_origin(before, now);
 }
 
 /* Returns what was seen of a flag; NULL if memory is out: then readers must read everything again.
@@ -119,17 +121,17 @@ static pd__journal_state *find_state(const pd_flag *flag) {
 }
 
 void pd__journal_record_now(pd_flag *flag) {
-  pd__event_kind kind;
+  pd_event kind;
   pd__journal_state now = read_state(flag), *last = find_state(flag);
   if (!last || !classify_event(last, &now, &kind)) return;
   now.revision = revision + 1;
-  ring[now.revision % PD__JOURNAL_KEPT] = (pd__event){.revision = now.revision,
-                                                      .at = pd__platform_time(),
-                                                      .change = pd__journal_change,
-                                                      .flag = flag,
-                                                      .before = *last,
-                                                      .after = now,
-                                                      .kind = (uint8_t)kind};
+  ring[now.revision % PD_JOURNAL_KEPT] = (pd__event){.revision = now.revision,
+                                                     .at = pd__platform_time(),
+                                                     .mark = pd__journal_mark,
+                                                     .flag = flag,
+                                                     .before = *last,
+                                                     .after = now,
+                                                     .kind = (uint8_t)kind};
   *last = now;
   __atomic_store_n(&revision, now.revision, __ATOMIC_RELEASE);
 }
@@ -148,7 +150,7 @@ void pd__journal_refresh(void) {
 
 bool pd__journal_start(void) {
   if (pd__journal_on) return true;
-  if (!ring) ring = calloc(PD__JOURNAL_KEPT, sizeof *ring);
+  if (!ring) ring = calloc(PD_JOURNAL_KEPT, sizeof *ring);
   if (!ring) return false;
   for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) {
     pd__journal_state *first = find_state(flag);
@@ -158,4 +160,74 @@ bool pd__journal_start(void) {
   make_epoch();
   pd__journal_on = true;
   return true;
+}
+
+/* ---- For hosts ---- */
+
+pd_status pd_journal_start(pd_error *err) {
+  PD__LOCKED_OPERATION(operation);
+  bool started = pd__journal_start();
+  return pd__operation_return(&operation, started ? PD_OK : pd__fail_memory(err));
+}
+
+uint64_t pd_journal_get_revision(void) {
+  if (!__atomic_load_n(&pd__journal_on, __ATOMIC_ACQUIRE)) return 0;
+  bool assignable = __atomic_load_n(&pd__assignables, __ATOMIC_RELAXED) > 0;
+  if (assignable || pd__journal_is_stale()) {
+    PD__LOCKED_OPERATION(operation);
+    pd__adopt_all(&operation);
+    pd__journal_refresh();
+    pd__operation_end(&operation);
+  }
+  return pd__journal_revision();
+}
+
+uint64_t pd_flag_get_revision(const pd_flag *flag) {
+  if (!flag) return 0;
+  PD__LOCKED_OPERATION(operation);
+  uint64_t found = pd__journal_revision_of(flag);
+  pd__operation_end(&operation);
+  return found;
+}
+
+const char *pd_journal_get_epoch(void) { return pd__journal_epoch(); }
+
+static pd_type type_of(const pd__journal_state *state) {
+  return state->defined && !state->unset ? (pd_type)state->type : (pd_type)0;
+}
+
+static void fill_event(const pd__event *from, pd_journal_event *out) {
+  const pd__journal_state *after = &from->after;
+  out->revision = from->revision;
+  out->at = from->at;
+  out->mark = from->mark;
+  out->flag = from->flag;
+  out->kind = (pd_event)from->kind;
+  out->old_type = type_of(&from->before);
+  out->new_type = type_of(after);
+  out->old_value = from->before.value;
+  out->new_value = after->value;
+  out->origin = (pd_origin){(pd_source)after->source, after->line, after->place, after->column};
+  out->defined = after->defined;
+  out->sensitive = from->before.sensitive || after->sensitive;
+}
+
+pd_status pd_journal_get(uint64_t since, pd_journal_event *event, pd_error *err) {
+  pd_journal_event found = {.size = sizeof found};
+  pd_status status =
+      pd__sized_check(event, PD__SIZE_UP_TO(pd_journal_event, sensitive), "event", err);
+  if (status != PD_OK) return status;
+  PD__LOCKED_OPERATION(operation);
+  if (since > revision || since < pd__journal_oldest()) {
+    status = pd__fail(err, PD_ERR_ARGUMENT, "since: %llu: expected a revision from %llu to %llu",
+                      (unsigned long long)since, (unsigned long long)pd__journal_oldest(),
+                      (unsigned long long)revision);
+  } else if (since == revision) {
+    status = pd__fail(err, PD_ERR_UNDEFINED, "nothing has changed since revision %llu",
+                      (unsigned long long)since);
+  } else {
+    fill_event(pd__journal_after(since), &found);
+    pd__sized_copy_out(event, &found, event->size);
+  }
+  return pd__operation_return(&operation, status);
 }

@@ -1,6 +1,6 @@
 /* The journal: every change of a flag in order, for readers outside of the process. It is off, and
  * costs a set one test of a variable, until pd__journal_start. Each change has a number, the
- * revision; the latest PD__JOURNAL_KEPT changes are kept.
+ * revision; the latest PD_JOURNAL_KEPT changes are kept.
  *
  * Values and sources are noted where they are stored. What changes rarely, definitions and what is
  * frozen, is found by a look at all flags, which pd__journal_mark_stale asks for.
@@ -10,15 +10,6 @@
 #define PD__JOURNAL_H
 
 #include "registry.h"
-
-#define PD__JOURNAL_KEPT 8192
-
-typedef enum pd__event_kind {
-  PD__EVENT_VALUE, /* the value or its source */
-  PD__EVENT_DEFINED,
-  PD__EVENT_REMOVED,
-  PD__EVENT_FROZEN /* or unfrozen */
-} pd__event_kind;
 
 /* What the journal knows of a flag. */
 typedef struct pd__journal_state {
@@ -35,16 +26,16 @@ typedef struct pd__journal_state {
 typedef struct pd__event {
   uint64_t revision;
   int64_t at;      /* milliseconds since 1970 */
-  uint64_t change; /* pd__journal_change when it happened */
+  uint64_t mark;   /* pd__journal_mark when it happened */
   pd_flag *flag;
   pd__journal_state before, after;
-  uint8_t kind; /* pd__event_kind */
+  uint8_t kind; /* pd_event */
 } pd__event;
 
 extern bool pd__journal_on;
 
-/* The change by a client that is being committed; 0: the program's own changes. */
-extern uint64_t pd__journal_change;
+/* Of the batch that is being committed; 0: another change. */
+extern uint64_t pd__journal_mark;
 
 /* Starts the journal, if it is off. Returns false if memory is out. */
 bool pd__journal_start(void);

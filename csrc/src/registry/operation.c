@@ -30,8 +30,11 @@ void pd__operation_abandon(pd__operation *operation) {
 
 /* ---- The end ---- */
 
+static _Thread_local bool postpones; /* this thread runs no callbacks */
+
 /* The caller must not hold the lock. */
 static void finish_operation(pd__operation *operation) {
+  if (postpones) return; /* pd__operation_abandon leaves all to others */
   pd__notices_deliver(operation);
   pd__warnings_deliver(operation);
   if (operation->deferred) pd__deferred_announce(operation);
@@ -48,4 +51,13 @@ void pd__operation_end(pd__operation *operation) {
   if (operation->arena.blocks || operation->deferred || pd__has_pending_work(PD__WORK_ANY))
     finish_operation(operation);
   pd__operation_clean_up(operation);
+}
+
+void pd_callbacks_postpone(bool postpone) { postpones = postpone; }
+
+bool pd_callbacks_wait(void) { return pd__has_pending_work(PD__WORK_ANY); }
+
+void pd_callbacks_run(void) {
+  PD__OPERATION(operation);
+  pd__operation_end(&operation);
 }

@@ -137,6 +137,7 @@ void pd__questions_report(const pd__question *each, pd__report *report) {
     char subject[SUBJECT_SIZE];
     if (each->accepted) continue;
     write_subject(each, subject);
+    report->about = each->count == 1 ? each->subjects[0].flag : NULL;
     if ((pd_validator)each->call.function == pd__group_check) {
       report_group(each, report);
     } else if (!*each->why || has_secret_in_reason(each)) {
@@ -145,4 +146,5 @@ void pd__questions_report(const pd__question *each, pd__report *report) {
       pd__report_fail(report, PD_ERR_REFUSED, "%s: %s", subject, each->why);
     }
   }
+  report->about = NULL;
 }

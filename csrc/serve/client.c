@@ -1,0 +1,233 @@
+/* Connections: who they are, what they send, and how much of everything they may have. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "live.h"
+
+enum {
+  ACCEPTED_MAX = 32,     /* in one round */
+  PART = 1 << 16,        /* bytes that are read at once */
+  SMALL_BUFFER = 1 << 14 /* bytes; a larger one isn't kept when it is empty */
+};
+
+pd__client *pd__clients;
+static size_t client_count;
+static uint64_t last_number;
+
+/* ---- Who ---- */
+
+static void read_command(pd__who *who) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%lld/comm", (long long)who->pid);
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  ssize_t length = read(fd, who->command, sizeof who->command - 1);
+  close(fd);
+  who->command[length > 0 ? length : 0] = '\0';
+  who->command[strcspn(who->command, "\n")] = '\0';
+}
+
+/* The credentials are those of the moment of connect. */
+static bool read_who(int fd, pd__who *who) {
+  struct ucred peer;
+  socklen_t size = sizeof peer;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
+  if (peer.uid != geteuid() && peer.uid != 0) return false;
+  who->uid = peer.uid;
+  who->pid = peer.pid;
+  if (peer.pid > 0) read_command(who);
+  return true;
+}
+
+/* ---- Coming and going ---- */
+
+static void remove_client(pd__client **at) {
+  pd__client *client = *at;
+  if (client->waiting > 0) pd__jobs_cancel(client->number);
+  pthread_mutex_lock(&pd__lock);
+  *at = client->next;
+  pd__close_own(client->fd, client->inode);
+  pd__server_release(client->server);
+  pthread_mutex_unlock(&pd__lock);
+  client_count--;
+  pd__text_free(&client->in);
+  pd__text_free(&client->out);
+  free(client);
+}
+
+/* Closes the connection that has been idle longest: of those that wait for nothing, if there are
+ * any. So silent connections can't keep others out. */
+static void close_idlest(void) {
+  pd__client **victim = NULL;
+  bool waits = true;
+  for (pd__client **at = &pd__clients; *at; at = &(*at)->next) {
+    bool own = (*at)->subscribed || (*at)->waiting > 0;
+    bool better = !victim || (waits && !own) || (waits == own && (*at)->active < (*victim)->active);
+    if (!better || (own && !waits)) continue;
+    victim = at;
+    waits = own;
+  }
+  if (victim) remove_client(victim);
+}
+
+static void add_client(pd_live_server *server, int fd) {
+  pd__client *made = calloc(1, sizeof *made);
+  if (!made || !read_who(fd, &made->who)) {
+    free(made);
+    close(fd);
+    return;
+  }
+  if (client_count >= PD__CLIENTS_MAX) close_idlest();
+  made->number = ++last_number;
+  made->fd = fd;
+  made->inode = pd__inode_of(fd);
+  made->server = server;
+  made->active = pd__now();
+  client_count++;
+  pthread_mutex_lock(&pd__lock);
+  pd__server_hold(server);
+  made->next = pd__clients;
+  pd__clients = made;
+  pthread_mutex_unlock(&pd__lock);
+  pd__client_read(made);
+}
+
+void pd__clients_accept(pd_live_server *server) {
+  for (int i = 0; i < ACCEPTED_MAX; i++) {
+    int fd = accept4(server->socket.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd >= 0) add_client(server, fd);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE)) close_idlest();
+    if (fd < 0 && errno != ECONNABORTED && errno != EINTR) return;
+  }
+}
+
+pd__client *pd__client_find(uint64_t number) {
+  pd__client *at = pd__clients;
+  while (at && at->number != number) at = at->next;
+  return at;
+}
+
+void pd__clients_forget(void) {
+  pd__clients = NULL; /* what the parent's thread was doing to them isn't known */
+  client_count = 0;
+}
+
+/* ---- Requests ---- */
+
+static void drop_bytes(pd__text *text, size_t length) {
+  text->length -= length;
+  if (text->length > 0) memmove(text->data, text->data + length, text->length);
+  if (text->length == 0 && text->capacity > SMALL_BUFFER) pd__text_free(text);
+}
+
+static void refuse_line(pd__client *client) {
+  static const pd__id none = {"null"};
+  pd__answer_error(&client->out, &none, -32700, "a request is longer than %d bytes", PD__LINE_MAX);
+  client->closing = true;
+}
+
+/* Carries out the lines that are there, unless the client should first read what it was answered.
+ */
+static void answer_lines(pd__client *client) {
+  size_t start = 0;
+  while (start < client->in.length && !client->closing && client->out.length < PD__ANSWER_MAX) {
+    const char *line = client->in.data + start;
+    size_t left = client->in.length - start;
+    const char *end = memchr(line, '\n', left);
+    if (!end && left > PD__LINE_MAX) refuse_line(client);
+    if (!end) break;
+    size_t length = (size_t)(end - line);
+    if (length > PD__LINE_MAX)
+      refuse_line(client);
+    else if (length > 0)
+      pd__request_answer(client, line, length);
+    start += length + 1;
+  }
+  drop_bytes(&client->in, client->closing ? client->in.length : start);
+}
+
+/* The last line needs no line break. */
+static void end_of_input(pd__client *client) {
+  if (client->in.length > 0) pd__text_add(&client->in, "\n", 1);
+  answer_lines(client);
+  client->closing = true;
+}
+
+void pd__client_read(pd__client *client) {
+  char part[PART];
+  while (!client->closing && !client->dead && client->out.length < PD__ANSWER_MAX) {
+    ssize_t length = recv(client->fd, part, sizeof part, 0);
+    if (length < 0 && errno == EINTR) continue;
+    if (length < 0 && errno == EAGAIN) break;
+    if (length < 0) client->dead = true;
+    if (length == 0) end_of_input(client);
+    if (length <= 0) break;
+    client->active = pd__now();
+    pd__text_add(&client->in, part, (size_t)length);
+    client->dead |= client->in.failed;
+    answer_lines(client);
+    break; /* others have their turn */
+  }
+  pd__client_send(client);
+}
+
+/* ---- Answers ---- */
+
+void pd__client_send(pd__client *client) {
+  client->dead |= client->out.failed;
+  while (client->sent < client->out.length && !client->dead) {
+    ssize_t length = send(client->fd, client->out.data + client->sent,
+                          client->out.length - client->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (length < 0 && errno == EINTR) continue;
+    if (length < 0 && errno == EAGAIN) return;
+    if (length < 0) client->dead = true;
+    if (length < 0) return;
+    client->active = pd__now();
+    client->sent += (size_t)length;
+  }
+  drop_bytes(&client->out, client->out.length);
+  client->sent = 0;
+  if (client->in.length > 0 && !client->closing) answer_lines(client);
+}
+
+/* ---- Limits ---- */
+
+static bool is_over(const pd__client *client, int64_t now) {
+  bool pending = client->out.length > 0;
+  bool stalled = pending && now - client->active > PD__STALLED_TIME;
+  bool done = client->closing && !pending && client->waiting == 0 && !client->subscribed;
+  return client->dead || client->server->stopped || stalled || done;
+}
+
+/* Closes the connections that hold the most, until all together hold little enough. */
+static void close_largest(void) {
+  for (;;) {
+    size_t in = 0, out = 0;
+    pd__client **most_in = NULL, **most_out = NULL;
+    for (pd__client **at = &pd__clients; *at; at = &(*at)->next) {
+      in += (*at)->in.capacity;
+      out += (*at)->out.capacity;
+      if (!most_in || (*at)->in.capacity > (*most_in)->in.capacity) most_in = at;
+      if (!most_out || (*at)->out.capacity > (*most_out)->out.capacity) most_out = at;
+    }
+    if (in <= PD__BUFFERS_MAX && out <= PD__BUFFERS_MAX) return;
+    remove_client(in > PD__BUFFERS_MAX ? most_in : most_out);
+  }
+}
+
+void pd__clients_sweep(void) {
+  int64_t now = pd__now();
+  for (pd__client **at = &pd__clients; *at;) {
+    if (is_over(*at, now)) {
+      remove_client(at);
+    } else {
+      at = &(*at)->next;
+    }
+  }
+  close_largest();
+}

@@ -1,0 +1,65 @@
+/* The child of a fork. It has copies of the descriptors, but no threads: it closes what is the
+ * parent's, and goes on with what is its own, such as temporary changes that are on. */
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "live.h"
+
+/* A server of the child isn't opened at once: most children call exec. */
+static void *reopen(void *unused) {
+  struct timespec pause = {.tv_nsec = 100000000};
+  nanosleep(&pause, NULL);
+  pthread_mutex_lock(&pd__lock);
+  for (pd_live_server *each = pd__servers; each; each = each->next) {
+    pd_error err;
+    if (each->stopped || each->socket.fd >= 0 || each->on_fork != PD_LIVE_FORK_REOPEN) continue;
+    pd__server_hold(each);
+    pthread_mutex_unlock(&pd__lock);
+    if (pd__server_reopen(each, &err) != PD_OK) {
+      pd__warn("the flags of the forked process %ld are not served: %s", (long)getpid(),
+               err.message);
+    }
+    pthread_mutex_lock(&pd__lock);
+    pd__server_release(each); /* the list holds it, too */
+  }
+  pd__loop_start();
+  pthread_mutex_unlock(&pd__lock);
+  return unused;
+}
+
+static void before(void) { pthread_mutex_lock(&pd__lock); }
+
+static void in_parent(void) { pthread_mutex_unlock(&pd__lock); }
+
+static void in_child(void) {
+  bool reopens = false;
+  pd__loop_abandon();
+  pd__jobs_abandon();
+  pd__audits_forked();
+  pd__callbacks_forked();
+  for (pd_live_server *each = pd__servers; each; each = each->next) {
+    pd__socket_close(&each->socket, false);
+    if (each->where) *each->where = '\0';
+    reopens |= each->on_fork == PD_LIVE_FORK_REOPEN && !each->stopped;
+  }
+  bool waits = pd__changes_on() > 0;
+  pthread_mutex_unlock(&pd__lock);
+  if (reopens) {
+    pd__thread_start(reopen, NULL);
+  } else if (waits) {
+    pthread_mutex_lock(&pd__lock);
+    pd__loop_start();
+    pthread_mutex_unlock(&pd__lock);
+  }
+  pd__start_forked();
+}
+
+static int registered;
+static void watch(void) { registered = pthread_atfork(before, in_parent, in_child); }
+
+pd_status pd__fork_watch(pd_error *err) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, watch);
+  return registered == 0 ? PD_OK : pd__fail_memory(err);
+}

@@ -1,0 +1,180 @@
+/* The clients' thread. It ends when there is nothing to serve and no temporary change is on. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "live.h"
+
+pthread_mutex_t pd__lock = PTHREAD_MUTEX_INITIALIZER;
+
+static bool thread_runs; /* guarded by pd__lock, as the descriptor */
+static int wake = -1;
+
+static int64_t read_clock(clockid_t clock) {
+  struct timespec now;
+  clock_gettime(clock, &now);
+  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int64_t pd__now(void) { return read_clock(CLOCK_MONOTONIC); }
+int64_t pd__time_now(void) { return read_clock(CLOCK_REALTIME); }
+
+bool pd__thread_start(void *(*function)(void *), void *argument) {
+  pthread_attr_t attributes;
+  pthread_t thread;
+  sigset_t all, before;
+  if (pthread_attr_init(&attributes) != 0) return false;
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  bool created = pthread_create(&thread, &attributes, function, argument) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  pthread_attr_destroy(&attributes);
+  return created;
+}
+
+void pd__loop_wake(void) {
+  uint64_t one = 1;
+  (void)!write(__atomic_load_n(&wake, __ATOMIC_ACQUIRE), &one, sizeof one);
+}
+
+/* ---- One round ---- */
+
+typedef struct round {
+  struct pollfd *fds; /* the descriptor that wakes, the servers', the clients' */
+  size_t count, room, servers;
+  int64_t deadline; /* -1: none */
+} round;
+
+static void add_descriptor(round *this, int fd, short events) {
+  if (this->count == this->room) {
+    size_t room = 2 * this->room + 16;
+    struct pollfd *fds = realloc(this->fds, room * sizeof *fds);
+    if (!fds) return;
+    this->fds = fds;
+    this->room = room;
+  }
+  this->fds[this->count++] = (struct pollfd){.fd = fd, .events = events};
+}
+
+static void add_deadline(round *this, int64_t at) {
+  if (at >= 0 && (this->deadline < 0 || at < this->deadline)) this->deadline = at;
+}
+
+static void add_descriptors(round *this) {
+  this->count = this->servers = 0;
+  add_descriptor(this, wake, POLLIN);
+  pthread_mutex_lock(&pd__lock);
+  for (pd_live_server *each = pd__servers; each; each = each->next) {
+    add_descriptor(this, each->stopped ? -1 : each->socket.fd, POLLIN);
+    this->servers++;
+  }
+  pthread_mutex_unlock(&pd__lock);
+  for (pd__client *each = pd__clients; each; each = each->next) {
+    bool reads = !each->closing && each->out.length < PD__ANSWER_MAX;
+    add_descriptor(this, each->fd,
+                   (short)((reads ? POLLIN : 0) | (each->out.length > 0 ? POLLOUT : 0)));
+  }
+}
+
+/* New connections go to the front of the list of clients, behind which the order stays. */
+static void handle_clients(const round *this) {
+  size_t index = 1 + this->servers;
+  for (pd__client *each = pd__clients; each && index < this->count; each = each->next, index++) {
+    short events = this->fds[index].revents;
+    if (events & (POLLHUP | POLLERR | POLLNVAL)) each->dead |= !(events & POLLIN);
+    if (events & POLLIN) pd__client_read(each);
+    if (events & POLLOUT) pd__client_send(each);
+  }
+}
+
+/* A server whose descriptor the program has closed is closed, too. */
+static void handle_servers(const round *this) {
+  pthread_mutex_lock(&pd__lock);
+  pd_live_server *each = pd__servers;
+  for (size_t index = 1; each && index <= this->servers && index < this->count; index++) {
+    short events = this->fds[index].revents;
+    pd__server_hold(each);
+    pthread_mutex_unlock(&pd__lock);
+    if (events & POLLIN) pd__clients_accept(each);
+    pthread_mutex_lock(&pd__lock);
+    if (events & POLLNVAL) pd__socket_close(&each->socket, true);
+    pd_live_server *next = each->next;
+    pd__server_release(each);
+    each = next;
+  }
+  pthread_mutex_unlock(&pd__lock);
+}
+
+static int timeout_of(const round *this, bool subscribers) {
+  int64_t left = this->deadline < 0 ? 1000 : this->deadline - pd__now();
+  if (subscribers && left > PD__TICK) left = PD__TICK;
+  return left < 0 ? 0 : left > 1000 ? 1000 : (int)left;
+}
+
+/* What clients wait for, and what is due. Returns whether somebody waits for events. */
+static bool do_work(round *this) {
+  this->deadline = -1;
+  add_deadline(this, pd__changes_end_due());
+  add_deadline(this, pd__jobs_answer());
+  bool subscribers = pd__subscribers_tell();
+  for (pd__client *each = pd__clients; each; each = each->next) {
+    if (each->out.length > 0) pd__client_send(each);
+  }
+  pd__clients_sweep();
+  pd__servers_sweep();
+  if (pd_callbacks_wait()) pd__callbacks_start();
+  return subscribers;
+}
+
+/* Returns true, once, if there is nothing left to do. */
+static bool finish(void) {
+  pthread_mutex_lock(&pd__lock);
+  bool done = !pd__servers && !pd__clients && pd__changes_on() == 0 && !pd__jobs_wait();
+  if (done) thread_runs = false;
+  pthread_mutex_unlock(&pd__lock);
+  return done;
+}
+
+static void *run(void *unused) {
+  round this = {.fds = NULL};
+  uint64_t waste;
+  pd_callbacks_postpone(true);
+  while (!finish()) {
+    bool subscribers = do_work(&this);
+    add_descriptors(&this);
+    if (poll(this.fds, this.count, timeout_of(&this, subscribers)) <= 0) continue;
+    if (this.fds[0].revents & POLLIN) (void)!read(wake, &waste, sizeof waste);
+    if (this.fds[0].revents & POLLNVAL) { /* the program has closed it */
+      __atomic_store_n(&wake, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), __ATOMIC_RELEASE);
+    }
+    handle_clients(&this);
+    handle_servers(&this);
+  }
+  free(this.fds);
+  return unused;
+}
+
+/* ---- Starting ---- */
+
+bool pd__loop_start(void) {
+  if (wake < 0) wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (!thread_runs) thread_runs = wake >= 0 && pd__thread_start(run, NULL);
+  if (thread_runs) pd__loop_wake();
+  return thread_runs;
+}
+
+bool pd__loop_runs(void) { return thread_runs; }
+
+void pd__loop_abandon(void) {
+  thread_runs = false;
+  for (pd__client *each = pd__clients; each; each = each->next)
+    pd__close_own(each->fd, each->inode);
+  pd__clients_forget();
+  if (wake >= 0) close(wake);
+  wake = -1;
+}

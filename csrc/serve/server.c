@@ -1,0 +1,221 @@
+/* Starting and stopping servers. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "live.h"
+
+pd_live_server *pd__servers;
+
+static pthread_cond_t swept = PTHREAD_COND_INITIALIZER;
+
+/* ---- Lifetime. The caller holds pd__lock. ---- */
+
+void pd__server_hold(pd_live_server *server) { server->holders++; }
+
+static void free_server(pd_live_server *server) {
+  if (server->audit) pd__audit_release(server->audit);
+  pd__socket_close(&server->socket, false);
+  free(server->address);
+  free(server->program);
+  free(server->settable);
+  free(server->where);
+  free(server);
+}
+
+void pd__server_release(pd_live_server *server) {
+  if (--server->holders == 0) free_server(server);
+}
+
+/* ---- Stopping ---- */
+
+static bool has_clients(const pd_live_server *server) {
+  for (const pd__client *each = pd__clients; each; each = each->next) {
+    if (each->server == server) return true;
+  }
+  return false;
+}
+
+/* Takes servers that have stopped out of the list, once their connections are closed. */
+void pd__servers_sweep(void) {
+  pthread_mutex_lock(&pd__lock);
+  for (pd_live_server **at = &pd__servers; *at;) {
+    pd_live_server *each = *at;
+    if (!each->stopped || has_clients(each)) {
+      at = &each->next;
+      continue;
+    }
+    *at = each->next;
+    each->listed = false;
+    pd__socket_close(&each->socket, true);
+    pthread_cond_broadcast(&swept);
+  }
+  pthread_mutex_unlock(&pd__lock);
+}
+
+static void unlist(pd_live_server *server) {
+  pd_live_server **at = &pd__servers;
+  while (*at && *at != server) at = &(*at)->next;
+  if (*at) *at = server->next;
+  server->listed = false;
+}
+
+void pd_live_stop(pd_live_server *server) {
+  if (!server) return;
+  pthread_mutex_lock(&pd__lock);
+  server->stopped = true;
+  pd__socket_remove(&server->socket);
+  if (!pd__loop_runs()) unlist(server);
+  pd__loop_wake();
+  while (server->listed) pthread_cond_wait(&swept, &pd__lock);
+  pd__audit *audit = server->audit;
+  server->audit = NULL; /* jobs that run now tell nobody */
+  pd__jobs_wake();
+  pthread_mutex_unlock(&pd__lock);
+  if (audit) pd__audit_close(audit);
+  pthread_mutex_lock(&pd__lock);
+  pd__server_release(server);
+  pthread_mutex_unlock(&pd__lock);
+}
+
+const char *pd_live_get_address(const pd_live_server *server) {
+  return server && server->where ? server->where : "";
+}
+
+/* ---- Starting ---- */
+
+static bool copy_text(const char *from, char **to) {
+  *to = from ? strdup(from) : NULL;
+  return *to || !from;
+}
+
+static pd_status open_socket(pd_live_server *server, const char *address, pd_error *err) {
+  pd__socket made;
+  pd_status status = pd__socket_listen(address, &made, err);
+  if (status != PD_OK) return status;
+  char *where = strdup(made.where);
+  if (!where) {
+    pd__socket_close(&made, true);
+    return pd__fail_memory(err);
+  }
+  server->socket = made;
+  free(server->where);
+  server->where = where;
+  server->process = getpid();
+  return PD_OK;
+}
+
+static pd_status make_server(const pd_live_server_options *options, pd_live_server **out,
+                             pd_error *err) {
+  pd_live_server *made = calloc(1, sizeof *made);
+  if (!made) return pd__fail_memory(err);
+  made->holders = 1;
+  made->socket.fd = made->socket.directory = -1;
+  made->on_fork = options->on_fork;
+  bool copied = copy_text(options->address, &made->address) &&
+                copy_text(options->program, &made->program) &&
+                copy_text(options->settable, &made->settable);
+  pd_status status = copied ? pd__audit_open(options, &made->audit, err) : pd__fail_memory(err);
+  if (status == PD_OK) status = open_socket(made, made->address, err);
+  if (status == PD_OK) *out = made;
+  if (status == PD_OK) return status;
+  pthread_mutex_lock(&pd__lock);
+  free_server(made);
+  pthread_mutex_unlock(&pd__lock);
+  return status;
+}
+
+static pd_status check_options(const pd_live_server_options *options, pd_error *err) {
+  if (options->on_fork > PD_LIVE_FORK_REOPEN) {
+    return pd__fail(err, PD_ERR_ARGUMENT, "on_fork: %u: expected a pd_live_fork", options->on_fork);
+  }
+  if (options->address && !strchr(options->address, '/')) {
+    return pd__fail(err, PD_ERR_ARGUMENT, "address: %.400s: expected a path with a slash",
+                    options->address);
+  }
+  return options->settable ? pd__check_patterns(options->settable, err) : PD_OK;
+}
+
+/* Callers of another version of the header may know fewer fields, or more that they leave 0. */
+static pd_status read_options(const pd_live_server_options *options, pd_live_server_options *out,
+                              pd_error *err) {
+  *out = (pd_live_server_options){.size = sizeof *out};
+  if (!options) return PD_OK;
+  if (options->size < sizeof options->size || options->size > 4096) {
+    return pd__fail(err, PD_ERR_ARGUMENT,
+                    "options->size is %zu: expected sizeof(pd_live_server_options)", options->size);
+  }
+  for (size_t i = sizeof *out; i < options->size; i++) {
+    if (!((const char *)options)[i]) continue;
+    return pd__fail(err, PD_ERR_UNSUPPORTED, "options: a field isn't known to this version");
+  }
+  memcpy(out, options, options->size < sizeof *out ? options->size : sizeof *out);
+  return check_options(out, err);
+}
+
+static bool list_server(pd_live_server *server) {
+  pthread_mutex_lock(&pd__lock);
+  server->next = pd__servers;
+  pd__servers = server;
+  bool runs = pd__loop_start();
+  server->listed = runs;
+  if (!runs) pd__servers = server->next;
+  pthread_mutex_unlock(&pd__lock);
+  return runs;
+}
+
+pd_status pd_live_serve(const pd_live_server_options *given, pd_live_server **out, pd_error *err) {
+  pd_live_server_options options;
+  pd_live_server *made = NULL;
+  if (!out) return pd__fail(err, PD_ERR_ARGUMENT, "out is NULL");
+  pd_status status = read_options(given, &options, err);
+  if (status == PD_OK) status = pd_journal_start(err); /* PD_ERR_UNSUPPORTED without a registry */
+  if (status == PD_OK) status = pd__fork_watch(err);
+  if (status == PD_OK) status = make_server(&options, &made, err);
+  if (status != PD_OK) return status;
+  if (!list_server(made)) {
+    pthread_mutex_lock(&pd__lock);
+    pd__socket_close(&made->socket, true);
+    pd__server_release(made);
+    pthread_mutex_unlock(&pd__lock);
+    return pd__fail(err, PD_ERR_MEMORY, "there can't be another thread");
+  }
+  *out = made;
+  return PD_OK;
+}
+
+pd_status pd__server_reopen(pd_live_server *server, pd_error *err) {
+  pd__text address = {.data = NULL};
+  if (server->address) {
+    pd__text_add(&address, server->address, strlen(server->address));
+    pd__text_add_format(&address, ".%ld", (long)getpid());
+  }
+  pd_status status = address.failed ? pd__fail_memory(err) : open_socket(server, address.data, err);
+  pd__text_free(&address);
+  return status;
+}
+
+/* ---- Other changes from outside ---- */
+
+pd_status pd_live_report(const char *event, pd_error *err) {
+  pd__document document = {.memory = NULL};
+  size_t at = 0, length = event ? strlen(event) : 0;
+  const char *wrong = event ? pd__document_read(&document, event, length, &at) : "is NULL";
+  bool object = !wrong && document.root->kind == PD__OBJECT && !strchr(event, '\n');
+  if (!wrong) pd__document_free(&document);
+  if (object) pd__audits_write(event, length);
+  if (object) return PD_OK;
+  return pd__fail(err, PD_ERR_ARGUMENT, "event: column %zu: %s", at + 1,
+                  wrong ? wrong : "expected an object in one line");
+}
+
+/* ---- The end of the process ---- */
+
+/* A forked child has copies of its parent's sockets, whose files aren't its own. */
+__attribute__((destructor)) static void remove_sockets(void) {
+  pthread_mutex_lock(&pd__lock);
+  for (pd_live_server *each = pd__servers; each; each = each->next) {
+    if (each->process == getpid()) pd__socket_remove(&each->socket);
+  }
+  pthread_mutex_unlock(&pd__lock);
+}

@@ -1,0 +1,109 @@
+/* LD_PRELOAD: serving a program whose own code doesn't, as the variable PADDLE_FLAGS_LIVE says.
+ *
+ * Constructors of preloaded libraries run before those of the program, so its registry arrives
+ * later and joins this module like any other; but a module isn't called when that happens. So a
+ * thread looks for the host in the module's record, which is one load, for at most 10 seconds: long
+ * enough for copies in the program and for what it loads when it starts, and short enough not to
+ * trouble programs that have no registry at all. A registry that comes even later isn't served.
+ *
+ * Python's package reads the same variable and serves by itself, with more options. Where it is in
+ * the process when the registry arrives, this file leaves the serving to it. */
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "live.h"
+#include "preload.h"
+
+enum { WAIT_TIME = 10000, SHORT_TIME = 300 };
+
+static int64_t began; /* waiting; 0: not at all */
+static int waiting;   /* atomic: a thread does */
+
+/* ---- Whether ---- */
+
+static bool is_told(void) {
+  const char *value = pd__variable("PADDLE_FLAGS_LIVE");
+  return value && strcmp(value, "0") != 0;
+}
+
+/* The package loads _fast first, and the library with it. */
+static int is_python(struct dl_phdr_info *image, size_t size, void *context) {
+  (void)size, (void)context;
+  const char *path = image->dlpi_name ? image->dlpi_name : "";
+  return strstr(path, "/paddle_flags/_fast.") || strstr(path, "/paddle_flags/_native.");
+}
+
+/* ---- Serving ---- */
+
+/* A parent with the same variables may have the path, as its children have theirs. */
+static pd_status serve_at(const char *path, pd_error *err) {
+  const char *fsync = pd__variable("PADDLE_FLAGS_LIVE_AUDIT_FSYNC");
+  pd_live_server *server;
+  char own[4096];
+  pd_live_server_options options = {.size = sizeof options,
+                                    .address = path,
+                                    .settable = pd__variable("PADDLE_FLAGS_LIVE_SETTABLE"),
+                                    .audit_path = pd__variable("PADDLE_FLAGS_LIVE_AUDIT"),
+                                    .audit_fsync = fsync && strcmp(fsync, "1") == 0,
+                                    .on_fork = PD_LIVE_FORK_REOPEN};
+  pd_status status = pd_live_serve(&options, &server, err);
+  if (status != PD_ERR_CONFLICT || !path || access(path, F_OK) != 0) return status;
+  snprintf(own, sizeof own, "%s.%ld", path, (long)getpid());
+  options.address = own;
+  return pd_live_serve(&options, &server, NULL) == PD_OK ? PD_OK : status;
+}
+
+static void serve(void) {
+  pd_error err;
+  const char *value = pd__variable("PADDLE_FLAGS_LIVE");
+  if (!value || dl_iterate_phdr(is_python, NULL)) return;
+  pd_status status;
+  if (strcmp(value, "1") == 0) {
+    status = serve_at(NULL, &err);
+  } else if (strchr(value, '/')) {
+    status = serve_at(value, &err);
+  } else {
+    status = pd__fail(&err, PD_ERR_ARGUMENT,
+                      "%.200s: expected 1, or the path of a socket with a slash", value);
+  }
+  if (status == PD_OK) return;
+  pd__warn("environment: PADDLE_FLAGS_LIVE: the flags are not served: %s", err.message);
+}
+
+/* ---- Waiting ---- */
+
+static void *wait_for_registry(void *argument) {
+  (void)argument;
+  int64_t now = pd__now();
+  while (!__atomic_load_n(&pd__module_v1.host, __ATOMIC_ACQUIRE)) {
+    struct timespec pause = {.tv_nsec = now - began < SHORT_TIME ? 2000000 : 50000000};
+    nanosleep(&pause, NULL);
+    now = pd__now();
+    if (now - began <= WAIT_TIME) continue;
+    __atomic_store_n(&waiting, 0, __ATOMIC_RELEASE);
+    return NULL;
+  }
+  serve();
+  __atomic_store_n(&waiting, 0, __ATOMIC_RELEASE);
+  return NULL;
+}
+
+static void begin(void) {
+  __atomic_store_n(&waiting, 1, __ATOMIC_RELEASE);
+  if (!pd__thread_start(wait_for_registry, NULL)) waiting = 0;
+}
+
+/* The thread stayed in the parent. */
+void pd__start_forked(void) {
+  if (waiting) begin();
+}
+
+__attribute__((constructor)) static void enter(void) {
+  if (!is_told() || !pd__is_preloaded()) return;
+  if (pd__fork_watch(NULL) != PD_OK) return;
+  began = pd__now();
+  begin();
+}

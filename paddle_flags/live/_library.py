@@ -1,0 +1,206 @@
+"""`serve`: the flags of this process, served by a library that answers without Python."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from paddle_flags._core.frames import public, public_class
+from paddle_flags._core.status import new_error, shown, to_argument, to_exception
+from paddle_flags._core.unraisable import report
+from paddle_flags._native import ffi
+from paddle_flags.errors import FlagArgumentError, FlagTypeError, FlagUnsupportedError
+from paddle_flags.live._log import log_event
+from paddle_flags.live._patterns import join_patterns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Literal
+
+    Listener = Callable[[dict[str, Any]], object]
+    Audit = str | os.PathLike[str] | Listener
+
+LIBRARY = Path(__file__).parents[1] / "lib" / "libpd_flags_live.so"
+"""Comes with the package; C programs link it, or preload it."""
+
+_Function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
+
+
+class _Options(ctypes.Structure):
+    """pd_live_server_options, as in pd_flags/serve.h."""
+
+    _fields_ = (
+        ("size", ctypes.c_size_t),
+        ("address", ctypes.c_char_p),
+        ("program", ctypes.c_char_p),
+        ("settable", ctypes.c_char_p),
+        ("audit_path", ctypes.c_char_p),
+        ("audit_fsync", ctypes.c_bool),
+        ("audit", _Function),
+        ("context", ctypes.c_void_p),
+        ("on_fork", ctypes.c_uint32),
+    )
+
+
+def _call(name: str, *arguments: object) -> None:
+    """Call a function of the library that returns a status."""
+    error = new_error()
+    place = ctypes.c_void_p(int(ffi.cast("uintptr_t", error)))
+    if getattr(_load(), name)(*arguments, place):
+        raise to_exception(error)
+
+
+_loaded: list[ctypes.CDLL] = []
+
+
+def _load() -> ctypes.CDLL:
+    if not _loaded:
+        try:
+            library = ctypes.CDLL(str(LIBRARY))
+        except OSError as error:
+            message = f"serve: works on Linux only: {error}"
+            raise FlagUnsupportedError(message) from None
+        library.pd_live_stop.argtypes = [ctypes.c_void_p]
+        library.pd_live_stop.restype = None
+        library.pd_live_get_address.argtypes = [ctypes.c_void_p]
+        library.pd_live_get_address.restype = ctypes.c_char_p
+        _loaded.append(library)
+    return _loaded[0]
+
+
+_servers: list[Server] = []  # that are open in this process, or its parent
+
+
+@public_class
+class Server:
+    """A server of the flags of this process, until `close`, the end of a `with` block, or exit."""
+
+    def __init__(self, options: _Options, listeners: list[Listener]) -> None:
+        self._listeners = listeners
+        self._function = options.audit = _Function(self._take_event)
+        self._handle = ctypes.c_void_p()
+        _call("pd_live_serve", ctypes.byref(options), ctypes.byref(self._handle))
+        _servers.append(self)
+        util: Any = sys.modules.get("multiprocessing.util")
+        if util is not None:  # its children may end without atexit
+            util.register_after_fork(self, Server._close_with_process)
+
+    def _close_with_process(self) -> None:
+        util: Any = sys.modules["multiprocessing.util"]
+        util.Finalize(self, self.close, exitpriority=0)
+
+    def _take_event(self, text: int, length: int, _: object) -> None:
+        """Hand over an event, on a thread of the library."""
+        for listener in (log_event, *self._listeners):
+            try:
+                listener(json.loads(ctypes.string_at(text, length)))  # its own: it may change it
+            except BaseException as error:  # noqa: BLE001 - the change has happened
+                report(error, "Exception ignored in an audit of changes", listener)
+
+    @property
+    def address(self) -> str:
+        """The path of the socket; "" in a forked child that isn't served, and after `close`."""
+        if not self._handle.value:
+            return ""
+        return os.fsdecode(_load().pd_live_get_address(self._handle))
+
+    def close(self) -> None:
+        """Close all connections and remove the socket; temporary changes still end on time.
+
+        Closing again does nothing.
+        """
+        handle, self._handle = self._handle, ctypes.c_void_p()
+        if self in _servers:
+            _servers.remove(self)
+        if handle.value:
+            _load().pd_live_stop(handle)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Server {self.address or 'closed'}>"
+
+
+@public
+def serve(
+    address: str | os.PathLike[str] | None = None,
+    *,
+    settable: str | Iterable[str] = (),
+    audit: Audit | Iterable[Audit] = (),
+    fsync: bool = False,
+    on_fork: Literal["close", "reopen"] = "close",
+) -> Server:
+    """Serve the flags of this process on a Unix socket, from threads that need no Python.
+
+    `address` is the path of the socket. Left out, it is where `paddle-flags` finds it, by the
+    number of the process. Only processes of the same user and of root may connect. For browsers
+    and other machines, there is `paddle-flags gateway`.
+
+    `settable` has names and patterns of flags that clients may change besides those with the
+    attribute `runtime`. Each change is an event for the logger `paddle_flags.live` and for `audit`:
+    the path of a file, a function that takes the event as a dictionary, or a list of functions
+    with at most one path. With `fsync`, clients get their answers when the event is on disk.
+
+    A forked child isn't served, or with `on_fork="reopen"` on a socket of its own.
+
+    Raises FlagArgumentError, FlagFileError, FlagConflictError if a process serves there already.
+    """
+    if on_fork not in ("close", "reopen"):
+        message = f"on_fork: {shown(on_fork)}: expected 'close' or 'reopen'"
+        raise FlagArgumentError(message)
+    options = _Options(size=ctypes.sizeof(_Options), audit_fsync=bool(fsync))
+    options.on_fork = ("close", "reopen").index(on_fork)
+    options.address = None if address is None else _checked_address(address)
+    options.program = _program()
+    options.settable = to_argument("settable", join_patterns(settable)) or None
+    listeners = [audit] if isinstance(audit, (str, os.PathLike)) or callable(audit) else [*audit]
+    paths = [each for each in listeners if isinstance(each, (str, os.PathLike))]
+    if len(paths) > 1:
+        message = "audit: expected one path, and any number of functions"
+        raise FlagArgumentError(message)
+    options.audit_path = to_argument("audit", os.fspath(paths[0])) if paths else None
+    functions = [each for each in listeners if each not in paths]
+    for each in functions:
+        if not callable(each):
+            message = f"audit: expected a path or a function, not {type(each).__name__}"
+            raise FlagTypeError(message)
+    return Server(options, functions)  # type: ignore[arg-type]
+
+
+def _checked_address(address: str | os.PathLike[str]) -> bytes:
+    text = os.fspath(address)
+    if isinstance(text, str) and "/" in text:
+        return to_argument("address", text)
+    message = (
+        f"address: {shown(address)}: expected the path of a socket, which has a '/'; 'paddle-flags"
+        " gateway' listens on TCP"
+    )
+    raise FlagArgumentError(message)
+
+
+def _program() -> bytes | None:
+    """Return the name of the program; None where the system knows it best."""
+    place, name = os.path.split(sys.argv[0] if sys.argv else "")
+    if name == "__main__.py":
+        name = os.path.basename(place)
+    return os.fsencode(name) if name not in ("", "-c", "-m") and "\0" not in name else None
+
+
+def open_servers() -> list[Server]:
+    """Return the servers that are open in this process."""
+    return [each for each in _servers if each.address]
+
+
+@atexit.register
+def _close_all() -> None:
+    while _servers:
+        _servers[0].close()

@@ -1,0 +1,109 @@
+"""What is logged of changes from outside, to the logger `paddle_flags.live`."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    Event = Mapping[str, Any]
+
+__all__ = ["log_event", "logger", "message_of"]
+
+logger = logging.getLogger("paddle_flags.live")
+"""Gets each event, with the level INFO, or WARNING if the change was refused."""
+
+logger.addHandler(logging.NullHandler())  # a library doesn't print: the program decides
+
+_LONGEST = 200  # characters of a text in a message; `extra` has all of it
+_WORD = re.compile(r"[\w.:/@*?-]{1,200}", re.ASCII)
+_MOST = 10  # flags in a message
+
+
+def log_event(event: Event) -> None:
+    """Log an event of the audit; docs/how-to/audit-changes.md lists its fields."""
+    level = logging.WARNING if event.get("result") == "refused" else logging.INFO
+    if logger.isEnabledFor(level):
+        logger.log(level, message_of(event), extra={"paddle_flags": event})
+
+
+def message_of(event: Event) -> str:
+    """Return an event as one line, in which no text of a client passes for another part."""
+    kind = str(event.get("event"))
+    heads = {"set": "change", "ended": "end of change", "fleet": "change of the fleet"}
+    head = heads.get(kind, _word(kind))
+    if kind == "fleet":
+        head += f" {_word(event.get('fleet'))} for {_word(event.get('on'))}"
+    if event.get("change") is not None:
+        head += f" {event['change']}"
+    if event.get("undoes") is not None:
+        head += f" of change {event['undoes']}"
+    return _line(head, event)
+
+
+def _line(head: str, event: Event) -> str:
+    parts = [head + _listed(event)]
+    if isinstance(event.get("who"), dict):
+        parts.append(f"by {_who(event['who'])}")
+    if event.get("until"):
+        parts.append(f"until {_word(event['until'])}")
+    if event.get("reason"):
+        parts.append(f"reason {_quoted(event['reason'])}")
+    if event.get("detail"):
+        parts.append(f"{_word(event.get('kind'))} {_quoted(event['detail'])}")
+    return "; ".join(parts)
+
+
+def _listed(event: Event) -> str:
+    flags = event.get("flags") or []
+    show = _change_of if event.get("event") != "ended" else _name_of  # what it was is long ago
+    shown = [show(flag) for flag in flags[:_MOST] if isinstance(flag, dict)]
+    if len(flags) > _MOST:
+        shown.append(f"and {len(flags) - _MOST} more flags")
+    return ": " + ", ".join(shown) if shown else ""
+
+
+def _name_of(flag: Event) -> str:
+    return _word(flag.get("name"))
+
+
+def _change_of(flag: Event) -> str:
+    name = _name_of(flag)
+    if "new" not in flag:
+        return name
+    old = f"from {_quoted(flag['old'])} " if "old" in flag else ""
+    return f"{name} {old}to {_quoted(flag['new'])}"
+
+
+def _who(who: Event) -> str:
+    known = [f"{key} {who[key]}" for key in ("uid", "pid") if who.get(key) not in {None, -1}]
+    if who.get("command"):
+        known.append(_word(who["command"]))
+    behalf = who.get("on_behalf_of") or {}
+    if behalf:
+        parts = [_word(behalf[key]) for key in ("label", "host") if behalf.get(key)]
+        known.append(f"on behalf of {' at '.join(parts)}")
+    return ", ".join(known) or "somebody unknown"
+
+
+def _word(text: object) -> str:
+    """Return the text, in quotes if it isn't one word."""
+    return str(text) if _WORD.fullmatch(str(text)) else _quoted(text)
+
+
+def _quoted(value: object) -> str:
+    """Return text in quotes; control characters, and those that reorder a line, are escaped."""
+    if value is None:
+        return "no value"
+    text = str(value)
+    shown = "".join(map(_escaped, text[:_LONGEST]))
+    return f"'{shown}...'" if len(text) > _LONGEST else f"'{shown}'"
+
+
+def _escaped(character: str) -> str:
+    if character in {"'", "\\"}:
+        return f"\\{character}"
+    return character if character.isprintable() else ascii(character)[1:-1]
