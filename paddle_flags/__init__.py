@@ -84,7 +84,7 @@ if TYPE_CHECKING:
     from paddle_flags._report.explain import explain
     from paddle_flags.cli.commands import commands
     from paddle_flags.cli.parse import parse
-    from paddle_flags.live._serve import serve
+    from paddle_flags.live._library import serve
 
 
 def _module_of(name: str) -> object:  # noqa: C901, PLR0911, PLR0912 - a branch for each module
@@ -175,9 +175,9 @@ def _module_of(name: str) -> object:  # noqa: C901, PLR0911, PLR0912 - a branch 
 
         return parse
     if name == "serve":
-        from paddle_flags.live import _serve
+        from paddle_flags.live import _library
 
-        return _serve
+        return _library
     if name == "commands":
         from paddle_flags.cli import commands
 

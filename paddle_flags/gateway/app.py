@@ -89,7 +89,8 @@ class Gateway:
     async def changes(self, request: Request) -> Response:
         """List what was changed."""
         _parameters(request)
-        return Json(await self._ask(request, "changes.list", {}))
+        behalf = {"on_behalf_of": _behalf(request)}  # who may undo them depends on it
+        return Json(await self._ask(request, "changes.list", behalf))
 
     async def change(self, request: Request) -> Response:
         """Change flags."""

@@ -247,7 +247,7 @@ class Door(H11Protocol):
             super().connection_made(made)
         except OSError:
             transport.abort()
-        else:
+        if self._early:
             self.data_received(self._early)
 
     def open(self) -> None:

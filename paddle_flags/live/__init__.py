@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from paddle_flags.live._audit_file import AuditFile
     from paddle_flags.live._documents import Event
     from paddle_flags.live._errors import LiveConnectionError, LiveError, Problem
-    from paddle_flags.live._serve import Server, serve
+    from paddle_flags.live._library import Server, serve
     from paddle_flags.live.client import Client
 
 # The module of each name, imported on first use: a client needs no server, and the reverse.
@@ -20,11 +20,11 @@ _MODULES = {
     "LiveConnectionError": "paddle_flags.live._errors",
     "LiveError": "paddle_flags.live._errors",
     "Problem": "paddle_flags.live._errors",
-    "Server": "paddle_flags.live._serve",
+    "Server": "paddle_flags.live._library",
     "Token": "paddle_flags.gateway.users",
     "User": "paddle_flags.gateway.users",
     "asgi": "paddle_flags.gateway.mount",
-    "serve": "paddle_flags.live._serve",
+    "serve": "paddle_flags.live._library",
 }
 
 

@@ -161,7 +161,7 @@ def steps_of(method: str, params: Params) -> Steps:
     """Return the requests that give the whole answer to a method."""
     if method == "flags.list":
         return list_flags(params.get("since"))
-    return list_changes() if method == "changes.list" else one(method, params)
+    return list_changes(params) if method == "changes.list" else one(method, params)
 
 
 def one(method: str, params: Params | None = None) -> Steps:
@@ -197,9 +197,9 @@ def _merge(whole: dict[str, Any], news: dict[str, Any]) -> None:
     whole.update(flags=list(flags.values()), removed=sorted(removed), revision=news["revision"])
 
 
-def list_changes() -> Steps:
+def list_changes(params: Params) -> Steps:
     """Ask for all changes that the process keeps."""
-    whole = yield from _read_pages("changes.list", "changes", "before", {})
+    whole = yield from _read_pages("changes.list", "changes", "before", params)
     del whole["pages"]
     return whole
 
