@@ -105,7 +105,7 @@ class Build(build_ext):
             sorted(map(str, SERVER.glob("*.c"))),
             self.build_temp,
             include_dirs=[str(INCLUDE), str(SERVER)],
-            extra_postargs=[*flags, "-D_GNU_SOURCE", "-DPD_HEADER_ONLY"],
+            extra_postargs=[*flags, "-fno-exceptions", "-D_GNU_SOURCE", "-DPD_HEADER_ONLY"],
         )
         link = [each.replace("libpd_flags.so", library.name) for each in LINK]
         self.compiler.link_shared_object(
