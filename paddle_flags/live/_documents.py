@@ -130,8 +130,8 @@ if TYPE_CHECKING:
     class Changed(_ChangedBase, total=False):
         """A flag in a change."""
 
-        old: str | None
-        new: str | None
+        old: Text
+        new: Text
         source: str
         hidden: bool
 
@@ -149,12 +149,13 @@ if TYPE_CHECKING:
 
         change: int
         at: str
-        kind: Literal["set", "undo"]
+        kind: Literal["set", "undo", "fleet"]
         undoes: int | None
         who: Who
         reason: str | None
         until: str | None
         state: Literal["on", "kept", "ended", "undone"]
+        undoable: bool
         flags: list[Changed]
 
     class _EventBase(TypedDict):
@@ -166,8 +167,8 @@ if TYPE_CHECKING:
     class FlagEvent(_EventBase, total=False):
         """What happened to a flag."""
 
-        old: str | None
-        new: str | None
+        old: Text
+        new: Text
         source: str
         place: str
         change: int
