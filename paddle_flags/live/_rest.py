@@ -196,7 +196,9 @@ class RestLink:
 def _cause_of(error: BaseException) -> BaseException:
     """Return the error of the system behind one of httpx."""
     cause: BaseException | None = error
-    while cause is not None and not (isinstance(cause, OSError) and cause.errno):
+    while cause is not None and not isinstance(cause, TimeoutError):
+        if isinstance(cause, OSError) and cause.errno:
+            return cause
         cause = cause.__cause__ or cause.__context__
     return cause or error
 
