@@ -38,12 +38,12 @@ PACKAGE = Path("paddle_flags")
 C_LAYERS: list[str] = []
 C_LAYERS += ["base", "platform", "value", "registry", "definition", "op"]
 C_LAYERS += ["module", "input", "report"]
-C_LAYERS += ["live", "api"]
+C_LAYERS += ["api"]
 # The extension modules, which use only the public headers of the core. That of fleets takes some
 # sources of the live server.
-MODULE_LAYERS = ["python", "live", "serve", "fleet"]
+MODULE_LAYERS = ["python", "live", "fleet"]
 SHARED = Path("live")
-TANGLED = frozenset({"live", "serve", "fleet"})  # files of these folders still form circles
+TANGLED = frozenset({"live", "fleet"})  # files of these folders still form circles
 PYTHON_LAYERS: list[str] = []
 PYTHON_LAYERS += ["errors", "_core", "_ops", "_input", "_report", "_doctor", "_completion", "_new"]
 PYTHON_LAYERS += ["live", "fleet", "cli", "testing", "_integrations", "metrics", "openfeature"]

@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "say.h"
 #include "socket.h"
 
 static const char *absolute(const char *variable) {
@@ -32,7 +31,7 @@ static int open_base(char *path, size_t size) {
 /* The name is made first: if somebody else has made it, the checks find out. */
 static pd_status open_default(char *path, size_t size, int *out, pd_error *err) {
   int base = open_base(path, size);
-  if (base < 0) return pd__say_errno(err, "can't be opened", path);
+  if (base < 0) return pd__fail_errno(err, "can't be opened", path);
   const char *name = strrchr(path, '/') + 1;
   bool made = mkdirat(base, name, 0700) == 0;
   int fd = openat(base, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -40,17 +39,17 @@ static pd_status open_default(char *path, size_t size, int *out, pd_error *err) 
   int reason = errno;
   close(base);
   errno = reason == ELOOP ? ENOTDIR : reason;
-  if (fd < 0) return pd__say_errno(err, "expected a real directory", path);
+  if (fd < 0) return pd__fail_errno(err, "expected a real directory", path);
   struct stat status;
   *out = fd;
-  if (fstat(fd, &status) != 0) return pd__say_errno(err, "can't be read", path);
+  if (fstat(fd, &status) != 0) return pd__fail_errno(err, "can't be read", path);
   if (status.st_uid != geteuid()) {
-    return pd__say(err, PD_ERR_FILE, "%s: belongs to uid %u: expected a directory of this user",
-                   path, (unsigned)status.st_uid);
+    return pd__fail(err, PD_ERR_FILE, "%s: belongs to uid %u: expected a directory of this user",
+                    path, (unsigned)status.st_uid);
   }
   if ((status.st_mode & 07777) != 0700) {
-    return pd__say(err, PD_ERR_FILE, "%s: has mode %04o: expected 0700", path,
-                   (unsigned)status.st_mode & 07777);
+    return pd__fail(err, PD_ERR_FILE, "%s: has mode %04o: expected 0700", path,
+                    (unsigned)status.st_mode & 07777);
   }
   return PD_OK;
 }
@@ -60,23 +59,23 @@ static pd_status open_named(const char *path, char *real, int *out, pd_error *er
   char copy[PATH_MAX];
   const char *slash = strrchr(path, '/');
   size_t length = (size_t)(slash - path);
-  if (length >= sizeof copy) return pd__say(err, PD_ERR_ARGUMENT, "address: is too long");
+  if (length >= sizeof copy) return pd__fail(err, PD_ERR_ARGUMENT, "address: is too long");
   memcpy(copy, length ? path : "/", length ? length : 1);
   copy[length ? length : 1] = '\0';
   int fd = open(copy, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return pd__say_errno(err, "can't be opened", copy);
+  if (fd < 0) return pd__fail_errno(err, "can't be opened", copy);
   *out = fd;
   struct stat status;
   if (fstat(fd, &status) != 0 || !realpath(copy, real)) {
-    return pd__say_errno(err, "can't be read", copy);
+    return pd__fail_errno(err, "can't be read", copy);
   }
   if (status.st_uid != geteuid() && status.st_uid != 0) {
-    return pd__say(err, PD_ERR_FILE, "%.400s: belongs to uid %u: expected this user or root", copy,
-                   (unsigned)status.st_uid);
+    return pd__fail(err, PD_ERR_FILE, "%.400s: belongs to uid %u: expected this user or root", copy,
+                    (unsigned)status.st_uid);
   }
   if ((status.st_mode & 022) && !(status.st_mode & S_ISVTX)) {
-    return pd__say(err, PD_ERR_FILE, "%.400s: has mode %04o: others may replace files in it", copy,
-                   (unsigned)status.st_mode & 07777);
+    return pd__fail(err, PD_ERR_FILE, "%.400s: has mode %04o: others may replace files in it", copy,
+                    (unsigned)status.st_mode & 07777);
   }
   return PD_OK;
 }
@@ -91,8 +90,8 @@ static pd_status take_name(const char *path, int number, pd__socket *out, pd_err
   const char *name = strrchr(path, '/') + 1;
   size_t length = strlen(name);
   if (length == 0 || length > 64 || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
-    return pd__say(err, PD_ERR_ARGUMENT,
-                   "address: %.400s: expected the name of a socket, of at most 64 bytes", path);
+    return pd__fail(err, PD_ERR_ARGUMENT,
+                    "address: %.400s: expected the name of a socket, of at most 64 bytes", path);
   }
   memcpy(out->name, name, length + 1);
   return PD_OK;
@@ -109,5 +108,5 @@ pd_status pd__directory_open(const char *path, int number, pd__socket *out, pd_e
     return PD_OK;
   }
   out->where = NULL;
-  return pd__say(err, PD_ERR_MEMORY, "%s", pd_status_text(PD_ERR_MEMORY));
+  return pd__fail_memory(err);
 }

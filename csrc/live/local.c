@@ -16,7 +16,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "say.h"
 #include "socket.h"
 
 #ifndef RENAME_NOREPLACE
@@ -34,7 +33,7 @@ static pd_status lock_directory(const pd__socket *socket, pd_error *err) {
   struct timespec pause = {.tv_nsec = 10000000};
   for (int tries = 0; flock(socket->directory, LOCK_EX | LOCK_NB) != 0; tries++) {
     if (errno != EWOULDBLOCK || tries == 300) {
-      return pd__say_errno(err, "its directory can't be locked", socket->where);
+      return pd__fail_errno(err, "its directory can't be locked", socket->where);
     }
     nanosleep(&pause, NULL);
   }
@@ -45,7 +44,7 @@ static pd_status lock_directory(const pd__socket *socket, pd_error *err) {
 static pd_status check_dead(const pd__socket *self, pd_error *err) {
   struct sockaddr_un at = place(self, self->name);
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (fd < 0) return pd__say_errno(err, "no socket", self->where);
+  if (fd < 0) return pd__fail_errno(err, "no socket", self->where);
   int failed = connect(fd, (const struct sockaddr *)&at, sizeof at) == 0 ? 0 : errno;
   struct ucred peer = {.pid = 0};
   socklen_t size = sizeof peer;
@@ -54,31 +53,31 @@ static pd_status check_dead(const pd__socket *self, pd_error *err) {
   if (failed == ECONNREFUSED || failed == ENOENT) return PD_OK;
   if (failed && failed != EAGAIN) {
     errno = failed;
-    return pd__say_errno(err, "can't be connected to", self->where);
+    return pd__fail_errno(err, "can't be connected to", self->where);
   }
   if (failed == 0 && (peer.pid == getpid() || peer.pid == 0)) { /* 0: of another container */
-    return pd__say(err, PD_ERR_CONFLICT, "%s: this process serves there already", self->where);
+    return pd__fail(err, PD_ERR_CONFLICT, "%s: this process serves there already", self->where);
   }
-  return pd__say(err, PD_ERR_FILE, "%s: process %ld serves there already", self->where,
-                 (long)peer.pid);
+  return pd__fail(err, PD_ERR_CONFLICT, "%s: process %ld serves there already", self->where,
+                  (long)peer.pid);
 }
 
 static pd_status remove_stale(const pd__socket *socket, pd_error *err) {
   struct stat status;
   if (fstatat(socket->directory, socket->name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
-    return errno == ENOENT ? PD_OK : pd__say_errno(err, "can't be read", socket->where);
+    return errno == ENOENT ? PD_OK : pd__fail_errno(err, "can't be read", socket->where);
   }
   if (!S_ISSOCK(status.st_mode)) {
-    return pd__say(err, PD_ERR_FILE, "%s: exists, and is not a socket", socket->where);
+    return pd__fail(err, PD_ERR_FILE, "%s: exists, and is not a socket", socket->where);
   }
   if (status.st_uid != geteuid()) {
-    return pd__say(err, PD_ERR_FILE, "%s: is a socket of uid %u", socket->where,
-                   (unsigned)status.st_uid);
+    return pd__fail(err, PD_ERR_FILE, "%s: is a socket of uid %u", socket->where,
+                    (unsigned)status.st_uid);
   }
   pd_status dead = check_dead(socket, err);
   if (dead != PD_OK) return dead;
   if (unlinkat(socket->directory, socket->name, 0) == 0 || errno == ENOENT) return PD_OK;
-  return pd__say_errno(err, "can't be removed", socket->where);
+  return pd__fail_errno(err, "can't be removed", socket->where);
 }
 
 /* renameat2 is newer than some kernels and file systems. */
@@ -96,14 +95,14 @@ static pd_status bind_and_name(pd__socket *self, pd_error *err) {
   snprintf(temporary, sizeof temporary, ".%s.%ld", self->name, (long)getpid());
   unlinkat(self->directory, temporary, 0);
   struct sockaddr_un at = place(self, temporary);
-  if (fchmod(self->fd, 0600) != 0) return pd__say_errno(err, "can't set its mode", self->where);
+  if (fchmod(self->fd, 0600) != 0) return pd__fail_errno(err, "can't set its mode", self->where);
   if (bind(self->fd, (const struct sockaddr *)&at, sizeof at) != 0) {
-    return pd__say_errno(err, "can't be bound", self->where);
+    return pd__fail_errno(err, "can't be bound", self->where);
   }
   bool done = fstatat(self->directory, temporary, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
               listen(self->fd, SOMAXCONN) == 0 && give_name(self, temporary);
   if (!done) {
-    pd__say_errno(err, "can't listen", self->where);
+    pd__fail_errno(err, "can't listen", self->where);
     unlinkat(self->directory, temporary, 0);
     return PD_ERR_FILE;
   }

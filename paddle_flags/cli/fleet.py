@@ -41,8 +41,6 @@ class FleetTarget(Target):
     instead: ClassVar[Mapping[str, str]] = {
         "watch": "'{command} log {target}' lists its changes, and '{command} watch PID' watches one"
         " of its processes",
-        "open": "'{command} status {target}' lists its members, and '{command} open PID' shows one"
-        " of its processes",
     }
     no_options = ("token_file", "changed", "settable", "temporary", "all_users")
 
@@ -67,6 +65,13 @@ class FleetTarget(Target):
         return [{"name": name, "settable": True} for name in sorted(names)]
 
     # ---- Looking ----
+
+    def do_open(self) -> Report:
+        """Show the page of the fleet in a browser."""
+        from paddle_flags.cli.open import open_page  # noqa: PLC0415 - seldom used
+
+        urls = [self.url, *self.options.arguments]
+        return open_page([], urls, idle=self.options.idle, print_only=self.options.print_only)
 
     def do_list(self) -> Report:
         """List the values that the fleet gives."""

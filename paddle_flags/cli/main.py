@@ -15,6 +15,7 @@ from paddle_flags.cli import (
     config,
     doctor,
     explain,
+    gateway,
     impls,
     new,
     run,
@@ -68,6 +69,7 @@ def _build_parser(generator: Generator) -> Parser:
     for command in (impls, stubs, doctor, config, completion):
         command.add(main_parser)
     main_parser.add_command("gen", generator.summary, add_help=False)  # it reads its own tokens
+    gateway.add(main_parser)
     new.add(main_parser)
     return main_parser
 
@@ -124,7 +126,7 @@ def _complete(generator: Generator, tokens: list[str], token: str) -> Answer:
 
 
 def _act_plain(main_parser: Parser, tokens: Sequence[str]) -> None:
-    """Run a command that has no flags: config, completion or new."""
+    """Run a command that has no flags, such as config."""
     if tokens[0].startswith("-"):
         _check_option(main_parser, tokens[0])
     options = main_parser.parse_args(tokens)

@@ -142,6 +142,11 @@ class Process(_Readable):
         token = token_from(self.options.token_file)
         return Client(place_of(self.text), token=token, timeout=self.options.timeout)
 
+    @property
+    def socket(self) -> str:
+        """The path of the socket of the process."""
+        return self.client.target
+
     def read(self) -> dict[str, Any]:
         """Return the process and its flags."""
         return {"process": self.client.process(), **self.client.flags()}
@@ -203,7 +208,16 @@ class Process(_Readable):
         """Show the page in a browser."""
         from paddle_flags.cli.open import open_page  # noqa: PLC0415 - seldom used
 
-        return open_page(self, self.options)
+        sockets, fleets = [self.socket], []
+        for text in self.options.arguments:
+            other = self.find(text)
+            if isinstance(other, Process):
+                sockets.append(other.socket)
+            else:
+                fleets.append(text)
+        return open_page(
+            sockets, fleets, idle=self.options.idle, print_only=self.options.print_only
+        )
 
     # ---- Refusals ----
 
@@ -253,6 +267,13 @@ class Gateway(Process):
     """A process behind a URL, which needs a token."""
 
     kind = "a gateway"
+
+    def do_open(self) -> Report:
+        """Show the page of the gateway in a browser."""
+        from paddle_flags.cli.open import show_link  # noqa: PLC0415 - seldom used
+
+        show_link(self.text, print_only=self.options.print_only)
+        return Report()
 
 
 def _duration(text: str | None) -> float | str | None:

@@ -1,6 +1,6 @@
 """The documents of the live API as types, and the check that an answer is one of them.
 
-docs/reference/live-api.md describes their fields. What a client relies on is checked: an answer
+docs/reference/live-protocol.md describes their fields. What a client relies on is checked: an answer
 may come from any program that listens there.
 """
 
@@ -16,24 +16,37 @@ if TYPE_CHECKING:
 
     Value = bool | int | float | str | list[Any] | None
 
-    class Who(TypedDict):
+    class Digest(TypedDict):
+        """In place of a long text."""
+
+        length: int
+        sha256: str
+
+    Text = str | Digest | None
+
+    class Behalf(TypedDict, total=False):
+        """For whom a client asks that serves others."""
+
+        label: str
+        host: str
+
+    class Who(TypedDict, total=False):
         """Who makes a change."""
 
-        uid: int | None
-        pid: int | None
-        command: str | None
-        host: str | None
-        label: str | None
+        uid: int
+        pid: int
+        command: str
+        on_behalf_of: Behalf
 
-    class You(Who):
-        """Who asks, and what is allowed."""
+    class You(Who, Behalf, total=False):
+        """Who asks; a gateway says what is allowed, instead of which process asks."""
 
         may: list[str]
 
     class Process(TypedDict):
         """What a process is."""
 
-        api: str
+        api: int
         version: str
         program: str
         pid: int
@@ -50,7 +63,7 @@ if TYPE_CHECKING:
         change: int
         until: str
         left: float
-        below: str
+        below: Text
 
     class _FlagBase(TypedDict):
         name: str
@@ -64,9 +77,9 @@ if TYPE_CHECKING:
         help: str
         items: str
         value: Value
-        text: str
+        text: Text
         default: Value
-        default_text: str
+        default_text: Text
         place: str
         revision: int
         min: float
@@ -91,7 +104,7 @@ if TYPE_CHECKING:
         """A value in the history of a flag."""
 
         value: Value
-        text: str
+        text: Text
         source: str
         place: str
         replaced: bool
@@ -117,8 +130,8 @@ if TYPE_CHECKING:
     class Changed(_ChangedBase, total=False):
         """A flag in a change."""
 
-        old: str | None
-        new: str | None
+        old: Text
+        new: Text
         source: str
         hidden: bool
 
@@ -136,12 +149,13 @@ if TYPE_CHECKING:
 
         change: int
         at: str
-        kind: Literal["set", "undo"]
+        kind: Literal["set", "undo", "fleet"]
         undoes: int | None
         who: Who
         reason: str | None
         until: str | None
         state: Literal["on", "kept", "ended", "undone"]
+        undoable: bool
         flags: list[Changed]
 
     class _EventBase(TypedDict):
@@ -153,8 +167,8 @@ if TYPE_CHECKING:
     class FlagEvent(_EventBase, total=False):
         """What happened to a flag."""
 
-        old: str | None
-        new: str | None
+        old: Text
+        new: Text
         source: str
         place: str
         change: int
@@ -175,6 +189,7 @@ class Event(NamedTuple):
 
 _TEXT = (str,)
 _MAYBE_TEXT = (str, type(None))
+_VALUE = (str, dict, type(None))
 _INTEGER = (int,)
 _MAYBE_INTEGER = (int, type(None))
 _NUMBER = (int, float)
@@ -187,8 +202,7 @@ _WHO = {
     "uid": _MAYBE_INTEGER,
     "pid": _MAYBE_INTEGER,
     "command": _MAYBE_TEXT,
-    "host": _MAYBE_TEXT,
-    "label": _MAYBE_TEXT,
+    "on_behalf_of": _OBJECT,
 }
 _PROCESS = {
     **_PLACE,
@@ -201,16 +215,16 @@ _PROCESS = {
 _FLAG = {"name": _TEXT, "type": _TEXT, "source": _TEXT, "settable": _SWITCH}
 _FLAG_MORE = {
     **dict.fromkeys(("help", "place", "unit", "module"), _TEXT),
-    **dict.fromkeys(("text", "default_text"), _MAYBE_TEXT),
+    **dict.fromkeys(("text", "default_text"), _VALUE),
     **dict.fromkeys(("items", "category", "deprecated", "retired", "refusal", "file"), _TEXT),
     **dict.fromkeys(("marks", "choices", "aliases", "old_names", "history", "log"), _LIST),
     "line": _INTEGER,
     "temporary": _OBJECT,
 }
-_TEMPORARY = {"change": _INTEGER, "until": _TEXT, "left": _NUMBER, "below": _MAYBE_TEXT}
-_HISTORY_MORE = {"text": _MAYBE_TEXT, "place": _TEXT, "replaced": _SWITCH}
+_TEMPORARY = {"change": _INTEGER, "until": _TEXT, "left": _NUMBER, "below": _VALUE}
+_HISTORY_MORE = {"text": _VALUE, "place": _TEXT, "replaced": _SWITCH}
 _CHANGED = {"name": _TEXT}
-_CHANGED_MORE = {"old": _MAYBE_TEXT, "new": _MAYBE_TEXT, "source": _TEXT, "hidden": _SWITCH}
+_CHANGED_MORE = {"old": _VALUE, "new": _VALUE, "source": _TEXT, "hidden": _SWITCH}
 _RESULT = {
     "change": _MAYBE_INTEGER,
     "dry_run": _SWITCH,
@@ -231,18 +245,19 @@ _CHANGE = {
 _EVENT = {"revision": _INTEGER, "at": _TEXT, "name": _TEXT, "kind": _TEXT}
 _EVENT_MORE = {
     **dict.fromkeys(("source", "place"), _TEXT),
-    **dict.fromkeys(("old", "new", "reason", "until"), _MAYBE_TEXT),
+    **dict.fromkeys(("old", "new"), _VALUE),
+    **dict.fromkeys(("reason", "until"), _MAYBE_TEXT),
     "change": _MAYBE_INTEGER,
 }
 
 
 def check_process(document: Any) -> Process:
-    """Return the document if it is that of `GET /v1/process`."""
+    """Return the document if it is that of `hello`."""
     return _checked(document, _PROCESS)  # type: ignore[return-value]
 
 
 def check_flags(document: Any) -> Flags:
-    """Return the document if it is that of `GET /v1/flags`."""
+    """Return the document if it is that of `flags.list`."""
     _checked(document, {**_PLACE, "flags": _LIST})
     for each in document["flags"]:
         _check_flag(each)
@@ -250,7 +265,7 @@ def check_flags(document: Any) -> Flags:
 
 
 def check_details(document: Any) -> FlagDetails:
-    """Return the flag in the document if that is one of `GET /v1/flags/NAME`."""
+    """Return the flag in the document if that is one of `flags.get`."""
     flag = _checked(document, {**_PLACE, "flag": _OBJECT})["flag"]
     _check_flag(flag)
     for each in flag.get("history", ()):
@@ -269,7 +284,7 @@ def check_result(document: Any) -> ChangeResult:
 
 
 def check_changes(document: Any) -> list[Change]:
-    """Return the changes in the document if it is that of `GET /v1/changes`."""
+    """Return the changes in the document if it is that of `changes.list`."""
     changes: list[Any] = _checked(document, {**_PLACE, "changes": _LIST})["changes"]
     for change in changes:
         _checked(change, _CHANGE)

@@ -12,6 +12,7 @@ from paddle_flags.errors import FlagWarning
 VARIABLE = "PADDLE_FLAGS_LIVE"
 _SETTABLE = "PADDLE_FLAGS_LIVE_SETTABLE"
 _AUDIT = "PADDLE_FLAGS_LIVE_AUDIT"
+_FSYNC = "PADDLE_FLAGS_LIVE_AUDIT_FSYNC"
 
 
 def serve_as_told() -> None:
@@ -40,16 +41,17 @@ def _warn(message: str) -> None:
 
 
 def _serve(address: str | None) -> None:
-    from paddle_flags.live._serve import serve  # noqa: PLC0415 - errors are reported above
-    from paddle_flags.live._sockets import SocketInUseError  # noqa: PLC0415
+    from paddle_flags.errors import FlagConflictError  # noqa: PLC0415 - errors are reported above
+    from paddle_flags.live._serve import serve  # noqa: PLC0415
 
     settable = [name.strip() for name in os.environ.get(_SETTABLE, "").split(",")]
     options: dict[str, Any] = {
         "settable": [name for name in settable if name],
-        "audit": os.environ.get(_AUDIT) or None,
+        "audit": os.environ.get(_AUDIT) or (),
+        "fsync": os.environ.get(_FSYNC) == "1",
         "on_fork": "reopen",
     }
     try:
         serve(address, **options)
-    except SocketInUseError:  # of a parent, which has the same variable
+    except FlagConflictError:  # of a parent, which has the same variable
         serve(f"{address}.{os.getpid()}", **options)

@@ -8,6 +8,7 @@ import os
 import re
 import socket
 import stat
+import struct
 import tempfile
 import time
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from paddle_flags.live._errors import LiveConnectionError
 
 _LONGEST_PATH = 107  # bytes of a socket's path, in the kernel
 _FOLDER = "paddle_flags"
+_RETRY = 0.01  # seconds until the next attempt, if too many clients are connecting
 
 
 class Endpoint(NamedTuple):
@@ -211,9 +213,8 @@ def _checked(process: Any) -> dict[str, Any]:
 
 def _hello(made: socket.socket, deadline: float) -> Any:
     """Ask a process what it is. This alone knows the protocol."""
-    made.sendall(b"GET /v1/process HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-    answer = _read(made, deadline, b"")
-    return json.loads(answer.partition(b"\r\n\r\n")[2])
+    made.sendall(b'{"jsonrpc":"2.0","id":1,"method":"hello"}\n')
+    return json.loads(_read(made, deadline, b"\n"))["result"]
 
 
 def _read(made: socket.socket, deadline: float, end: bytes) -> bytes:
@@ -256,13 +257,14 @@ def connect(path: str, timeout: float) -> Socket:
     if not hasattr(socket, "SO_PEERCRED"):
         message = f"{path}: only Linux tells whose a socket is; use a URL here"
         raise FlagUnsupportedError(message)
-    from paddle_flags.live import _sockets  # noqa: PLC0415 - not on every system
-
+    deadline = time.monotonic() + timeout
     made = Socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         made.settimeout(timeout)
-        _connect(made, path)
-        _, owner = _sockets.credentials(made)
+        while not _connect(made, path):
+            made.settimeout(_left(deadline))
+            time.sleep(_RETRY)
+        _, owner = credentials(made)
     except BaseException:
         made.close()
         raise
@@ -273,14 +275,33 @@ def connect(path: str, timeout: float) -> Socket:
     return made
 
 
-def _connect(made: socket.socket, path: str) -> None:
-    """Connect to a path of any length."""
-    if len(os.fsencode(path)) <= _LONGEST_PATH:
-        made.connect(path)
-        return
-    folder, name = os.path.split(path)
-    place = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+def credentials(connection: socket.socket) -> tuple[int, int]:
+    """Return the process and the user at the other end of a Unix socket, when it was made."""
+    size = struct.calcsize("iII")
+    data = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+    pid, uid, _ = struct.unpack("iII", data)
+    return pid, uid
+
+
+def _left(deadline: float) -> float:
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left
+
+
+def _connect(made: socket.socket, path: str) -> bool:
+    """Connect to a path of any length; return False if too many clients are connecting."""
+    place = None
+    if len(os.fsencode(path)) > _LONGEST_PATH:
+        folder, name = os.path.split(path)
+        place = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        path = f"/proc/self/fd/{place}/{name}"
     try:
-        made.connect(f"/proc/self/fd/{place}/{name}")
+        made.connect(path)
+    except BlockingIOError:
+        return False
     finally:
-        os.close(place)
+        if place is not None:
+            os.close(place)
+    return True

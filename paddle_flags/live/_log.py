@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     Event = Mapping[str, Any]
 
-__all__ = ["log_event", "logger", "message_of"]
+__all__ = ["log_event", "log_exit", "logger", "message_of"]
 
 logger = logging.getLogger("paddle_flags.live")
 """Gets each event, with the level INFO, or WARNING if the change was refused."""
@@ -107,3 +107,9 @@ def _escaped(character: str) -> str:
     if character in {"'", "\\"}:
         return f"\\{character}"
     return character if character.isprintable() else ascii(character)[1:-1]
+
+
+def log_exit(change: Event) -> None:
+    """Warn of a temporary change that is on when the program ends."""
+    text = _line(f"the program ends and temporary change {change['change']} is on", change)
+    logger.warning(text, extra={"paddle_flags": {**change, "event": "exit"}})

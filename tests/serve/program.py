@@ -9,7 +9,7 @@ import sys
 import time
 
 import paddle_flags as pf
-from paddle_flags.live._library import serve
+from paddle_flags.live._serve import serve
 
 level = pf.define("level", 6, "Compression level", min=1, max=9, aliases=["lvl"], runtime=True)
 pf.define("mode", "fast", "How to search", choices=["fast", "best"], runtime=True)

@@ -11,7 +11,7 @@ from serving import Client, until
 from support import LIBDIR, build_program, write
 
 HOST = """
-#include <pd_flags/serve.h>
+#include <pd_flags/live.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -18,7 +18,7 @@ from serving import Client, until
 def script(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
     """Run Python in a folder whose runtime directory is its own."""
     start = "import os, sys, time\nimport paddle_flags as pf\n"
-    start += "from paddle_flags.live._library import serve\n"
+    start += "from paddle_flags.live._serve import serve\n"
     environment = {**os.environ, "XDG_RUNTIME_DIR": str(folder)}
     return subprocess.run(
         [sys.executable, "-c", start + textwrap.dedent(text)],

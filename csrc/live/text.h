@@ -1,0 +1,53 @@
+/* Texts that grow, and JSON written to them. */
+#ifndef PD_LIVE_TEXT_H
+#define PD_LIVE_TEXT_H
+
+#include <pd_flags/live.h>
+
+/* Longer values are shown by their length and digest, except to who asks for one flag. */
+enum { PD__SHOWN_MAX = 4096 };
+
+typedef struct pd__text {
+  char *data; /* NULL while it is empty; else with a NUL at its end */
+  size_t length, capacity;
+  bool failed; /* memory was out: something is missing */
+} pd__text;
+
+void pd__text_free(pd__text *text);
+
+/* Append. */
+void pd__text_add(pd__text *text, const char *bytes, size_t length);
+__attribute__((format(printf, 2, 3))) void pd__text_add_format(pd__text *text, const char *format,
+                                                               ...);
+
+/* ---- JSON. Commas come by themselves. ---- */
+
+void pd__json_open(pd__text *to, char sign); /* '{' or '[' */
+void pd__json_close(pd__text *to, char sign);
+
+/* The name of a member; its value follows. */
+void pd__json_name(pd__text *to, const char *name);
+
+/* One value, or item of an array. A text NULL is null; bytes that aren't UTF-8 are written as
+ * Python reads them, \udc80 to \udcff. */
+void pd__json_text(pd__text *to, const char *text);
+void pd__json_number(pd__text *to, uint64_t number);
+void pd__json_raw(pd__text *to, const char *json);
+
+/* A text, or what stands for it if it is long: its length and SHA-256. */
+void pd__json_shown(pd__text *to, const char *text);
+
+/* Members. pd__json_add_optional leaves out NULL and "". */
+void pd__json_add_text(pd__text *to, const char *name, const char *text);
+void pd__json_add_optional(pd__text *to, const char *name, const char *text);
+void pd__json_add_shown(pd__text *to, const char *name, const char *text);
+void pd__json_add_number(pd__text *to, const char *name, uint64_t number);
+void pd__json_add_bool(pd__text *to, const char *name, bool value);
+void pd__json_add_time(pd__text *to, const char *name, int64_t at); /* ms since 1970; 0: null */
+
+/* ---- sha256.c ---- */
+
+/* 64 hexadecimal digits (FIPS 180-4). */
+void pd__sha256(const char *bytes, size_t length, char out[65]);
+
+#endif /* PD_LIVE_TEXT_H */

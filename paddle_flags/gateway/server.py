@@ -1,0 +1,168 @@
+"""Running a gateway: uvicorn on TCP, or on loopback for one browser."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import re
+import socket
+import ssl
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import uvicorn
+
+from paddle_flags._core.status import shown
+from paddle_flags.errors import FlagArgumentError
+from paddle_flags.gateway.app import Gateway
+from paddle_flags.gateway.security import HEAD_MAX, Bearers, Browser, Door, Guard
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from paddle_flags.gateway.processes import Processes
+    from paddle_flags.gateway.users import Token
+
+_LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+_NAME = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
+_LINGER = 1  # seconds for answers that are being sent, at the end
+
+
+class Listen(NamedTuple):
+    """Where a gateway listens, and how it is reached."""
+
+    host: str = "127.0.0.1"
+    port: int = 8080
+    names: tuple[str, ...] = ()
+    """By which clients call it, as in `Host`."""
+    certfile: str | None = None
+    keyfile: str | None = None
+    proxy: str | None = None
+    """The addresses of the proxy before it, which brings TLS."""
+
+
+def serve(
+    processes: Processes,
+    fleets: Sequence[str],
+    listen: Listen,
+    tokens: dict[str, Token],
+    ready: Callable[[str], object],
+) -> None:
+    """Serve until Ctrl-C; `ready` is called with the URL."""
+    made = _bind(listen)
+    context = _context(listen)
+    hosts = _check_names(listen.names) or _LOOPBACK
+    app = Guard(Gateway(processes, fleets).application(), Bearers(tokens), hosts)
+    host, port = made.getsockname()[:2]
+    shown_host = listen.names[0] if listen.names else f"[{host}]" if ":" in host else host
+    ready(f"http{'s' * bool(context)}://{shown_host}:{port}/")
+    asyncio.run(_run(app, made, {"tls": context}, proxy=listen.proxy))
+
+
+def serve_browser(
+    processes: Processes, fleets: Sequence[str], idle: float, ready: Callable[[str], object]
+) -> None:
+    """Serve one browser until Ctrl-C, or until it asked for nothing for `idle` seconds.
+
+    `ready` is called with a link, which works once.
+    """
+    made = _bind(Listen(port=0))
+    port: int = made.getsockname()[1]
+    browser = Browser(port)
+    app = Guard(Gateway(processes, fleets).application(), browser, _LOOPBACK)
+    ready(f"http://127.0.0.1:{port}{browser.path}")
+    asyncio.run(_run(app, made, {"port": port}, idle=idle))
+
+
+async def _run(
+    app: Guard,
+    made: socket.socket,
+    door: dict[str, Any],
+    *,
+    idle: float | None = None,
+    proxy: str | None = None,
+) -> None:
+    config = uvicorn.Config(
+        app,
+        http=type("_Door", (Door,), {**door, "unknown": {}}),
+        ws="none",
+        lifespan="off",
+        loop="asyncio",
+        log_config=None,
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        proxy_headers=proxy is not None,
+        forwarded_allow_ips=proxy or "",
+        h11_max_incomplete_event_size=HEAD_MAX,
+        timeout_graceful_shutdown=_LINGER,
+    )
+    server = uvicorn.Server(config)
+    watch = asyncio.create_task(_stop_when_idle(server, idle)) if idle is not None else None
+    try:
+        await server.serve([made])
+    except KeyboardInterrupt:  # which uvicorn raises again
+        pass
+    finally:
+        if watch is not None:
+            watch.cancel()
+
+
+async def _stop_when_idle(server: uvicorn.Server, idle: float) -> None:
+    loop = asyncio.get_running_loop()
+    active = loop.time()
+    while loop.time() < active + idle:
+        await asyncio.sleep(min(idle, 1.0))
+        if server.server_state.tasks:
+            active = loop.time()
+    server.should_exit = True
+
+
+def _bind(listen: Listen) -> socket.socket:
+    """Listen; raise FlagArgumentError if that wouldn't be safe."""
+    found = socket.getaddrinfo(
+        listen.host, listen.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )
+    family, kind, _, _, where = min(found, key=lambda each: each[0] != socket.AF_INET)
+    if not ipaddress.ip_address(str(where[0]).partition("%")[0]).is_loopback:
+        if not listen.certfile and listen.proxy is None:
+            message = (
+                f"{listen.host} can be reached from other machines, which needs TLS: --certfile"
+                " and --keyfile, or --behind-proxy ADDRESS if a proxy brings it"
+            )
+            raise FlagArgumentError(message)
+        if not listen.names:
+            message = (
+                f"{listen.host} can be reached from other machines, which needs the names by"
+                " which they call it, as in --allow-host flags.example.com"
+            )
+            raise FlagArgumentError(message)
+    made = socket.socket(family, kind)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(where)
+        made.listen(512)
+        made.settimeout(0)
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+def _context(listen: Listen) -> ssl.SSLContext | None:
+    if not listen.certfile:
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(listen.certfile, listen.keyfile)
+    except (OSError, ssl.SSLError) as error:
+        message = f"{listen.certfile}: {error.strerror or error}"
+        raise FlagArgumentError(message) from None
+    return context
+
+
+def _check_names(names: Sequence[str]) -> tuple[str, ...]:
+    for name in names:
+        if not _NAME.fullmatch(name):
+            message = f"{shown(name)}: expected a name or an address, without a port"
+            raise FlagArgumentError(message)
+    return tuple(names)
