@@ -18,7 +18,7 @@ export CC CXX PYTHON
 BIN      := $(VENV)/bin
 PIP      := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile \
               $(if $(PACKAGES),--no-build-isolation)
-SOURCES  := setup.py build_ffi.py pyproject.toml $(shell find csrc -type f -not -path 'csrc/live/*' -not -path 'csrc/fleet/*')
+SOURCES  := setup.py build_ffi.py pyproject.toml $(shell find csrc -type f -not -path 'csrc/fleet/*')
 # pytest-xdist would wait forever for a worker that it starts again after a crash.
 PYTEST   := $(BIN)/python -m pytest -n auto --dist loadfile --max-worker-restart 0
 C_FILES   = $(shell find csrc examples tests -name '*.[ch]' -o -name '*.cc')
