@@ -6,8 +6,9 @@
 
 #include "live.h"
 
-/* A server of the child isn't opened at once: most children call exec. */
-static void *reopen(void *unused) {
+/* Not at once: most children call exec, and runtimes such as Python's must repair their locks
+ * before watchers are called. */
+static void *go_on(void *unused) {
   struct timespec pause = {.tv_nsec = 100000000};
   nanosleep(&pause, NULL);
   pthread_mutex_lock(&pd__lock);
@@ -45,13 +46,7 @@ static void in_child(void) {
   }
   bool waits = pd__changes_on() > 0;
   pthread_mutex_unlock(&pd__lock);
-  if (reopens) {
-    pd__thread_start(reopen, NULL);
-  } else if (waits) {
-    pthread_mutex_lock(&pd__lock);
-    pd__loop_start();
-    pthread_mutex_unlock(&pd__lock);
-  }
+  if (reopens || waits) pd__thread_start(go_on, NULL);
   pd__start_forked();
 }
 
