@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from paddle_flags._core.frames import public, public_class
+from paddle_flags._core.hooks import AUDIT, held
 from paddle_flags._core.status import new_error, shown, to_argument, to_exception
 from paddle_flags._core.unraisable import report
+from paddle_flags._fast import drop_hook, new_hook
 from paddle_flags._native import ffi
 from paddle_flags.errors import FlagArgumentError, FlagTypeError, FlagUnsupportedError
 from paddle_flags.live._log import log_event, log_exit
@@ -28,9 +30,6 @@ if TYPE_CHECKING:
 LIBRARY = Path(__file__).parents[1] / "lib" / "libpd_flags_live.so"
 """Comes with the package; C programs link it, or preload it."""
 
-_Function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
-
-
 class _Options(ctypes.Structure):
     """pd_live_server_options, as in pd_flags/live.h."""
 
@@ -41,7 +40,7 @@ class _Options(ctypes.Structure):
         ("settable", ctypes.c_char_p),
         ("audit_path", ctypes.c_char_p),
         ("audit_fsync", ctypes.c_bool),
-        ("audit", _Function),
+        ("audit", ctypes.c_void_p),
         ("context", ctypes.c_void_p),
         ("on_fork", ctypes.c_uint32),
     )
@@ -83,9 +82,15 @@ class Server:
 
     def __init__(self, options: _Options, listeners: list[Listener]) -> None:
         self._listeners = listeners
-        self._function = options.audit = _Function(self._take_event)
         self._handle = ctypes.c_void_p()
-        _call("pd_live_serve", ctypes.byref(options), ctypes.byref(self._handle))
+        self._hook = new_hook()
+        held[self._hook] = self._take_event
+        options.audit, options.context = int(AUDIT), self._hook
+        try:
+            _call("pd_live_serve", ctypes.byref(options), ctypes.byref(self._handle))
+        except BaseException:
+            self._drop_hook()
+            raise
         _servers.append(self)
         util: Any = sys.modules.get("multiprocessing.util")
         if util is not None:  # its children may end without atexit
@@ -95,11 +100,15 @@ class Server:
         util: Any = sys.modules["multiprocessing.util"]
         util.Finalize(self, self.close, exitpriority=0)
 
-    def _take_event(self, text: int, length: int, _: object) -> None:
+    def _drop_hook(self) -> None:
+        del held[self._hook]
+        drop_hook(self._hook)
+
+    def _take_event(self, event: bytes) -> None:
         """Hand over an event, on a thread of the library."""
         for listener in (log_event, *self._listeners):
             try:
-                listener(json.loads(ctypes.string_at(text, length)))  # its own: it may change it
+                listener(json.loads(event))  # its own: it may change it
             except BaseException as error:  # noqa: BLE001 - the change has happened
                 report(error, "Exception ignored in an audit of changes", listener)
 
@@ -120,6 +129,7 @@ class Server:
             _servers.remove(self)
         if handle.value:
             _load().pd_live_stop(handle)
+            self._drop_hook()
 
     def __enter__(self) -> Self:
         return self
