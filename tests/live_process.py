@@ -83,20 +83,20 @@ class Served:
     def client(self, **options: Any) -> Client:
         return Client(self.address, **options)
 
-    def live(self, *words: object, **options: Any) -> subprocess.CompletedProcess[str]:
-        """Run `paddle-flags live`."""
+    def cli(self, *words: object, **options: Any) -> subprocess.CompletedProcess[str]:
+        """Run `paddle-flags`."""
         options = {"check": False, "env": self.env, **options}
-        return run(sys.executable, "-m", "paddle_flags", "live", *words, **options)
+        return run(sys.executable, "-m", "paddle_flags", *words, **options)
 
     def close(self) -> None:
         self.process.kill()
         self.process.communicate()
 
 
-def spawn_live(served: Served, *words: object) -> subprocess.Popen[str]:
-    """Start `paddle-flags live`, whose stdout and stderr are one pipe."""
+def spawn_cli(served: Served, *words: object) -> subprocess.Popen[str]:
+    """Start `paddle-flags`, whose stdout and stderr are one pipe."""
     return subprocess.Popen(
-        [sys.executable, "-m", "paddle_flags", "live", *map(str, words)],
+        [sys.executable, "-m", "paddle_flags", *map(str, words)],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         env=served.env,
@@ -105,10 +105,10 @@ def spawn_live(served: Served, *words: object) -> subprocess.Popen[str]:
 
 
 class Opened:
-    """A running `live open --print`, and a client in place of the browser."""
+    """A running `paddle-flags open --print`, and a client in place of the browser."""
 
     def __init__(self, served: Served, *words: object) -> None:
-        self.process = spawn_live(served, "open", *words, "--print")
+        self.process = spawn_cli(served, "open", *words, "--print")
         assert self.process.stdout is not None
         url = self.process.stdout.readline().rstrip("\n")
         found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)(/open/[\w-]{43})", url)

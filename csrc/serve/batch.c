@@ -41,7 +41,7 @@ static bool decide(const pd_batch_effect *effects, size_t count, void *context) 
 pd_status pd__batch_apply(pd__batch *batch, bool dry_run, pd_override *override, pd_error *err) {
   pd_origin origin = {.source = PD_SOURCE_LIVE};
   char place[32 + PD__LABEL_MAX];
-  const pd__who *who = batch->job ? &batch->job->who : &batch->made->who;
+  const pd__who *who = batch->who;
   snprintf(place, sizeof place, "uid %u", who->uid);
   origin.place = *who->label ? who->label : place;
   pd_batch_options options = {.size = sizeof options,
@@ -50,7 +50,7 @@ pd_status pd__batch_apply(pd__batch *batch, bool dry_run, pd_override *override,
                               .override = override,
                               .unchanged = batch->unchanged,
                               .unchanged_count = batch->unchanged_count,
-                              .mark = batch->made ? batch->made->number : 0,
+                              .mark = batch->mark,
                               .decide = batch->made ? decide : NULL,
                               .context = batch,
                               .errors = batch->errors};
@@ -76,20 +76,6 @@ static const char *source_of(const pd__changed_flag *flag, bool temporary) {
   return pd_flag_get_info(flag->flag, &info, NULL) == PD_OK ? pd_source_name(info.source) : "";
 }
 
-static void write_flag(pd__text *to, const pd__changed_flag *flag, bool temporary) {
-  pd__json_open(to, '{');
-  pd__json_add_text(to, "name", flag->name);
-  if (!flag->sensitive) {
-    pd__json_name(to, "old");
-    pd__json_raw(to, flag->old_text ? flag->old_text : "null");
-    pd__json_name(to, "new");
-    pd__json_raw(to, flag->new_text ? flag->new_text : "null");
-  }
-  pd__json_add_text(to, "source", source_of(flag, temporary));
-  pd__json_add_bool(to, "hidden", flag->hidden);
-  pd__json_close(to, '}');
-}
-
 void pd__batch_write_result(pd__job *job, const pd__change *made) {
   pd__text *to = &job->result;
   pd__json_open(to, '{');
@@ -100,20 +86,27 @@ void pd__batch_write_result(pd__job *job, const pd__change *made) {
   pd__json_add_time(to, "until", job->duration ? made->until : 0);
   pd__json_name(to, "flags");
   pd__json_open(to, '[');
-  for (size_t i = 0; i < made->count; i++) write_flag(to, &made->flags[i], job->duration > 0);
+  for (size_t i = 0; i < made->count; i++) {
+    const pd__changed_flag *flag = &made->flags[i];
+    pd__json_open(to, '{');
+    pd__changed_flag_write(to, flag);
+    pd__json_add_text(to, "source", source_of(flag, job->duration > 0));
+    pd__json_add_bool(to, "hidden", flag->hidden);
+    pd__json_close(to, '}');
+  }
   pd__json_close(to, ']');
   pd__json_close(to, '}');
 }
 
 /* ---- The audit ---- */
 
-void pd__audit_change(pd__audit *audit, const pd__change *change, const char *event, int64_t at) {
+void pd__audit_change(pd__audit *audit, const pd__change *change, const char *event) {
   pd__text line = {.data = NULL};
   if (!audit) return;
   pd__json_open(&line, '{');
   pd__json_add_text(&line, "event", event);
   pd__json_add_text(&line, "result", "applied");
-  pd__change_write(&line, change, at);
+  pd__change_write(&line, change);
   pd__json_close(&line, '}');
   if (!line.failed) pd__audit_write(audit, line.data, line.length);
   pd__text_free(&line);

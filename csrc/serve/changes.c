@@ -132,28 +132,19 @@ void pd__change_end(pd__change *change, pd__change_state state) {
 
 /* ---- JSON ---- */
 
-static void write_flags(pd__text *to, const pd__change *change) {
-  pd__json_name(to, "flags");
-  pd__json_open(to, '[');
-  for (size_t i = 0; i < change->count; i++) {
-    const pd__changed_flag *each = &change->flags[i];
-    pd__json_open(to, '{');
-    pd__json_add_text(to, "name", each->name);
-    if (!each->sensitive) {
-      pd__json_name(to, "old");
-      pd__json_raw(to, each->old_text ? each->old_text : "null");
-      pd__json_name(to, "new");
-      pd__json_raw(to, each->new_text ? each->new_text : "null");
-    }
-    pd__json_close(to, '}');
-  }
-  pd__json_close(to, ']');
+void pd__changed_flag_write(pd__text *to, const pd__changed_flag *flag) {
+  pd__json_add_text(to, "name", flag->name);
+  if (flag->sensitive) return;
+  pd__json_name(to, "old");
+  pd__json_raw(to, flag->old_text ? flag->old_text : "null");
+  pd__json_name(to, "new");
+  pd__json_raw(to, flag->new_text ? flag->new_text : "null");
 }
 
-void pd__change_write(pd__text *to, const pd__change *change, int64_t at) {
+void pd__change_write(pd__text *to, const pd__change *change) {
   static const char *const states[] = {"kept", "on", "ended", "undone"};
   pd__json_add_number(to, "change", change->number);
-  pd__json_add_time(to, "at", at);
+  pd__json_add_time(to, "at", change->at);
   pd__json_add_text(to, "kind", change->undoes ? "undo" : "set");
   if (change->undoes) pd__json_add_number(to, "undoes", change->undoes);
   if (!change->undoes) pd__json_add_text(to, "undoes", NULL);
@@ -161,5 +152,12 @@ void pd__change_write(pd__text *to, const pd__change *change, int64_t at) {
   pd__json_add_text(to, "reason", change->reason);
   pd__json_add_time(to, "until", change->until);
   pd__json_add_text(to, "state", states[change->state]);
-  write_flags(to, change);
+  pd__json_name(to, "flags");
+  pd__json_open(to, '[');
+  for (size_t i = 0; i < change->count; i++) {
+    pd__json_open(to, '{');
+    pd__changed_flag_write(to, &change->flags[i]);
+    pd__json_close(to, '}');
+  }
+  pd__json_close(to, ']');
 }

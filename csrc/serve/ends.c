@@ -1,7 +1,6 @@
 /* Ends temporary changes on time, on the clients' thread. No validator is asked, and watchers are
  * notified by others, so nothing keeps it waiting. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "live.h"
 
@@ -14,70 +13,39 @@ static pd__change *find_next(void) {
   return first;
 }
 
-/* A copy for the audit, with its own texts. */
-static pd__change *copy_change(const pd__change *from) {
-  pd__change *made = pd__change_new(from->count, &from->who, from->reason);
-  if (!made) return NULL;
-  made->number = from->number;
-  made->until = from->until;
-  made->state = PD__ENDED;
-  for (size_t i = 0; i < from->count; i++) {
-    made->flags[i].flag = from->flags[i].flag;
-    made->flags[i].sensitive = from->flags[i].sensitive;
-    made->flags[i].name = strdup(from->flags[i].name);
-    if (!made->flags[i].name) {
-      pd__change_free(made);
-      return NULL;
-    }
-  }
-  return made;
-}
-
-static pd_status drop_values(const pd__change *change, pd__change *made) {
+static pd_status drop_values(const pd__change *change) {
   size_t count = 0;
   pd_error err;
   pd_batch_change *items = calloc(change->count + 1, sizeof *items);
-  size_t *flag_of = calloc(change->count + 1, sizeof *flag_of);
-  pd_status status = PD_ERR_MEMORY;
-  for (size_t i = 0; items && flag_of && i < change->count; i++) {
+  if (!items) return PD_ERR_MEMORY;
+  for (size_t i = 0; i < change->count; i++) {
     if (change->flags[i].over) continue;
-    items[count] = (pd_batch_change){.flag = change->flags[i].flag, .override = change->override};
-    flag_of[count++] = i;
+    items[count++] = (pd_batch_change){.flag = change->flags[i].flag, .override = change->override};
   }
-  if (items && flag_of) {
-    pd__batch batch = {.items = items, .count = count, .flag_of = flag_of, .made = made};
-    status = pd__batch_apply(&batch, false, NULL, &err);
-  }
+  pd__batch batch = {.items = items, .count = count, .mark = change->number, .who = &change->who};
+  pd_status status = pd__batch_apply(&batch, false, NULL, &err);
   free(items);
-  free(flag_of);
   return status;
 }
 
-/* Returns false if memory is out: then it stays on, and is tried again soon. */
+/* Returns false if memory is out: then it stays on, and is tried again soon. Another thread may
+ * undo it meanwhile, but doesn't free it while it is `ending`. */
 static bool end_change(pd__change *change) {
   pthread_mutex_lock(&pd__lock);
-  pd__change *made = copy_change(change);
   change->ending = true;
   pthread_mutex_unlock(&pd__lock);
-  pd_status status = made ? drop_values(change, made) : PD_ERR_MEMORY;
-  if (status == PD_ERR_MEMORY) {
-    change->ending = false;
-    pd__change_free(made);
-    return false;
-  }
+  bool ended = drop_values(change) != PD_ERR_MEMORY;
   pthread_mutex_lock(&pd__lock);
-  pd__audit *audit = change->audit; /* NULL if it was undone meanwhile */
-  if (audit) pd__audit_hold(audit);
-  if (change->state == PD__ON) pd__change_end(change, PD__ENDED);
   change->ending = false;
+  pd__audit *audit = ended && change->state == PD__ON ? change->audit : NULL;
+  if (audit) pd__audit_hold(audit);
+  if (ended && change->state == PD__ON) pd__change_end(change, PD__ENDED);
   pthread_mutex_unlock(&pd__lock);
-  pd__audit_change(audit, made, "ended", pd__time_now());
-  if (audit) {
-    pthread_mutex_lock(&pd__lock);
-    pd__audit_release(audit);
-    pthread_mutex_unlock(&pd__lock);
-  }
-  pd__change_free(made);
+  if (!audit) return ended;
+  pd__audit_change(audit, change, "ended");
+  pthread_mutex_lock(&pd__lock);
+  pd__audit_release(audit);
+  pthread_mutex_unlock(&pd__lock);
   return true;
 }
 

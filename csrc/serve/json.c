@@ -80,17 +80,21 @@ static bool read_escape(reader *from, char **to) {
   return true;
 }
 
-/* Copies a character that isn't ASCII: well-formed UTF-8, table 3-7 of the Unicode standard. */
-static bool copy_character(reader *from, char **to) {
-  const unsigned char *at = (const unsigned char *)from->at;
+/* As table 3-7 of the Unicode standard says. */
+size_t pd__utf8_length(const char *bytes, size_t left) {
+  const unsigned char *at = (const unsigned char *)bytes;
   size_t length = *at >= 0xf0 ? 4 : *at >= 0xe0 ? 3 : 2;
   unsigned char low = *at == 0xe0 ? 0xa0 : *at == 0xf0 ? 0x90 : 0x80;
   unsigned char high = *at == 0xed ? 0x9f : *at == 0xf4 ? 0x8f : 0xbf;
-  bool valid = *at >= 0xc2 && *at <= 0xf4 && (size_t)(from->end - from->at) >= length &&
-               at[1] >= low && at[1] <= high;
+  bool valid = *at >= 0xc2 && *at <= 0xf4 && left >= length && at[1] >= low && at[1] <= high;
   for (size_t i = 2; valid && i < length; i++) valid = (at[i] & 0xc0) == 0x80;
-  if (!valid) return fail(from, "not UTF-8");
-  memcpy(*to, at, length);
+  return valid ? length : 0;
+}
+
+static bool copy_character(reader *from, char **to) {
+  size_t length = pd__utf8_length(from->at, (size_t)(from->end - from->at));
+  if (length == 0) return fail(from, "not UTF-8");
+  memcpy(*to, from->at, length);
   *to += length;
   from->at += length;
   return true;

@@ -87,9 +87,8 @@ void pd__servers_sweep(void);
 /* Listens for a server again, in a forked child. */
 pd_status pd__server_reopen(pd_live_server *server, pd_error *err);
 
-/* Returns why clients may not change a flag; NULL: they may (settable.c). */
+/* Returns why clients may not change a flag; NULL: they may. */
 const char *pd__find_refusal(const pd_live_server *server, const pd_flag_info *info);
-pd_status pd__check_patterns(const char *patterns, pd_error *err);
 
 /* ---- The clients' thread (loop.c) ---- */
 
@@ -246,7 +245,9 @@ pd__change *pd__change_of_override(pd_override override);
 void pd__change_end(pd__change *change, pd__change_state state);
 
 /* Adds all members of a change. */
-void pd__change_write(pd__text *to, const pd__change *change, int64_t at);
+void pd__change_write(pd__text *to, const pd__change *change);
+/* Adds "name", "old" and "new". */
+void pd__changed_flag_write(pd__text *to, const pd__changed_flag *flag);
 
 /* Ends what is due. Returns when the next one is, or -1 (ends.c). */
 int64_t pd__changes_end_due(void);
@@ -321,12 +322,14 @@ const char *pd__behalf_read(const pd__value *params, pd__who *who);
 
 typedef struct pd__batch {
   pd__job *job; /* NULL: of ends.c */
+  const pd__who *who;
+  uint64_t mark; /* the number of the change; 0: a trial */
   pd_batch_change *items;
   size_t count;
   pd_flag_revision *unchanged;
   size_t unchanged_count;
   const size_t *flag_of; /* of each item: the index of its flag in `made` */
-  pd__change *made;      /* receives old and new texts */
+  pd__change *made;      /* receives old and new texts; or NULL */
   pd_error_list *errors;
 } pd__batch;
 
@@ -336,7 +339,7 @@ pd_status pd__batch_apply(pd__batch *batch, bool dry_run, pd_override *override,
 bool pd__live_value(pd_flag *flag, pd_value *value);
 /* Write the result of a change to job->result, and events to the audit. */
 void pd__batch_write_result(pd__job *job, const pd__change *made);
-void pd__audit_change(pd__audit *audit, const pd__change *change, const char *event, int64_t at);
+void pd__audit_change(pd__audit *audit, const pd__change *change, const char *event);
 void pd__audit_refusal(const pd__job *job, const pd__change *wanted);
 
 /* ---- Audits (audit.c) ---- */

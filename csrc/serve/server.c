@@ -1,4 +1,5 @@
 /* Starting and stopping servers. */
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,6 +26,47 @@ static void free_server(pd_live_server *server) {
 
 void pd__server_release(pd_live_server *server) {
   if (--server->holders == 0) free_server(server);
+}
+
+/* ---- What clients may change ---- */
+
+static pd_status check_patterns(const char *patterns, pd_error *err) {
+  static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-.*?,";
+  bool empty = !*patterns || *patterns == ',' || strstr(patterns, ",,") ||
+               patterns[strlen(patterns) - 1] == ',';
+  if (!empty && strspn(patterns, allowed) == strlen(patterns)) return PD_OK;
+  return pd__fail(
+      err, PD_ERR_ARGUMENT,
+      "settable: '%.200s': expected names or patterns with * and ?, with commas between", patterns);
+}
+
+/* Copies a part of a text, with the dashes that the registry takes for underscores. */
+static void copy_plain(char *to, const char *from, size_t length) {
+  for (size_t i = 0; i < length; i++) to[i] = from[i] == '-' ? '_' : from[i];
+  to[length] = '\0';
+}
+
+static bool is_listed(const char *patterns, const char *name) {
+  char plain[PD_NAME_MAX + 1], pattern[PD_NAME_MAX + 1];
+  copy_plain(plain, name, strlen(name));
+  while (patterns && *patterns) {
+    size_t length = strcspn(patterns, ",");
+    copy_plain(pattern, patterns, length < PD_NAME_MAX ? length : PD_NAME_MAX);
+    if (fnmatch(pattern, plain, FNM_NOESCAPE) == 0) return true;
+    patterns += length + (patterns[length] == ',');
+  }
+  return false;
+}
+
+const char *pd__find_refusal(const pd_live_server *server, const pd_flag_info *info) {
+  if (info->retired && *info->retired) return "is retired";
+  if (info->read_only) return "is read-only";
+  if (info->startup_only) return "needs a restart";
+  if (info->frozen) return "is frozen";
+  if (info->runtime || is_listed(server->settable, info->name)) return NULL;
+  return "may not be changed from outside: the program neither defines it with runtime=True nor "
+         "serves it as settable";
 }
 
 /* ---- Stopping ---- */
@@ -133,7 +175,7 @@ static pd_status check_options(const pd_live_server_options *options, pd_error *
     return pd__fail(err, PD_ERR_ARGUMENT, "address: %.400s: expected a path with a slash",
                     options->address);
   }
-  return options->settable ? pd__check_patterns(options->settable, err) : PD_OK;
+  return options->settable ? check_patterns(options->settable, err) : PD_OK;
 }
 
 /* Callers of another version of the header may know fewer fields, or more that they leave 0. */

@@ -262,6 +262,8 @@ static bool drop_wrong_items(setting *all, const pd_error_list *errors) {
 static pd_status apply_items(setting *all, pd__batch *batch, bool dry_run, pd_error *err) {
   pd_override *override = all->job->duration && batch->made ? &batch->made->override : NULL;
   batch->job = all->job;
+  batch->who = &all->job->who;
+  batch->mark = batch->made ? batch->made->number : 0;
   batch->items = all->items;
   batch->count = all->item_count;
   batch->flag_of = all->flag_of;
@@ -313,7 +315,7 @@ static void commit_change(setting *all) {
   pthread_mutex_unlock(&pd__lock);
   if (made->state == PD__ON) pd__loop_wake(); /* it waits for the end */
   pd__batch_write_result(all->job, made);
-  pd__audit_change(all->job->server->audit, made, "set", made->at);
+  pd__audit_change(all->job->server->audit, made, "set");
   all->made = NULL;
 }
 

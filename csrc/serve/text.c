@@ -6,6 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "json.h"
+
 void pd__text_free(pd__text *text) {
   free(text->data);
   *text = (pd__text){.data = NULL};
@@ -61,46 +63,26 @@ void pd__json_open(pd__text *to, char sign) {
 
 void pd__json_close(pd__text *to, char sign) { pd__text_add(to, &sign, 1); }
 
-/* Reads the character at `at`, which isn't ASCII, and returns its length; 0: it isn't UTF-8. */
-static size_t read_character(const unsigned char *at, uint32_t *code) {
-  static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-  size_t length = *at >= 0xf0 ? 4 : *at >= 0xe0 ? 3 : 2;
-  if (*at < 0xc2 || *at > 0xf4) return 0;
-  *code = *at & (0xffu >> (length + 1));
-  for (size_t i = 1; i < length; i++) {
-    if ((at[i] & 0xc0) != 0x80) return 0; /* also the NUL */
-    *code = *code << 6 | (at[i] & 0x3fu);
-  }
-  bool valid = *code >= least[length] && *code <= 0x10ffff && (*code < 0xd800 || *code > 0xdfff);
-  return valid ? length : 0;
-}
-
-static size_t add_escaped(pd__text *to, const unsigned char *at) {
-  uint32_t code = *at;
-  size_t length = 1;
-  if (*at >= 0x80) {
-    length = read_character(at, &code);
-    if (length == 0) code = 0xdc00 + *at;
-  }
-  if (code > 0xffff) {
-    code -= 0x10000;
-    pd__text_add_format(to, "\\u%04x\\u%04x", 0xd800 + (code >> 10), 0xdc00 + (code & 0x3ff));
-  } else if (code == '"' || code == '\\') {
-    pd__text_add_format(to, "\\%c", (int)code);
-  } else {
-    pd__text_add_format(to, "\\u%04x", code);
-  }
+/* Copies a character that isn't plain ASCII, or writes what stands for it; returns its length. */
+static size_t add_special(pd__text *to, const char *at) {
+  unsigned char sign = (unsigned char)*at;
+  size_t length = sign >= 0x80 ? pd__utf8_length(at, strnlen(at, 4)) : 0;
+  if (length > 0)
+    pd__text_add(to, at, length);
+  else if (sign == '"' || sign == '\\')
+    pd__text_add_format(to, "\\%c", sign);
+  else
+    pd__text_add_format(to, "\\u%04x", sign < 0x80 ? sign : 0xdc00u + sign);
   return length > 0 ? length : 1;
 }
 
 static void add_quoted(pd__text *to, const char *text) {
-  const unsigned char *at = (const unsigned char *)text;
   pd__text_add(to, "\"", 1);
-  while (*at) {
-    const unsigned char *plain = at;
-    while (*at >= 0x20 && *at < 0x7f && *at != '"' && *at != '\\') at++;
-    pd__text_add(to, (const char *)plain, (size_t)(at - plain));
-    if (*at) at += add_escaped(to, at);
+  while (*text) {
+    const char *plain = text;
+    while (*text >= 0x20 && *text < 0x7f && *text != '"' && *text != '\\') text++;
+    pd__text_add(to, plain, (size_t)(text - plain));
+    if (*text) text += add_special(to, text);
   }
   pd__text_add(to, "\"", 1);
 }

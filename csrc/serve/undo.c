@@ -44,8 +44,6 @@ static const char *find_obstacle(const pd__change *change) {
 
 /* ---- changes.list ---- */
 
-/* The caller holds no lock: this asks the registry. Only the changes' thread frees changes, and
- * only those at the end of the list. */
 static bool is_undoable(const pd__change *change, const pd__who *who) {
   if (find_obstacle(change) || !pd__who_is_same(&change->who, who)) return false;
   for (size_t i = 0; i < change->count; i++) {
@@ -53,21 +51,6 @@ static bool is_undoable(const pd__change *change, const pd__who *who) {
     if (!stands(change, each) || (each->sensitive && each->had_live)) return false;
   }
   return true;
-}
-
-/* Returns a copy of what is_undoable needs of the change before that number; NULL: there is none.
- */
-static pd__change *copy_before(uint64_t number, pd__text *to) {
-  pthread_mutex_lock(&pd__lock);
-  pd__change *at = pd__change_latest();
-  while (at && at->number >= number) at = at->older;
-  size_t size = at ? sizeof *at + at->count * sizeof *at->flags : 0;
-  pd__change *copy = at ? malloc(size) : NULL;
-  if (copy) memcpy(copy, at, size);
-  if (copy) pd__change_write(to, at, at->at);
-  to->failed |= at && !copy;
-  pthread_mutex_unlock(&pd__lock);
-  return copy;
 }
 
 static bool read_before(pd__request *request, uint64_t *before) {
@@ -96,22 +79,18 @@ bool pd__changes_list(pd__request *request, pd__text *to) {
   pd__head_write(to, pd_journal_get_revision());
   pd__json_name(to, "changes");
   pd__json_open(to, '[');
-  bool more = true;
-  while (more && to->length < PD__ANSWER_MAX) {
-    pd__text one = {.data = NULL};
-    pd__change *copy = copy_before(before, &one);
-    more = copy != NULL;
-    if (copy) {
-      pd__json_open(to, '{');
-      if (one.data) pd__json_raw(to, one.data);
-      pd__json_add_bool(to, "undoable", is_undoable(copy, &who));
-      pd__json_close(to, '}');
-      before = copy->number;
-    }
-    to->failed |= one.failed;
-    pd__text_free(&one);
-    free(copy);
+  pthread_mutex_lock(&pd__lock);
+  const pd__change *at = pd__change_latest();
+  while (at && at->number >= before) at = at->older;
+  for (; at && to->length < PD__ANSWER_MAX; at = at->older) {
+    pd__json_open(to, '{');
+    pd__change_write(to, at);
+    pd__json_add_bool(to, "undoable", is_undoable(at, &who));
+    pd__json_close(to, '}');
+    before = at->number;
   }
+  bool more = at != NULL;
+  pthread_mutex_unlock(&pd__lock);
   pd__json_close(to, ']');
   if (more) pd__json_add_number(to, "next", before);
   if (!more) pd__json_add_text(to, "next", NULL);
@@ -209,7 +188,7 @@ static void finish(undoing *all) {
   pd__change_add(all->made);
   pthread_mutex_unlock(&pd__lock);
   pd__batch_write_result(all->job, all->made);
-  pd__audit_change(all->job->server->audit, all->made, "undo", all->made->at);
+  pd__audit_change(all->job->server->audit, all->made, "undo");
   all->made = NULL;
 }
 
@@ -223,7 +202,12 @@ static bool try_once(undoing *all) {
     all->items[i] = change_back(all->from, &all->from->flags[i], all->numbers[i]);
     all->flag_of[i] = i;
   }
-  pd__batch batch = {job, all->items, count, all->unchanged, count, all->flag_of, all->made, NULL};
+  pd__batch batch = {.job = job, .who = &job->who, .mark = all->made->number};
+  batch.items = all->items;
+  batch.count = batch.unchanged_count = count;
+  batch.unchanged = all->unchanged;
+  batch.flag_of = all->flag_of;
+  batch.made = all->made;
   pd_status status = pd__batch_apply(&batch, job->dry_run, NULL, &err);
   if (status == PD_ERR_CONFLICT) return false;
   if (status != PD_OK) {

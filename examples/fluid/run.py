@@ -2,7 +2,7 @@
 
     run.py [--steps=660] [--folder=build/fluid/run]
 
-On the way a server is killed and comes back, `paddle-flags fleet set` switches check_nan_inf on at
+On the way a server is killed and comes back, `paddle-flags set` switches check_nan_inf on at
 one step of all trainers, and an image that one of them reads as NaN is found.
 """
 
@@ -41,10 +41,10 @@ def say(text: str) -> None:
     print(text, flush=True)
 
 
-def fleet(url: str, *words: str) -> None:
-    """Run `paddle-flags fleet`, as an operator would."""
-    say(f"$ paddle-flags {shlex.join(['fleet', url, *words])}")
-    command = [sys.executable, "-m", "paddle_flags", "fleet", url, *words]
+def fleet(url: str, verb: str, *words: str) -> None:
+    """Run `paddle-flags` on the fleet, as an operator would."""
+    say(f"$ paddle-flags {shlex.join([verb, url, *words])}")
+    command = [sys.executable, "-m", "paddle_flags", verb, url, *words]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     say("\n".join(f"    {line}" for line in (ended.stdout + ended.stderr).splitlines()))
     if ended.returncode:

@@ -3,7 +3,7 @@
     service.py [--flag=value ...]
 
 It reads the sources of this project again and again with the three plugins of this folder. Look at
-it with `paddle-flags live`, or in a browser with `paddle-flags live open PID`.
+it with `paddle-flags`, or in a browser with `paddle-flags open PID`.
 """
 
 from __future__ import annotations

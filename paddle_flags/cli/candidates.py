@@ -18,5 +18,5 @@ def commands_of(parser: Parser) -> list[Candidate]:
 
 def options_of(parser: Parser) -> list[Candidate]:
     """Return the options, each with its help."""
-    known = parser.own_options.items()
+    known = parser.known_options().items()
     return [Candidate(option, first_line(action.help or "")) for option, action in known]

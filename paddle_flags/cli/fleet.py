@@ -1,286 +1,302 @@
-"""The command fleet: see and change the flags of all processes of a job."""
+"""The verbs for a fleet: its values, its changes and its members."""
 
 from __future__ import annotations
 
-import argparse
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from paddle_flags.cli import remote
-from paddle_flags.cli.suggestions import nearest
+from paddle_flags.cli import fleet_text
+from paddle_flags.cli.batch import batch_of, matches, raise_all, shown_value
+from paddle_flags.cli.foreign import Raw, Report
+from paddle_flags.cli.target import Target
+from paddle_flags.errors import FlagArgumentError
+from paddle_flags.fleet._fleet import Fleet
+from paddle_flags.fleet._operate import AbortedError, ConflictError, UnconfirmedError
+from paddle_flags.fleet._record import Change, selector
+from paddle_flags.fleet._status import GONE, MISSING, SLOW
+from paddle_flags.fleet._store import FleetError, ReadOnlyError
+from paddle_flags.fleet._url import split
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    import argparse
+    from collections.abc import Callable, Mapping
+    from typing import ClassVar
 
-    from paddle_flags.cli.parser import Parser
-    from paddle_flags.errors import FlagError
+    from paddle_flags.cli.batch import Batch
+    from paddle_flags.cli.target import Find
+    from paddle_flags.fleet._outcome import Outcome
+    from paddle_flags.fleet._state import Entry, Tables
 
-    Act = Callable[[argparse.Namespace], int]
-
-SUMMARY = "see and change the flags of all processes of a job"
-
-_ABOUT = """\
-See and change the flags of the processes that have joined a fleet, its members. Without a command,
-list the members.
-"""
-
-_URL = """\
-URL says where the fleet is: dir:///mnt/job42, etcd://HOST:2379/job42, tcpstore://HOST:PORT/job42,
-dask://HOST:8786/job42 or ray:///job42.
-
-exit status: 0 if all is well, 1 if a member has not taken a change, members differ, or the change
-was not made, 2 if the command line is wrong, 3 if the engine can't be reached, 4 if a member has
-not answered, is slow, gone or missing
-"""
+SILENT = 4
+"""The exit status if a member hasn't answered, is slow, gone or missing."""
 
 _LONGEST = 366 * 86400.0  # seconds that a value holds
 _UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 
 
-def add(main_parser: Parser) -> None:
-    """Add the command to a command line; it reads its own tokens."""
-    main_parser.add_command("fleet", SUMMARY, add_help=False)
+class FleetTarget(Target):
+    """A fleet."""
+
+    kind = "a fleet"
+    instead: ClassVar[Mapping[str, str]] = {
+        "watch": "'{command} log {target}' lists its changes, and '{command} watch PID' watches one"
+        " of its processes",
+    }
+    no_options = ("token_file", "changed", "settable", "temporary", "all_users")
+
+    def __init__(self, text: str, options: argparse.Namespace, find: Find) -> None:
+        super().__init__(split(text).text, options, find)  # without a password
+        self.url = text
+
+    def _open(self, *, create: bool = False) -> Fleet:
+        """Return the fleet; a folder that has none is an error, or gets one."""
+        return Fleet(self.url, timeout=self.options.timeout, create=create)
+
+    def _on(self) -> str:
+        """Return the members that the command line chooses."""
+        return selector(self.options.role, self.options.host, self.options.member)
+
+    def do_open(self) -> Report:
+        """Show the fleet in a browser."""
+        from paddle_flags.cli.open import open_fleet  # noqa: PLC0415 - seldom used
+
+        return open_fleet(self.url, self.options)
+
+    def candidates(self) -> list[Mapping[str, Any]]:
+        """Return the flags that the fleet sets, or that members use."""
+        with self._open() as fleet:
+            names = {name for table in fleet.tables().values() for name in table}
+            for each in fleet.members().values():
+                names.update(each.get("values", {}))
+        return [{"name": name, "settable": True} for name in sorted(names)]
+
+    # ---- Looking ----
+
+    def do_list(self) -> Report:
+        """List the values that the fleet gives."""
+        with self._open() as fleet:
+            tables = self._chosen(fleet)
+            patterns = _by_name(fleet, self.options.arguments)
+        kept = {
+            on: {name: each for name, each in values.items() if matches(name, patterns)}
+            for on, values in tables.items()
+        }
+        found = fleet_text.values_table(kept)
+        remarks = [] if found.rows or self.options.json else ["the fleet gives no such values"]
+        parts = [found] if found.rows else []
+        return Report(fleet_text.as_json(kept), parts, remarks)
+
+    def _chosen(self, fleet: Fleet) -> Tables:
+        """Return all values, or those for the members that the command line chooses."""
+        choice = {name: getattr(self.options, name) for name in ("role", "host", "member")}
+        if not any(each is not None for each in choice.values()):
+            return fleet.tables()
+        return {self._on(): fleet.values(**choice)}
+
+    def do_get(self) -> Report:
+        """Print values that the fleet gives."""
+        found: dict[str, Entry] = {}
+        problems: list[str] = []
+        on = self._on()
+        with self._open() as fleet:
+            tables = self._chosen(fleet)
+            for name in self.options.arguments:
+                names = _by_name(fleet, [name])
+                fit = {
+                    where: entry
+                    for where, table in tables.items()
+                    for known, entry in table.items()
+                    if matches(known, names) and entry.value is not None
+                }
+                if on in fit:
+                    found[name] = fit[on]
+                else:
+                    problems.append(_no_value(name, fit))
+        raise_all(FleetError, problems)
+        texts = [str(each.value) for each in found.values()]
+        if len(found) > 1:
+            texts = [f"{name}={text}" for name, text in zip(found, texts)]
+        return Report({"values": fleet_text.as_json(found)}, [Raw(text) for text in texts])
+
+    def do_explain(self) -> Report:
+        """Describe which values the fleet gives a flag, and who gave them."""
+        parts: list[Any] = []
+        documents = []
+        with self._open() as fleet:
+            tables, steps, differences = fleet.tables(), fleet.log()[::-1], fleet.diff()
+            for name in self.options.arguments:
+                names = _by_name(fleet, [name])
+                values = {
+                    on: {n: e for n, e in table.items() if matches(n, names)}
+                    for on, table in tables.items()
+                }
+                changed = [
+                    step
+                    for step in steps
+                    if any(matches(each.name, names) for each in step.record.changes)
+                ]
+                differ = [each for each in differences if matches(each.name, names)]
+                parts += ["", *fleet_text.explained(name, values, changed, differ)]
+                documents.append(fleet_text.explained_json(name, values, changed, differ))
+        return Report({"flags": documents}, parts[1:])
+
+    def do_log(self) -> Report:
+        """List the changes."""
+        with self._open() as fleet:
+            steps = fleet.log()[::-1][: self.options.last]
+        if not steps:
+            return Report({"log": []}, remarks=["nobody has changed anything"])
+        return Report(
+            {"log": [fleet_text.step_json(each) for each in steps]}, [fleet_text.log_table(steps)]
+        )
+
+    def do_diff(self) -> Report:
+        """List the flags in which members differ."""
+        if any("://" in each for each in self.options.arguments):
+            message = f"{self.text} is a fleet, whose members 'diff' compares if it stands alone"
+            raise FlagArgumentError(message)
+        with self._open() as fleet:
+            patterns = _by_name(fleet, self.options.arguments)
+            found = [each for each in fleet.diff() if matches(each.name, patterns)]
+        return Report(
+            {"different": fleet_text.as_json(found)},
+            [fleet_text.differences_table(found)] if found else [],
+            status=1 if found else 0,
+        )
+
+    def do_status(self) -> Report:
+        """List the members and their states."""
+        with self._open() as fleet:
+            status = fleet.status()
+        silent = any(each.state in (SLOW, GONE, MISSING) for each in status.members)
+        return Report(
+            fleet_text.as_json(status),
+            fleet_text.status_parts(status),
+            status=SILENT if silent else 0 if status.ok else 1,
+        )
+
+    # ---- Changing ----
+
+    def do_set(self) -> Report:
+        """Change flags."""
+        batch = batch_of(self.options, by_revision=True)
+        on = self._on()
+        duration = _seconds(self.options.duration)
+        changes = [Change(name, value, on) for name, value in batch.values.items()]
+        create = any(each.value is not None for each in changes)
+        with self._open(create=create) as fleet:
+            return self._outcome(
+                lambda: fleet.change(
+                    changes,
+                    wait=self.options.wait,
+                    all_or_none=self.options.all_or_none,
+                    at_step=self.options.at_step,
+                    duration=duration,
+                    reason=self.options.reason or "",
+                    dry_run=self.options.dry_run,
+                    expect=self._expected(fleet, batch),
+                    confirm=self.options.confirm,
+                )
+            )
+
+    do_unset = do_set
+
+    def _expected(self, fleet: Fleet, batch: Batch) -> int | None:
+        """Return the revision at which the fleet has to be; raise FleetError for other values."""
+        if not batch.expect:
+            return batch.revision
+        revision = fleet.revision
+        table = self._chosen(fleet).get(self._on(), {})
+        problems = []
+        for name, wanted in batch.expect.items():
+            names = _by_name(fleet, [name])
+            now = next((e.value for n, e in table.items() if matches(n, names)), None)
+            if now != wanted:
+                is_now = "isn't set" if now is None else f"is {shown_value(now)}"
+                problems.append(f"{name}: {is_now}, expected {shown_value(wanted)}")
+        raise_all(FleetError, problems)
+        return revision if batch.revision is None else batch.revision
+
+    def do_undo(self) -> Report:
+        """Undo a change."""
+        revision, reason = self.options.number, self.options.reason or ""
+        with self._open() as fleet:
+            return self._outcome(
+                lambda: fleet.undo(revision, wait=self.options.wait, reason=reason)
+            )
+
+    def do_reset(self) -> Report:
+        """Bring back the values of a revision."""
+        revision, reason = self.options.number, self.options.reason or ""
+        with self._open() as fleet:
+            return self._outcome(
+                lambda: fleet.reset(revision, wait=self.options.wait, reason=reason)
+            )
+
+    def _outcome(self, change: Callable[[], Outcome]) -> Report:
+        try:
+            outcome = change()
+        except AbortedError as error:
+            outcome = error.outcome
+        except ConflictError as error:
+            return Report(problems=str(error).split("; "), status=1)
+        except UnconfirmedError as error:
+            return Report(problems=fleet_text.unconfirmed(error), status=1)
+        options = self.options
+        proposes = getattr(options, "at_step", None) is not None or options.wait is not None
+        asks = proposes or getattr(options, "all_or_none", False)
+        parts, problems = fleet_text.outcome_parts(
+            outcome, asked=asks or getattr(options, "dry_run", False)
+        )
+        status = 0 if outcome.ok else 1
+        if outcome.silent and not outcome.verdict.startswith("aborted"):
+            status = SILENT
+        problems = [] if options.json else problems
+        return Report(fleet_text.as_json(outcome), parts, problems=problems, status=status)
+
+    # ---- Running beside it ----
+
+    def do_mirror(self) -> Report:
+        """Keep its values in another fleet."""
+        from paddle_flags.cli.mirror import mirror  # noqa: PLC0415 - seldom used
+
+        return mirror(self.url, self.options)
+
+    def do_relay(self) -> Report:
+        """Let the members of a folder take part."""
+        from paddle_flags.cli.mirror import relay  # noqa: PLC0415 - seldom used
+
+        return relay(self.url, self.options)
 
 
-def new_parser(program: str) -> Parser:
-    """Return the parser of the command, whose commands are its own."""
-    adders = (_status, _get, _set, _unset, _diff, _log, _reset, _mirror, _relay)
-    use = "URL [COMMAND] [ARGUMENT]..."
-    return remote.new_parser(f"{program} fleet", use, _ABOUT, _URL, adders)
+def _by_name(fleet: Fleet, patterns: list[str]) -> list[str]:
+    """Return patterns, and for each that is a name the other names of its flag."""
+    try:
+        return [*patterns, *(fleet.names(*patterns) if patterns else ())]
+    except ReadOnlyError:  # a source that has no members
+        return patterns
 
 
-def _new(parser: Parser, name: str, summary: str, use: str, act: Act) -> Parser:
-    """Add a command, with the options that all have."""
-    added = remote.add_command(parser, name, summary, use, after="URL ")
-    added.set_defaults(act=act)
-    remote.add_json(added)
-    remote.add_timeout(added, "the engine", 5)
-    return added
+def _no_value(name: str, others: Mapping[str, Entry]) -> str:
+    """Return that there is no value for all, or for the members that were chosen."""
+    if not others:
+        return f"{name}: the fleet gives it no value here"
+    some = ", ".join(sorted(others))
+    kind, _, which = min(others).partition(":")
+    return f"{name}: the fleet gives it a value for {some} only; add --{kind} {which}"
 
 
-def _duration(text: str) -> float:
+def _seconds(text: str | None) -> float | None:
     """Return the seconds of 90, 90s, 10m or 1h30m."""
-    seconds = remote.number(text)
+    if text is None:
+        return None
+    seconds = -1.0
     if re.fullmatch(r"(\d{1,9}(\.\d{1,3})?(d|h|ms|m|s))+", text, re.ASCII):
         parts = re.findall(r"([\d.]+)(d|h|ms|m|s)", text)
         seconds = sum(float(number) * _UNITS[unit] for number, unit in parts)
+    elif re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text, re.ASCII):
+        seconds = float(text)
     if 0 < seconds <= _LONGEST:
         return seconds
-    message = f"'{text}': expected a time such as 90s, 10m or 1h30m, at most 366d"
-    raise argparse.ArgumentTypeError(message)
-
-
-def _at_least_one(text: str) -> int:
-    number = remote.whole(text)
-    if number:
-        return number
-    message = f"'{text}': expected a whole number, 1 or more"
-    raise argparse.ArgumentTypeError(message)
-
-
-def _add_choice(command: Parser) -> None:
-    """Add the options that choose members."""
-    command.add_argument("--role", metavar="ROLE", help="for members of a role, such as trainer")
-    command.add_argument("--host", metavar="HOST", help="for members on a machine")
-    command.add_argument("--member", metavar="NAME", help="for one member")
-
-
-def _add_waiting(command: Parser) -> None:
-    command.add_argument(
-        "--wait",
-        metavar="SECONDS",
-        type=remote.seconds,
-        help="wait at most so long for the answers of the members, and print them",
-    )
-    command.add_argument("--reason", metavar="TEXT", default="", help="why; the log shows it")
-
-
-def _add_changing(command: Parser) -> None:
-    """Add the options of commands that change flags."""
-    _add_choice(command)
-    _add_waiting(command)
-    command.add_argument(
-        "--all-or-none",
-        action="store_true",
-        help="ask all members first; change nothing if one of them rejects it or doesn't answer",
-    )
-    command.add_argument(
-        "--at-step",
-        metavar="N",
-        type=remote.whole,
-        help="let all members take it when they begin step N; change nothing if one can't",
-    )
-    command.add_argument(
-        "--for",
-        dest="duration",
-        metavar="TIME",
-        type=_duration,
-        help="let the values end after a time, such as 90s, 10m or 1h30m",
-    )
-    command.add_argument(
-        "--dry-run", action="store_true", help="ask all members, and change nothing"
-    )
-    command.add_argument(
-        "--expect",
-        metavar="REVISION",
-        type=remote.whole,
-        help="change nothing unless this is the last revision",
-    )
-    remote.add_confirm(command)
-
-
-# ---- The commands; what they do is imported when they run ----
-
-
-def _status(parser: Parser) -> None:
-    def act(options: argparse.Namespace) -> int:
-        from paddle_flags.cli import fleet_show  # noqa: PLC0415
-
-        return fleet_show.run_status(options)
-
-    _new(parser, "status", "list the members and their states", "", act)
-
-
-def _get(parser: Parser) -> None:
-    def act(options: argparse.Namespace) -> int:
-        from paddle_flags.cli import fleet_show  # noqa: PLC0415
-
-        return fleet_show.run_get(options)
-
-    added = _new(parser, "get", "list the values that the fleet gives", "[PATTERN]...", act)
-    remote.add_patterns(added)
-    _add_choice(added)
-
-
-def _set(parser: Parser) -> None:
-    def act(options: argparse.Namespace) -> int:
-        from paddle_flags.cli import fleet_change  # noqa: PLC0415
-
-        return fleet_change.run_set(options)
-
-    use = "[NAME=VALUE]... [OPTION]..."
-    added = _new(parser, "set", "change flags; each member takes all values, or none", use, act)
-    remote.add_pairs(added)
-    added.add_argument(
-        "--file", metavar="FILE", help="more values: a file of TOML, YAML or JSON, or a flagfile"
-    )
-    _add_changing(added)
-
-
-def _unset(parser: Parser) -> None:
-    def act(options: argparse.Namespace) -> int:
-        from paddle_flags.cli import fleet_change  # noqa: PLC0415
-
-        return fleet_change.run_unset(options)
-
-    added = _new(parser, "unset", "take back values that were set", "NAME... [OPTION]...", act)
-    added.add_argument("names", nargs="+", metavar="NAME", help="a flag")
-    _add_changing(added)
-
-
-def _diff(parser: Parser) -> None:
-    def act(options: argparse.Namespace) -> int:
-        from paddle_flags.cli import fleet_show  # noqa: PLC0415
-
-        return fleet_show.run_diff(options)
-
-    added = _new(parser, "diff", "list flags that differ between members", "[PATTERN]...", act)
-    remote.add_patterns(added)
-
-
-def _log(parser: Parser) -> None:
-    def act(options: argparse.Namespace) -> int:
-        from paddle_flags.cli import fleet_show  # noqa: PLC0415
-
-        return fleet_show.run_log(options)
-
-    added = _new(parser, "log", "list the changes, the latest first", "[--last N]", act)
-    added.add_argument("--last", metavar="N", type=_at_least_one, help="only the last N")
-
-
-def _reset(parser: Parser) -> None:
-    def act(options: argparse.Namespace) -> int:
-        from paddle_flags.cli import fleet_change  # noqa: PLC0415
-
-        return fleet_change.run_reset(options)
-
-    use = "REVISION [OPTION]..."
-    added = _new(parser, "reset", "bring back the values of a revision, as a new one", use, act)
-    added.add_argument(
-        "revision", metavar="REVISION", type=remote.whole, help="as 'log' lists them; 0: no values"
-    )
-    _add_waiting(added)
-
-
-def _mirror(parser: Parser) -> None:
-    def act(options: argparse.Namespace) -> int:
-        from paddle_flags.cli import fleet_mirror  # noqa: PLC0415
-
-        return fleet_mirror.run_mirror(options)
-
-    summary = "keep the values of the fleet in another one, until SIGTERM"
-    added = _new(parser, "mirror", summary, "TARGET [OPTION]...", act)
-    added.add_argument(
-        "target", metavar="TARGET", help="the URL of a fleet that has members; URL may have none"
-    )
-    added.add_argument("--once", action="store_true", help="do it once, and print what changed")
-    remote.add_confirm(added)
-
-
-def _relay(parser: Parser) -> None:
-    def act(options: argparse.Namespace) -> int:
-        from paddle_flags.cli import fleet_mirror  # noqa: PLC0415
-
-        return fleet_mirror.run_relay(options)
-
-    summary = "let the members of a folder take part, until SIGTERM"
-    added = remote.add_command(parser, "relay", summary, "FOLDER [--ttl SECONDS]", after="URL ")
-    added.set_defaults(act=act)
-    remote.add_timeout(added, "the engine", 5)
-    added.add_argument(
-        "folder", metavar="FOLDER", help="dir:///path, which C programs with the module join"
-    )
-    added.add_argument(
-        "--ttl",
-        metavar="SECONDS",
-        type=remote.seconds,
-        default=10.0,
-        help="how long a member that has died counts as alive, up to twice that; the default is 10",
-    )
-
-
-# ---- Running ----
-
-
-def run(tokens: Sequence[str], program: str) -> int:
-    """Run the command; return the exit status."""
-    parser = new_parser(program)
-    tokens = list(tokens)
-    if not tokens or tokens[0].startswith("-"):
-        parser.parse_args(tokens or ["--help"])
-        parser.error("expected the URL of a fleet first, such as dir:///mnt/job42")
-    url, rest = _url_of(parser, tokens)
-    parser.set_defaults(url=url)
-    return remote.run(parser, rest, program, _is_unreachable)
-
-
-def _url_of(parser: Parser, tokens: list[str]) -> tuple[str, list[str]]:
-    """Return the URL and the tokens of the command, which is `status` if there is none."""
-    url, *rest = tokens
-    if "://" not in url:
-        near = f"{url}: expected the URL of a fleet first, such as dir:///mnt/job42"
-        parser.error(near if url not in parser.commands else f"{near}, then {url}")
-    if not rest or rest[0].startswith("-"):
-        if {"-h", "--help"} & {*rest}:
-            parser.parse_args(["--help"])
-        return url, ["status", *rest]
-    if rest[0] not in parser.commands:
-        near = nearest(rest[0], parser.commands)
-        parser.error(f"no such command {rest[0]}" + (f"; did you mean {near}?" if near else ""))
-    return url, rest
-
-
-def _is_unreachable(error: FlagError) -> bool:
-    from paddle_flags.fleet import UnreachableError  # noqa: PLC0415
-
-    return isinstance(error, UnreachableError)
+    message = f"--for: '{text}': expected a time such as 90s, 10m or 1h30m, at most 366d"
+    raise FlagArgumentError(message)

@@ -15,16 +15,14 @@ from paddle_flags.cli import (
     config,
     doctor,
     explain,
-    fleet,
     gateway,
     impls,
-    live,
     new,
     run,
     stubs,
+    verbs,
 )
 from paddle_flags.cli import list as list_
-from paddle_flags.cli import open as open_
 from paddle_flags.cli.line import split
 from paddle_flags.cli.options import PROGRAM, load
 from paddle_flags.cli.output import print_error, print_text
@@ -59,18 +57,39 @@ class Generator(NamedTuple):
 
 
 def _build_parser(generator: Generator) -> Parser:
-    about = "Work with the flags of a process and its native plugins."
+    about = "Work with the flags of running processes, of fleets and of native plugins."
     main_parser = Parser(PROGRAM, description=about)
     version = f"paddle_flags {to_text(lib.PD_VERSION)}"
     main_parser.add_argument("--version", action=ShowVersion, const=version)
     main_parser.add_commands("COMMAND")
-    for command in (run, list_, explain, impls, stubs, doctor, live, fleet, config, completion):
+    plugins = _build_plugin_parser()
+    run.add(main_parser)
+    for verb in verbs.VERBS:
+        verbs.add(main_parser, verb, plugins.commands.get(verb))
+    for command in (gateway, impls, stubs, doctor, config, completion):
         command.add(main_parser)
     main_parser.add_command("gen", generator.summary, add_help=False)  # it reads its own tokens
-    for command in (gateway, open_):
-        command.add(main_parser)
     new.add(main_parser)
     return main_parser
+
+
+def _build_plugin_parser() -> Parser:
+    """Return the parser of the commands that are verbs for running processes, too."""
+    parser = Parser(PROGRAM)
+    parser.add_commands("COMMAND")
+    for command in (list_, explain):
+        command.add(parser)
+    return parser
+
+
+def _takes_flags(main_parser: Parser, tokens: Sequence[str]) -> Parser | None:
+    """Return the parser of a command that loads plugins and takes flags, if it is one."""
+    parser = main_parser.commands.get(tokens[0])
+    if parser is None or tokens[0] not in _COMMANDS:
+        return None
+    if parser.other is None:
+        return parser
+    return parser.other if verbs.is_about_plugins(parser, parser.other, tokens[1:]) else None
 
 
 def _prepare(command: str, parser: Parser, tokens: Sequence[str]) -> Action:
@@ -94,29 +113,19 @@ def _complete(generator: Generator, tokens: list[str], token: str) -> Answer:
         return completion.complete_command(main_parser, token)
     if tokens[0] == "gen":
         return completion.complete_plain(generator.new_parser(PROGRAM), tokens, token)
-    if tokens[0] in ("live", "fleet"):
-        return _complete_own(tokens, token)
-    parser = main_parser.commands.get(tokens[0])
-    if parser is None:
-        return NOTHING
-    if tokens[0] in _COMMANDS:
+    parser = _takes_flags(main_parser, [*tokens, token])
+    if parser is not None:
         return completion.complete_with_flags(parser, tokens, token)
-    return completion.complete_plain(parser, tokens, token)
+    if tokens[0] in verbs.VERBS:
+        from paddle_flags.cli import verb_completion  # noqa: PLC0415 - seldom used
 
-
-def _complete_own(tokens: list[str], token: str) -> Answer:
-    """Complete a token of a command that has commands of its own."""
-    if tokens[0] == "live":
-        from paddle_flags.cli import live_complete  # noqa: PLC0415 - seldom used
-
-        return live_complete.complete(live.new_parser(PROGRAM), tokens[1:], token)
-    from paddle_flags.cli import fleet_complete  # noqa: PLC0415 - seldom used
-
-    return fleet_complete.complete(fleet.new_parser(PROGRAM), tokens[1:], token)
+        return verb_completion.complete(main_parser.commands[tokens[0]], tokens[1:], token)
+    known = main_parser.commands.get(tokens[0])
+    return NOTHING if known is None else completion.complete_plain(known, tokens, token)
 
 
 def _act_plain(main_parser: Parser, tokens: Sequence[str]) -> None:
-    """Run a command that has no flags, such as config."""
+    """Run a command that has no flags: config, completion or new."""
     if tokens[0].startswith("-"):
         _check_option(main_parser, tokens[0])
     options = main_parser.parse_args(tokens)
@@ -128,7 +137,7 @@ def _check_option(main_parser: Parser, first: str) -> None:
     name = first.partition("=")[0]
     if name in main_parser.own_options:
         return
-    owners = [each for each in _COMMANDS if name in main_parser.commands[each].own_options]
+    owners = [each for each, one in main_parser.commands.items() if name in one.known_options()]
     if owners:
         main_parser.error(f"{name} comes after a command, as in '{PROGRAM} {owners[0]} {name}'")
     main_parser.refuse(first)
@@ -139,20 +148,25 @@ def main(tokens: Sequence[str], generator: Generator) -> int:
     request = read_request()
     if request:
         request.reply(_complete(generator, request.tokens, request.token))
-    own = {"gen": generator.run, "live": live.run, "fleet": fleet.run}.get(
-        tokens[0] if tokens else ""
-    )
-    if own:  # they read their own tokens
-        return own(tokens[1:], PROGRAM)
+    if tokens and tokens[0] == "gen":  # it reads its own tokens
+        return generator.run(tokens[1:], PROGRAM)
     main_parser = _build_parser(generator)
     if not tokens:
         main_parser.print_help(sys.stderr)
         return 2
-    if tokens[0] not in _COMMANDS:
-        _act_plain(main_parser, tokens)
-        return 0
+    parser = _takes_flags(main_parser, tokens)
+    if parser is not None:
+        return _act_on_plugins(parser, tokens)
+    if tokens[0] in verbs.VERBS:
+        return verbs.run(main_parser, list(tokens))
+    _act_plain(main_parser, tokens)
+    return 0
+
+
+def _act_on_plugins(parser: Parser, tokens: Sequence[str]) -> int:
+    """Run a command that loads plugins and takes flags; return the exit status."""
     try:
-        action = _prepare(tokens[0], main_parser.commands[tokens[0]], tokens[1:])
+        action = _prepare(tokens[0], parser, tokens[1:])
     except errors.HelpRequested as help_:
         print_text(str(help_))
         return 0

@@ -25,6 +25,9 @@ class Parser(argparse.ArgumentParser):
     summary = ""
     """What the command does, in the help of the parser that it belongs to."""
 
+    other: Parser | None = None
+    """Another form of the command, whose options help, suggestions and completion include."""
+
     def __init__(self, prog: str | None = None, **settings: Any) -> None:
         self.own_options: dict[str, argparse.Action] = {}
         """Each option, such as -p and --plugin, with what argparse made of it."""
@@ -58,9 +61,20 @@ class Parser(argparse.ArgumentParser):
         self.commands[name] = parser
         return parser
 
+    def known_options(self) -> dict[str, argparse.Action]:
+        """Return the options that are offered, also those of the other form."""
+        known = {**(self.other.own_options if self.other else {}), **self.own_options}
+        return {name: each for name, each in known.items() if each.help != argparse.SUPPRESS}
+
     def takes_value(self, option: str) -> bool:
         """Return whether there is such an option, and it has a value."""
         return option in self.own_options and self.own_options[option].nargs != 0
+
+    def format_help(self) -> str:
+        """Return the help, and that of the other form."""
+        return "\n".join(
+            [super().format_help(), *([self.other.format_help()] if self.other else [])]
+        )
 
     def print_help(self, file: Any = None) -> None:
         """Print the help to stdout, or to stderr if that is the file."""
@@ -76,7 +90,7 @@ class Parser(argparse.ArgumentParser):
         name = token.partition("=")[0]
         if not token.startswith("-"):
             self.error(f"unexpected argument {token or repr(token)}")
-        near = nearest(name, self.own_options)
+        near = nearest(name, self.known_options())
         suggestion = f"; did you mean {near}?" if near else ""
         self.error(f"no such option {name}{suggestion or self.advice}")
 

@@ -225,7 +225,7 @@ class ConfigMapStore:
         message = (
             f"{self.url}: a ConfigMap is read-only: change it by kubectl; members, answers and "
             "decisions need a second, writable store, such as etcd:// or dir://, in which "
-            f"paddle-flags fleet {self.url} mirror URL keeps its values"
+            f"paddle-flags mirror {self.url} URL keeps its values"
         )
         raise ReadOnlyError(message)
 

@@ -15,7 +15,7 @@ from paddle_flags._core.lists import encode as encode_list
 from paddle_flags._core.lists import integer_text
 from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
-from paddle_flags.fleet import _operate, _record
+from paddle_flags.fleet import _operate, _record, _undo
 from paddle_flags.fleet._difference import differences_of
 from paddle_flags.fleet._document import all_of, names_like
 from paddle_flags.fleet._follow import Follower
@@ -221,6 +221,25 @@ class Fleet:
         ]
         record = Record(_record.CHANGE, tuple(changes), by=self._by, reason=reason, reset=revision)
         return self._run(record, wait, 0.0)
+
+    def undo(
+        self, revision: int | None = None, *, wait: float | None = None, reason: str = ""
+    ) -> Outcome:
+        """Take back one change: its flags get the values that the fleet gave them before it.
+
+        Without a revision, it is the last change by the same author that can be undone, and isn't
+        an undo itself. A change can be undone only while no later one has changed one of its flags;
+        otherwise FleetError says which.
+        """
+        _check_seconds("wait", wait)
+        _check_number("revision", revision)
+        with self._lock:
+            self._follower.catch_up()
+            number, changes = _undo.find(self._follower, revision, self._by)
+            text = f"{_undo.REASON}{number}" + (f": {reason}" if reason else "")
+            record = Record(_record.CHANGE, changes, by=self._by, reason=text)
+            names = {each.name for each in changes}
+            return self._run(record, wait, 0.0, self._follower.state.revision, names)
 
     def _run(
         self,

@@ -16,7 +16,7 @@ from paddle_flags.fleet._status import answers_of
 from paddle_flags.fleet._store import FleetError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
 
     from paddle_flags.fleet._state import Tables
     from paddle_flags.fleet._store import Store
@@ -79,8 +79,7 @@ def write(
         if expect is not None and follower.state.revision != expect:
             raise _conflict(follower, expect, news)
         documents = documents_of(follower.store)
-        _refuse_unconfirmed(record, documents, confirm)
-        _refuse_sensitive(record, documents)
+        _check_allowed(record, documents, confirm)
         whole = _with_other_names(record, documents, follower.state.tables)
         fleet = follower.state.fleet or new_id()
         full = whole._replace(
@@ -118,25 +117,36 @@ def _with_other_names(record: Record, documents: Documents, tables: Tables) -> R
     return record._replace(changes=check_batch(dict.fromkeys(changes)))
 
 
-def _refuse_unconfirmed(record: Record, documents: Documents, confirm: Collection[str]) -> None:
-    """Raise UnconfirmedError if somebody may not mean what the flags of a batch do."""
+def _check_allowed(record: Record, documents: Documents, confirm: Collection[str]) -> None:
+    """Raise all that forbids a batch, before anything of it is written anywhere."""
+    found = [*_unconfirmed(record, documents, confirm), *_sensitive(record, documents)]
+    if found:
+        found[0]._errors = tuple(found)  # noqa: SLF001 - of the package
+        raise found[0]
+
+
+def _unconfirmed(
+    record: Record, documents: Documents, confirm: Collection[str]
+) -> Iterator[FleetError]:
+    """Yield an error if somebody may not mean what the flags of a batch do."""
     unsafe = {name for each in documents.values() for name in each.get("unsafe", ())}
     changed = {each.name for each in record.changes} if record.reset is None else set()
     left = tuple(sorted((changed & unsafe) - {each.replace("-", "_") for each in confirm}))
     if left:
         error = UnconfirmedError(f"{', '.join(left)}: unsafe to change, and not in confirm")
         error.names = left
-        raise error
+        yield error
 
 
-def _refuse_sensitive(record: Record, documents: Documents) -> None:
-    """Raise FleetError before the value of a sensitive flag is written anywhere."""
+def _sensitive(record: Record, documents: Documents) -> Iterator[FleetError]:
+    """Yield an error for each sensitive flag that is to have a value."""
     for change in record.changes:
         owners = [n for n, each in documents.items() if change.name in each.get("sensitive", ())]
         if owners and change.value is not None:
             where = _document_names(owners)
-            message = f"{change.name}: is sensitive in {where}, and a fleet publishes all values"
-            raise SensitiveError(message)
+            yield SensitiveError(
+                f"{change.name}: is sensitive in {where}, and a fleet publishes all values"
+            )
 
 
 def _conflict(follower: Follower, expect: int, news: list[Step]) -> ConflictError:

@@ -47,7 +47,7 @@ def relay(  # noqa: PLR0913 - each is a part of its meaning, and all have a defa
     """Relay the fleet at `url` into a folder, `dir:///path`, until `stop` is set, or for ever.
 
     Programs that are members of the folder, such as C programs with `libpd_flags_fleet.so`, are
-    then members of the fleet; `paddle-flags fleet URL` shows them like the others. It is a loop of
+    then members of the fleet; `paddle-flags status URL` shows them like the others. It is a loop of
     its own: run it in a side-car process. While the engine is away, it waits. `on_problem` is as
     for `mirror`.
 

@@ -79,10 +79,11 @@ def _from_url(text: str) -> Endpoint:
 # ---- Directories ----
 
 
-def folders() -> list[str]:
+def folders(*, all_users: bool = False) -> list[str]:
     """Return the directories in which processes of this user put their sockets.
 
-    For root, those of all users. A directory that somebody else could write to is left out.
+    With `all_users`, root gets those of all users. A directory that somebody else could write to is
+    left out.
     """
     if not hasattr(os, "geteuid"):
         message = "processes are found by their sockets on Linux only; use a URL here"
@@ -92,7 +93,7 @@ def folders() -> list[str]:
     found = [os.path.join(root, f"{_FOLDER}-{user}") for root in temporary]
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     found[:0] = [os.path.join(root, _FOLDER) for root in (runtime, f"/run/user/{user}") if root]
-    if user == 0:
+    if all_users and user == 0:
         found += sorted(glob.glob(f"/run/user/*/{_FOLDER}"))
         for root in temporary:
             found += sorted(glob.glob(os.path.join(glob.escape(root), f"{_FOLDER}-*")))
@@ -109,20 +110,21 @@ def _is_safe(folder: str, user: int) -> bool:
     return stat.S_ISDIR(about.st_mode) and not writable and (user in (0, about.st_uid))
 
 
-def sockets() -> list[str]:
+def sockets(*, all_users: bool = False) -> list[str]:
     """Return the paths of all sockets in these directories, also those of dead processes."""
     found: list[str] = []
-    for folder in folders():
+    for folder in folders(all_users=all_users):
         try:
             names = sorted(os.listdir(folder), key=lambda name: (len(name), name))
         except OSError:
             continue
         paths = (os.path.join(folder, name) for name in names if name.endswith(".sock"))
-        found += filter(_is_socket, paths)
+        found += filter(is_socket, paths)
     return found
 
 
-def _is_socket(path: str) -> bool:
+def is_socket(path: str) -> bool:
+    """Return whether there is a socket at a path."""
     try:
         return stat.S_ISSOCK(os.lstat(path).st_mode)
     except OSError:
@@ -131,10 +133,10 @@ def _is_socket(path: str) -> bool:
 
 def _socket_of(pid: int) -> str:
     """Return the path of the socket of a process."""
-    places = folders()
+    places = folders(all_users=True)
     for folder in places:
         path = os.path.join(folder, f"{pid}.sock")
-        if _is_socket(path):
+        if is_socket(path):
             return path
     if not os.path.exists(f"/proc/{pid}"):
         message = f"{pid}: no such process"
@@ -144,7 +146,7 @@ def _socket_of(pid: int) -> str:
             f" {pid}.sock in {' or '.join(places) or 'a directory of yours'}; it serves them"
             " there if it calls pf.serve(), or if it is a Python program started with"
             " PADDLE_FLAGS_LIVE=1; if it serves them elsewhere, use the path of the socket or the"
-            f" URL; 'paddle-flags live --attach {pid}' reads them from its memory"
+            f" URL; 'paddle-flags list --attach {pid}' reads them from its memory"
         )
     raise LiveConnectionError(message)
 

@@ -86,10 +86,10 @@ def members(process):
 
 @pytest.fixture
 def fleet_command(url):
-    """Run the command on the fleet of the test."""
+    """Run a verb on the fleet of the test."""
 
-    def run(*tokens: str, on: str = url) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "paddle_flags", "fleet", on, *tokens]
+    def run(verb: str, *tokens: str, on: str = url) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "paddle_flags", verb, on, *tokens]
         return subprocess.run(command, capture_output=True, text=True, timeout=SOON, check=False)
 
     return run
@@ -172,4 +172,4 @@ def command():
 @pytest.fixture
 def side_car(command, source, url):
     """Start the command that mirrors the ConfigMap."""
-    return lambda *tokens: command(source, "mirror", url, *tokens)
+    return lambda *tokens: command("mirror", source, url, *tokens)

@@ -46,11 +46,11 @@ class Running:
 
 
 class Command:
-    """`paddle-flags fleet`, as it runs in a container."""
+    """`paddle-flags`, as it runs in a container."""
 
     def __init__(self, *tokens):
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "paddle_flags", "fleet", *tokens],
+            [sys.executable, "-m", "paddle_flags", *tokens],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

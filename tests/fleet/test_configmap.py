@@ -164,7 +164,9 @@ def test_writing_asks_for_a_second_store(store, mounted):
         lambda: store.decide("a", b""),
         store.members,
     ):
-        with pytest.raises(ReadOnlyError, match=r"second, writable store, .* mirror URL"):
+        with pytest.raises(
+            ReadOnlyError, match=r"second, writable store, .* mirror configmap:\S+ URL"
+        ):
             call()
 
 

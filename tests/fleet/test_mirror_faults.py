@@ -222,7 +222,7 @@ def test_the_command_mirrors_until_a_signal_and_prints_changes_and_new_problems(
 def test_once_makes_one_turn(mounted, source, url, command, side_car):
     mounted.write(level="3")
     assert side_car("--once").end() == (0, ["revision 1: level=3"], [])
-    one = command(source, "mirror", "--once", url)
+    one = command("mirror", source, "--once", url)
     assert one.end() == (0, ["revision 1: nothing differs"], [])
     mounted.write(name="a")
     status, lines, _ = side_car("--once", "--json").end()
@@ -241,10 +241,10 @@ def test_a_mirror_that_cannot_begin_ends_with_an_exit_status(
 ):
     mounted.write(**{"1st": "x"})
     for one, status, told in (
-        (command(f"configmap://{tmp_path}/missing", "mirror", url, "--once"), 3, "cannot read it"),
-        (command(f"dir://{tmp_path}/typo", "mirror", url), 1, "there is no fleet in this folder"),
+        (command("mirror", f"configmap://{tmp_path}/missing", url, "--once"), 3, "cannot read it"),
+        (command("mirror", f"dir://{tmp_path}/typo", url), 1, "there is no fleet in this folder"),
         (side_car(), 1, "'1st': expected the name of a flag"),
-        (command(url, "mirror"), 2, "TARGET"),
+        (command("mirror", url), 2, "expected URL behind "),
     ):
         ended, _, problems = one.end()
         assert ended == status
@@ -266,7 +266,7 @@ def test_the_command_relays_until_sigterm_and_takes_its_members_with_it(
     tmp_path, url, command, process, fleet
 ):
     place = f"dir://{tmp_path}/relayed?poll=0.01"
-    one = command(url, "relay", place, "--ttl", "30")
+    one = command("relay", url, place, "--ttl", "30")
     eventually((tmp_path / "relayed").is_dir)
     here = process()
     here.url = place

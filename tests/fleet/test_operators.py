@@ -23,7 +23,7 @@ UNSAFE = 'pf.define("checks", True, "Check", aliases=["tests"], runtime=True, un
 
 @pytest.mark.parametrize(
     "tokens",
-    [["status"], ["get"], ["diff"], ["log"], ["unset", "level"], ["reset", "0"]],
+    [["status"], ["list"], ["get", "level"], ["diff"], ["log"], ["unset", "level"], ["reset", "0"]],
     ids=lambda tokens: tokens[0],
 )
 def test_a_folder_without_a_fleet_is_an_error_unless_something_is_set(
@@ -75,7 +75,7 @@ def test_an_alias_or_former_name_is_found_by_any_name_of_its_flag(fleet, fleet_c
     assert one.ask("FLAGS.size") == 2
     assert fleet.log()[0].record.changes == (Change("extent", "2", "member:trainer-0"),)
     for name in ("size", "extent", "width"):
-        assert "extent  2" in fleet_command("get", name).stdout
+        assert "extent  2" in fleet_command("list", name).stdout
     assert fleet.unset("width", member="trainer-0", wait=SOON).ok
     assert one.ask("FLAGS.size") == 1
     assert fleet.values() == {}

@@ -12,7 +12,7 @@ from support import run
 
 pytestmark = pytest.mark.extended
 
-COMMAND = [sys.executable, "-m", "paddle_flags", "live"]
+COMMAND = [sys.executable, "-m", "paddle_flags"]
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def two(start, tmp_path):
 
 @pytest.fixture
 def proxy(two):
-    """The page of both, as `paddle-flags live open` serves it."""
+    """The page of both, as `paddle-flags open` serves it."""
     sockets = [program.address for program in two]
     opened = subprocess.Popen(
         [*COMMAND, "open", *sockets, "--print"], stdout=subprocess.PIPE, text=True

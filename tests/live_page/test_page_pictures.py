@@ -105,7 +105,7 @@ def test_a_picture_of_two_processes(start, show, pictures, expect, script):
     )
     for program in (one, two):
         program.run(TIDY)
-    command = [sys.executable, "-m", "paddle_flags", "live", "open", one.address, two.address]
+    command = [sys.executable, "-m", "paddle_flags", "open", one.address, two.address]
     proxy = subprocess.Popen([*command, "--print"], stdout=subprocess.PIPE, text=True)
     assert proxy.stdout
     url = proxy.stdout.readline().strip()

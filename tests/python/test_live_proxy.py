@@ -1,4 +1,4 @@
-"""paddle-flags live open: the page through a server on 127.0.0.1, and attacks on that server."""
+"""paddle-flags open: the page through a server on 127.0.0.1, and attacks on that server."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_an_open_page_keeps_it_going(served):
 
 
 def test_nothing_is_opened_for_a_process_that_cannot_be_reached(served):
-    ended = served.live("open", served.runtime / "none.sock", "--print")
+    ended = served.cli("open", served.runtime / "none.sock", "--print")
     assert (ended.returncode, ended.stdout) == (3, "")
 
 

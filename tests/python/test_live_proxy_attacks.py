@@ -1,4 +1,4 @@
-"""Attacks on the server of paddle-flags live open: other sites, other users, hostile processes."""
+"""Attacks on the server of paddle-flags open: other sites, other users, hostile processes."""
 
 from __future__ import annotations
 

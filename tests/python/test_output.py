@@ -39,7 +39,7 @@ def test_without_a_stdout_nothing_is_printed_and_the_status_is_right(shell):
     assert shell("--version >&-") == (0, "", "")
     status, _, said = shell("--levle=1 >&-")
     assert (status, said.count("\n")) == (2, 2)
-    for words in ("--help", "--version", "list", "config --includedir", "gen --help"):
+    for words in ("--help", "--version", "list --long", "config --includedir", "gen --help"):
         assert shell(f"{words} >&-", "-m paddle_flags") == (0, "", ""), words
 
 
@@ -56,7 +56,7 @@ def test_a_full_disk_is_told_in_one_line_and_ends_with_1(shell):
     full = (1, "", "cannot write to stdout: No space left on device\n")
     assert shell(f"--help >{FULL}") == full
     assert shell(f"--version >{FULL}") == full
-    for words in ("--help", "list --help", "list", "completion bash", "gen --help"):
+    for words in ("--help", "list --help", "list --long", "completion bash", "gen --help"):
         assert shell(f"{words} >{FULL}", "-m paddle_flags") == full, words
     assert shell(f"--levle=1 2>{FULL}") == (2, "", "")
     assert shell(f"--help >{FULL} 2>{FULL}") == (1, "", "")

@@ -1,4 +1,4 @@
-"""The command fleet, as operators use it: its output, its exit statuses, its help."""
+"""The verbs of paddle-flags for a fleet, as operators use them."""
 
 from __future__ import annotations
 
@@ -10,81 +10,28 @@ import sys
 import pytest
 from members import SOON
 
-HELP = """\
-usage: python -m paddle_flags fleet URL [COMMAND] [ARGUMENT]...
-
-See and change the flags of the processes that have joined a fleet, its members. Without a command,
-list the members.
-
-positional arguments:
-  COMMAND
-    status    list the members and their states
-    get       list the values that the fleet gives
-    set       change flags; each member takes all values, or none
-    unset     take back values that were set
-    diff      list flags that differ between members
-    log       list the changes, the latest first
-    reset     bring back the values of a revision, as a new one
-    mirror    keep the values of the fleet in another one, until SIGTERM
-    relay     let the members of a folder take part, until SIGTERM
-
-options:
-  -h, --help  show this help message and exit
-
-URL says where the fleet is: dir:///mnt/job42, etcd://HOST:2379/job42, tcpstore://HOST:PORT/job42,
-dask://HOST:8786/job42 or ray:///job42.
-
-exit status: 0 if all is well, 1 if a member has not taken a change, members differ, or the change
-was not made, 2 if the command line is wrong, 3 if the engine can't be reached, 4 if a member has
-not answered, is slow, gone or missing
-"""
-
 
 def lines(ended):
     """Return the lines of a table, without its spaces."""
     return [" ".join(line.split()) for line in ended.stdout.splitlines()]
 
 
-def test_help_lists_commands_and_exit_statuses(fleet_command):
-    for tokens in (("--help",), ("-h",)):
-        ended = fleet_command(*tokens)
-        assert (ended.returncode, ended.stdout) == (0, HELP)
-
-
-@pytest.mark.parametrize(
-    "command", ["status", "get", "set", "unset", "diff", "log", "reset", "mirror", "relay"]
-)
-def test_each_command_has_help(fleet_command, command):
-    ended = fleet_command(command, "--help")
-    assert ended.returncode == 0
-    assert ended.stdout.startswith(f"usage: python -m paddle_flags fleet URL {command}")
-
-
 @pytest.mark.parametrize(
     ("tokens", "what"),
     [
-        (["stats"], "no such command stats; did you mean status?"),
-        (["set"], "expected NAME=VALUE, or --file FILE"),
+        (["set"], "expected NAME=VALUE, --unset NAME or --file FILE"),
         (["set", "level"], "level: expected NAME=VALUE"),
-        (["set", "level=1", "level=2"], "level: is given twice for all"),
+        (["set", "level=1", "level=2"], "level: is given twice"),
         (["set", "level=1", "--role", "a", "--host", "b"], "role and host: expected one of"),
         (["set", "level=1", "--for", "soon"], "'soon': expected a time such as 90s, 10m or 1h30m"),
         (["set", "level=1", "--at-step", "-1"], "'-1': expected a whole number"),
-        (["reset", "x"], "'x': expected a whole number"),
+        (["reset", "x"], "'x': expected the number of a change, as 'log' lists them"),
     ],
 )
 def test_a_wrong_command_line_ends_with_2_and_says_what_is_wrong(fleet_command, tokens, what):
     ended = fleet_command(*tokens)
     assert ended.returncode == 2
     assert what in ended.stderr
-
-
-def test_without_a_url_the_command_says_what_comes_first(fleet_command):
-    ended = fleet_command("level=1", on="set")
-    assert ended.returncode == 2
-    assert (
-        "set: expected the URL of a fleet first, such as dir:///mnt/job42, then set" in ended.stderr
-    )
 
 
 def test_an_engine_that_is_away_ends_with_3(fleet_command, tmp_path):
@@ -97,11 +44,11 @@ def test_a_fleet_without_members_stores_values(fleet_command):
     ended = fleet_command("set", "level=3", "lr=0.5", "--role", "trainer", "--reason", "try")
     assert (ended.returncode, ended.stdout) == (0, "revision 1: committed\n")
     assert lines(fleet_command("status")) == ["revision 1, no members"]
-    found = lines(fleet_command("get"))
+    found = lines(fleet_command("list"))
     assert found[0] == "flag value for revision by reason"
     assert found[1].startswith("level 3 role:trainer 1 ")
     assert found[1].endswith(" try")
-    assert len(lines(fleet_command("get", "l?"))) == 2
+    assert len(lines(fleet_command("list", "l?"))) == 2
 
 
 def test_set_waits_for_the_answers_and_prints_them(fleet_command, members):
@@ -195,12 +142,12 @@ def test_a_batch_comes_from_a_file(fleet_command, tmp_path):
     flagfile = tmp_path / "batch.flags"
     flagfile.write_text("# what was found\n--lr=0.25\n")
     assert fleet_command("set", "--file", str(flagfile)).returncode == 0
-    found = json.loads(fleet_command("get", "--json").stdout)["all"]
+    found = json.loads(fleet_command("list", "--json").stdout)["all"]
     values = {name: (each["value"], each["revision"]) for name, each in found.items()}
     assert values == {"level": ("4", 1), "beta.ports": ("1,2", 1), "lr": ("0.25", 2)}
     flagfile.write_text("lr 0.25\n")
     ended = fleet_command("set", "--file", str(flagfile))
-    assert ended.returncode == 1
+    assert ended.returncode == 2
     assert f"{flagfile}:1: lr 0.25: expected --NAME=VALUE" in ended.stderr
 
 
@@ -216,7 +163,7 @@ def test_log_and_reset_bring_a_revision_back(fleet_command):
         assert line.startswith(f"{number} ")
         assert change in line
     assert len(lines(fleet_command("log", "--last", "2"))) == 3
-    values = json.loads(fleet_command("get", "--json").stdout)
+    values = json.loads(fleet_command("list", "--json").stdout)
     assert list(values["all"]) == ["lr"]
 
 
@@ -239,14 +186,102 @@ def complete(line: str) -> list[str]:
     return [each.partition("\t")[0] for each in ended.stdout.splitlines()[1:]]
 
 
-def test_a_shell_completes_commands_options_flags_and_members(fleet, members, url):
+def test_a_shell_completes_options_flags_and_members(fleet, members, url):
     one, _ = members()
     fleet.set({"lr": 0.5})
     one.do("level.value = 5; pf.fleet.member().publish({})")
-    start = f"paddle-flags fleet {url} "
-    assert {"status", "set", "reset"} <= {*complete(start)}
-    assert complete(start + "set --all") == ["--all-or-none"]
-    assert complete(start + "set l") == ["level=", "lr="]
-    assert complete(start + "get lr") == ["lr"]
-    assert complete(start + "set --member ") == ["trainer-0", "trainer-1"]
-    assert complete(start + "set --role=") == ["--role=trainer"]
+    assert complete(f"paddle-flags set {url} --all") == ["--all-or-none"]
+    assert complete(f"paddle-flags set {url} l") == ["level=", "lr="]
+    assert complete(f"paddle-flags get {url} lr") == ["lr"]
+    assert complete(f"paddle-flags diff {url} lr") == ["lr"]
+    assert complete(f"paddle-flags set {url} --member ") == ["trainer-0", "trainer-1"]
+    assert complete(f"paddle-flags set {url} --role=") == ["--role=trainer"]
+
+
+# ---- One flag ----
+
+
+def test_get_prints_a_value_alone_or_several_by_name(fleet_command):
+    fleet_command("set", "level=3", "lr=0.5")
+    fleet_command("set", "lr=0.1", "--role", "trainer")
+    fleet_command("set", "rate=1", "--role", "trainer")
+    assert fleet_command("get", "level").stdout == "3\n"
+    assert fleet_command("get", "level", "lr").stdout == "level=3\nlr=0.5\n"
+    assert fleet_command("get", "lr", "--role", "trainer").stdout == "0.1\n"
+    ended = fleet_command("get", "rate", "none")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert [line.partition(" error: ")[2] for line in ended.stderr.splitlines()] == [
+        "rate: the fleet gives it a value for role:trainer only; add --role trainer",
+        "none: the fleet gives it no value here",
+    ]
+
+
+def test_explain_lists_values_members_that_differ_and_changes(fleet_command, members):
+    one, _ = members()
+    fleet_command("set", "level=3", "--reason", "try", "--wait", "60")
+    one.do("level.value = 5; pf.fleet.member().publish({})")
+    found = lines(fleet_command("explain", "level"))
+    assert found[:2] == ["level", ""]
+    assert found[2:4] == ["values of the fleet:", "flag value for revision by reason"]
+    assert found[4].startswith("level 3 all 1 ")
+    assert "members that differ:" in found
+    assert found[-3:-1] == ["changes, the latest first:", "revision at change state by reason"]
+    assert found[-1].endswith(" try")
+    assert lines(fleet_command("explain", "none"))[-1] == "the fleet gives it no value"
+
+
+# ---- Expectations and undo ----
+
+
+def test_expected_values_are_those_of_the_fleet(fleet_command):
+    fleet_command("set", "level=1", "lr=0.5")
+    ended = fleet_command("set", "level=2", "--expect", "level=3", "--expect", "none=1")
+    assert ended.returncode == 1
+    assert [line.partition(" error: ")[2] for line in ended.stderr.splitlines()] == [
+        "level: is 1, expected 3",
+        "none: isn't set, expected 1",
+    ]
+    assert fleet_command("set", "level=2", "--expect", "level=1").returncode == 0
+    assert fleet_command("get", "level").stdout == "2\n"
+
+
+def test_undo_takes_one_change_back(fleet_command):
+    fleet_command("set", "level=1", "--reason", "first")
+    fleet_command("set", "level=2", "lr=0.5")
+    fleet_command("set", "rate=1")
+    assert fleet_command("undo", "2", "--reason", "no").stdout == "revision 4: committed\n"
+    assert fleet_command("get", "level", "rate").stdout == "level=1\nrate=1\n"
+    assert fleet_command("get", "lr").returncode == 1
+    assert lines(fleet_command("log"))[1].endswith("undo of revision 2: no")
+
+
+def test_undo_takes_the_last_change_of_its_user_that_stands(fleet_command, fleet):
+    fleet_command("set", "level=1")
+    fleet_command("set", "lr=0.5")
+    fleet.set({"rate": 1})  # by somebody else
+    assert fleet_command("undo").returncode == 0
+    assert fleet_command("undo").returncode == 0
+    assert list(fleet.values()) == ["rate"]
+    ended = fleet_command("undo")
+    assert (ended.returncode, "can be undone" in ended.stderr) == (1, True)
+
+
+def test_a_change_that_a_later_one_has_replaced_cannot_be_undone(fleet_command):
+    fleet_command("set", "level=1", "lr=0.5")
+    fleet_command("set", "level=2")
+    ended = fleet_command("undo", "1")
+    assert ended.returncode == 1
+    assert ended.stderr.endswith("error: level: changed since revision 1\n")
+    assert "has no revision 9" in fleet_command("undo", "9").stderr
+
+
+def test_all_that_forbids_a_change_is_reported_together(fleet, fleet_command, members):
+    one, _ = members()
+    one.do("pf.define('checks', True, '', unsafe=True)")
+    one.do("pf.define('token', '', '', sensitive=True); pf.fleet.member().publish({})")
+    ended = fleet_command("set", "checks=false", "token=x", "--wait", "60")
+    assert ended.returncode == 1
+    first, second = (line.partition(" error: ")[2] for line in ended.stderr.splitlines())
+    assert first == "checks: is unsafe to change; add --confirm checks"
+    assert second.startswith("token: is sensitive in trainer-0")
+    assert fleet.revision == 0

@@ -1,0 +1,137 @@
+"""What a command line is to change: names and values, with all that is wrong with them."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, NamedTuple
+
+from paddle_flags._core.status import shown
+from paddle_flags._input import files
+from paddle_flags._input.reading import Reading
+from paddle_flags.errors import FlagArgumentError, FlagError, FlagFileError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Collection, Iterable, Sequence
+
+
+class Batch(NamedTuple):
+    """Changes of one command, which happen together or not at all."""
+
+    values: dict[str, str | None]
+    """None takes back what was set."""
+    expect: dict[str, str]
+    revision: int | None
+    """What `--expect` says if it isn't NAME=VALUE."""
+
+
+def batch_of(options: argparse.Namespace, *, by_revision: bool = False) -> Batch:
+    """Return the changes on a command line; raise FlagArgumentError with all that is wrong."""
+    problems: list[str] = []
+    values: dict[str, str | None] = {}
+    pairs = [] if options.file is None else _load(options.file)
+    pairs += _pairs(options.pairs, "", problems)
+    _add(values, pairs, problems)
+    _add(values, [(name, None) for name in options.unset], problems)
+    numbers = [each for each in options.expect if by_revision and _is_number(each)]
+    texts = [each for each in options.expect if each not in numbers]
+    expect: dict[str, str] = {}
+    _add(expect, _pairs(texts, "--expect: ", problems), problems)
+    if len(numbers) > 1:
+        problems.append("--expect: expected one revision")
+    if not values and not problems:
+        problems.append("expected NAME=VALUE, --unset NAME or --file FILE")
+    raise_all(FlagArgumentError, problems)
+    return Batch(values, expect, int(numbers[0]) if numbers else None)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 18  # noqa: PLR2004 - fits int64
+
+
+def _pairs(texts: Iterable[str], option: str, problems: list[str]) -> list[tuple[str, str]]:
+    """Return names and values of NAME=VALUE."""
+    found = []
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if name and equals:
+            found.append((name, value))
+        else:
+            problems.append(f"{option}{text or shown(text)}: expected NAME=VALUE")
+    return found
+
+
+def _add(
+    found: dict[str, str] | dict[str, str | None],
+    pairs: Iterable[tuple[str, str | None]],
+    problems: list[str],
+) -> None:
+    known = {plain(name) for name in found}
+    for name, value in pairs:
+        if plain(name) in known:
+            problems.append(f"{name}: is given twice")
+        known.add(plain(name))
+        found[name] = value  # type: ignore[assignment]
+
+
+def raise_all(kind: Callable[[str], FlagError], problems: Sequence[str]) -> None:
+    """Raise an exception with all problems, if there are any."""
+    if problems:
+        error = kind(problems[0])
+        error._errors = tuple(map(kind, problems))  # noqa: SLF001 - of the package
+        raise error
+
+
+# ---- Names and values ----
+
+
+def plain(name: str) -> str:
+    """Return a name with the dashes that the registry takes for underscores."""
+    return name.replace("-", "_")
+
+
+def matches(name: str, patterns: Collection[str]) -> bool:
+    """Return whether a name is among the patterns; without any, each name is."""
+    return not patterns or any(fnmatchcase(plain(name), plain(each)) for each in patterns)
+
+
+def is_pattern(text: str) -> bool:
+    """Return whether a text stands for more than one name."""
+    return any(sign in text for sign in "*?[")
+
+
+def shown_value(text: str | None) -> str:
+    """Return the text of a value."""
+    return "none" if text is None else text or '""'
+
+
+# ---- Files ----
+
+
+def _load(path: str) -> list[tuple[str, str]]:
+    """Return names and values of a file."""
+    if files.suffix_of(path) in files.FLAGFILES:
+        return _load_flagfile(path)
+    reading = files.read(path, Reading(path))
+    raise_all(FlagFileError, reading.problems)
+    return [(value.name, value.text) for value in reading.values]
+
+
+def _load_flagfile(path: str) -> list[tuple[str, str]]:
+    """Return the lines --NAME=VALUE of a flagfile; others are errors."""
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            lines = file.read().splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"{path}: {getattr(error, 'strerror', None) or error}"
+        raise FlagFileError(message) from None
+    found = []
+    problems = []
+    for number, line in enumerate(map(str.strip, lines), 1):
+        name, equals, value = line.lstrip("-").partition("=")
+        if line.startswith("-") and name and equals:
+            found.append((name, value))
+        elif line and not line.startswith("#"):
+            problems.append(f"{path}:{number}: {line}: expected --NAME=VALUE")
+    raise_all(FlagFileError, problems)
+    return found

@@ -1,0 +1,142 @@
+"""The flags that two processes don't have in common."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags.cli.batch import matches
+from paddle_flags.cli.flag_text import check_names, is_sensitive, value_of
+from paddle_flags.cli.foreign import Report, Table
+from paddle_flags.cli.target import Target
+from paddle_flags.errors import FlagArgumentError, FlagFileError
+from paddle_flags.live._documents import check_flags
+from paddle_flags.live._errors import LiveError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Mapping
+
+    Flag = Mapping[str, Any] | None
+
+_SIDES = ("a", "b")
+
+
+class File(Target):
+    """A file that `list --json` has written, or `-`, which is stdin."""
+
+    kind = "a file"
+
+    def read(self) -> dict[str, Any]:
+        """Return the document in the file."""
+        try:
+            if self.text == "-":
+                document = json.load(sys.stdin)
+            else:
+                with open(self.text, encoding="utf-8") as file:
+                    document = json.load(file)
+            return dict(check_flags(document))
+        except OSError as error:
+            message = f"{self.text}: {error.strerror}"
+            raise FlagFileError(message) from None
+        except (ValueError, RecursionError, LiveError):
+            message = f"{self.text}: expected what 'list --json' writes"
+            raise FlagFileError(message) from None
+
+    def do_diff(self) -> Report:
+        """Compare it with another target."""
+        return compare(self, self.options)
+
+
+def is_file(text: str) -> bool:
+    """Return whether a target is a file."""
+    try:
+        return text == "-" or (stat.S_ISREG(os.stat(text).st_mode) and not text.isdigit())
+    except (OSError, ValueError):
+        return False
+
+
+def compare(one: Target, options: argparse.Namespace) -> Report:
+    """Return the flags in which two differ; the status is 1 if there are any, as of diff."""
+    if not options.arguments:
+        message = f"expected a second TARGET to compare with {one.text}"
+        raise FlagArgumentError(message)
+    second, *patterns = options.arguments
+    other = one.find(second)
+    documents = [_read(one), _read(other)]
+    sides = [{flag["name"]: flag for flag in document["flags"]} for document in documents]
+    check_names(patterns, [*sides[0].values(), *sides[1].values()])
+    names = [name for name in {**sides[0], **sides[1]} if matches(name, patterns)]
+    pairs = {name: (sides[0].get(name), sides[1].get(name)) for name in names}
+    sensitive = [name for name, both in pairs.items() if _is_secret(*both)]
+    different = {
+        name: both
+        for name, both in pairs.items()
+        if name not in sensitive and _text(both[0]) != _text(both[1])
+    }
+    remarks = []
+    if sensitive and not options.json:
+        remarks = [f"not compared, as they are sensitive: {', '.join(sensitive)}"]
+    return Report(
+        _document(documents, different, sensitive),
+        [_table(different, [one.text, other.text])] if different else [],
+        remarks,
+        status=1 if different else 0,
+    )
+
+
+def _read(side: Target) -> dict[str, Any]:
+    read: Callable[[], dict[str, Any]] | None = getattr(side, "read", None)
+    if read is None:
+        message = f"{side.text} is a fleet, whose members 'diff' compares if it stands alone"
+        raise FlagArgumentError(message)
+    return read()
+
+
+def _is_secret(a: Flag, b: Flag) -> bool:
+    """Return whether both have the flag, and its values aren't known."""
+    return a is not None and b is not None and (is_sensitive(a) or is_sensitive(b))
+
+
+def _text(flag: Flag) -> object:
+    """Return what is compared: the exact text, or that there is none."""
+    return None if flag is None else (flag.get("text"), flag.get("value") is None)
+
+
+def _table(different: Mapping[str, tuple[Flag, Flag]], targets: list[str]) -> Table:
+    rows = []
+    for name, both in different.items():
+        row = [name]
+        for flag in both:
+            row += ["", "not defined"] if flag is None else [value_of(flag), _origin(flag)]
+        rows.append(row)
+    a, b = targets
+    return Table(("flag", a, "source", b, "source"), rows)
+
+
+def _origin(flag: Mapping[str, Any]) -> str:
+    place = f", {flag['place']}" if flag.get("place") else ""
+    return str(flag["source"]) + place
+
+
+def _document(
+    documents: list[dict[str, Any]],
+    different: Mapping[str, tuple[Flag, Flag]],
+    sensitive: list[str],
+) -> dict[str, Any]:
+    keys = ("value", "text", "source", "place")
+    listed = [
+        {
+            "name": name,
+            **{
+                side: None if flag is None else {key: flag[key] for key in keys if key in flag}
+                for side, flag in zip(_SIDES, both)
+            },
+        }
+        for name, both in different.items()
+    ]
+    processes = {side: each.get("process") for side, each in zip(_SIDES, documents)}
+    return {**processes, "different": listed, "sensitive": sensitive}

@@ -1,0 +1,256 @@
+"""Flags of other processes, and their changes, as text; foreign.py escapes it."""
+
+from __future__ import annotations
+
+import os
+import re
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags._core.values import REDACTED
+from paddle_flags._report.facts import plain_text
+from paddle_flags.cli.batch import is_pattern, plain, raise_all, shown_value
+from paddle_flags.cli.foreign import Table, cut
+from paddle_flags.cli.suggestions import suggestion
+from paddle_flags.live._errors import LiveError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from paddle_flags.cli.foreign import Part
+
+    Document = Mapping[str, Any]
+
+
+def names_of(flag: Document) -> list[str]:
+    """Return all names of a flag."""
+    return [flag["name"], *flag.get("aliases", ()), *flag.get("old_names", ())]
+
+
+def is_changed(flag: Document) -> bool:
+    """Return whether a flag has another value than that of its definition."""
+    return bool(flag["source"] != "default")
+
+
+def check_names(patterns: Iterable[str], flags: Iterable[Document]) -> None:
+    """Raise LiveError for names that no flag has; a pattern may match none."""
+    known = {plain(name) for flag in flags for name in names_of(flag)}
+    missing = [each for each in patterns if not is_pattern(each) and plain(each) not in known]
+    raise_all(
+        LiveError, [f"{each}: is not defined{suggestion(plain(each), known)}" for each in missing]
+    )
+
+
+# ---- Values ----
+
+
+def is_sensitive(flag: Document) -> bool:
+    """Return whether a flag is one whose values are never shown."""
+    hidden = "text" not in flag and "value" not in flag
+    return hidden or "sensitive" in flag.get("marks", ())
+
+
+def value_of(flag: Document, *, wide: bool = False) -> str:
+    """Return the value of a flag, or of an entry of its history, for people."""
+    if is_sensitive(flag):
+        return REDACTED
+    value = flag.get("value")
+    if isinstance(value, list):
+        value = tuple(item if isinstance(item, (bool, int, float)) else str(item) for item in value)
+    text = plain_text(value, flag.get("unit"))
+    return text if wide else cut(text)
+
+
+def change_text(change: Document) -> str:
+    """Return "6 -> 9" for what has an old and a new value."""
+    old, new = (shown_value(change[key]) if key in change else "" for key in ("old", "new"))
+    if old and new:
+        return f"{old} -> {new}"
+    return new or (f"was {old}" if old else REDACTED)
+
+
+def who_text(who: Document | None) -> str:
+    """Return who made a change."""
+    who = who or {}
+    uid, pid = who.get("uid"), who.get("pid")
+    parts = [
+        who.get("label"),
+        who.get("host"),
+        None if uid is None else f"uid {uid}",
+        who.get("command"),
+        None if pid is None else f"pid {pid}",
+    ]
+    return ", ".join(str(part) for part in parts if part)
+
+
+# ---- Times ----
+
+
+def time_text(text: str | None) -> str:
+    """Return the moment that a document names as local time, to the second."""
+    try:
+        moment = datetime.strptime(text or "", "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
+        return f"{moment.astimezone():%Y-%m-%d %H:%M:%S}"
+    except (ValueError, OverflowError, OSError):  # also of the last or the first year
+        return text or ""
+
+
+def end_text(flag: Document) -> str:
+    """Return when a temporary value ends, and which one follows; "" for other values."""
+    temporary = flag.get("temporary", {})
+    if "left" not in temporary:
+        return ""
+    below = temporary.get("below")
+    if below is not None and "unit" in flag and re.fullmatch(r"-?\d{1,20}", below, re.ASCII):
+        below = plain_text(int(below), flag["unit"])
+    whole = max(0, round(temporary["left"]))
+    left = plain_text(whole, "seconds") if whole else "0s"
+    return left + ("" if below is None else f", then {shown_value(below)}")
+
+
+# ---- Lists ----
+
+
+def flags_table(flags: Iterable[Document], program: str) -> Table:
+    """Return the table of flags: those that were changed first, the program's own before others."""
+    rows = [
+        (
+            flag["name"],
+            f"{flag['items']},..." if "items" in flag else flag["type"],
+            value_of(flag),
+            flag["source"],
+            os.path.basename(flag.get("module", "")),
+            end_text(flag),
+        )
+        for flag in _grouped(flags, program)
+    ]
+    titles = ("flag", "type", "value", "source", "module", "left")
+    has_left = any(row[-1] for row in rows)
+    return Table(titles, rows) if has_left else Table(titles[:-1], [row[:-1] for row in rows])
+
+
+def _grouped(flags: Iterable[Document], program: str) -> list[Document]:
+    """Order flags by module and category, as help does."""
+    places: dict[tuple[str, str], int] = {}
+    modules: dict[str, int] = {}
+
+    def key(flag: Document) -> tuple[bool, bool, int, bool, int]:
+        module, category = flag.get("module", ""), flag.get("category", "")
+        return (
+            not is_changed(flag),
+            os.path.basename(module) != program,
+            modules.setdefault(module, len(modules)),
+            bool(category),
+            places.setdefault((module, category), len(places)),
+        )
+
+    return sorted(flags, key=key)
+
+
+def changes_table(changes: Iterable[Document]) -> Table:
+    """Return the table of what was changed from outside."""
+    titles = ("change", "at", "state", "flags", "who", "reason")
+    return Table(titles, [_change_row(each) for each in changes])
+
+
+def _change_row(change: Document) -> tuple[str, ...]:
+    state = change["state"]
+    if state == "on" and change["until"]:
+        state = f"until {time_text(change['until'])}"
+    if change["undoes"] is not None:
+        state = f"undo of {change['undoes']}"
+    flags = ", ".join(f"{each['name']}: {change_text(each)}" for each in change["flags"])
+    return (
+        str(change["change"]),
+        time_text(change["at"]),
+        state,
+        cut(flags),
+        who_text(change["who"]),
+        change["reason"] or "",
+    )
+
+
+# ---- One flag ----
+
+
+def facts_lines(facts: Document) -> list[str]:
+    """Return a line for each fact that is known."""
+    return [f"  {title + ':':<11} {fact}" for title, fact in facts.items() if fact]
+
+
+def explained(flag: Document) -> list[Part]:
+    """Return the description of a flag, in the form of `explain` for the flags of plugins."""
+    parts: list[Part] = [f"{flag['name']} = {value_of(flag, wide=True)}", ""]
+    parts += facts_lines(_facts(flag))
+    history = flag.get("history", [])
+    if history:
+        common = {"marks": flag.get("marks", []), "unit": flag.get("unit")}
+        rows: list[tuple[str, ...]] = [
+            (
+                value_of({**entry, **common}),
+                _fate(entry, history[0]),
+                entry["source"],
+                entry.get("place", ""),
+            )
+            for entry in history
+        ]
+        titles = ("value", "state", "source", "place")
+        parts += ["", "values, the one that holds first:", Table(titles, rows, "  ")]
+    if flag.get("log"):
+        rows = [_event_row(event) for event in flag["log"]]
+        titles = ("at", "change", "who", "reason")
+        parts += ["", "changes, the latest first:", Table(titles, rows, "  ")]
+    return parts
+
+
+def _facts(flag: Document) -> dict[str, str]:
+    choices = flag.get("choices")
+    kind = f"list of {flag['items']}" if "items" in flag else flag["type"]
+    file = flag.get("file", "")
+    return {
+        "type": f"{kind}, {flag['unit']}" if "unit" in flag else kind,
+        "help": flag.get("help", ""),
+        "allowed": ", ".join(choices) if choices else _limits(flag),
+        "aliases": ", ".join(flag.get("aliases", ())),
+        "old names": ", ".join(flag.get("old_names", ())),
+        "category": flag.get("category", ""),
+        "module": flag.get("module", ""),
+        "defined at": f"{file}:{flag['line']}" if flag.get("line") else file,
+        "attributes": ", ".join([*flag.get("marks", ()), *["frozen"] * ("frozen" in flag)]),
+        "deprecated": flag.get("deprecated", ""),
+        "retired": flag.get("retired", ""),
+        "settable": "yes" if flag["settable"] else f"no: {flag.get('refusal', '')}",
+        "temporary": end_text(flag),
+    }
+
+
+def _limits(flag: Document) -> str:
+    low, high = (
+        value_of({"text": "", "value": flag[key], "unit": flag.get("unit")}) if key in flag else ""
+        for key in ("min", "max")
+    )
+    if low and high:
+        return f"{low} to {high}"
+    return f"at least {low}" if low else f"at most {high}" if high else ""
+
+
+def _fate(entry: Document, holding: Document) -> str:
+    """Return why a value of the history holds, or does not."""
+    if entry is holding:
+        return "holds"
+    if entry.get("replaced"):
+        return "replaced by a later one"
+    if entry["source"] == "override":
+        return "hidden by an override above"
+    above = {"override": "an override", "file": "a file"}.get(holding["source"], holding["source"])
+    return f"hidden by {above}"
+
+
+def _event_row(event: Document) -> tuple[str, ...]:
+    what = change_text(event) if event["kind"] == "value" else event["kind"]
+    return (
+        time_text(event["at"]),
+        cut(what),
+        who_text(event.get("who")) or event.get("source", ""),
+        event.get("reason") or "",
+    )

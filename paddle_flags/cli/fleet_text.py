@@ -1,0 +1,226 @@
+"""What there is to know about a fleet, as text and as JSON; foreign.py escapes the text."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags.cli.foreign import Table, cut
+from paddle_flags.fleet._apply import GOOD, WAITS
+from paddle_flags.fleet._difference import members_text
+from paddle_flags.fleet._follow import verdict_text
+from paddle_flags.fleet._operate import changes_text
+from paddle_flags.fleet._outcome import Outcome
+from paddle_flags.fleet._record import PROPOSE
+from paddle_flags.fleet._state import Entry
+from paddle_flags.fleet._status import ABSENT, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from paddle_flags.cli.foreign import Part
+    from paddle_flags.fleet._difference import Difference
+    from paddle_flags.fleet._operate import UnconfirmedError
+    from paddle_flags.fleet._state import Step
+    from paddle_flags.fleet._status import MemberStatus
+
+    Tables = Mapping[str, Mapping[str, Entry]]
+
+_WIDEST = 300  # letters of a reason at the end of a line
+
+
+def unconfirmed(error: UnconfirmedError) -> list[str]:
+    """Return which option confirms each unsafe flag, and what else is wrong."""
+    lines = [f"{name}: is unsafe to change; add --confirm {name}" for name in error.names]
+    return lines + [str(each) for each in error.errors if each is not error]
+
+
+def _moment_text(seconds: float) -> str:
+    """Return a moment as local time, to the second."""
+    try:
+        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
+    except (ValueError, OverflowError, OSError):  # somebody wrote nonsense
+        return ""
+
+
+def as_json(value: Any) -> Any:
+    """Return what the functions of a fleet return as JSON."""
+    if isinstance(value, dict):
+        return {key: as_json(each) for key, each in value.items()}
+    if not isinstance(value, (list, tuple)):
+        return value
+    fields_of = getattr(value, "_asdict", None)
+    if fields_of is None:
+        return [as_json(each) for each in value]
+    fields = {key: as_json(each) for key, each in fields_of().items()}
+    if isinstance(value, Entry):
+        fields["until"] = None if value.duration is None else value.time + value.duration
+    if isinstance(value, (Status, Outcome)):
+        fields["ok"] = value.ok
+    return fields
+
+
+# ---- Values ----
+
+
+def values_table(tables: Tables) -> Table:
+    """Return the values that a fleet gives."""
+    rows = [
+        (
+            cut(name),
+            "not set" if entry.value is None else cut(entry.value),
+            cut(on),
+            str(entry.revision),
+            cut(entry.by),
+            cut(entry.reason),
+            _limits_text(entry),
+        )
+        for on in sorted(tables)
+        for name, entry in sorted(tables[on].items())
+    ]
+    return Table(("flag", "value", "for", "revision", "by", "reason", ""), rows)
+
+
+def _limits_text(entry: Entry) -> str:
+    """Return when a value begins and ends: "from step 1200, for 600 s"."""
+    parts = []
+    if entry.at_step is not None:
+        parts.append(f"from step {entry.at_step}")
+    if entry.duration is not None:
+        until = f" until {_moment_text(entry.time + entry.duration)}" * (entry.at_step is None)
+        parts.append(f"for {entry.duration:g} s{until}")
+    return ", ".join(parts)
+
+
+# ---- One flag ----
+
+
+def explained(
+    name: str, values: Tables, steps: list[Step], differences: list[Difference]
+) -> list[Part]:
+    """Return which values the fleet gives a flag, what its members have, and who changed it."""
+    parts: list[Part] = [name]
+    if any(values.values()):
+        parts += ["", "values of the fleet:", values_table(values)._replace(indent="  ")]
+    else:
+        parts += ["", "the fleet gives it no value"]
+    if differences:
+        parts += ["", "members that differ:", differences_table(differences)._replace(indent="  ")]
+    if steps:
+        parts += ["", "changes, the latest first:", log_table(steps)._replace(indent="  ")]
+    return parts
+
+
+def explained_json(
+    name: str, values: Tables, steps: list[Step], differences: list[Difference]
+) -> dict[str, Any]:
+    """Return the same as JSON."""
+    return {
+        "name": name,
+        "values": as_json(values),
+        "different": as_json(differences),
+        "log": [step_json(each) for each in steps],
+    }
+
+
+def differences_table(found: Iterable[Difference]) -> Table:
+    """Return the flags in which members differ."""
+    rows = []
+    for difference in found:
+        name = cut(difference.name)
+        for each in difference.holders:
+            value = "not defined" if each.value is None else cut(each.value)
+            rows.append((name, value, cut(each.source), cut(members_text(each.members))))
+            name = ""
+    return Table(("flag", "value", "source", "members"), rows)
+
+
+# ---- The log ----
+
+
+def log_table(steps: Iterable[Step]) -> Table:
+    """Return changes."""
+    titles = ("revision", "at", "change", "state", "by", "reason")
+    return Table(titles, [_step_row(each) for each in steps])
+
+
+def _step_row(step: Step) -> tuple[str, ...]:
+    record = step.record
+    change = changes_text(record)
+    if record.at_step is not None:
+        change += f" at step {record.at_step}"
+    if record.duration is not None:
+        change += f" for {record.duration:g} s"
+    return (
+        str(step.revision),
+        _moment_text(record.time),
+        cut(change),
+        cut(_state_of(step)),
+        cut(record.by),
+        cut(record.reason),
+    )
+
+
+def _state_of(step: Step) -> str:
+    record = step.record
+    if record.kind == PROPOSE:
+        return "dry run" if record.dry_run else verdict_text(step.verdict)
+    return "committed"
+
+
+def step_json(step: Step) -> dict[str, Any]:
+    """Return a change as JSON."""
+    return {"revision": step.revision, **as_json(step.record), "state": _state_of(step)}
+
+
+# ---- What became of a change ----
+
+
+def outcome_parts(outcome: Outcome, *, asked: bool) -> tuple[list[Part], list[str]]:
+    """Return what became of a change, and what is wrong about it."""
+    parts: list[Part] = []
+    rows = [(cut(n), a.state, cut(a.why, _WIDEST)) for n, a in sorted(outcome.answers.items())]
+    rows += [(cut(n), "no answer", cut(w, _WIDEST)) for n, w in sorted(outcome.silent.items())]
+    if rows:
+        parts.append(Table(("member", "answer", ""), rows))
+    elif asked:
+        parts.append("no member that is here is concerned")
+    text = f"revision {outcome.revision}: {outcome.verdict}"
+    if outcome.verdict.startswith("aborted"):
+        return parts, [text]
+    others = sum(each.state not in (*GOOD, WAITS) for each in outcome.answers.values())
+    if others:
+        text += f", and {others} of {len(rows)} members did not take it"
+    return [*parts, text], ["no member has such a flag yet"] if outcome.unknown else []
+
+
+# ---- Members ----
+
+
+def status_parts(status: Status) -> list[Part]:
+    """Return the members and what is wrong with them."""
+    if not status.members:
+        return [f"revision {status.revision}, no members"]
+    titles = ("member", "state", "revision", "step", "host", "pid")
+    parts: list[Part] = [Table(titles, [_member_row(each) for each in status.members]), ""]
+    for each in status.members:
+        if each.why:
+            parts.append(f"{each.name} is {each.state}: {cut(each.why, _WIDEST)}")
+        for revision, answer in sorted(each.problems.items()):
+            why = f": {cut(answer.why, _WIDEST)}" if answer.why else ""
+            parts.append(f"{each.name}: revision {revision}: {answer.state}{why}")
+    parts += [f"revision {each} is not decided yet" for each in status.undecided]
+    here = sum(each.state not in ABSENT for each in status.members)
+    return [*parts, f"revision {status.revision}, {here} member{'s' * (here != 1)}"]
+
+
+def _member_row(each: MemberStatus) -> tuple[str, ...]:
+    absent = each.state in ABSENT
+    return (
+        cut(each.name),
+        each.state,
+        "" if absent else str(each.revision),
+        "" if each.step is None else str(each.step),
+        cut(each.host),
+        "" if absent else str(each.pid),
+    )

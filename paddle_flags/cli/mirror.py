@@ -1,0 +1,82 @@
+"""What runs beside a fleet, until Ctrl+C or SIGTERM: a mirror in another fleet, and a relay."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from paddle_flags.cli.fleet_text import unconfirmed
+from paddle_flags.cli.foreign import Report, cut, show, show_errors, show_problems
+from paddle_flags.fleet import _relay
+from paddle_flags.fleet._mirror import POLL, Mirror
+from paddle_flags.fleet._operate import UnconfirmedError, changes_text
+from paddle_flags.fleet._turns import repeat
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Sequence
+
+    from paddle_flags.errors import FlagError
+    from paddle_flags.fleet._record import Change
+
+
+def mirror(url: str, options: argparse.Namespace) -> Report:
+    """Keep the values of a fleet in another."""
+    one = Mirror(url, options.arguments[0], options.timeout, options.confirm)
+
+    def turn() -> None:
+        pending = one.turn()
+        if pending is not None:
+            changes = pending.record.changes
+            show(_line(pending.revision, changes_text(pending.record), changes, options))
+        elif options.once:
+            show(_line(one.revision, "nothing differs", (), options))
+
+    try:
+        if options.once:
+            turn()
+            return Report()
+        return _until_signal(lambda: repeat(turn, threading.Event(), _show_problem, POLL))
+    except UnconfirmedError as error:
+        return Report(problems=unconfirmed(error), status=1)
+    finally:
+        one.close()
+
+
+def relay(url: str, options: argparse.Namespace) -> Report:
+    """Relay a fleet into a folder."""
+    return _until_signal(
+        lambda: _relay.relay(
+            url,
+            options.arguments[0],
+            ttl=options.ttl,
+            on_problem=_show_problem,
+            timeout=options.timeout,
+        )
+    )
+
+
+def _until_signal(work: Callable[[], object]) -> Report:
+    """Work until Ctrl+C or SIGTERM, which end it in order."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with suppress(KeyboardInterrupt):
+        work()
+    return Report()
+
+
+def _line(revision: int, text: str, changes: Sequence[Change], options: argparse.Namespace) -> str:
+    if not options.json:
+        return f"revision {revision}: {cut(text, 300)}"
+    return json.dumps({"revision": revision, "changes": [each._asdict() for each in changes]})
+
+
+def _show_problem(problem: FlagError | None) -> None:
+    if problem is None:
+        show_errors("all is well again")
+    elif isinstance(problem, UnconfirmedError):
+        show_problems(*unconfirmed(problem))
+    else:
+        show_problems(str(problem))

@@ -1,0 +1,89 @@
+"""The processes that serve their flags: which there are, and which one a name means."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags._core.status import shown
+from paddle_flags.cli.foreign import Report, Table
+from paddle_flags.cli.suggestions import suggestion
+from paddle_flags.cli.target import EXPECTED
+from paddle_flags.errors import FlagArgumentError
+from paddle_flags.live._errors import LiveConnectionError
+from paddle_flags.live._find import is_socket
+from paddle_flags.live._processes import find_processes
+
+if TYPE_CHECKING:
+    import argparse
+
+    from paddle_flags.live._processes import Found
+
+
+def place_of(text: str) -> str:
+    """Return a PID, or the path of a socket, which a program's name stands for."""
+    if not text:
+        message = f"expected {EXPECTED}, not an empty argument"
+        raise FlagArgumentError(message)
+    is_path = "/" in text or text.endswith(".sock") or is_socket(text)
+    if text.isdigit() or (is_path and not os.path.isfile(text)):
+        return text
+    found = [] if is_path else with_name(text)
+    if len(found) == 1:
+        return found[0].path
+    if found:
+        pids = ", ".join(str(each.process["pid"]) for each in found)
+        message = f"{text}: {len(found)} processes have this name: {pids}; name one by its PID"
+        raise FlagArgumentError(message)
+    if os.path.isfile(text):
+        message = f"{text}: is a file, expected {EXPECTED}; to load a plugin, use -p {text}"
+        raise FlagArgumentError(message)
+    near = suggestion(text, {each.process["program"] for each in find_processes() if each.process})
+    message = f"{shown(text)}: no process of yours with this name serves its flags{near}"
+    raise LiveConnectionError(message)
+
+
+def with_name(name: str) -> list[Found]:
+    """Return the processes whose program has a name, with or without its suffix."""
+    serving = [each for each in find_processes() if each.process]
+    exact = [each for each in serving if each.process["program"] == name]
+    return exact or [e for e in serving if os.path.splitext(e.process["program"])[0] == name]
+
+
+# ---- Without a target ----
+
+
+def list_processes(options: argparse.Namespace) -> Report:
+    """Return the processes that serve their flags in the directories of users."""
+    if options.all_users and getattr(os, "geteuid", lambda: 1)() != 0:
+        message = "--all-users: only root may ask the processes of others"
+        raise FlagArgumentError(message)
+    found = find_processes(all_users=options.all_users)
+    rows = [_row_of(each) for each in found if each.process]
+    parts = [_processes_table(rows)] if rows else []
+    remarks = [] if rows or options.json else ["no process of yours serves its flags"]
+    remarks += [f"left out: {each.path}: {each.problem}" for each in found if each.problem]
+    return Report({"processes": rows}, parts, remarks)
+
+
+def _row_of(found: Found) -> dict[str, Any]:
+    return {**found.process, "user": _user_name(found.owner), "socket": found.path}
+
+
+def _user_name(uid: int | None) -> str:
+    import pwd  # noqa: PLC0415 - not on every system
+
+    try:
+        return "" if uid is None else pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def _processes_table(rows: list[dict[str, Any]]) -> Table:
+    titles = ["pid", "program", "flags", "temporary", "user", "socket"]
+    if len({each["user"] for each in rows}) == 1:
+        titles.remove("user")
+    usual = all(os.path.basename(each["socket"]) == f"{each['pid']}.sock" for each in rows)
+    if usual:  # the PID finds it
+        titles.remove("socket")
+    return Table(titles, [[str(each[title]) for title in titles] for each in rows])

@@ -1,0 +1,43 @@
+"""Which kind of target a command line names."""
+
+# ruff: noqa: PLC0415 - each kind needs other modules
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from paddle_flags.cli.target import Target
+
+
+def open_target(options: argparse.Namespace, text: str | None = None) -> Target:
+    """Return the target of a command line, or another one that it names."""
+
+    def find(other: str) -> Target:
+        return open_target(options, other)
+
+    if text is None and options.attach is not None:
+        from paddle_flags.cli.process import Attached
+
+        return Attached(options.attach, options, find)
+    name: str = options.target if text is None else text
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", name):
+        if name.partition(":")[0].lower() in ("http", "https"):
+            from paddle_flags.cli.process import Gateway
+
+            return Gateway(name, options, find)
+        from paddle_flags.cli.fleet import FleetTarget
+
+        return FleetTarget(name, options, find)
+    if options.verb == "diff":
+        from paddle_flags.cli.diff import File, is_file
+        from paddle_flags.cli.processes import with_name
+
+        if is_file(name) and ("/" in name or not with_name(name)):
+            return File(name, options, find)
+    from paddle_flags.cli.process import Process
+
+    return Process(name, options, find)

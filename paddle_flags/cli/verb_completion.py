@@ -1,0 +1,138 @@
+"""Completion behind a verb: options, targets, and the flags of a target."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags._completion.answer import (
+    NOTHING,
+    Answer,
+    Candidate,
+    files,
+    first_line,
+    match,
+    with_candidates,
+)
+from paddle_flags.cli.candidates import options_of
+from paddle_flags.cli.resolve import open_target
+from paddle_flags.cli.verbs import VERBS, in_order
+from paddle_flags.errors import FlagError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from paddle_flags.cli.parser import Parser
+
+    Flags = list[Mapping[str, Any]]
+
+_PATIENCE = 0.5  # seconds: somebody waits at a prompt
+_WITH_NAMES = ("--unset", "--confirm", "--expect")
+_CHOICES = {"--role": "role", "--host": "host", "--member": "name"}
+
+
+def complete(parser: Parser, before: list[str], token: str) -> Answer:
+    """Complete a token behind a verb, with what stands before it."""
+    if before and parser.takes_value(before[-1]):
+        return _value(before[-1], "", token, _parsed(parser, before[:-1]))
+    options = _parsed(parser, before)
+    if token.startswith("-"):
+        option, equals, typed = token.partition("=")
+        if equals and parser.takes_value(option):
+            return _value(option, option + equals, typed, options)
+        return match(options_of(parser), token)
+    return _argument(options, token)
+
+
+def _argument(options: argparse.Namespace, token: str) -> Answer:
+    """Complete a target, or what follows it."""
+    has_target = options.target is not None or options.attach is not None
+    kind = VERBS[options.verb].arguments
+    if kind == "TARGET" and (options.arguments or "://" in (options.target or "")):
+        kind = "PATTERN"
+    if not has_target or kind == "TARGET":
+        return files(token) if "/" in token else match(_processes(), token)
+    if kind == "NAME=VALUE":
+        return _pair(_flags(options), token)
+    return match(_names(_flags(options)), token) if kind in ("NAME", "PATTERN") else NOTHING
+
+
+def _parsed(parser: Parser, tokens: list[str]) -> argparse.Namespace:
+    """Return what a line says so far; nothing is wrong with it yet."""
+    options = argparse.Namespace(verb=parser.get_default("verb"), token_file=None)
+    for action in parser.own_options.values():
+        setattr(options, action.dest, action.default)
+    ordered = in_order(parser, tokens)
+    at = ordered.index("--") if "--" in ordered else len(ordered)
+    for token in ordered[:at]:
+        name, _, value = token.partition("=")
+        if name in ("--attach", "--token-file"):
+            setattr(options, parser.own_options[name].dest, value)
+    options.arguments = ordered[at + 1 :]
+    options.target = None
+    if options.arguments and options.attach is None:
+        options.target, *options.arguments = options.arguments
+    return options
+
+
+def _value(option: str, kept: str, typed: str, options: argparse.Namespace) -> Answer:
+    """Complete the value of an option."""
+    if option in ("--token-file", "--file"):
+        return files(typed, kept)
+    if option == "--attach":
+        return with_candidates(kept, typed, _processes())
+    if option in _WITH_NAMES:
+        names = _names(_flags(options), "=" * (option == "--expect"))
+        return with_candidates(kept, typed, names)
+    if option in _CHOICES:
+        return with_candidates(kept, typed, _members(options, _CHOICES[option]))
+    return NOTHING
+
+
+def _processes() -> list[Candidate]:
+    """Return the PIDs of the processes that serve, each with its program, and the programs."""
+    from paddle_flags.live._processes import find_processes  # noqa: PLC0415 - seldom used
+
+    with suppress(FlagError):
+        found = [each.process for each in find_processes() if each.process]
+        programs = [each["program"] for each in found]
+        pids = [Candidate(str(each["pid"]), first_line(each["program"])) for each in found]
+        names = [Candidate(each["program"], f"pid {each['pid']}") for each in found]
+        return pids + [each for each in names if programs.count(each.text) == 1]
+    return []
+
+
+def _flags(options: argparse.Namespace) -> Flags:
+    """Return the flags of the target that the line names."""
+    options.timeout = _PATIENCE
+    with suppress(FlagError):
+        if options.target is not None or options.attach is not None:
+            return open_target(options).candidates()
+    return []
+
+
+def _members(options: argparse.Namespace, key: str) -> list[Candidate]:
+    """Return the roles, hosts or names of the members of a fleet."""
+    from paddle_flags.fleet._fleet import Fleet  # noqa: PLC0415 - seldom used
+
+    with suppress(FlagError), Fleet(options.target, timeout=_PATIENCE, create=False) as fleet:
+        found = {str(each[key]) for each in fleet.members().values() if each.get(key)}
+        return [Candidate(each) for each in sorted(found)]
+    return []
+
+
+def _names(flags: Flags, end: str = "") -> list[Candidate]:
+    return [Candidate(each["name"] + end, first_line(each.get("help", ""))) for each in flags]
+
+
+def _pair(flags: Flags, token: str) -> Answer:
+    """Complete NAME=VALUE."""
+    name, equals, typed = token.partition("=")
+    if not equals:
+        return match(_names([each for each in flags if each["settable"]], "="), token)
+    flag = next((each for each in flags if each["name"] == name.replace("-", "_")), None)
+    if flag is None:
+        return NOTHING
+    values = ["true", "false"] if flag.get("type") == "bool" else flag.get("choices", [])
+    return with_candidates(f"{name}=", typed, map(Candidate, values))

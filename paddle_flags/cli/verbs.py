@@ -1,0 +1,409 @@
+"""The verbs for running processes and fleets: their arguments, and how they run.
+
+`list` and `explain` are also commands for the flags of plugins: see `is_about_plugins`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from paddle_flags._report.facts import one_line
+from paddle_flags.cli.foreign import Report, print_report, show_problems
+from paddle_flags.cli.resolve import open_target
+from paddle_flags.cli.target import EXPECTED
+from paddle_flags.errors import FlagArgumentError, FlagError, FlagFileError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from paddle_flags.cli.parser import Parser
+
+UNREACHABLE = 3
+"""The exit status if a process, or the engine of a fleet, can't be reached."""
+
+
+class Verb(NamedTuple):
+    """What one of them takes."""
+
+    summary: str
+    use: str
+    """What is behind it: a target, and one kind of argument, as in `TARGET NAME...`."""
+    options: str
+
+    @property
+    def target(self) -> str:
+        """What the target can be."""
+        return "the URL of a fleet" if self.use.startswith("URL") else EXPECTED
+
+    @property
+    def needs_target(self) -> bool:
+        """Whether there must be a target."""
+        return not self.use.startswith("[")
+
+    @property
+    def arguments(self) -> str:
+        """What the arguments behind the target are: one of `_ARGUMENTS`, or nothing."""
+        return self.use.split()[1].strip("[].") if " " in self.use else ""
+
+    @property
+    def least(self) -> int:
+        """How many arguments there must be."""
+        return int(bool(self.arguments) and "[" not in self.use.split()[1])
+
+    @property
+    def most(self) -> float:
+        """How many arguments there can be."""
+        return float("inf") if "..." in self.use else int(bool(self.arguments))
+
+
+_ASK = "--json --timeout --token-file"
+_CHOICE = "--role --host --member"
+_CHANGE = f"--for --reason --dry-run --expect --confirm {_CHOICE} --wait --all-or-none --at-step"
+
+VERBS = {
+    "list": Verb(
+        "list flags, or the processes that serve them",
+        "[TARGET] [PATTERN]...",
+        f"--changed --settable --temporary --all --attach --all-users {_CHOICE} {_ASK}",
+    ),
+    "get": Verb("print values of flags", "TARGET NAME...", f"--attach {_CHOICE} {_ASK}"),
+    "explain": Verb(
+        "describe flags, and where their values come from", "TARGET NAME...", f"--attach {_ASK}"
+    ),
+    "set": Verb(
+        "change flags: all of them, or none",
+        "TARGET [NAME=VALUE]...",
+        f"--unset --file {_CHANGE} {_ASK}",
+    ),
+    "unset": Verb("take back what was set from outside", "TARGET NAME...", f"{_CHANGE} {_ASK}"),
+    "undo": Verb("undo a change of yours", "TARGET [CHANGE]", f"--reason --wait {_ASK}"),
+    "log": Verb("list what was changed from outside", "TARGET", f"--last {_ASK}"),
+    "watch": Verb(
+        "print each change of a flag as it happens", "TARGET [PATTERN]...", f"--reconnect {_ASK}"
+    ),
+    "diff": Verb(
+        "compare the flags of two targets, or of the members of a fleet",
+        "TARGET [TARGET] [PATTERN]...",
+        f"--attach {_ASK}",
+    ),
+    "status": Verb(
+        "say what a process is, or list the members of a fleet", "[TARGET]", f"--all-users {_ASK}"
+    ),
+    "open": Verb(
+        "show flags in a browser: of processes, or of a fleet",
+        "[TARGET] [TARGET]",
+        "--print --idle --timeout --token-file",
+    ),
+    "reset": Verb(
+        "bring back the values that a fleet had at a revision, as a new one",
+        "URL REVISION",
+        "--wait --reason --json --timeout",
+    ),
+    "mirror": Verb(
+        "keep the values of a fleet in another one, until SIGTERM",
+        "URL URL",
+        "--once --confirm --json --timeout",
+    ),
+    "relay": Verb(
+        "let the members of a folder take part in a fleet, until SIGTERM",
+        "URL FOLDER",
+        "--ttl --timeout",
+    ),
+}
+
+_ARGUMENTS = {
+    "PATTERN": "names of flags; * and ? match as in a shell",
+    "NAME": "a flag",
+    "NAME=VALUE": "a flag and its new value, as for --NAME",
+    "CHANGE": "its number, as 'log' lists them; by default your last",
+    "TARGET": "a second one, to compare with",
+    "REVISION": "as 'log' lists them; 0: no values",
+    "URL": "of a fleet that has members; the first may have none",
+    "FOLDER": "dir:///path, which C programs with the module join",
+}
+
+_END = """\
+A fleet is at a URL such as dir:///mnt/job42, etcd://HOST:2379/job42, tcpstore://HOST:PORT/job42,
+dask://HOST:8786/job42 or ray:///job42.
+
+exit status: 0 if all is well; 1 if the target refuses, a member has not taken a change, or flags
+differ; 2 if the command line is wrong, or a file that it names; 3 if a process or an engine can't
+be reached; 4 if a member of a fleet has not answered, is slow, gone or missing
+"""
+
+
+# ---- Types of arguments ----
+
+
+def _seconds(text: str) -> float:
+    """Return a positive number of seconds."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if 0 < found <= 1e6:  # noqa: PLR2004 - more than anybody waits
+        return found
+    message = f"'{text}': expected a positive number of seconds"
+    raise argparse.ArgumentTypeError(message)
+
+
+def _whole(text: str, expected: str = "a whole number") -> int:
+    """Return a whole number that isn't negative."""
+    if text.isascii() and text.isdigit() and len(text) <= 18:  # noqa: PLR2004 - fits int64
+        return int(text)
+    message = f"'{text}': expected {expected}"
+    raise argparse.ArgumentTypeError(message)
+
+
+def _at_least_one(text: str) -> int:
+    found = _whole(text)
+    if found:
+        return found
+    message = f"'{text}': expected a whole number, 1 or more"
+    raise argparse.ArgumentTypeError(message)
+
+
+def _flag(text: str) -> dict[str, Any]:
+    return {"action": "store_true", "help": text}
+
+
+def _value(metavar: str, text: str, **settings: Any) -> dict[str, Any]:
+    return {"metavar": metavar, "help": text, **settings}
+
+
+def _list(metavar: str, text: str) -> dict[str, Any]:
+    return _value(metavar, f"{text}; may be repeated", action="append", default=[])
+
+
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "--changed": _flag("only flags that aren't default"),
+    "--settable": _flag("only flags that can be changed"),
+    "--temporary": _flag("only temporary values"),
+    "--all": _flag("include hidden flags, as --json does"),
+    "--all-users": _flag("ask the processes of other users, too; only for root"),
+    "--attach": _value("PID", "in place of a target: read the memory of a process"),
+    "--unset": _list("NAME", "take back what was set from outside"),
+    "--file": _value("FILE", "more values: a file of TOML, YAML or JSON, or a flagfile"),
+    "--for": _value(
+        "TIME",
+        "how long, such as 90s, 10m or 1h30m: then the values end by themselves",
+        dest="duration",
+    ),
+    "--reason": _value("TEXT", "why; everybody who watches sees it"),
+    "--dry-run": _flag("check everything, change nothing"),
+    "--expect": _list(
+        "NAME=VALUE", "change nothing unless a flag has this value, or a fleet this revision"
+    ),
+    "--confirm": _list("NAME", "an unsafe flag that is meant to be changed"),
+    "--role": _value("ROLE", "in a fleet: for members of a role, such as trainer"),
+    "--host": _value("HOST", "in a fleet: for members on a machine"),
+    "--member": _value("NAME", "in a fleet: for one member"),
+    "--wait": _value(
+        "SECONDS",
+        "in a fleet: wait at most so long for the answers of the members, and print them",
+        type=_seconds,
+    ),
+    "--all-or-none": _flag(
+        "in a fleet: ask all members first; change nothing if one rejects it or doesn't answer"
+    ),
+    "--at-step": _value(
+        "N",
+        "in a fleet: let all members take it when they begin step N, or none if one can't",
+        type=_whole,
+    ),
+    "--last": _value("N", "only the last N", type=_at_least_one),
+    "--reconnect": _flag(
+        "go on when the connection is lost, such as when the process is started again"
+    ),
+    "--print": _flag("print the URL, start no browser") | {"dest": "print_only"},
+    "--idle": _value(
+        "SECONDS",
+        "end when no page was open for so long; the default is an hour",
+        type=_seconds,
+        default=3600.0,
+    ),
+    "--once": _flag("do it once, and print what changed"),
+    "--ttl": _value(
+        "SECONDS",
+        "how long a member that has died counts as alive, up to twice that; the default is 10",
+        type=_seconds,
+        default=10.0,
+    ),
+    "--json": _flag("write JSON"),
+    "--timeout": _value(
+        "SECONDS",
+        "how long to wait for an answer; the default is 10",
+        type=_seconds,
+        default=10.0,
+    ),
+    "--token-file": _value(
+        "FILE",
+        "the token for a gateway is the first line of this file; by default, that in the"
+        " environment variable PADDLE_FLAGS_LIVE_TOKEN",
+    ),
+}
+
+
+# ---- Parsers ----
+
+
+def add(main_parser: Parser, name: str, plugins: Parser | None = None) -> None:
+    """Add a verb to a command line; `plugins` is the command of this name for plugins."""
+    verb = VERBS[name]
+    prog = f"{main_parser.prog} {name}"
+    summary = verb.summary if plugins is None else f"{verb.summary}; with -p FILE, those of plugins"
+    parser = main_parser.add_command(
+        name,
+        summary,
+        prog=prog,
+        usage=f"{prog} {verb.use} [OPTION]...",
+        epilog=_END,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    metavar = verb.use.split()[0].strip("[]")
+    parser.add_argument("target", nargs="?", metavar=metavar, help=verb.target)
+    if verb.arguments:
+        about = _ARGUMENTS[verb.arguments]
+        parser.add_argument("arguments", nargs="*", default=[], metavar=verb.arguments, help=about)
+    for option in verb.options.split():
+        parser.add_argument(option, **_OPTIONS[option])
+    if "--attach" not in verb.options:  # refused with what can be done
+        parser.add_argument("--attach", help=argparse.SUPPRESS)
+    parser.set_defaults(verb=name, token_file=None)
+    if name == "set":
+        parser.advice = "; flags are written NAME=VALUE, without dashes"
+    if plugins is not None:
+        parser.advice = "; for the flags of plugins, begin with -p FILE"
+        parser.other = plugins
+
+
+_LOADING = ("-p", "--plugin", "--config", "--env-prefix", "--format", "--long")
+
+
+def is_about_plugins(parser: Parser, plugins: Parser, tokens: Sequence[str]) -> bool:
+    """Return whether `list` or `explain` is about the flags of plugins in this process.
+
+    It is if one of the options is there that load plugins and values, or that write a listing
+    which can be loaded.
+    """
+    skip = False
+    for token in tokens:
+        name = token.partition("=")[0]
+        if token == "--":
+            return False
+        if not skip and name in plugins.own_options and name in _LOADING:
+            return True
+        if not skip and token.startswith("-p"):  # -pFILE
+            return True
+        skip = not skip and token == name and parser.takes_value(name)
+    return False
+
+
+# ---- Running ----
+
+
+def run(main_parser: Parser, tokens: list[str]) -> int:
+    """Run the verb that the first token names; return the exit status."""
+    parser = main_parser.commands[tokens[0]]
+    options = main_parser.parse_args([tokens[0], *in_order(parser, tokens[1:])])
+    try:
+        report = _act(VERBS[options.verb], options)
+    except FlagArgumentError as error:
+        *others, last = error.errors
+        show_problems(*map(str, others))
+        parser.error(one_line(str(last)))
+    except FlagError as error:
+        problems = [str(each) for each in error.errors]
+        report = Report(problems=problems, status=_status_of(error))
+    except KeyboardInterrupt:
+        return 130
+    return print_report(report, as_json=bool(getattr(options, "json", False)))
+
+
+def _status_of(error: FlagError) -> int:
+    if isinstance(error, FlagFileError):  # one that the command line names
+        return 2
+    if isinstance(error, OSError):  # a LiveConnectionError
+        return UNREACHABLE
+    from paddle_flags.fleet import UnreachableError  # noqa: PLC0415 - seldom used
+
+    return UNREACHABLE if isinstance(error, UnreachableError) else 1
+
+
+def _act(verb: Verb, options: argparse.Namespace) -> Report:
+    """Do what the command line says."""
+    arguments: list[str] = getattr(options, "arguments", [])
+    if options.attach is not None and options.target is not None:  # there is no other target
+        arguments = [options.target, *arguments]
+        options.target = None
+    options.arguments = arguments
+    if options.target is None and options.attach is None:
+        if verb.needs_target:
+            message = f"expected a target: {verb.target}"
+            raise FlagArgumentError(message)
+        return _open_all(options) if options.verb == "open" else _list_processes(options)
+    target = open_target(options)
+    if len(arguments) < verb.least:
+        message = f"expected {verb.arguments} behind {target.text}"
+        raise FlagArgumentError(message)
+    if len(arguments) > verb.most:
+        message = f"unexpected argument {arguments[int(verb.most)] or repr('')}"
+        raise FlagArgumentError(message)
+    _sort_arguments(options)
+    return target.act(options.verb)
+
+
+def _open_all(options: argparse.Namespace) -> Report:
+    from paddle_flags.cli.open import open_processes  # noqa: PLC0415 - seldom used
+
+    return open_processes(None, options)
+
+
+def _list_processes(options: argparse.Namespace) -> Report:
+    for name in ("changed", "settable", "temporary", "all", "role", "host", "member"):
+        if getattr(options, name, None):
+            message = f"--{name}: expected a target, of which to list the flags"
+            raise FlagArgumentError(message)
+    from paddle_flags.cli.processes import list_processes  # noqa: PLC0415 - as seldom as that
+
+    return list_processes(options)
+
+
+def _sort_arguments(options: argparse.Namespace) -> None:
+    """Give the arguments of changes their names."""
+    if options.verb in ("set", "unset"):
+        is_set = options.verb == "set"
+        options.pairs = options.arguments if is_set else []
+        options.unset = options.unset if is_set else options.arguments
+        options.file = options.file if is_set else None
+    if options.verb in ("undo", "reset"):
+        expected = "the number of a change, as 'log' lists them"
+        try:
+            options.number = next((_whole(each, expected) for each in options.arguments), None)
+        except argparse.ArgumentTypeError as error:
+            raise FlagArgumentError(str(error)) from None
+
+
+def in_order(command: Parser, tokens: Sequence[str]) -> list[str]:
+    """Return options first, each with its value in one token, then the rest: any order will do.
+
+    A value may begin with a dash, as in `--expect level=-1` or `--reason -5%`.
+    """
+    options: list[str] = []
+    rest: list[str] = []
+    left = iter(tokens)
+    for token in left:
+        if token == "--":
+            rest += left
+        elif not token.startswith("-") or token == "-":
+            rest.append(token)
+        elif command.takes_value(token):
+            options.append("=".join([token, *_next(left)]))
+        else:
+            options.append(token)
+    return [*options, "--", *rest] if rest else options
+
+
+def _next(tokens: Iterator[str]) -> list[str]:
+    return [each for each in [next(tokens, None)] if each is not None]

@@ -1,0 +1,76 @@
+"""Each change of a process as it happens."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags.cli.batch import matches, shown_value
+from paddle_flags.cli.flag_text import change_text, time_text, who_text
+from paddle_flags.cli.foreign import Report, show, show_errors
+
+if TYPE_CHECKING:
+    import argparse
+
+    from paddle_flags.live._documents import Event
+    from paddle_flags.live.client import Client
+
+
+def watch(client: Client, options: argparse.Namespace) -> Report:
+    """Print changes until the process ends or Ctrl-C."""
+    line_of = _json_lines if options.json else _lines
+    try:
+        for event in client.events(reconnect=options.reconnect):
+            if not all(show(line) for line in line_of(event, options.arguments)):
+                return Report()  # nobody reads any more
+            if not options.json:
+                show_errors(*_remarks(event))
+    except KeyboardInterrupt:
+        return Report()
+    return Report(remarks=["the process has ended the stream"])
+
+
+def _lines(event: Event, patterns: list[str]) -> list[str]:
+    if event.kind != "changes":
+        return []
+    return [_line(each) for each in event.data["changes"] if matches(each["name"], patterns)]
+
+
+def _line(change: dict[str, Any]) -> str:
+    parts = [time_text(change["at"]), f"{change['name']}: {_what(change)}"]
+    who = who_text(change.get("who")) or change.get("place", "")
+    by = ", ".join(filter(None, (change.get("source", ""), who)))
+    parts += [f"({by})"] if by else []
+    until = change.get("until")
+    parts += [f"until {time_text(until)}"] if until else []
+    reason = change.get("reason")
+    parts += [f"because {reason}"] if reason else []
+    return "  ".join(parts)
+
+
+def _what(change: dict[str, Any]) -> str:
+    kind = str(change["kind"])
+    if kind == "value":
+        return change_text(change)
+    return f"{kind} as {shown_value(change['new'])}" if change.get("new") is not None else kind
+
+
+def _remarks(event: Event) -> list[str]:
+    """Return what isn't a change, for stderr."""
+    data = event.data
+    if event.kind == "hello":
+        return [f"watching {data['program']}, pid {data['pid']}"]
+    if event.kind == "gap":
+        lost = f"some changes were lost up to revision {data['revision']}"
+        return [f"{lost}: the process was started again, or this was too slow"]
+    if event.kind == "lost":
+        return [f"connection lost: {data['detail']}; trying again"]
+    return []
+
+
+def _json_lines(event: Event, patterns: list[str]) -> list[str]:
+    """Return JSON lines: each has the kind of the event as `event`."""
+    if event.kind == "changes":
+        changes = [each for each in event.data["changes"] if matches(each["name"], patterns)]
+        return [json.dumps({"event": "change", **each}) for each in changes]
+    return [json.dumps({"event": event.kind, **event.data})]
