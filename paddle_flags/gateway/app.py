@@ -254,8 +254,7 @@ async def _live_error(_: Request, error: LiveError) -> Response:
         unreachable = isinstance(error, LiveConnectionError)
         return problem(Refusal(502, "unreachable" if unreachable else "internal", str(error)))
     more = {"title": found.title, "errors": list(found.errors), "current": found.current}
-    refusal = Refusal(found.status, found.type, found.detail)
-    return problem(refusal, more={key: value for key, value in more.items() if value})
+    return problem(Refusal(found.status, found.type, found.detail, **more))
 
 
 async def _http_error(request: Request, error: HTTPException) -> Response:

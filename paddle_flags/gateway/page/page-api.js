@@ -1,4 +1,4 @@
-// Requests to the API of one process, its token, and its stream of events.
+// Requests to the API of the gateway, its token, and streams of events.
 
 import { $ } from './page-dom.js';
 
@@ -60,7 +60,7 @@ export class Session {
   }
 }
 
-/** The API of one process, under a path of this origin. */
+/** The API under a path of this origin: all of it, or of one process. */
 export class Api {
   constructor(base, session, { asks = true } = {}) {
     this.base = base;

@@ -58,7 +58,7 @@ def job(start, tmp_path):
 @pytest.fixture
 def three(job):
     """Three members, of which the first serves its flags."""
-    first = job.member(0, where="127.0.0.1:0")
+    first = job.member(0, where="gateway")
     job.member(1)
     job.member(2, "--learning_rate=0.01")
     job.wait(3)
@@ -207,9 +207,9 @@ def test_somebody_else_who_changed_the_fleet_meanwhile_is_named(job, three, show
     page = look(show, three)
     order(page, "mode", "best")
     expect(page.locator("#fleet-status")).to_contain_text("would take it")
-    Fleet(job.url, by="night shift").set({"mode": "off"}, reason="slow")
+    Fleet(job.url, by="night-shift").set({"mode": "off"}, reason="slow")
     page.locator("#fleet-apply:enabled").click()
-    expect(page.locator("#fleet-failure")).to_contain_text("by night shift: mode=off")
+    expect(page.locator("#fleet-failure")).to_contain_text("by night-shift: mode=off")
     three.run("import time; time.sleep(1); assert pf.FLAGS.mode == 'off'")
 
 
@@ -251,7 +251,7 @@ def test_an_engine_that_is_gone_is_told_and_the_page_goes_on(three, show, expect
 
 
 def test_fifty_members_and_a_thousand_flags_are_shown_and_searched(job, show, expect):
-    first = job.member(0, where="127.0.0.1:0", extra=1000)
+    first = job.member(0, where="gateway", extra=1000)
     job.wait(1)
     values = {f"extra_{number:04}": ["1", "argv", ""] for number in range(300)}
     job.add(49, values=values)
