@@ -97,7 +97,9 @@ class Watched:
     async def document(self) -> dict[str, Any]:
         """Return what was seen last."""
         seen = await asyncio.to_thread(self._view.look, wait=_FIRST, linger=_LINGER)
-        return {**document_of(self._view, seen), "member": None}
+        document = document_of(self._view, seen)
+        del document["member"]  # nobody is one here
+        return document
 
     async def change(self, body: bytes, by: str) -> dict[str, Any]:
         """Make the change that the body of a request describes."""
