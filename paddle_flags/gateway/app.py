@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from paddle_flags.live._errors import LiveConnectionError, LiveError
 from paddle_flags.live._rpc import encode, mark_of, one, steps_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Coroutine, Sequence
 
     from starlette.requests import Request
     from starlette.types import Receive, Scope, Send
@@ -112,7 +113,7 @@ class Gateway:
         _parameters(request)
         params, seconds = _spliced(await request.body(), encode(_behalf(request)))
         async with await self._connect(request, seconds + TIMEOUT) as connection:
-            return Json(await connection.ask(method, params))
+            return Json(await _unless_gone(request, connection.ask(method, params)))
 
     # ---- Events ----
 
@@ -223,6 +224,19 @@ def _spliced(body: bytes, behalf: bytes) -> tuple[bytes, float]:
     seconds = float(wait) if isinstance(wait, (int, float)) and 0 < wait <= _LONGEST else TIMEOUT
     comma = b"," if document else b""
     return b'{"on_behalf_of":' + behalf + comma + rest, seconds
+
+
+async def _unless_gone(request: Request, work: Coroutine[Any, Any, Any]) -> Any:
+    """Return what is awaited; give it up if the client goes, as the process does then."""
+    task, left = asyncio.ensure_future(work), asyncio.ensure_future(request.receive())
+    try:
+        await asyncio.wait({task, left}, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task.result()
+        raise Refusal(408, "timeout", "the client has gone")
+    finally:
+        task.cancel()
+        left.cancel()
 
 
 # ---- Answers ----

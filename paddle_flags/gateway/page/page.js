@@ -199,7 +199,7 @@ async function findOnly() {
 async function start() {
   const { fleets, you } = await app.root.get('/fleets');
   const { processes } = await app.root.get('/processes');
-  const only = !QUERY.has('list') && processes.length + fleets.length === 1;
+  const only = !QUERY.has('list') && !QUERY.has('fleet') && (processes.length || fleets.length) === 1;
   const pid = QUERY.get('pid') ?? (only ? processes[0]?.pid : undefined);
   const fleet = QUERY.get('fleet') ?? (only || pid !== undefined ? fleets[0]?.fleet : undefined);
   app.views = [...(pid === undefined ? [] : OF_PROCESS), ...(fleet === undefined ? [] : ['fleet'])];
