@@ -68,10 +68,10 @@ lint: $(VENV)/dev ## Check style and types of Python and C
 	@# One file at a time: with several, clang-tidy 14 reports uninitialized va_lists. A third of the
 	@# default number of nodes finds the same errors when they are added to our longest functions.
 	@# PD_HEADER_ONLY expands the lists of pd_flags.h into switches, some of whose branches are equal.
-	printf '%s\n' $(filter csrc/live/%.c csrc/fleet/%.c,$(C_FILES)) | \
+	printf '%s\n' $(filter csrc/live/%.c csrc/serve/%.c csrc/fleet/%.c,$(C_FILES)) | \
 	  xargs -P 2 -I{} clang-tidy --quiet --checks=-bugprone-branch-clone {} -- -std=gnu11 \
 	  -Icsrc/include -Icsrc/live -D_GNU_SOURCE -DPD_HEADER_ONLY
-	printf '%s\n' $(filter-out csrc/live/% csrc/fleet/% tests/% examples/gen/%,$(filter %.c,$(C_FILES))) | \
+	printf '%s\n' $(filter-out csrc/live/% csrc/serve/% csrc/fleet/% tests/% examples/gen/%,$(filter %.c,$(C_FILES))) | \
 	  xargs -P 2 -I{} clang-tidy --quiet {} -- -std=gnu11 -Icsrc/include \
 	  -isystem "$$($(BIN)/python -c 'import sysconfig as s; print(s.get_path("include"))')" -DPy_LIMITED_API=0x030B0000 \
 	  -Xclang -analyzer-config -Xclang max-nodes=75000

@@ -38,6 +38,7 @@ static bool decide(const pd_batch_effect *effects, size_t count, void *context) 
   return true;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): `override` is written through the options */
 pd_status pd__batch_apply(pd__batch *batch, bool dry_run, pd_override *override, pd_error *err) {
   pd_origin origin = {.source = PD_SOURCE_LIVE};
   char place[32 + PD__LABEL_MAX];

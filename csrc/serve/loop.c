@@ -147,7 +147,7 @@ static void *run(void *unused) {
   while (!finish()) {
     bool subscribers = do_work(&this);
     add_descriptors(&this);
-    if (poll(this.fds, this.count, timeout_of(&this, subscribers)) <= 0) continue;
+    if (poll(this.fds, this.count, timeout_of(&this, subscribers)) <= 0 || !this.fds) continue;
     if (this.fds[0].revents & POLLIN) (void)!read(wake, &waste, sizeof waste);
     if (this.fds[0].revents & POLLNVAL) { /* the program has closed it */
       __atomic_store_n(&wake, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), __ATOMIC_RELEASE);

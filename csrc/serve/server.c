@@ -159,8 +159,10 @@ static pd_status make_server(const pd_live_server_options *options, pd_live_serv
                 copy_text(options->settable, &made->settable);
   pd_status status = copied ? pd__audit_open(options, &made->audit, err) : pd__fail_memory(err);
   if (status == PD_OK) status = open_socket(made, made->address, err);
-  if (status == PD_OK) *out = made;
-  if (status == PD_OK) return status;
+  if (status == PD_OK) {
+    *out = made;
+    return status;
+  }
   pthread_mutex_lock(&pd__lock);
   free_server(made);
   pthread_mutex_unlock(&pd__lock);
@@ -214,7 +216,7 @@ pd_status pd_live_serve(const pd_live_server_options *given, pd_live_server **ou
   if (status == PD_OK) status = pd_journal_start(err); /* PD_ERR_UNSUPPORTED without a registry */
   if (status == PD_OK) status = pd__fork_watch(err);
   if (status == PD_OK) status = make_server(&options, &made, err);
-  if (status != PD_OK) return status;
+  if (status != PD_OK || !made) return status;
   if (!list_server(made)) {
     pthread_mutex_lock(&pd__lock);
     pd__socket_close(&made->socket, true);

@@ -353,12 +353,12 @@ static bool try_once(setting *all) {
 }
 
 void pd__set_run(pd__job *job) {
-  enum { MOST = PD__NAMES_MAX + 1, NAMED = PD__VALUES_MAX };
+  const size_t most = PD__NAMES_MAX + 1;
   setting all = {.job = job};
-  all.set = calloc(2 * MOST, sizeof *all.set);
-  all.expect = calloc(MOST, sizeof *all.expect);
-  all.confirmed = calloc(NAMED, sizeof *all.confirmed);
-  all.unchanged = calloc(MOST, sizeof *all.unchanged);
+  all.set = calloc(2 * most, sizeof *all.set);
+  all.expect = calloc(most, sizeof *all.expect);
+  all.confirmed = calloc(PD__VALUES_MAX, sizeof *all.confirmed);
+  all.unchanged = calloc(most, sizeof *all.unchanged);
   if (all.set && all.expect && all.confirmed && all.unchanged) {
     find_flags(&all);
     check_different(&all);

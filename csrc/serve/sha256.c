@@ -18,7 +18,7 @@ static const uint32_t k[64] = {
 static uint32_t rotate(uint32_t x, int n) { return x >> n | x << (32 - n); }
 
 static void prepare_schedule(const unsigned char block[64], uint32_t w[64]) {
-  for (int t = 0; t < 16; t++) {
+  for (size_t t = 0; t < 16; t++) {
     const unsigned char *at = block + 4 * t;
     w[t] = (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
   }
@@ -56,5 +56,5 @@ void pd__sha256(const char *bytes, size_t length, char out[65]) {
   last[rest] = 0x80;
   for (size_t i = 0; i < 8; i++) last[end - 1 - i] = (unsigned char)((uint64_t)length * 8 >> 8 * i);
   for (size_t at = 0; at < end; at += 64) hash_block(hash, last + at);
-  for (int i = 0; i < 8; i++) snprintf(out + 8 * i, 9, "%08x", (unsigned)hash[i]);
+  for (size_t i = 0; i < 8; i++) snprintf(out + 8 * i, 9, "%08x", (unsigned)hash[i]);
 }

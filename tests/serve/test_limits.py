@@ -9,7 +9,11 @@ import socket
 import threading
 from pathlib import Path
 
+import pytest
 from serving import Client
+from support import SANITIZE
+
+measured = pytest.mark.skipif(bool(SANITIZE), reason="a sanitizer keeps memory for itself")
 
 
 def memory_of(pid: int) -> int:
@@ -43,6 +47,7 @@ def test_a_client_that_works_is_not_closed_for_silent_ones(program, client):
         each.close()
 
 
+@measured
 def test_clients_that_do_not_read_are_cut_before_they_cost_much(program, client):
     program.run("for i in range(3000): pf.define(f'many_{i}', 'x' * 200, 'One of many')")
     client.text("level")
@@ -60,6 +65,7 @@ def test_clients_that_do_not_read_are_cut_before_they_cost_much(program, client)
         each.close()
 
 
+@measured
 def test_requests_that_are_never_complete_cost_little(program, client):
     before = memory_of(program.process.pid)
     endless = [connect(program.socket) for _ in range(80)]
@@ -74,6 +80,7 @@ def test_requests_that_are_never_complete_cost_little(program, client):
         each.close()
 
 
+@measured
 def test_rubbish_is_refused_and_others_are_answered(program, client):
     ended = threading.Event()
 
@@ -96,6 +103,7 @@ def test_rubbish_is_refused_and_others_are_answered(program, client):
     assert memory_of(program.process.pid) - before < 32 << 20
 
 
+@measured
 def test_changes_that_are_kept_cost_little(program, client):
     program.run("for i in range(900): pf.define(f'many_{i}', 'x', 'One of many', runtime=True)")
     for i in range(40):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from serving import Client, until
-from support import LIBDIR, build_program, write
+from support import LIBDIR, SANITIZE, build_program, write
 
 HOST = """
 #include <pd_flags/serve.h>
@@ -78,6 +78,7 @@ def test_an_address_that_is_no_path_is_an_error(host):
     assert "expected a path with a slash" in process.communicate("\n", timeout=20)[0]
 
 
+@pytest.mark.skipif(bool(SANITIZE), reason="it needs the library of the sanitizer")
 def test_a_preloaded_library_serves_as_the_environment_says(host, tmp_path):
     process = run(
         host,
@@ -94,6 +95,7 @@ def test_a_preloaded_library_serves_as_the_environment_says(host, tmp_path):
     assert '"threads"' in (tmp_path / "audit.jsonl").read_text()
 
 
+@pytest.mark.skipif(bool(SANITIZE), reason="it needs the library of the sanitizer")
 def test_the_library_needs_nothing_but_libc():
     needed = subprocess.run(
         ["readelf", "-d", f"{LIBDIR}/libpd_flags_live.so"],

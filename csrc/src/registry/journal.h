@@ -25,8 +25,8 @@ typedef struct pd__journal_state {
 
 typedef struct pd__event {
   uint64_t revision;
-  int64_t at;      /* milliseconds since 1970 */
-  uint64_t mark;   /* pd__journal_mark when it happened */
+  int64_t at;    /* milliseconds since 1970 */
+  uint64_t mark; /* pd__journal_mark when it happened */
   pd_flag *flag;
   pd__journal_state before, after;
   uint8_t kind; /* pd_event */
