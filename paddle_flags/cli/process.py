@@ -227,7 +227,7 @@ class Process(_Readable):
         self, part: LiveError, kind: str, problem: Problem, expected: Mapping[str, str]
     ) -> str:
         """Return what is wrong with one flag, or the request, in the words of the command line."""
-        text = re.sub(r"^/(for|reason|expect|confirm|change)\b", r"--\1", str(part))
+        text = re.sub(r"^(?:/|params: )(for|reason|expect|confirm|change)\b", r"--\1", str(part))
         name = part.name
         if name is None:
             return text
