@@ -88,7 +88,7 @@ def test_the_words_of_a_validator_are_shown_and_nothing_can_be_applied(page, tra
 
 def test_a_slow_check_leaves_the_focus_where_the_user_has_gone(page, expect):
     waiting = []
-    page.route("**/changes", waiting.append, times=1)
+    page.route("**/changes", lambda route: waiting.append(route), times=1)  # noqa: PLW0108
     stage(page, "batch_size", "65")
     page.locator("#search").click()
     waiting[0].continue_()

@@ -46,7 +46,9 @@ def scene(start, show, pictures, expect, script):
     def change(page, values, time, reason):
         body = json.dumps({"set": values, "reason": reason} | ({"for": time} if time else {}))
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {TOKENS['ops']}"}
-        answer = page.request.post(f"{program.url}v1/changes", data=body, headers=headers)
+        answer = page.request.post(
+            f"{program.url}v1/processes/{program.process.pid}/changes", data=body, headers=headers
+        )
         assert answer.ok, answer.text()
 
     return run

@@ -21,13 +21,9 @@ export class Store extends EventTarget {
   #polls = false;
   #wake = () => {};
 
-  /** `find` looks where the process is now; it resolves to whether there is one. */
-  constructor(api, { withChanges = true, find = null } = {}) {
+  constructor(api, { withChanges = true } = {}) {
     super();
     this.api = api;
-    this.find = async (error) => {
-      if (find ? !(await find().catch(() => false)) : error.status === 404) this.#become('ended');
-    };
     this.withChanges = withChanges;
     this.refresh = coalesced(() => this.read().catch(() => {}), 100);
     this.refreshChanges = coalesced(() => this.#readChanges().catch(() => {}), 100);
@@ -49,6 +45,12 @@ export class Store extends EventTarget {
     this.#wake();
   }
 
+  /** There is no token; `again` is called when there may be one. */
+  lock(again) {
+    this.#wake = again;
+    this.#become('locked');
+  }
+
   /** Read everything, and follow the events for as long as the page is open. */
   async run() {
     for (let failures = 0; ; ) {
@@ -60,7 +62,7 @@ export class Store extends EventTarget {
         if (Date.now() - began > 5000) failures = 0;
       } catch (error) {
         if (error instanceof Problem && error.status === 401) this.#become('locked');
-        if (error instanceof Problem && [404, 502].includes(error.status)) await this.find(error);
+        if (error instanceof Problem && error.status === 404 && !this.api.find) this.#become('ended');
       }
       this.#polls = pause !== null;
       if (this.#polls) failures = 0;

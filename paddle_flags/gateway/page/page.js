@@ -30,7 +30,7 @@ const OF_PROCESS = ['flags', 'changes', 'compare'];
 const session = new Session();
 const app = {
   root: new Api(`${BASE}v1`, session),
-  api: new Api('', session),
+  api: new Api('', session, { find: QUERY.has('pid') ? null : findOnly }),
   views: [], // that this page has
   open(name) {
     if (app.store.flags.has(name)) app.panel.open(name);
@@ -45,7 +45,7 @@ const app = {
   },
 };
 const baseOf = (pid) => `${BASE}v1/processes/${pid}`;
-app.store = new Store(app.api, { find: QUERY.has('pid') ? null : findOnly });
+app.store = new Store(app.api);
 app.tray = new Tray(app);
 app.list = new List(app);
 app.panel = new Panel(app);
@@ -185,14 +185,20 @@ document.addEventListener('visibilitychange', () => { if (!document.hidden) { ap
 window.addEventListener('beforeunload', (event) => { if (app.tray.pending.size) event.preventDefault(); });
 setInterval(tick, 250);
 follow();
-start().catch((problem) => complain(problem.message));
+begin();
 
-/** Find out where the only process is now. */
+function begin() {
+  start().catch((problem) => {
+    if (problem.status === 401) app.store.lock(begin);
+    else complain(problem.message);
+  });
+}
+
+/** Find out whether the only process is another one now. */
 async function findOnly() {
   const { processes } = await app.root.get('/processes');
-  const found = processes.filter((each) => !each.problem);
-  if (found.length === 1) app.api.base = baseOf(found[0].pid);
-  return found.length === 1;
+  const [only, ...others] = processes.filter((each) => !each.problem);
+  if (only && !others.length) app.api.base = baseOf(only.pid);
 }
 
 /** Show a process, a fleet or all processes: what the query says, or the only one that there is. */
