@@ -44,7 +44,8 @@ MODULE_LAYERS = ["python", "live", "fleet"]
 TANGLED = frozenset({"live", "fleet"})  # files of these folders still form circles
 PYTHON_LAYERS: list[str] = []
 PYTHON_LAYERS += ["errors", "_core", "_ops", "_input", "_report", "_doctor", "_completion", "_new"]
-PYTHON_LAYERS += ["live", "fleet", "cli", "testing", "_integrations", "metrics", "openfeature"]
+PYTHON_LAYERS += ["live", "fleet", "gateway", "cli", "testing"]
+PYTHON_LAYERS += ["_integrations", "metrics", "openfeature"]
 PYTHON_LAYERS += ["__init__", "paddle", "gen", "__main__"]
 
 # Headers of the C core that only files of their own folder may include.

@@ -56,6 +56,12 @@ class FleetTarget(Target):
         """Return the members that the command line chooses."""
         return selector(self.options.role, self.options.host, self.options.member)
 
+    def do_open(self) -> Report:
+        """Show the fleet in a browser."""
+        from paddle_flags.cli.open import open_fleet  # noqa: PLC0415 - seldom used
+
+        return open_fleet(self.url, self.options)
+
     def candidates(self) -> list[Mapping[str, Any]]:
         """Return the flags that the fleet sets, or that members use."""
         with self._open() as fleet:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from paddle_flags.cli.output import print_error
+from paddle_flags.cli.foreign import show_errors, show_problems
+from paddle_flags.cli.processes import place_of
 from paddle_flags.errors import FlagError, FlagUnsupportedError
+from paddle_flags.live._client import Client
 
 if TYPE_CHECKING:
     import argparse
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from paddle_flags.cli.parser import Parser
 
 SUMMARY = "serve the flags of this machine's processes over HTTP"
-NEEDS = "this command needs the packages starlette and uvicorn: pip install 'paddle_flags[live]'"
+_NEEDS = "'gateway' needs the packages starlette and uvicorn: pip install 'paddle_flags[live]'"
 
 _ABOUT = """\
 Serve the flags of the processes of this machine over HTTP: as a page, and as the REST API /v1/.
@@ -27,7 +29,12 @@ def add(main_parser: Parser) -> None:
     use = "%(prog)s [TARGET]... --token-file FILE [OPTION]..."
     parser = main_parser.add_command("gateway", SUMMARY, description=_ABOUT, usage=use)
     add = parser.add_argument
-    add("targets", nargs="*", metavar="TARGET", help="only these: PIDs, or paths of sockets")
+    add(
+        "targets",
+        nargs="*",
+        metavar="TARGET",
+        help="only these: PIDs, names of programs, or sockets",
+    )
     add("--host", default="127.0.0.1", help="the address to listen on; by default 127.0.0.1")
     add("--port", type=int, default=8080, help="by default 8080; 0: any that is free")
     add("--token-file", metavar="FILE", required=True, help="the tokens of clients")
@@ -60,18 +67,22 @@ def run(options: argparse.Namespace) -> int:
     try:
         _serve(options)
     except (FlagError, OSError) as error:
-        print_error(f"paddle-flags: error: {error}")
+        show_problems(str(error))
         return 2
     return 0
 
 
 def _serve(options: argparse.Namespace) -> None:
     try:
-        from paddle_flags.gateway import server, users  # noqa: PLC0415 - needs other packages
-        from paddle_flags.gateway.processes import Processes, only  # noqa: PLC0415
+        from paddle_flags.gateway import server, users  # noqa: PLC0415 - an extra
+        from paddle_flags.gateway.processes import Processes  # noqa: PLC0415
     except ImportError:
-        raise FlagUnsupportedError(NEEDS) from None
-    processes = Processes(only(options.targets)) if options.targets else Processes()
+        raise FlagUnsupportedError(_NEEDS) from None
+    clients = [Client(place_of(each)) for each in options.targets]
+    for client in clients:
+        client.process()
+    paths = [client.target for client in clients]
+    processes = Processes(lambda: paths) if paths else Processes()
     listen = server.Listen(
         options.host,
         options.port,
@@ -82,5 +93,5 @@ def _serve(options: argparse.Namespace) -> None:
     )
     tokens = users.read_tokens(options.token_file)
     server.serve(
-        processes, options.fleet, listen, tokens, lambda url: print_error(f"serving {url}")
+        processes, options.fleet, listen, tokens, lambda url: show_errors(f"serving {url}")
     )

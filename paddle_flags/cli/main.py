@@ -66,10 +66,9 @@ def _build_parser(generator: Generator) -> Parser:
     run.add(main_parser)
     for verb in verbs.VERBS:
         verbs.add(main_parser, verb, plugins.commands.get(verb))
-    for command in (impls, stubs, doctor, config, completion):
+    for command in (gateway, impls, stubs, doctor, config, completion):
         command.add(main_parser)
     main_parser.add_command("gen", generator.summary, add_help=False)  # it reads its own tokens
-    gateway.add(main_parser)
     new.add(main_parser)
     return main_parser
 
@@ -126,7 +125,7 @@ def _complete(generator: Generator, tokens: list[str], token: str) -> Answer:
 
 
 def _act_plain(main_parser: Parser, tokens: Sequence[str]) -> None:
-    """Run a command that has no flags, such as config."""
+    """Run a command that has no flags: config, completion or new."""
     if tokens[0].startswith("-"):
         _check_option(main_parser, tokens[0])
     options = main_parser.parse_args(tokens)

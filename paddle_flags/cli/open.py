@@ -6,30 +6,63 @@ import threading
 from typing import TYPE_CHECKING
 
 from paddle_flags.cli.foreign import Report, show, show_errors
-from paddle_flags.cli.gateway import NEEDS
-from paddle_flags.errors import FlagUnsupportedError
+from paddle_flags.errors import FlagArgumentError, FlagUnsupportedError
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
+    from paddle_flags.cli.process import Process
+    from paddle_flags.live._client import Client
 
-def open_page(sockets: Sequence[str], fleets: Sequence[str], *, idle: float, print_only: bool) -> Report:
-    """Serve the page of processes and fleets to a browser until Ctrl-C."""
+_NEEDS = "'open' needs the packages starlette and uvicorn: pip install 'paddle_flags[live]'"
+
+
+def open_processes(one: Process | None, options: argparse.Namespace) -> Report:
+    """Show a process in a browser, or two side by side; without one, all of this machine."""
+    targets = [] if one is None else [one, *map(one.find, options.arguments)]
+    for each in targets:
+        if not hasattr(each, "client"):
+            message = f"{each.text} is {each.kind}: the page compares processes"
+            raise FlagArgumentError(message)
+    clients: list[Client] = [each.client for each in targets]  # type: ignore[attr-defined]
+    pids = [client.process()["pid"] for client in clients]  # before a browser is started
+    places = [client.target for client in clients]
+    if any("://" in place for place in places):
+        if len(places) > 1:
+            message = "the page compares processes of one gateway; open its URL, and choose two"
+            raise FlagArgumentError(message)
+        _show(f"{places[0]}/", options)  # a gateway has a page of its own
+        return Report()
+    home = "" if len(pids) < 2 else f"?pid={pids[0]}&with={pids[1]}#compare"  # noqa: PLR2004
+    return _serve(places if clients else None, [], home, options)
+
+
+def open_fleet(url: str, options: argparse.Namespace) -> Report:
+    """Show a fleet in a browser."""
+    if options.arguments:
+        message = f"{options.arguments[0]}: the page of a fleet shows no second target"
+        raise FlagArgumentError(message)
+    return _serve([], [url], "", options)
+
+
+def _serve(
+    paths: Sequence[str] | None, fleets: Sequence[str], home: str, options: argparse.Namespace
+) -> Report:
+    """Serve the page to a browser until Ctrl-C."""
     try:
-        from paddle_flags.gateway import server  # noqa: PLC0415 - needs other packages
-        from paddle_flags.gateway.processes import Processes, only  # noqa: PLC0415
+        from paddle_flags.gateway.processes import Processes  # noqa: PLC0415 - an extra
+        from paddle_flags.gateway.server import serve_browser  # noqa: PLC0415
     except ImportError:
-        raise FlagUnsupportedError(NEEDS) from None
-    processes = Processes(only(sockets)) if sockets or fleets else Processes()
-    server.serve_browser(
-        processes, list(fleets), idle, lambda link: show_link(link, print_only=print_only)
-    )
+        raise FlagUnsupportedError(_NEEDS) from None
+    processes = Processes() if paths is None else Processes(lambda: paths)
+    serve_browser(processes, fleets, home, options.idle, lambda url: _show(url, options))
     return Report()
 
 
-def show_link(url: str, *, print_only: bool) -> None:
+def _show(url: str, options: argparse.Namespace) -> None:
     """Start a browser, or print the URL."""
-    if print_only:
+    if options.print_only:
         show(url)
     else:  # on another thread, as a browser in a terminal returns when it is left
         threading.Thread(target=_start_browser, args=(url,), daemon=True).start()

@@ -24,8 +24,8 @@ from paddle_flags.cli.processes import place_of
 from paddle_flags.cli.suggestions import suggestion
 from paddle_flags.cli.target import Target
 from paddle_flags.errors import FlagArgumentError
-from paddle_flags.live._client import Client, token_from
 from paddle_flags.live._errors import LiveConnectionError, LiveError
+from paddle_flags.live._client import Client, token_from
 
 if TYPE_CHECKING:
     import argparse
@@ -142,11 +142,6 @@ class Process(_Readable):
         token = token_from(self.options.token_file)
         return Client(place_of(self.text), token=token, timeout=self.options.timeout)
 
-    @property
-    def socket(self) -> str:
-        """The path of the socket of the process."""
-        return self.client.target
-
     def read(self) -> dict[str, Any]:
         """Return the process and its flags."""
         return {"process": self.client.process(), **self.client.flags()}
@@ -206,18 +201,9 @@ class Process(_Readable):
 
     def do_open(self) -> Report:
         """Show the page in a browser."""
-        from paddle_flags.cli.open import open_page  # noqa: PLC0415 - seldom used
+        from paddle_flags.cli.open import open_processes  # noqa: PLC0415 - seldom used
 
-        sockets, fleets = [self.socket], []
-        for text in self.options.arguments:
-            other = self.find(text)
-            if isinstance(other, Process):
-                sockets.append(other.socket)
-            else:
-                fleets.append(text)
-        return open_page(
-            sockets, fleets, idle=self.options.idle, print_only=self.options.print_only
-        )
+        return open_processes(self, self.options)
 
     # ---- Refusals ----
 
@@ -241,7 +227,7 @@ class Process(_Readable):
         self, part: LiveError, kind: str, problem: Problem, expected: Mapping[str, str]
     ) -> str:
         """Return what is wrong with one flag, or the request, in the words of the command line."""
-        text = re.sub(r"^/(for|reason|expect|confirm|change)\b", r"--\1", str(part))
+        text = re.sub(r"^(?:/|params: )(for|reason|expect|confirm|change)\b", r"--\1", str(part))
         name = part.name
         if name is None:
             return text
@@ -267,13 +253,6 @@ class Gateway(Process):
     """A process behind a URL, which needs a token."""
 
     kind = "a gateway"
-
-    def do_open(self) -> Report:
-        """Show the page of the gateway in a browser."""
-        from paddle_flags.cli.open import show_link  # noqa: PLC0415 - seldom used
-
-        show_link(self.text, print_only=self.options.print_only)
-        return Report()
 
 
 def _duration(text: str | None) -> float | str | None:

@@ -91,7 +91,9 @@ VERBS = {
         "say what a process is, or list the members of a fleet", "[TARGET]", f"--all-users {_ASK}"
     ),
     "open": Verb(
-        "show the flags in a browser", "TARGET [TARGET]", "--print --idle --timeout --token-file"
+        "show flags in a browser: of processes, or of a fleet",
+        "[TARGET] [TARGET]",
+        "--print --idle --timeout --token-file",
     ),
     "reset": Verb(
         "bring back the values that a fleet had at a revision, as a new one",
@@ -340,7 +342,7 @@ def _act(verb: Verb, options: argparse.Namespace) -> Report:
         if verb.needs_target:
             message = f"expected a target: {verb.target}"
             raise FlagArgumentError(message)
-        return _list_processes(options)
+        return _open_all(options) if options.verb == "open" else _list_processes(options)
     target = open_target(options)
     if len(arguments) < verb.least:
         message = f"expected {verb.arguments} behind {target.text}"
@@ -350,6 +352,12 @@ def _act(verb: Verb, options: argparse.Namespace) -> Report:
         raise FlagArgumentError(message)
     _sort_arguments(options)
     return target.act(options.verb)
+
+
+def _open_all(options: argparse.Namespace) -> Report:
+    from paddle_flags.cli.open import open_processes  # noqa: PLC0415 - seldom used
+
+    return open_processes(None, options)
 
 
 def _list_processes(options: argparse.Namespace) -> Report:

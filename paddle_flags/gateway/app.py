@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from paddle_flags.live._errors import LiveConnectionError, LiveError
 from paddle_flags.live._rpc import encode, mark_of, one, steps_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Coroutine, Sequence
 
     from starlette.requests import Request
     from starlette.types import Receive, Scope, Send
@@ -112,7 +113,7 @@ class Gateway:
         _parameters(request)
         params, seconds = _spliced(await request.body(), encode(_behalf(request)))
         async with await self._connect(request, seconds + TIMEOUT) as connection:
-            return Json(await connection.ask(method, params))
+            return Json(await _unless_gone(request, connection.ask(method, params)))
 
     # ---- Events ----
 
@@ -225,6 +226,19 @@ def _spliced(body: bytes, behalf: bytes) -> tuple[bytes, float]:
     return b'{"on_behalf_of":' + behalf + comma + rest, seconds
 
 
+async def _unless_gone(request: Request, work: Coroutine[Any, Any, Any]) -> Any:
+    """Return what is awaited; give it up if the client goes, as the process does then."""
+    task, left = asyncio.ensure_future(work), asyncio.ensure_future(request.receive())
+    try:
+        await asyncio.wait({task, left}, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task.result()
+        raise Refusal(408, "timeout", "the client has gone")
+    finally:
+        task.cancel()
+        left.cancel()
+
+
 # ---- Answers ----
 
 
@@ -254,8 +268,7 @@ async def _live_error(_: Request, error: LiveError) -> Response:
         unreachable = isinstance(error, LiveConnectionError)
         return problem(Refusal(502, "unreachable" if unreachable else "internal", str(error)))
     more = {"title": found.title, "errors": list(found.errors), "current": found.current}
-    refusal = Refusal(found.status, found.type, found.detail)
-    return problem(refusal, more={key: value for key, value in more.items() if value})
+    return problem(Refusal(found.status, found.type, found.detail, **more))
 
 
 async def _http_error(request: Request, error: HTTPException) -> Response:

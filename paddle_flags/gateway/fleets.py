@@ -97,7 +97,9 @@ class Watched:
     async def document(self) -> dict[str, Any]:
         """Return what was seen last."""
         seen = await asyncio.to_thread(self._view.look, wait=_FIRST, linger=_LINGER)
-        return {**document_of(self._view, seen), "member": None}
+        document = document_of(self._view, seen)
+        del document["member"]  # nobody is one here
+        return document
 
     async def change(self, body: bytes, by: str) -> dict[str, Any]:
         """Make the change that the body of a request describes."""
@@ -105,7 +107,9 @@ class Watched:
             return await asyncio.to_thread(self._change, _read(body), by)
         except (FlagError, OSError) as error:
             status, kind = next(each[1:] for each in _PROBLEMS if isinstance(error, each[0]))
-            raise Refusal(status, kind, str(error)) from error
+            names = error.names if isinstance(error, UnconfirmedError) else ()
+            errors = [{"name": name, "kind": kind, "detail": str(error)} for name in names]
+            raise Refusal(status, kind, str(error), errors=errors) from error
 
     def _change(self, given: dict[str, Any], by: str) -> dict[str, Any]:
         on = selector(given.get("role"), given.get("host"), given.get("member"))

@@ -27,11 +27,13 @@ _TITLES = {
 class Refusal(Exception):  # noqa: N818 - it is an answer
     """A request is answered by a problem."""
 
-    def __init__(self, status: int, kind: str, detail: str) -> None:
+    def __init__(self, status: int, kind: str, detail: str, **more: Any) -> None:
         super().__init__(detail)
         self.status = status
         self.kind = kind
         self.detail = detail
+        self.more = more
+        """Other members, of which those without a value are left out."""
 
 
 class Json(Response):
@@ -50,14 +52,14 @@ class ProblemDetails(Json):
     media_type = "application/problem+json"
 
 
-def problem(refusal: Refusal, *, more: dict[str, Any] | None = None) -> ProblemDetails:
+def problem(refusal: Refusal) -> ProblemDetails:
     """Return the answer for a refusal."""
     document = {
         "type": f"urn:paddle-flags:problem:{refusal.kind}",
         "title": _TITLES.get(refusal.kind, refusal.kind),
         "status": refusal.status,
         "detail": refusal.detail,
-        **(more or {}),
+        **{name: value for name, value in refusal.more.items() if value},
     }
     headers = {"WWW-Authenticate": "Bearer"} if refusal.status == 401 else {}  # noqa: PLR2004
     return ProblemDetails(document, refusal.status, headers)

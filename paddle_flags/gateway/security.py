@@ -86,11 +86,12 @@ class Browser(Clients):
 
     unknown = (401, "token", "open the link that 'paddle-flags open' has printed; it works once")
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, home: str) -> None:
         self._name = f"paddle_flags_{port}"  # a host has one jar of cookies for all its ports
         self._secret = secrets.token_urlsafe(32)
         self._link: str | None = secrets.token_urlsafe(32)
         self.path = f"/open/{self._link}"
+        self._home = home
 
     async def user_of(self, request: Request) -> User | None:
         """Return who sends a request."""
@@ -99,7 +100,7 @@ class Browser(Clients):
 
     async def enter(self, request: Request) -> Response:
         """Answer the request for the link."""
-        answer = RedirectResponse("/", 303)
+        answer = RedirectResponse(self._home, 303)
         if await self.user_of(request):  # gone back to, or loaded again
             return answer
         sent = request.scope["path"].removeprefix("/open/").encode()

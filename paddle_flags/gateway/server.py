@@ -59,15 +59,19 @@ def serve(
 
 
 def serve_browser(
-    processes: Processes, fleets: Sequence[str], idle: float, ready: Callable[[str], object]
+    processes: Processes,
+    fleets: Sequence[str],
+    home: str,
+    idle: float,
+    ready: Callable[[str], object],
 ) -> None:
     """Serve one browser until Ctrl-C, or until it asked for nothing for `idle` seconds.
 
-    `ready` is called with a link, which works once.
+    `ready` is called with a link, which works once, and then leads to `home`.
     """
     made = _bind(Listen(port=0))
     port: int = made.getsockname()[1]
-    browser = Browser(port)
+    browser = Browser(port, f"/{home}")
     app = Guard(Gateway(processes, fleets).application(), browser, _LOOPBACK)
     ready(f"http://127.0.0.1:{port}{browser.path}")
     asyncio.run(_run(app, made, {"port": port}, idle=idle))

@@ -1,7 +1,7 @@
 """The documents of the live API as types, and the check that an answer is one of them.
 
-docs/reference/live-protocol.md describes their fields. What a client relies on is checked: an answer
-may come from any program that listens there.
+docs/reference/live-protocol.md describes their fields. What a client relies on is checked: an
+answer may come from any program that listens there.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import json
 import os
 import re
 import socket
@@ -11,7 +10,7 @@ import stat
 import struct
 import tempfile
 import time
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from paddle_flags._core.status import shown
@@ -150,88 +149,6 @@ def _socket_of(pid: int) -> str:
             f" URL; 'paddle-flags list --attach {pid}' reads them from its memory"
         )
     raise LiveConnectionError(message)
-
-
-# ---- The processes behind the sockets, of which none is trusted ----
-
-_AT_ONCE = 32  # sockets that are asked at a time
-_PATIENCE = 1.0  # seconds for all that one of them says
-_LARGEST = 1 << 20  # bytes of what it says
-_FIELDS = {"pid": int, "program": str, "flags": int, "temporary": int}
-
-
-class Found(NamedTuple):
-    """What is behind a socket."""
-
-    path: str
-    owner: int | None
-    """The user whose socket it is, if it is known."""
-    process: dict[str, Any]
-    """What the process says: `pid`, `program`, `flags`, `temporary`. Empty after a problem."""
-    problem: str
-
-
-def find_processes(*, all_users: bool = False) -> list[Found]:
-    """Ask all sockets what is behind them; those of dead processes are left out."""
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - clients don't need it
-
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        answers = list(pool.map(_ask, sockets(all_users=all_users)))
-    return [each for each in answers if each is not None]
-
-
-def _ask(path: str) -> Found | None:
-    process: dict[str, Any] = {}
-    problem = ""
-    owner: int | None = None
-    deadline = time.monotonic() + _PATIENCE
-    try:
-        owner = os.lstat(path).st_uid
-        with connect(path, _PATIENCE) as made:
-            process = _checked(_hello(made, deadline))
-    except (ConnectionRefusedError, FileNotFoundError):
-        return None
-    except TimeoutError:
-        problem = f"no answer after {_PATIENCE:g} s"
-    except LiveConnectionError as error:
-        problem = str(error).removeprefix(f"{path}: ")
-    except OSError as error:
-        problem = error.strerror or str(error)
-    except (ValueError, KeyError, TypeError, RecursionError):
-        problem = "it doesn't answer as a process that serves its flags"
-    return Found(path, owner, process, problem)
-
-
-def _checked(process: Any) -> dict[str, Any]:
-    """Return the fields that are used; raise ValueError if one is missing."""
-    if not isinstance(process, dict) or not all(
-        type(process.get(name)) is kind for name, kind in _FIELDS.items()
-    ):
-        raise ValueError
-    return {name: process[name] for name in _FIELDS}
-
-
-def _hello(made: socket.socket, deadline: float) -> Any:
-    """Ask a process what it is. This alone knows the protocol."""
-    made.sendall(b'{"jsonrpc":"2.0","id":1,"method":"hello"}\n')
-    return json.loads(_read(made, deadline, b"\n"))["result"]
-
-
-def _read(made: socket.socket, deadline: float, end: bytes) -> bytes:
-    """Read until the end of the stream, or what ends with `end`; raise ValueError for too much."""
-    parts = bytearray()
-    while not (end and parts.endswith(end)):
-        left = deadline - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        made.settimeout(left)
-        part = made.recv(1 << 16)
-        if not part:
-            break
-        parts += part
-        if len(parts) > _LARGEST:
-            raise ValueError
-    return bytes(parts)
 
 
 # ---- Connections ----

@@ -36,5 +36,6 @@ def shared(
 ) -> Iterator[Way]:
     """A gateway of each kind for all tests of a module, none of which changes a flag."""
     with start(request.param, tmp_path_factory.mktemp("shared")) as made:
+        assert made.process()[0] == 200  # a program that mounts it serves itself from now on
         yield made
         assert made.program.client().changes() == []

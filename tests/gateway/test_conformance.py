@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from typing import Any
 
 import pytest
@@ -164,6 +166,33 @@ def test_a_validator_that_takes_too_long_is_given_up_and_nothing_happens_later(w
     body = {"set": {"level": 3}, "timeout": 0.3}
     status, _, answer = way.process("/changes", "POST", body)
     assert (status, json.loads(answer)["type"].rpartition(":")[2]) == (504, "timeout")
+    way.program.run("gate.set()")
+    assert way.process("/flags/level")[0] == 200
+    assert way.program.client().flag("level")["value"] == 6
+
+
+def test_a_change_whose_client_has_gone_does_not_happen_later(way: Way):
+    way.program.run(
+        "import threading; asked, gate = threading.Event(), threading.Event();"
+        " pf.validator('level')(lambda value: asked.set() or gate.wait() or True)"
+    )
+    assert way.process()[0] == 200  # a program that mounts the gateway serves itself from now on
+    folder = f"/proc/{way.program.pid}/fd"
+    seen = [0]
+    while len(seen) < 10 or len(set(seen[-10:])) > 1:  # its last connection is closed, too
+        time.sleep(0.02)
+        seen.append(len(os.listdir(folder)))
+    before = seen[-1]
+    body = b'{"set": {"level": 3}}'
+    length = f"Content-Length: {len(body)}"
+    head = way.head(f"POST {way.api}/changes HTTP/1.1", "Content-Type: application/json", length)
+    with way.connect() as made:
+        made.sendall(head + body)
+        way.program.run("asked.wait()")
+    deadline = time.monotonic() + 60
+    while len(os.listdir(folder)) > before:  # the gateway has closed its connection
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
     way.program.run("gate.set()")
     assert way.process("/flags/level")[0] == 200
     assert way.program.client().flag("level")["value"] == 6

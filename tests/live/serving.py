@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -47,6 +48,22 @@ class Program:
             assert text or self.process.poll() is None, "the program has ended"
             printed = text
         return printed
+
+    def hang(self) -> None:
+        """Let the main thread wait in a C function, with the lock of the interpreter."""
+        folder = self.socket.parent
+        os.mkfifo(folder / "release")
+        self.tell(
+            "fd = os.open('release', os.O_RDWR); one = ctypes.create_string_buffer(1);"
+            " open('hung', 'w').close(); ctypes.PyDLL(None).read(fd, one, 1)"
+        )
+        until((folder / "hung").exists)
+        time.sleep(0.2)  # from the last line to the function
+
+    def go_on(self) -> None:
+        """Let Python go on."""
+        (self.socket.parent / "release").write_bytes(b"x")
+        self.read()
 
     def stop(self) -> int:
         """Let the program end; return its status."""

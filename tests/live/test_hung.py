@@ -5,13 +5,10 @@ from __future__ import annotations
 import pytest
 from serving import Client, problems, until
 
-# The main thread keeps the interpreter's lock in a C function.
-HANG = "ctypes.PyDLL(None).poll(None, 0, {})"
-
 
 @pytest.fixture
 def hung(program):
-    program.tell(HANG.format(600_000))
+    program.hang()
     return program
 
 
@@ -40,7 +37,7 @@ def test_a_temporary_value_ends_while_python_hangs(hung):
 
 
 def test_a_change_that_needs_python_is_given_up_and_says_for_what_it_waited(program):
-    program.tell(HANG.format(2_500))
+    program.hang()
     with Client(program.socket) as client, Client(program.socket) as other:
         error = client.fail("flags.set", set={"mode": "best"}, timeout=0.5)
         assert error["code"] == 504
@@ -48,7 +45,7 @@ def test_a_change_that_needs_python_is_given_up_and_says_for_what_it_waited(prog
         waits = other.fail("flags.set", set={"rate": 2}, timeout=0.5)
         assert "earlier change" in waits["message"]
         assert problems(waits) == [(None, "timeout")]
-        program.read()  # Python goes on, and the validator accepts
+        program.go_on()  # the validator accepts
         client.ask("flags.set", set={"level": 5})
         assert client.text("mode") == "fast"
         assert client.text("rate") == "0.5"

@@ -1,4 +1,4 @@
-// Requests to the API of one process, its token, and its stream of events.
+// Requests to the API of the gateway, its token, and streams of events.
 
 import { $ } from './page-dom.js';
 
@@ -60,23 +60,28 @@ export class Session {
   }
 }
 
-/** The API of one process, under a path of this origin. */
+/** The API under a path of this origin: all of it, or of one process. */
 export class Api {
-  constructor(base, session, { asks = true } = {}) {
+  /** `find` changes the base to where a process is now, if it isn't there any more. */
+  constructor(base, session, { asks = true, find = null } = {}) {
     this.base = base;
     this.session = session;
     this.asks = asks;
+    this.find = find;
   }
 
   /** Request a path; ask for a token if the process wants one. */
   async request(path, options = {}) {
     for (;;) {
+      const { base } = this;
       const { token } = this.session;
       const headers = { ...options.headers };
       if (token) headers.Authorization = `Bearer ${token}`;
-      const response = await fetch(this.base + path, { cache: 'no-store', ...options, headers });
+      const response = await fetch(base + path, { cache: 'no-store', ...options, headers });
       if (response.ok) return response;
       const problem = await problemOf(response);
+      if ([404, 502].includes(response.status)) await this.find?.();
+      if (this.base !== base) continue;
       if (response.status !== 401 || !this.asks) throw problem;
       await this.session.ask(problem, token);
     }

@@ -1,27 +1,20 @@
 // What was changed from outside, with undo; and above all views the temporary changes that are on.
 
 import { $, button, complain, el, say } from './page-dom.js';
-import { clock, countdown, person } from './page-text.js';
-
-const same = (a, b) => (a ?? null) === (b ?? null);
+import { clock, countdown, person, shown } from './page-text.js';
 
 export class Changes {
   constructor(app) {
     this.app = app;
   }
 
-  #mine(change) {
-    const { you } = this.app.store.process;
-    return same(change.who.uid, you.uid) && same(change.who.label, you.label) && you.may.includes('change');
-  }
-
   #canUndo(change) {
-    return change.kind === 'set' && (change.state === 'on' || change.state === 'kept') && this.#mine(change);
+    return change.undoable && this.app.store.process.you.may.includes('change');
   }
 
   async undo(number) {
     try {
-      const answer = await this.app.api.post('v1/undo', { change: number });
+      const answer = await this.app.api.post('/undo', { change: number });
       say(`Change ${number} undone by change ${answer.change}`);
     } catch (problem) {
       complain(`Change ${number} was not undone: ${problem.message}`);
@@ -51,8 +44,9 @@ export class Changes {
   }
 
   #values({ name, old, new: value }) {
+    const flag = this.app.store.flags.get(name) ?? {};
     return el('span', { class: 'set' }, button(name, () => this.app.open(name), { class: 'link name' }),
-      old === undefined ? null : el('span', { class: 'steps' }, ` ${old} → ${value}`));
+      old === undefined ? null : el('span', { class: 'steps' }, ` ${shown(flag, old)} → ${shown(flag, value)}`));
   }
 
   #short(change) {

@@ -1,11 +1,11 @@
-// Two processes side by side: this one, and the one that the proxy has under peer/ or a saved file.
+// Two processes side by side: this one, and another one of the gateway or a saved file.
 
 import { $, complain, el } from './page-dom.js';
 import { Api, parse } from './page-api.js';
 import { Store } from './page-store.js';
 import { Grid } from './page-grid.js';
 import { cell, matcher, valueElement } from './page-list.js';
-import { baseName, isSensitive, textOf } from './page-text.js';
+import { baseName, isSensitive, sameText, textOf } from './page-text.js';
 
 const nameOf = (process) => `${process.program} ${process.pid}`;
 
@@ -24,17 +24,20 @@ export class Compare {
     $('compare-toolbar').addEventListener('submit', (event) => event.preventDefault());
     $('compare-file').addEventListener('change', (event) => this.#load(event.target.files[0]));
     $('compare-peer').addEventListener('click', () => { this.#saved = null; this.arrange(); });
+    $('compare-with').addEventListener('change', ({ target }) => { if (target.value) app.compareWith(target.value); });
   }
 
-  /** Find out whether there is another process beside this one. */
-  async probe(base) {
+  /** Offer the other processes of the gateway. */
+  offer(processes, chosen) {
+    const others = processes.filter((each) => !each.problem && each.pid !== this.app.store.process?.pid);
+    $('compare-with').parentElement.hidden = !others.length;
+    $('compare-with').replaceChildren(el('option', { value: '' }, 'choose'),
+      ...others.map((each) => el('option', { value: each.pid, selected: String(each.pid) === chosen }, nameOf(each))));
+  }
+
+  /** Follow another process beside this one. */
+  follow(base) {
     const api = new Api(base, this.app.api.session, { asks: false });
-    try {
-      await api.get('v1/process');
-    } catch {
-      this.arrange();
-      return;
-    }
     this.#peer = new Store(api, { withChanges: false });
     for (const type of ['reset', 'process']) this.#peer.addEventListener(type, () => this.arrange());
     this.#peer.addEventListener('flags', ({ detail }) => this.touched(detail));
@@ -75,7 +78,7 @@ export class Compare {
   #differs(name) {
     const [a, b] = [this.app.store.flags.get(name), this.#other?.get(name)];
     if (!a || !b) return Boolean(a || b);
-    return isSensitive(a) || isSensitive(b) ? isSensitive(a) !== isSensitive(b) : textOf(a) !== textOf(b);
+    return isSensitive(a) || isSensitive(b) ? isSensitive(a) !== isSensitive(b) : !sameText(textOf(a), textOf(b));
   }
 
   #count() {
@@ -95,7 +98,8 @@ export class Compare {
     this.#count();
     if (!this.#other) {
       this.grid.items = [];
-      $('compare-shown').textContent = 'Choose a file that "paddle-flags live list --json" has written.';
+      $('compare-shown').textContent = '';
+      this.#say('Choose another process, or a file that "paddle-flags list PID --json" has written.');
       return;
     }
     const matches = matcher($('compare-search').value);
@@ -103,8 +107,15 @@ export class Compare {
     const either = (name) => [store.flags.get(name), this.#other.get(name)].filter(Boolean);
     const found = [...this.#names()].filter((name) => (all || this.#differs(name)) && either(name).some(matches));
     this.grid.items = this.#grouped(found.sort(), either);
+    this.#say(found.length ? '' : all || $('compare-search').value ? 'No flag matches.' : 'All flags have the same values in both.');
     const differing = found.filter((name) => this.#differs(name)).length;
     $('compare-shown').textContent = differing === 1 ? '1 difference' : `${differing || 'No'} differences`;
+  }
+
+  #say(text) {
+    $('compare-empty').textContent = text;
+    $('compare-empty').hidden = !text;
+    $('compare-list').hidden = Boolean(text);
   }
 
   #grouped(names, either) {

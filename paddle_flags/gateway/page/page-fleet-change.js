@@ -14,6 +14,7 @@ export class FleetChange {
   #checked = ''; // the body that the members have accepted
   #expect = null;
   #busy = false;
+  #unsafe = new Set(); // flags that some member has as unsafe
   #followed = null; // {revision, on}, of the change whose answers are awaited
 
   constructor(fleet) {
@@ -53,7 +54,9 @@ export class FleetChange {
   /** Show the form, with a flag and what the fleet says of it. */
   open(name = '', value = null) {
     const { flags } = this.fleet.app.store;
-    this.names.replaceChildren(...[...flags.keys()].map((each) => el('option', { value: each })));
+    const { values, differences } = this.fleet.known;
+    const known = new Set([...flags.keys(), ...values.map((each) => each.name), ...differences.map((each) => each.name)]);
+    this.names.replaceChildren(...[...known].sort().map((each) => el('option', { value: each })));
     this.rows.replaceChildren();
     this.drops.checked = false;
     const first = this.#add(name, value?.value ?? '');
@@ -139,11 +142,17 @@ export class FleetChange {
     this.#busy = true;
     this.applying.disabled = true;
     this.fleet.wake();
+    const confirm = [...new Set([...body.confirm, ...Object.keys(body.set).filter((name) => this.#unsafe.has(name))])];
     try {
-      return await this.fleet.app.api.post('v1/fleet/changes', body);
+      return await this.fleet.app.root.post(`${this.fleet.path}/changes`, { ...body, confirm });
+    } catch (problem) {
+      const names = problem.status === 428 ? problem.errors.map(({ name }) => name) : [];
+      if (!body.dry_run || !names.some((name) => !this.#unsafe.has(name))) throw problem;
+      for (const name of names) this.#unsafe.add(name);
     } finally {
       this.#busy = false;
     }
+    return this.#post(body);
   }
 
   /** Ask all members whether they would take the change. */
@@ -191,8 +200,9 @@ export class FleetChange {
   }
 
   #meant(body) {
-    if (!body.confirm.length) return true;
-    return confirmed('Change an unsafe flag in the fleet?', [el('p', {}, `${body.confirm.join(', ')}: unsafe to change while the program runs, says the definition.`)], 'Change it anyway');
+    const unsafe = Object.keys(body.set).filter((name) => body.confirm.includes(name) || this.#unsafe.has(name));
+    if (!unsafe.length) return true;
+    return confirmed('Change an unsafe flag in the fleet?', [el('p', {}, `${unsafe.join(', ')}: unsafe to change while the program runs, says the definition.`)], 'Change it anyway');
   }
 
   // ---- Answers ----

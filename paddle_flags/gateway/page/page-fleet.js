@@ -1,4 +1,4 @@
-// The fleet of this process: its members, the flags that differ, and what the fleet was told.
+// A fleet: its members, the flags that differ, and what the fleet was told.
 
 import { $, button, el } from './page-dom.js';
 import { Grid } from './page-grid.js';
@@ -7,7 +7,7 @@ import { FleetChange } from './page-fleet-change.js';
 import { GOOD, concerned, scopeText, shortened } from './page-fleet-text.js';
 import { clock, defaultOf, shown } from './page-text.js';
 
-const STATES = { current: 'applied', behind: 'behind', slow: 'slow', gone: 'dead', left: 'missing', missing: 'missing', lost: 'stale' };
+const WELL = ['current', 'behind', 'left'];
 const OLD = 5; // seconds
 
 export class Fleet {
@@ -43,10 +43,12 @@ export class Fleet {
   }
 
   /** Ask for as long as the page is open: often while somebody looks. */
-  async run() {
+  async run(number, you) {
+    this.path = `/fleets/${number}`;
+    this.you = you;
     for (;;) {
       try {
-        this.#take(await this.app.api.get('v1/fleet'));
+        this.#take(await this.app.root.get(this.path));
       } catch (problem) {
         this.#fail(problem);
       }
@@ -63,7 +65,7 @@ export class Fleet {
       member.why = shortened(member.why, answer.url);
       for (const each of member.answers) each.why = shortened(each.why, answer.url);
     }
-    const said = JSON.stringify({ ...answer, age: 0, member: { ...answer.member, stale: answer.member.stale === null ? null : 0 } });
+    const said = JSON.stringify({ ...answer, age: 0, problem: '' });
     this.known = answer;
     this.#failure = '';
     $('fleet-tab').hidden = false;
@@ -87,7 +89,7 @@ export class Fleet {
   /** Say when what is shown is old. */
   #warn() {
     const { known } = this;
-    const why = this.#failure || known?.problem || known?.member.problem || '';
+    const why = this.#failure || known?.problem || '';
     const old = known && (known.age === null || known.age > OLD);
     const ago = known?.age > OLD ? ` This is what was seen ${Math.round(known.age)} s ago.` : '';
     const text = why ? `${why}.${ago}` : old ? `The engine of the fleet does not answer.${ago}` : '';
@@ -107,12 +109,12 @@ export class Fleet {
   /** [word, why] */
   stateOf(member) {
     const [problem] = this.#problems(member).reverse();
-    if (member.state !== 'current' && member.state !== 'behind') return [STATES[member.state] ?? member.state, member.why];
-    return problem ? [problem.state, `${problem.why} (revision ${problem.revision})`] : [STATES[member.state], member.why];
+    if (!problem || !['current', 'behind'].includes(member.state)) return [member.state, member.why];
+    return [problem.state, `${problem.why} (revision ${problem.revision})`];
   }
 
   #isOdd(member) {
-    return !['applied', 'behind'].includes(this.stateOf(member)[0]);
+    return !WELL.includes(this.stateOf(member)[0]);
   }
 
   #matches(...texts) {
@@ -122,12 +124,12 @@ export class Fleet {
 
   arrange() {
     const { known } = this;
-    $('fleet-new').hidden = !known || !this.app.store.process?.you.may.includes('change');
+    $('fleet-new').hidden = !known || !this.you.may.includes('change');
     if (!known) {
       this.members.items = [];
       this.differences.items = [];
       $('count-fleet').textContent = '';
-      $('fleet-shown').textContent = 'This process is no member of a fleet.';
+      $('fleet-shown').textContent = '';
       return;
     }
     this.#words = $('fleet-search').value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -149,11 +151,16 @@ export class Fleet {
     this.#drawLog();
   }
 
+  #isThis(member) {
+    const { process } = this.app.store;
+    return process !== null && member.pid === process.pid && member.host === process.host;
+  }
+
   #drawMember(member) {
     const [word, why] = this.stateOf(member);
     const behind = member.revision < this.known.revision;
     return el('div', { class: `flag member ${this.#isOdd(member) ? 'bad' : ''}`, title: why },
-      cell('cell-name', el('span', { class: 'name' }, member.name), member.name === this.known.member.name ? el('span', { class: 'mark' }, 'this process') : null),
+      cell('cell-name', el('span', { class: 'name' }, member.name), this.#isThis(member) ? el('span', { class: 'mark' }, 'this process') : null),
       cell('cell-role', member.role ?? ''), cell('cell-rank', member.rank ?? ''), cell('cell-host', member.host),
       cell(behind ? 'cell-revision behind' : 'cell-revision', String(member.revision)),
       cell('cell-state', el('span', { class: 'word' }, word), why ? ` ${why}` : '', member.step === null ? '' : ` step ${member.step}`));
@@ -198,13 +205,17 @@ export class Fleet {
       el('span', { class: 'value' }, sensitive ? 'another secret' : holder.value ?? 'not defined', holder.source === 'default' ? here : ''), ' ',
       el('span', { class: 'source' }, holder.source === 'default' ? '' : holder.source), el('div', { class: 'hint' }, holder.members.join(', '))));
     return [el('h3', {}, name), el('ul', { class: 'answers' }, ...items),
-      this.app.store.flags.has(name) ? el('p', {}, button('Change it for the fleet', () => this.change.open(name), { class: 'small' })) : null].filter(Boolean);
+      this.you.may.includes('change') ? el('p', {}, button('Change it for the fleet', () => this.change.open(name), { class: 'small' })) : null].filter(Boolean);
+  }
+
+  #shown(name, text) {
+    return text === null ? 'nothing' : shown(this.app.store.flags.get(name) ?? {}, text);
   }
 
   #drawValues() {
     const items = this.known.values.slice(0, 100).map((value) => el('li', {},
       button(value.name, () => this.change.open(value.name, value), { class: 'link name' }), ' ',
-      el('span', { class: 'value' }, value.value ?? 'nothing'), ' ',
+      el('span', { class: 'value' }, this.#shown(value.name, value.value)), ' ',
       el('span', { class: 'source' }, `${scopeText(value.on)}, revision ${value.revision}`)));
     this.values.replaceChildren(el('h3', {}, 'Values of the fleet'),
       items.length ? el('ul', { class: 'answers' }, ...items) : el('p', { class: 'hint' }, 'None yet.'));
@@ -217,7 +228,7 @@ export class Fleet {
         change.at_step === null ? null : el('span', {}, `at step ${change.at_step}`), change.for === null ? null : el('span', {}, `for ${change.for} s`)),
       el('div', { class: 'sets' }, change.reset === null ? '' : `Reset to revision ${change.reset}`,
         ...(change.reset === null ? change.changes : []).slice(0, 20).map(({ on, name, value }) => el('span', { class: 'set' },
-          el('code', {}, value === null ? `−${name}` : `${name} = ${value}`), on === 'all' ? '' : ` ${scopeText(on)}`))),
+          el('code', {}, value === null ? `−${name}` : `${name} = ${this.#shown(name, value)}`), on === 'all' ? '' : ` ${scopeText(on)}`))),
       change.reason ? el('p', { class: 'why' }, change.reason) : null,
       change.state === 'aborted' ? el('p', { class: 'error' }, change.verdict) : null,
       el('p', { class: 'hint' }, change.by)));

@@ -2,7 +2,7 @@
 
 import { $, el } from './page-dom.js';
 import { Grid } from './page-grid.js';
-import { baseName, countdown, defaultOf, isChanged, isSensitive, isUnsafe, shown, textOf, valueOf } from './page-text.js';
+import { baseName, countdown, defaultOf, isChanged, isLong, isSensitive, isUnsafe, shown, textOf, valueOf } from './page-text.js';
 
 const FILTERS = {
   changed: isChanged,
@@ -17,7 +17,7 @@ const plain = (text) => text.toLowerCase().replaceAll('-', '_');
 export function matcher(query) {
   const words = plain(query).split(/\s+/).filter(Boolean);
   return (flag) => {
-    flag.words ??= plain([flag.name, flag.help, valueOf(flag), flag.text ?? '', flag.module ?? '',
+    flag.words ??= plain([flag.name, flag.help, valueOf(flag), isLong(flag) ? '' : flag.text ?? '', flag.module ?? '',
       ...(flag.aliases ?? [])].join('\n'));
     return words.every((word) => flag.words.includes(word));
   };

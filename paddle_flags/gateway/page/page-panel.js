@@ -3,7 +3,7 @@
 import { $, button, coalesced, el } from './page-dom.js';
 import { controlOf, hintOf } from './page-control.js';
 import { valueElement } from './page-list.js';
-import { clock, countdown, defaultOf, isSensitive, person, rangeOf, shown, textOf, typeOf } from './page-text.js';
+import { clock, countdown, defaultOf, isLong, isSensitive, person, rangeOf, shown, textOf, typeOf } from './page-text.js';
 
 /** Why an entry of the history holds, or does not. */
 function fate(entry, at, holding) {
@@ -85,7 +85,7 @@ export class Panel {
 
   #refusal() {
     if (!this.flag.settable) return this.flag.refusal || 'it may not be changed from outside';
-    if (!this.app.store.process.you.may.includes('change')) return 'your token may only read';
+    if (!this.app.store.process.you.may.includes('change')) return 'you may only read';
     return '';
   }
 
@@ -99,7 +99,8 @@ export class Panel {
     const { flag } = this;
     const control = controlOf(flag, 'edit');
     const pending = this.app.tray.pending.get(flag.name);
-    control.write(pending?.set ?? textOf(flag) ?? '');
+    control.write(pending?.set ?? (isLong(flag) ? '' : textOf(flag)) ?? '');
+    if (!pending && isLong(flag)) this.#fill(control, flag);
     this.error = el('p', { class: 'error', id: 'edit-error', role: 'alert' });
     this.error.textContent = pending?.error ?? '';
     const hint = hintOf(flag);
@@ -108,7 +109,7 @@ export class Panel {
       control.element, hint ? el('p', { class: 'hint', id: 'edit-hint' }, hint) : null, this.error,
       el('div', { class: 'actions' },
         button('Take back', () => this.#stage(null), { class: 'quiet', title: 'Take back what clients have set' }),
-        isSensitive(flag) || defaultOf(flag) === null ? null
+        isSensitive(flag) || typeof defaultOf(flag) !== 'string' ? null
           : button('Default', () => { control.write(defaultOf(flag)); control.focus(); }, { class: 'quiet', title: `Fill in ${defaultOf(flag)}` }),
         el('button', { class: 'main' }, 'Check change'))));
     control.element.setAttribute('aria-describedby', hint ? 'edit-hint edit-error' : 'edit-error');
@@ -116,6 +117,12 @@ export class Panel {
       if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) this.#stage(control.read());
     };
     this.#control = control;
+  }
+
+  /** Fill in a long text, which lists don't have. */
+  async #fill(control, { name }) {
+    const { flag } = await this.app.api.get(`/flags/${encodeURIComponent(name)}`);
+    if (this.#control === control && control.read() === '') control.write(flag.text);
   }
 
   /** Add the edit to the pending changes, and show what the process says of it. The focus moves to
@@ -152,7 +159,7 @@ export class Panel {
     const { flag } = this;
     const facts = {
       type: typeOf(flag),
-      value: isSensitive(flag) || !flag.unit ? '' : `${flag.text} ${flag.unit}`,
+      value: isSensitive(flag) || !flag.unit ? '' : `${textOf(flag)} ${flag.unit}`,
       default: isSensitive(flag) ? '' : shown(flag, defaultOf(flag)),
       range: rangeOf(flag),
       choices: flag.choices?.join(', '),
@@ -173,7 +180,7 @@ export class Panel {
     if (name === null) return;
     let flag;
     try {
-      ({ flag } = await this.app.api.get(`v1/flags/${encodeURIComponent(name)}`));
+      ({ flag } = await this.app.api.get(`/flags/${encodeURIComponent(name)}`));
     } catch (problem) {
       if (this.name === name) this.history.replaceChildren(el('p', { class: 'hint' }, problem.message));
       return;

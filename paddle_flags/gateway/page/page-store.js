@@ -45,6 +45,12 @@ export class Store extends EventTarget {
     this.#wake();
   }
 
+  /** There is no token; `again` is called when there may be one. */
+  lock(again) {
+    this.#wake = again;
+    this.#become('locked');
+  }
+
   /** Read everything, and follow the events for as long as the page is open. */
   async run() {
     for (let failures = 0; ; ) {
@@ -56,10 +62,11 @@ export class Store extends EventTarget {
         if (Date.now() - began > 5000) failures = 0;
       } catch (error) {
         if (error instanceof Problem && error.status === 401) this.#become('locked');
+        if (error instanceof Problem && error.status === 404 && !this.api.find) this.#become('ended');
       }
       this.#polls = pause !== null;
       if (this.#polls) failures = 0;
-      else if (this.state !== 'locked') this.#become(Date.now() - this.contact > STALE ? 'stale' : 'reconnecting');
+      else if (!['locked', 'ended'].includes(this.state)) this.#become(Date.now() - this.contact > STALE ? 'stale' : 'reconnecting');
       failures += 1;
       await this.#sleep(pause ?? Math.min(10000, 250 * 2 ** failures) * (0.75 + Math.random() / 2));
     }
@@ -84,7 +91,7 @@ export class Store extends EventTarget {
     let retry = null;
     try {
       const headers = { 'Last-Event-ID': this.#last };
-      const response = await this.api.request('v1/events', { headers, signal: abort.signal });
+      const response = await this.api.request('/events', { headers, signal: abort.signal });
       this.#become(this.#polls ? 'polling' : 'live');
       for await (const event of eventsOf(response, alive)) {
         if (event.name === 'retry') retry = Number(event.data) || 1000;
@@ -123,7 +130,7 @@ export class Store extends EventTarget {
   }
 
   async #readAll() {
-    this.process = await this.api.get('v1/process');
+    this.process = await this.api.get('');
     this.#emit('process');
     await this.read();
     this.#last = `${this.#epoch}-${this.#revision}`;
@@ -134,7 +141,7 @@ export class Store extends EventTarget {
   /** Read the flags that have changed. */
   async read() {
     const since = this.#epoch ? `?since=${this.#epoch}-${this.#revision}` : '';
-    const answer = await this.api.get(`v1/flags${since}`);
+    const answer = await this.api.get(`/flags${since}`);
     const { epoch, revision, complete, flags, removed } = answer;
     let moved = complete || removed.length > 0;
     if (complete) this.flags.clear();
@@ -154,7 +161,7 @@ export class Store extends EventTarget {
 
   async #readChanges() {
     if (!this.withChanges) return;
-    this.changes = (await this.api.get('v1/changes')).changes;
+    this.changes = (await this.api.get('/changes')).changes;
     this.#emit('changes');
   }
 

@@ -68,13 +68,18 @@ export function quantity(text, unit) {
   return said ?? text;
 }
 
-/** How to show a text of this flag. */
+/** How to show a text of this flag; of a long one, only the digest may be known. */
 export function shown(flag, text) {
+  if (typeof text === 'object' && text !== null) return `${bytes(String(text.length)) ?? `${text.length}B`} of text`;
   if (text === null || text === undefined) return 'no value';
   if (text === '') return flag.items ? 'no items' : 'empty';
   return flag.unit ? quantity(text, flag.unit) : text;
 }
 
+/** Whether two texts, or their digests, are the same. */
+export const sameText = (a, b) => (a?.sha256 ?? a ?? null) === (b?.sha256 ?? b ?? null);
+
+export const isLong = (flag) => typeof flag.text === 'object' && flag.text !== null;
 export const isSensitive = (flag) => flag.marks.includes('sensitive');
 export const isUnsafe = (flag) => flag.marks.includes('unsafe');
 export const isChanged = (flag) => flag.source !== 'default';
@@ -131,8 +136,8 @@ export function person(who) {
   if (!who) return 'the program';
   const known = (value) => value !== null && value !== undefined && value !== -1;
   const parts = [
-    who.label, who.command, known(who.uid) ? `uid ${who.uid}` : null,
-    known(who.pid) ? `pid ${who.pid}` : null, who.host,
+    who.label ?? who.on_behalf_of?.label, who.command, known(who.uid) ? `uid ${who.uid}` : null,
+    known(who.pid) ? `pid ${who.pid}` : null, who.host ?? who.on_behalf_of?.host,
   ];
   return parts.filter((part) => known(part) && part !== '').join(', ') || 'unknown';
 }

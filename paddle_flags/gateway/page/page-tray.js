@@ -1,7 +1,7 @@
 // Pending changes: edits are collected here, checked by a dry run, and applied together.
 
 import { $, button, complain, confirmed, el, say } from './page-dom.js';
-import { clock, isSensitive, isUnsafe, person, shown, textOf } from './page-text.js';
+import { clock, isLong, isSensitive, isUnsafe, person, sameText, shown, textOf } from './page-text.js';
 
 const TIMES = [['', 'until changed again'], ['1m', 'for 1 minute'], ['10m', 'for 10 minutes'], ['1h', 'for 1 hour'], ['own', 'for …']];
 
@@ -78,7 +78,7 @@ export class Tray {
     for (const [name, edit] of this.pending) {
       body.set[name] = edit.set;
       const flag = this.app.store.flags.get(name);
-      if (flag && !isSensitive(flag)) body.expect[name] = edit.expect; // null: has no value
+      if (flag && !isSensitive(flag) && !isLong(flag)) body.expect[name] = edit.expect; // null: has no value
       if (flag && isUnsafe(flag)) body.confirm.push(name);
     }
     if (this.reason.value.trim()) body.reason = this.reason.value.trim();
@@ -93,7 +93,7 @@ export class Tray {
     const state = JSON.stringify(body.set);
     this.#checked = false;
     try {
-      const answer = await this.app.api.post('v1/changes', body);
+      const answer = await this.app.api.post('/changes', body);
       if (state !== JSON.stringify(this.#body(true).set)) return; // edited meanwhile
       for (const edit of this.pending.values()) Object.assign(edit, { error: '', conflict: null });
       this.#accepted(answer);
@@ -135,7 +135,7 @@ export class Tray {
     if (!edit || edit.expect === text) return;
     let by = '';
     try {
-      const { flag } = await this.app.api.get(`v1/flags/${encodeURIComponent(name)}`);
+      const { flag } = await this.app.api.get(`/flags/${encodeURIComponent(name)}`);
       const last = flag.log?.[0];
       if (last) by = ` by ${person(last.who)} at ${clock(last.at)}${last.reason ? `: “${last.reason}”` : ''}`;
     } catch { /* It is told without who it was. */ }
@@ -151,7 +151,7 @@ export class Tray {
       const flag = this.app.store.flags.get(name);
       if (!edit || !flag || this.#busy || isSensitive(flag)) continue;
       const text = textOf(flag);
-      if (text === edit.expect || (edit.conflict && text === edit.conflict.text)) continue;
+      if (sameText(text, edit.expect) || (edit.conflict && text === edit.conflict.text)) continue;
       await this.#conflict(name, text);
       changed = true;
     }
@@ -175,8 +175,8 @@ export class Tray {
     this.#busy = true;
     this.draw();
     try {
-      const answer = await this.app.api.post('v1/changes', this.#body(false));
-      const what = answer.flags.map(({ name, old, new: value }) => (old === undefined ? name : `${name} ${old} → ${value}`));
+      const answer = await this.app.api.post('/changes', this.#body(false));
+      const what = answer.flags.map(({ name, old, new: value }) => (old === undefined ? name : `${name} ${this.#shown(name, old)} → ${this.#shown(name, value)}`));
       await this.app.store.read().catch(() => {});
       this.clear();
       const until = answer.until ? `, until ${clock(answer.until)}` : '';
@@ -201,6 +201,10 @@ export class Tray {
     const title = unsafe.length === 1 ? 'Change an unsafe flag?' : `Change ${unsafe.length} unsafe flags?`;
     return confirmed(title, [el('p', {}, 'Its definition calls it unsafe to change while the program runs.'), el('ul', {}, ...lines)],
       'Change it anyway');
+  }
+
+  #shown(name, text) {
+    return shown(this.app.store.flags.get(name) ?? {}, text);
   }
 
   draw() {

@@ -1,6 +1,7 @@
-// The page of one process: wires its parts together, and holds the views, the keys and the theme.
+// The page: wires its parts together, and holds the views, the keys and the theme. The query says
+// what is shown: a process (pid), beside another one (with), a fleet, or all processes.
 
-import { $, button, complain, say } from './page-dom.js';
+import { $, button, complain, el, say } from './page-dom.js';
 import { Api, Session } from './page-api.js';
 import { Store } from './page-store.js';
 import { List } from './page-list.js';
@@ -9,30 +10,41 @@ import { Tray } from './page-tray.js';
 import { Changes } from './page-changes.js';
 import { Compare } from './page-compare.js';
 import { Fleet } from './page-fleet.js';
+import { Processes } from './page-processes.js';
 import { clock, countdown, person } from './page-text.js';
 
 const BASE = new URL('./', window.location.href).pathname;
+const QUERY = new URLSearchParams(window.location.search);
 const STATES = {
   connecting: 'Connecting',
   live: 'Live',
   polling: 'Live, polling',
   reconnecting: 'Reconnecting',
   stale: 'Stale',
+  ended: 'Ended',
   locked: 'No token',
 };
-const VIEWS = ['flags', 'changes', 'compare', 'fleet'];
+const OLD = ['stale', 'reconnecting', 'ended'];
+const OF_PROCESS = ['flags', 'changes', 'compare'];
 
+const session = new Session();
 const app = {
-  api: new Api(BASE, new Session()),
+  root: new Api(`${BASE}v1`, session),
+  api: new Api('', session, { find: QUERY.has('pid') ? null : findOnly }),
+  views: [], // that this page has
   open(name) {
     if (app.store.flags.has(name)) app.panel.open(name);
     else complain(`${name} is not defined any more`);
   },
   closed() {
     const grid = { flags: app.list.grid, compare: app.compare.grid, fleet: app.fleet.grid }[app.view];
-    (grid?.root ?? $('changes')).focus();
+    (grid?.root ?? $(app.view)).focus();
+  },
+  compareWith(pid) {
+    window.location.href = `?pid=${app.store.process.pid}&with=${pid}#compare`;
   },
 };
+const baseOf = (pid) => `${BASE}v1/processes/${pid}`;
 app.store = new Store(app.api);
 app.tray = new Tray(app);
 app.list = new List(app);
@@ -40,6 +52,7 @@ app.panel = new Panel(app);
 app.changes = new Changes(app);
 app.compare = new Compare(app);
 app.fleet = new Fleet(app);
+app.processes = new Processes(app);
 
 function showProcess() {
   const { process } = app.store;
@@ -54,12 +67,13 @@ function showState() {
   const { state, process, contact } = app.store;
   $('state').textContent = STATES[state];
   $('state').dataset.state = state;
-  const old = state === 'stale' || state === 'reconnecting';
+  const old = OLD.includes(state);
   document.body.classList.toggle('old', old);
-  $('notice').hidden = state !== 'stale' && state !== 'locked';
+  $('notice').hidden = !['stale', 'ended', 'locked'].includes(state);
   $('notice').replaceChildren(...state === 'locked'
-    ? ['Without a token, this process shows nothing. ', button('Give a token', () => app.store.wake(), { class: 'small' })]
-    : state === 'stale' ? [`No connection. These values were current at ${clock(contact)}.`] : []);
+    ? ['Without a token, this server shows nothing. ', button('Give a token', () => app.store.wake(), { class: 'small' })]
+    : state === 'ended' ? ['This process has ended, or does not serve its flags any more. ', el('a', { href: '?list' }, 'All processes')]
+      : state === 'stale' ? [`No connection. These values were current at ${clock(contact)}.`] : []);
   const name = process ? `${process.program} ${process.pid}` : 'Flags';
   document.title = old ? `(${STATES[state].toLowerCase()}) ${name}` : name;
 }
@@ -67,10 +81,11 @@ function showState() {
 /** Show the view that the address names. */
 function showView() {
   const wanted = window.location.hash.slice(1);
-  app.view = VIEWS.includes(wanted) ? wanted : 'flags';
-  for (const view of VIEWS) {
+  app.view = app.views.includes(wanted) ? wanted : app.views[0];
+  for (const view of ['processes', 'fleet', ...OF_PROCESS]) {
     $(`view-${view}`).hidden = view !== app.view;
-    const link = document.querySelector(`nav a[href="#${view}"]`);
+    const link = view === 'processes' ? $('all-tab') : document.querySelector(`nav a[href="#${view}"]`);
+    link.hidden = view !== 'processes' && !app.views.includes(view);
     if (view === app.view) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
   }
@@ -124,15 +139,20 @@ function nextTheme() {
   say(setTheme(order[(now + 1) % order.length]));
 }
 
+function go(view) {
+  if (app.views.includes(view)) window.location.hash = view;
+}
+
 const KEYS = {
-  '/': () => $({ compare: 'compare-search', fleet: 'fleet-search' }[app.view] ?? 'search').focus(),
+  '/': () => $({ compare: 'compare-search', fleet: 'fleet-search', processes: 'processes' }[app.view] ?? 'search').focus(),
   '?': () => $('keys').showModal(),
   p: () => app.tray.focus(),
   t: nextTheme,
-  1: () => { window.location.hash = 'flags'; },
-  2: () => { window.location.hash = 'changes'; },
-  3: () => { window.location.hash = 'compare'; },
-  4: () => { if (app.fleet.known) window.location.hash = 'fleet'; },
+  0: () => { window.location.href = '?list'; },
+  1: () => go('flags'),
+  2: () => go('changes'),
+  3: () => go('compare'),
+  4: () => go('fleet'),
 };
 
 function escape(event) {
@@ -164,7 +184,42 @@ window.addEventListener('online', () => app.store.wake());
 document.addEventListener('visibilitychange', () => { if (!document.hidden) { app.store.wake(); app.fleet.wake(); } });
 window.addEventListener('beforeunload', (event) => { if (app.tray.pending.size) event.preventDefault(); });
 setInterval(tick, 250);
-showView();
 follow();
-app.store.run();
-app.store.addEventListener('reset', () => { app.compare.probe(`${BASE}peer/`); app.fleet.run(); }, { once: true });
+begin();
+
+function begin() {
+  start().catch((problem) => {
+    if (problem.status === 401) app.store.lock(begin);
+    else complain(problem.message);
+  });
+}
+
+/** Find out whether the only process is another one now. */
+async function findOnly() {
+  const { processes } = await app.root.get('/processes');
+  const [only, ...others] = processes.filter((each) => !each.problem);
+  if (only && !others.length) app.api.base = baseOf(only.pid);
+}
+
+/** Show a process, a fleet or all processes: what the query says, or the only one that there is. */
+async function start() {
+  const { fleets, you } = await app.root.get('/fleets');
+  const { processes } = await app.root.get('/processes');
+  const only = !QUERY.has('list') && !QUERY.has('fleet') && (processes.length || fleets.length) === 1;
+  const pid = QUERY.get('pid') ?? (only ? processes[0]?.pid : undefined);
+  const fleet = QUERY.get('fleet') ?? (only || pid !== undefined ? fleets[0]?.fleet : undefined);
+  app.views = [...(pid === undefined ? [] : OF_PROCESS), ...(fleet === undefined ? [] : ['fleet'])];
+  if (!app.views.length) app.views = ['processes'];
+  $('you').textContent = you.may.includes('change') ? '' : 'read only';
+  showView();
+  if (fleet !== undefined) app.fleet.run(fleet, you);
+  if (pid !== undefined) {
+    app.api.base = baseOf(pid);
+    app.store.run();
+    app.store.addEventListener('reset', () => app.compare.offer(processes, QUERY.get('with')), { once: true });
+    if (QUERY.has('with')) app.compare.follow(baseOf(QUERY.get('with')));
+  } else {
+    $('state').hidden = true;
+    if (fleet === undefined) app.processes.run();
+  }
+}

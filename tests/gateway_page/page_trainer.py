@@ -48,16 +48,13 @@ def check_batch(value):
 for number in range(int(extra)):
     pf.define(f"extra_{number:05}", number, "An extra flag", category=f"Extra {number // 500}")
 pf.parse()
-tokens = {
-    "ops": pf.live.Token("change-0123456789", may="change"),
-    "night shift": pf.live.Token("second-0123456789", may="change"),
-    "viewer": pf.live.Token("read-0123456789ab", may="read"),
-}
 
 
 def serve_by_wsgi():
     """Serve as an application of a web framework does, which answers one request at a time."""
-    app = pf.live.app(authorize=lambda _: "change")
+    from a2wsgi import ASGIMiddleware
+
+    app = ASGIMiddleware(pf.live.asgi(authorize=lambda _: "change", polls=True))
 
     def mounted(environ, start_response):
         wsgiref.util.shift_path_info(environ)
@@ -65,7 +62,7 @@ def serve_by_wsgi():
 
     server = wsgiref.simple_server.make_server("127.0.0.1", 0, mounted, handler_class=Quiet)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    return f"127.0.0.1:{server.server_port}/mounted"
+    return f"http://127.0.0.1:{server.server_port}/mounted/"
 
 
 class Quiet(wsgiref.simple_server.WSGIRequestHandler):
@@ -76,7 +73,7 @@ class Quiet(wsgiref.simple_server.WSGIRequestHandler):
 if where == "wsgi":
     address = serve_by_wsgi()
 else:
-    server = pf.serve(where, tokens=tokens if ":" in where else None)
+    server = pf.serve(where)
     address = server.address
 print(address, flush=True)
 for line in sys.stdin:

@@ -21,7 +21,8 @@ SWITCHES = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync",
 @pytest.fixture
 def start() -> Iterator[Callable[..., Trainer]]:
     """Start programs that serve their flags."""
-    package("h11")
+    for name in ("starlette", "uvicorn"):
+        package(name)
     started: list[Trainer] = []
 
     def run(*arguments: str, **options: Any) -> Trainer:
@@ -30,12 +31,12 @@ def start() -> Iterator[Callable[..., Trainer]]:
 
     yield run
     for each in started:
-        each.stop()
+        each.close()
 
 
 @pytest.fixture
 def trainer(start: Callable[..., Trainer]) -> Trainer:
-    return start("127.0.0.1:0", "--log_every=10", "--endpoint=http://ps-3:8800")
+    return start("gateway", "--log_every=10", "--endpoint=http://ps-3:8800")
 
 
 @pytest.fixture(scope="module")  # Playwright has an event loop, which other tests must not meet

@@ -4,26 +4,37 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
 TOKENS = {"ops": "change-0123456789", "night": "second-0123456789", "viewer": "read-0123456789ab"}
+LABELS = {"ops": "ops", "night": "night-shift", "viewer": "viewer"}
 
 
 class Trainer:
-    """A process that serves its flags."""
+    """A process that serves its flags, and a gateway in front of it unless it has a place."""
 
     def __init__(
         self,
-        address: str = "127.0.0.1:0",
+        where: str = "gateway",
         *arguments: str,
         extra: int = 0,
         script: Path = HERE / "page_trainer.py",
     ) -> None:
         self._command = [sys.executable, str(script)]
         self._arguments = [str(extra), *arguments]
-        self.start(address)
+        self._folder = tempfile.TemporaryDirectory()
+        self._gateway: subprocess.Popen[str] | None = None
+        self.url = ""
+        has_gateway = where == "gateway"
+        self.start(f"{self._folder.name}/trainer.sock" if has_gateway else where)
+        if has_gateway:
+            fleets = [each for each in arguments if each.startswith("dir://")]
+            self._serve([self.address, *(f"--fleet={each}" for each in fleets)])
+        elif "://" in self.address:
+            self.url = self.address
 
     def start(self, address: str) -> None:
         self.process = subprocess.Popen(
@@ -35,7 +46,23 @@ class Trainer:
         assert self.process.stdout
         self.address = self.process.stdout.readline().strip()
         assert self.address
-        self.url = f"http://{self.address}/"
+
+    def _serve(self, arguments: list[str]) -> None:
+        tokens = Path(self._folder.name, "tokens")
+        rights = {who: "read" if who == "viewer" else "change" for who in TOKENS}
+        lines = [f"{LABELS[who]} {rights[who]} {TOKENS[who]}\n" for who in TOKENS]
+        tokens.write_text("".join(lines), "utf-8")
+        tokens.chmod(0o600)
+        options = ["--port=0", f"--token-file={tokens}"]
+        self._gateway = subprocess.Popen(
+            [sys.executable, "-m", "paddle_flags", "gateway", *arguments, *options],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self._gateway.stderr
+        line = self._gateway.stderr.readline()
+        self.url = line.removeprefix("serving ").strip()
+        assert self.url.startswith("http://"), line + self._gateway.stderr.read()
 
     def run(self, line: str) -> None:
         """Run a line of Python in the program."""
@@ -52,6 +79,13 @@ class Trainer:
     def restart(self) -> None:
         self.stop()
         self.start(self.address)
+
+    def close(self) -> None:
+        self.stop()
+        if self._gateway is not None:
+            self._gateway.kill()
+            self._gateway.communicate()
+        self._folder.cleanup()
 
 
 def row(page: Any, name: str) -> Any:

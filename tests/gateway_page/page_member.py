@@ -28,11 +28,7 @@ pf.parse()
 if where == "-":
     print("joined", flush=True)
 else:
-    tokens = {
-        "ops": pf.live.Token("change-0123456789", may="change"),
-        "viewer": pf.live.Token("read-0123456789ab", may="read"),
-    }
-    server = pf.serve(where, tokens=tokens)
+    server = pf.serve(where)
     print(server.address, flush=True)
 for line in sys.stdin:
     exec(line)  # noqa: S102 - written by the test

@@ -31,7 +31,7 @@ def script():
 def scene(start, show, pictures, expect, script):
     """The page of a program in which something is going on."""
     pictures.mkdir(parents=True, exist_ok=True)
-    program = start("127.0.0.1:0", "--batch_size=128", "--endpoint=http://ps-3:8800", script=script)
+    program = start("gateway", "--batch_size=128", "--endpoint=http://ps-3:8800", script=script)
     program.run(TIDY)
 
     def run(**options):
@@ -46,7 +46,9 @@ def scene(start, show, pictures, expect, script):
     def change(page, values, time, reason):
         body = json.dumps({"set": values, "reason": reason} | ({"for": time} if time else {}))
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {TOKENS['ops']}"}
-        answer = page.request.post(f"{program.url}v1/changes", data=body, headers=headers)
+        answer = page.request.post(
+            f"{program.url}v1/processes/{program.process.pid}/changes", data=body, headers=headers
+        )
         assert answer.ok, answer.text()
 
     return run
@@ -125,7 +127,7 @@ def test_a_picture_of_the_fleet(start, show, pictures, expect):
         def member(where, role, rank, *arguments):
             return start(where, url, role, str(rank), *arguments, script=script)
 
-        first = member("127.0.0.1:0", "trainer", 0)
+        first = member("gateway", "trainer", 0)
         second = member("-", "trainer", 1, "--learning_rate=0.01")
         others = [member("-", "trainer", 2), member("-", "trainer", 3), member("-", "pserver", 0)]
         second.run("pf.validator('batch_size', message='needs more memory')(lambda n: n < 100)")
