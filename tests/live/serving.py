@@ -8,8 +8,12 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
+
+from support import write
 
 HERE = Path(__file__).parent
 
@@ -80,7 +84,7 @@ class Client:
     def __init__(self, path: Path | str) -> None:
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.settimeout(20)
-        self.socket.connect(str(path))
+        _connect(self.socket, str(path))
         self._file = self.socket.makefile("rb")
         self._number = 0
 
@@ -136,6 +140,57 @@ class Client:
 
     def text(self, name: str) -> Any:
         return self.get(name)["text"]
+
+
+def _connect(made: socket.socket, path: str) -> None:
+    """Connect to a path of any length."""
+    place, name = os.path.split(path)
+    folder = os.open(place, os.O_RDONLY)
+    try:
+        made.connect(f"/proc/self/fd/{folder}/{name}")
+    finally:
+        os.close(folder)
+
+
+def ask(path: Path | str, method: str, **params: Any) -> Any:
+    """Return the result of a single request."""
+    with Client(path) as client:
+        return client.ask(method, **params)
+
+
+def change(path: Path | str, name: str, value: object, **params: Any) -> Any:
+    """Change one flag."""
+    return ask(path, "flags.set", set={name: value}, **params)
+
+
+@contextmanager
+def script(place: Path, text: str, *words: str, **env: str) -> Iterator[subprocess.Popen[str]]:
+    """A program with `pf`, `os` and `sys`, which ends with the block; it prints to `stdout`.
+
+    Its default socket is in `run/paddle_flags`, not beside the script, where the directory would be
+    a package.
+    """
+    runtime = place / "run"
+    runtime.mkdir(exist_ok=True)
+    file = write(place / "program.py", "import os, sys\nimport paddle_flags as pf\n" + text)
+    made = subprocess.Popen(
+        [sys.executable, file, *words],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "XDG_RUNTIME_DIR": str(runtime), **env},
+    )
+    with made:
+        try:
+            yield made
+        finally:
+            made.kill()
+
+
+def line_of(made: subprocess.Popen[str]) -> str:
+    """Return the next line that a program prints."""
+    assert made.stdout
+    return made.stdout.readline().rstrip("\n")
 
 
 def _named(params: dict[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import os
 
-from serving import until
+import pytest
+from serving import change, until
+
+import paddle_flags as pf
 
 # A limit of the size of files stands for a full disk.
 LIMIT = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({}, resource.RLIM_INFINITY))"
@@ -80,3 +83,29 @@ def test_functions_get_each_event_as_a_dictionary(start):
         client.ask("flags.set", set={"rate": 2}, reason="why")
     event = until(lambda: program.run("print(seen[0]['reason'] if seen else '')"))
     assert event == "why"
+
+
+def test_a_function_that_fails_is_reported_and_the_others_are_called(start):
+    program = start()
+    program.run("sys.unraisablehook = lambda failure: seen.append(str(failure.exc_value))")
+    program.run(
+        "other = serve('./other.sock', audit=[lambda _: 1 / 0, lambda e: seen.append(e['change'])])"
+    )
+    change(program.socket.parent / "other.sock", "rate", 2)
+    until(lambda: program.run("print(seen)") == "['division by zero', 1]")
+
+
+@pytest.mark.parametrize("wrong", [3, [3], [["a"]], ["a", "b"]])
+def test_another_audit_is_refused(tmp_path, wrong):
+    with pytest.raises((pf.FlagError, TypeError), match="audit|iterable"):
+        pf.serve(tmp_path / "flags.sock", audit=wrong)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_warning_lists_the_temporary_changes_when_the_program_ends(start):
+    program = start()
+    program.run("import logging; logging.basicConfig(filename='log')")
+    change(program.socket, "level", 9, for_="1h", reason="why")
+    assert program.stop() == 0
+    text = (program.socket.parent / "log").read_text()
+    assert "the program ends and temporary change 1 is on: level from '6' to '9'" in text

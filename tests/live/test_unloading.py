@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from served import program
+from serving import script as program
 from support import build_plugin, write
 
 PLUGIN = """

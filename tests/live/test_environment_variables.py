@@ -7,12 +7,13 @@ import os
 import sys
 
 import pytest
-from served import ask, line_of, program, wait_for
+from serving import Client, ask, change, line_of, until
+from serving import script as program
 from support import run
 
 LOADED = """
 import sys, paddle_flags
-print([each for each in ("h11", "asyncio", "paddle_flags.live._serve") if each in sys.modules])
+print([each for each in ("ctypes", "asyncio", "paddle_flags.live._serve") if each in sys.modules])
 """
 PLAIN = 'flag = pf.define("level", 1)\nprint(os.getpid(), flush=True)\nsys.stdin.readline()\n'
 
@@ -25,10 +26,10 @@ def test_a_program_that_imports_the_package_is_served(tmp_path):
     with program(tmp_path, PLAIN, PADDLE_FLAGS_LIVE="1") as made:
         pid = line_of(made)
         address = str(tmp_path / "run" / "paddle_flags" / f"{pid}.sock")
-        found = ask(address, "GET", "/v1/process").json
+        found = ask(address, "hello")
         assert (found["pid"], found["program"]) == (int(pid), "program.py")
-        refused = ask(address, "POST", "/v1/changes", {"set": {"level": "2"}})
-        assert refused.status == 403
+        with Client(address) as client:
+            assert client.fail("flags.set", set={"level": "2"})["code"] == 403
     assert made.returncode
 
 
@@ -37,7 +38,7 @@ def test_the_socket_may_be_elsewhere_and_flags_may_be_settable(tmp_path):
     env = {"PADDLE_FLAGS_LIVE": path, "PADDLE_FLAGS_LIVE_SETTABLE": "other, lev*"}
     with program(tmp_path, PLAIN, **env) as made:
         line_of(made)
-        assert ask(path, "POST", "/v1/changes", {"set": {"level": "2"}}).status == 200
+        change(path, "level", "2")
         made.stdin.close()
         assert made.wait() == 0
     assert not os.path.exists(path)
@@ -48,9 +49,8 @@ def test_changes_go_to_a_file(tmp_path):
     env = {"PADDLE_FLAGS_LIVE_SETTABLE": "level", "PADDLE_FLAGS_LIVE_AUDIT": str(log)}
     with program(tmp_path, PLAIN, PADDLE_FLAGS_LIVE=path, **env) as made:
         line_of(made)
-        body = {"set": {"level": "2"}, "reason": "because"}
-        assert ask(path, "POST", "/v1/changes", body).status == 200
-        line = wait_for(lambda: log.exists() and log.read_text())
+        change(path, "level", "2", reason="because")
+        line = until(lambda: log.exists() and log.read_text())
     assert json.loads(line)["reason"] == "because"
 
 
@@ -70,8 +70,8 @@ subprocess.run([sys.executable, "-c", sys.argv[1]])
         made.stdin.write("\n")
         made.stdin.flush()
         pid = line_of(made)
-        assert ask(f"{path}.{pid}", "GET", "/v1/process").json["pid"] == int(pid)
-        assert ask(path, "GET", "/v1/process").json["pid"] == made.pid
+        assert ask(f"{path}.{pid}", "hello")["pid"] == int(pid)
+        assert ask(path, "hello")["pid"] == made.pid
 
 
 def test_a_program_that_also_serves_by_itself_has_two_sockets(tmp_path):
@@ -80,7 +80,7 @@ def test_a_program_that_also_serves_by_itself_has_two_sockets(tmp_path):
         address = line_of(made)
         assert address.endswith(f"{made.pid}-2.sock")
         for each in (address, address.replace("-2.sock", ".sock")):
-            assert ask(each, "GET", "/v1/process").json["pid"] == made.pid
+            assert ask(each, "hello")["pid"] == made.pid
 
 
 @pytest.mark.parametrize("value", ["", "0"])
@@ -100,7 +100,7 @@ def test_without_the_variable_nothing_of_the_server_is_imported():
         ({"PADDLE_FLAGS_LIVE": "yes"}, "yes: expected 1, or the path of a socket"),
         ({"PADDLE_FLAGS_LIVE": "/missing/folder/socket"}, "No such file or directory"),
         ({"PADDLE_FLAGS_LIVE": "1", "XDG_RUNTIME_DIR": "/missing"}, "No such file or directory"),
-        ({"PADDLE_FLAGS_LIVE": "1", "PADDLE_FLAGS_LIVE_SETTABLE": "a b"}, "settable is 'a b'"),
+        ({"PADDLE_FLAGS_LIVE": "1", "PADDLE_FLAGS_LIVE_SETTABLE": "a b"}, "settable: 'a b'"),
     ],
 )
 def test_what_goes_wrong_is_a_warning_and_the_program_runs(env, why):
@@ -108,15 +108,6 @@ def test_what_goes_wrong_is_a_warning_and_the_program_runs(env, why):
     assert ended.stdout == "runs\n"
     assert "FlagWarning: environment: PADDLE_FLAGS_LIVE: the flags are not served" in ended.stderr
     assert why in ended.stderr
-
-
-def test_a_missing_package_is_a_warning_that_says_how_to_install_it(tmp_path):
-    (tmp_path / "h11.py").write_text("raise ImportError('no', name='h11')")
-    ended = python(
-        "import paddle_flags; print('runs')", PADDLE_FLAGS_LIVE="1", PYTHONPATH=str(tmp_path)
-    )
-    assert ended.stdout == "runs\n"
-    assert "pip install 'paddle_flags[live]'" in ended.stderr
 
 
 def test_a_warning_that_is_an_error_ends_no_program():

@@ -6,10 +6,13 @@ import os
 import sys
 
 import pytest
-from served import ask, line_of, program, read_until, streaming, wait_for
+from serving import Client, ask, change, line_of, until
+from serving import script as program
 from support import run, write
 
 CHILD = """
+import time
+
 def descriptors():
     kinds = []
     for name in os.listdir("/proc/self/fd"):
@@ -29,6 +32,8 @@ print(server.address, flush=True)
 sys.stdin.readline()
 pid = os.fork()
 if pid == 0:
+    while sys.argv[1] == "reopen" and not server.address:
+        time.sleep(0.01)
     print(server, flush=True)
     print(len(descriptors()), flush=True)
     sys.stdin.readline()
@@ -49,17 +54,17 @@ def tell(made):
 def test_a_forked_child_closes_its_descriptors_and_the_parent_goes_on(tmp_path):
     with program(tmp_path, FORK, "close") as made:
         address = line_of(made)
-        with streaming(address) as events:
-            read_until(events, b"\n\n")
+        with Client(address) as client:
+            client.ask("events.subscribe")
             tell(made)
-            assert line_of(made) == f"<Server {address}: closed>"
+            assert line_of(made) == "<Server closed>"
             assert line_of(made) == "0"
-            assert ask(address, "POST", "/v1/changes", {"set": {"level": "2"}}).status == 200
-            read_until(events, b'"new":"2"')
+            change(address, "level", "2")
+            assert client.read()["params"]["changes"][0]["new"] == "2"
             tell(made)
             assert line_of(made) == f"<Server {address}>"
-            assert ask(address, "POST", "/v1/changes", {"set": {"level": "3"}}).status == 200
-            read_until(events, b'"new":"3"')
+            change(address, "level", "3")
+            assert client.read()["params"]["changes"][0]["new"] == "3"
         tell(made)
         assert made.wait() == 0
     assert not os.path.exists(address)
@@ -67,33 +72,30 @@ def test_a_forked_child_closes_its_descriptors_and_the_parent_goes_on(tmp_path):
 
 def test_a_client_of_the_parent_sees_its_end_though_a_child_lives(tmp_path):
     text = FORK.replace("os.waitpid(pid, 0)", "os._exit(0)")
-    with program(tmp_path, text, "close") as made:
-        address = line_of(made)
-        with streaming(address) as events:
-            read_until(events, b"\n\n")
-            tell(made)
-            while events.recv(1000):
-                pass
+    with program(tmp_path, text, "close") as made, Client(line_of(made)) as client:
+        client.ask("events.subscribe")
+        tell(made)
+        assert client.read() == {}
 
 
 def test_a_forked_child_serves_on_a_socket_of_its_own_if_asked(tmp_path):
     with program(tmp_path, FORK, "reopen") as made:
         address = line_of(made)
-        first = ask(address, "GET", "/v1/process").json
+        first = ask(address, "hello")
         tell(made)
         own = line_of(made)[len("<Server ") : -1]
         assert own != address
-        second = ask(own, "GET", "/v1/process").json
+        second = ask(own, "hello")
         assert own.endswith(f"/{second['pid']}.sock")
         assert second["pid"] != first["pid"]
         assert second["epoch"] != first["epoch"]
-        assert ask(own, "POST", "/v1/changes", {"set": {"level": "9"}}).status == 200
-        assert ask(address, "GET", "/v1/flags/level").json["flag"]["value"] == 1
+        change(own, "level", "9")
+        assert ask(address, "flags.get", name="level")["flag"]["value"] == 1
         line_of(made)
         tell(made)
         assert line_of(made) == f"<Server {address}>"
         assert not os.path.exists(own)
-        assert ask(address, "GET", "/v1/process").json["pid"] == first["pid"]
+        assert ask(address, "hello")["pid"] == first["pid"]
 
 
 def test_a_child_of_a_server_at_a_path_serves_beside_it(tmp_path):
@@ -102,19 +104,20 @@ def test_a_child_of_a_server_at_a_path_serves_beside_it(tmp_path):
         address = line_of(made)
         tell(made)
         own = line_of(made)[len("<Server ") : -1]
-        assert own == f"{address}.{ask(own, 'GET', '/v1/process').json['pid']}"
+        assert own == f"{address}.{ask(own, 'hello')['pid']}"
 
 
 def test_a_child_that_cannot_serve_runs_on_with_a_warning(tmp_path):
     text = """
-import shutil
+import shutil, time
 server = pf.serve(on_fork="reopen")
 place = os.path.dirname(server.address)
 shutil.rmtree(place)
 os.mkdir(place, 0o755)
 pid = os.fork()
 if pid == 0:
-    print(server.wait(0), "goes on", flush=True)
+    time.sleep(1)
+    print(server.address == "", "goes on", flush=True)
     os._exit(0)
 os.waitpid(pid, 0)
 """
@@ -154,8 +157,8 @@ if __name__ == "__main__":
         pids = line_of(made).split()
         place = tmp_path / "run" / "paddle_flags"
         for pid in pids:
-            wait_for((place / f"{pid}.sock").exists)
-            answer = ask(str(place / f"{pid}.sock"), "GET", "/v1/process").json
+            until((place / f"{pid}.sock").exists)
+            answer = ask(str(place / f"{pid}.sock"), "hello")
             assert answer["pid"] == int(pid)
         tell(made)
         assert line_of(made) == "joined"
@@ -192,7 +195,7 @@ sys.stdin.readline()
     with program(tmp_path, text) as made:
         address = line_of(made)
         for _ in range(300):
-            assert ask(address, "GET", "/v1/process").status == 200
+            assert ask(address, "hello")["api"] == 1
         assert line_of(made) == "[]"
 
 
@@ -215,8 +218,7 @@ sys.stdin.readline()
     with program(tmp_path, text) as made:
         address = line_of(made)
         for value in range(2, 6):
-            answer = ask(address, "POST", "/v1/changes", {"set": {"level": value}})
-            assert answer.status == 200, answer
+            change(address, "level", value)
 
 
 def test_a_temporary_change_ends_in_the_child_too(tmp_path):
@@ -237,8 +239,7 @@ os.waitpid(pid, 0)
 """
     with program(tmp_path, text) as made:
         address = line_of(made)
-        body = {"set": {"level": "5"}, "for": 1}
-        assert ask(address, "POST", "/v1/changes", body).status == 200
+        change(address, "level", "5", for_=1)
         tell(made)
         assert {line_of(made), line_of(made)} == {"child 1", "parent 1"}
 
