@@ -72,13 +72,6 @@ class FleetTarget(Target):
 
     # ---- Looking ----
 
-    def do_open(self) -> Report:
-        """Show the page of the fleet in a browser."""
-        from paddle_flags.cli.open import open_page  # noqa: PLC0415 - seldom used
-
-        urls = [self.url, *self.options.arguments]
-        return open_page([], urls, idle=self.options.idle, print_only=self.options.print_only)
-
     def do_list(self) -> Report:
         """List the values that the fleet gives."""
         with self._open() as fleet:

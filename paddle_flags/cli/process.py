@@ -24,8 +24,8 @@ from paddle_flags.cli.processes import place_of
 from paddle_flags.cli.suggestions import suggestion
 from paddle_flags.cli.target import Target
 from paddle_flags.errors import FlagArgumentError
-from paddle_flags.live._errors import LiveConnectionError, LiveError
 from paddle_flags.live._client import Client, token_from
+from paddle_flags.live._errors import LiveConnectionError, LiveError
 
 if TYPE_CHECKING:
     import argparse

@@ -12,8 +12,8 @@ from paddle_flags.cli.foreign import Report, show, show_errors
 if TYPE_CHECKING:
     import argparse
 
-    from paddle_flags.live._documents import Event
     from paddle_flags.live._client import Client
+    from paddle_flags.live._documents import Event
 
 
 def watch(client: Client, options: argparse.Namespace) -> Report:

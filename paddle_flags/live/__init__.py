@@ -6,10 +6,10 @@ TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
     from paddle_flags.gateway.mount import asgi
     from paddle_flags.gateway.users import Token, User
+    from paddle_flags.live._client import Client
     from paddle_flags.live._documents import Event
     from paddle_flags.live._errors import LiveConnectionError, LiveError, Problem
     from paddle_flags.live._serve import Server, serve
-    from paddle_flags.live._client import Client
 
 # The module of each name, imported on first use: a client needs no server, and the reverse.
 _MODULES = {

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 LIBRARY = Path(__file__).parents[1] / "lib" / "libpd_flags_live.so"
 """Comes with the package; C programs link it, or preload it."""
 
+
 class _Options(ctypes.Structure):
     """pd_live_server_options, as in pd_flags/live.h."""
 
@@ -173,18 +174,23 @@ def serve(
     options.address = None if address is None else _checked_address(address)
     options.program = _program()
     options.settable = to_argument("settable", join_patterns(settable)) or None
-    listeners = [audit] if isinstance(audit, (str, os.PathLike)) or callable(audit) else [*audit]
+    listeners = _listed(audit)
     paths = [each for each in listeners if isinstance(each, (str, os.PathLike))]
     if len(paths) > 1:
         message = "audit: expected one path, and any number of functions"
         raise FlagArgumentError(message)
     options.audit_path = to_argument("audit", os.fspath(paths[0])) if paths else None
-    functions = [each for each in listeners if each not in paths]
-    for each in functions:
-        if not callable(each):
+    return Server(options, [each for each in listeners if callable(each)])
+
+
+def _listed(audit: Audit | Iterable[Audit]) -> list[Audit]:
+    several = isinstance(audit, (list, tuple, set, frozenset))
+    found: list[Any] = [*audit] if several else [audit]  # type: ignore[misc]
+    for each in found:
+        if not (callable(each) or isinstance(each, (str, os.PathLike))):
             message = f"audit: expected a path or a function, not {type(each).__name__}"
             raise FlagTypeError(message)
-    return Server(options, functions)  # type: ignore[arg-type]
+    return found
 
 
 def _checked_address(address: str | os.PathLike[str]) -> bytes:

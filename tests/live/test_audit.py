@@ -97,7 +97,7 @@ def test_a_function_that_fails_is_reported_and_the_others_are_called(start):
 
 @pytest.mark.parametrize("wrong", [3, [3], [["a"]], ["a", "b"]])
 def test_another_audit_is_refused(tmp_path, wrong):
-    with pytest.raises((pf.FlagError, TypeError), match="audit|iterable"):
+    with pytest.raises(pf.FlagError, match="audit: expected"):
         pf.serve(tmp_path / "flags.sock", audit=wrong)
     assert not list(tmp_path.iterdir())
 
