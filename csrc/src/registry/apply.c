@@ -158,7 +158,7 @@ static pd_status apply(batch *all) {
 }
 
 static pd_status check_changes(const pd_batch_change *items, size_t count,
-                             const pd_batch_options *options, pd_error *err) {
+                               const pd_batch_options *options, pd_error *err) {
   if (!items && count > 0) return pd__fail_null(err, "changes");
   for (size_t i = 0; i < count; i++) {
     if (!items[i].flag) return pd__fail(err, PD_ERR_ARGUMENT, "changes[%zu].flag is NULL", i);
