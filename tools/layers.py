@@ -107,8 +107,9 @@ def read_c(root: Path) -> Tree:
 def read_modules(root: Path) -> Tree:
     """Read the extension modules."""
     folder = root / MODULES
-    files = sorted(p for name in MODULE_LAYERS for p in (folder / name).glob("*.[ch]*"))
-    arrows, _ = read_sources(root, folder, files)
+    parts = [sorted((folder / name).glob("*.[ch]*")) for name in MODULE_LAYERS]
+    arrows = [arrow for part in parts for arrow in read_sources(root, folder, part)[0]]
+    files = [path for part in parts for path in part]
     return Tree("csrc", MODULE_LAYERS, count_each(folder, files), arrows, {}, TANGLED)
 
 

@@ -56,6 +56,7 @@ def test_the_wheel_holds_package_library_headers_and_build_files(installed, tmp_
         *(f"include/{name}" for name in files_under(ROOT / "csrc" / "include") if name[0] != "."),
         *files_under(tmp_path / "tree" / "paddle_flags"),
         "lib/libpd_flags.so",
+        "lib/libpd_flags_live.so",
         "lib/libpd_flags.a",
         *(f"lib/cmake/paddle_flags/{path.stem}" for path in CMAKE.glob("*.cmake.in")),
         *(f"lib/pkgconfig/{path.stem}" for path in CMAKE.glob("*.pc.in")),

@@ -157,8 +157,8 @@ static pd_status apply(batch *all) {
   return status;
 }
 
-static pd_status check_batch(const pd_batch_change *items, size_t count,
-                             const pd_batch_options *options, pd_error *err) {
+static pd_status check_changes(const pd_batch_change *items, size_t count,
+                               const pd_batch_options *options, pd_error *err) {
   if (!items && count > 0) return pd__fail_null(err, "changes");
   for (size_t i = 0; i < count; i++) {
     if (!items[i].flag) return pd__fail(err, PD_ERR_ARGUMENT, "changes[%zu].flag is NULL", i);
@@ -177,7 +177,7 @@ pd_status pd_batch_apply(const pd_batch_change *items, size_t count, const pd_ba
     status = pd__sized_copy_in(given, PD__SIZE_UP_TO(pd_batch_options, errors), &options,
                                sizeof options, "options", err);
   }
-  if (status == PD_OK) status = check_batch(items, count, &options, err);
+  if (status == PD_OK) status = check_changes(items, count, &options, err);
   if (status != PD_OK) return status;
   pd__report report = {.list = options.errors, .first = err};
   batch all = {.items = items, .count = count, .options = &options};

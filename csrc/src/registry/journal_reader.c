@@ -1,0 +1,71 @@
+/* The journal for hosts. */
+#include "../base/sized.h"
+#include "journal.h"
+
+pd_status pd_journal_start(pd_error *err) {
+  PD__LOCKED_OPERATION(operation);
+  bool started = pd__journal_start();
+  return pd__operation_return(&operation, started ? PD_OK : pd__fail_memory(err));
+}
+
+uint64_t pd_journal_get_revision(void) {
+  if (!__atomic_load_n(&pd__journal_on, __ATOMIC_ACQUIRE)) return 0;
+  bool assignable = __atomic_load_n(&pd__assignables, __ATOMIC_RELAXED) > 0;
+  if (assignable || pd__journal_is_stale()) {
+    PD__LOCKED_OPERATION(operation);
+    pd__adopt_all(&operation);
+    pd__journal_refresh();
+    pd__operation_end(&operation);
+  }
+  return pd__journal_revision();
+}
+
+uint64_t pd_flag_get_revision(const pd_flag *flag) {
+  if (!flag) return 0;
+  PD__LOCKED_OPERATION(operation);
+  uint64_t found = pd__journal_revision_of(flag);
+  pd__operation_end(&operation);
+  return found;
+}
+
+const char *pd_journal_get_epoch(void) { return pd__journal_epoch(); }
+
+static pd_type type_of(const pd__journal_state *state) {
+  return state->defined && !state->unset ? (pd_type)state->type : (pd_type)0;
+}
+
+static void fill_event(const pd__event *from, pd_journal_event *out) {
+  const pd__journal_state *after = &from->after;
+  out->revision = from->revision;
+  out->at = from->at;
+  out->mark = from->mark;
+  out->flag = from->flag;
+  out->kind = (pd_event)from->kind;
+  out->old_type = type_of(&from->before);
+  out->new_type = type_of(after);
+  out->old_value = from->before.value;
+  out->new_value = after->value;
+  out->origin = (pd_origin){(pd_source)after->source, after->line, after->place, after->column};
+  out->defined = after->defined;
+  out->sensitive = from->before.sensitive || after->sensitive;
+}
+
+pd_status pd_journal_get(uint64_t since, pd_journal_event *event, pd_error *err) {
+  pd_journal_event found = {.size = sizeof found};
+  pd_status status =
+      pd__sized_check(event, PD__SIZE_UP_TO(pd_journal_event, sensitive), "event", err);
+  if (status != PD_OK) return status;
+  PD__LOCKED_OPERATION(operation);
+  if (since > pd__journal_revision() || since < pd__journal_oldest()) {
+    status = pd__fail(err, PD_ERR_ARGUMENT, "since: %llu: expected a revision from %llu to %llu",
+                      (unsigned long long)since, (unsigned long long)pd__journal_oldest(),
+                      (unsigned long long)pd__journal_revision());
+  } else if (since == pd__journal_revision()) {
+    status = pd__fail(err, PD_ERR_UNDEFINED, "nothing has changed since revision %llu",
+                      (unsigned long long)since);
+  } else {
+    fill_event(pd__journal_after(since), &found);
+    pd__sized_copy_out(event, &found, event->size);
+  }
+  return pd__operation_return(&operation, status);
+}
