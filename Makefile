@@ -39,7 +39,7 @@ live: $(VENV)/dev ## Serve the flags of an example, show its page, and make pict
 	@tools/step.sh "Compile three plugins, which do not link the library" \
 	  $(MAKE) -C examples BUILD=$(CURDIR)/build
 	@tools/step.sh "Make pictures of the page into build/live, with Chromium if it is there" \
-	  env PD_SCREENSHOTS=$(CURDIR)/build/live $(BIN)/python -m pytest tests/live_page/test_page_pictures.py
+	  env PD_SCREENSHOTS=$(CURDIR)/build/live $(BIN)/python -m pytest tests/gateway_page/test_page_pictures.py
 	@examples/live/show.sh $(BIN) $(ARGS)
 
 fluid: $(VENV)/fluid ## Train a model with servers and trainers that get their flags from a fleet; ARGS=--steps=660
@@ -53,10 +53,10 @@ test: $(VENV)/test ## Run the tests that need only what this Makefile needs
 	$(PYTEST) -m "not extended" $(ARGS)
 
 test-all: $(VENV)/test $(if $(REAL),$(REAL)/tried) ## Run all tests; tests that lack a tool or the network are skipped and name it
-	$(PYTEST) $(or $(ARGS),--ignore tests/live_page --ignore tests/fleet)
+	$(PYTEST) $(or $(ARGS),--ignore tests/gateway_page --ignore tests/fleet)
 	@# By themselves: Playwright brings greenlets, beside which scoped values are refused, and
 	@# engines of fleets bring all that their packages import. Tests of fleets mostly wait.
-	$(if $(ARGS),,$(BIN)/python -m pytest -n 1 tests/live_page)
+	$(if $(ARGS),,$(BIN)/python -m pytest -n 1 tests/gateway_page)
 	$(if $(ARGS),,PYTHONPATH="$$(echo $(CURDIR)/$(REAL)/lib/python3*/site-packages)" $(PYTEST) -n 4 tests/fleet)
 
 lint: $(VENV)/dev ## Check style and types of Python and C
@@ -128,9 +128,6 @@ library: $(VENV)/dev ## Build only the library into build/full; PROFILE=no-repor
 	PD_PROFILE=$(PROFILE) $(BIN)/python setup.py -q build_library \
 	  --build-lib build/$(PROFILE) --build-temp build/temp/$(PROFILE)
 
-live-module: ## Build libpd_flags_live.so, which serves the flags of C and C++ programs, into build/live
-	@$(MAKE) --silent --no-print-directory -C csrc/live OUT=$(CURDIR)/build/live
-
 fleet-module: ## Build libpd_flags_fleet.so, by which C and C++ programs join a fleet, into build/fleet
 	@$(MAKE) --silent --no-print-directory -C csrc/fleet OUT=$(CURDIR)/build/fleet
 
@@ -178,4 +175,4 @@ check:
 	@tools/check.sh $(MAKECMDGOALS)
 
 .DELETE_ON_ERROR:
-.PHONY: help real live demo fluid test test-all lint format matrix matrix-peers bench bench-instructions layers lists abi asan tsan stress mutation fuzz library live-module fleet-module wheel sdist release docs clean check
+.PHONY: help real live demo fluid test test-all lint format matrix matrix-peers bench bench-instructions layers lists abi asan tsan stress mutation fuzz library fleet-module wheel sdist release docs clean check

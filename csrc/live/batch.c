@@ -58,6 +58,17 @@ pd_status pd__batch_apply(pd__batch *batch, bool dry_run, pd_override *override,
   return pd_batch_apply(batch->items, batch->count, &options, err);
 }
 
+void pd__job_report(pd__job *job, const pd_error_list *errors) {
+  for (size_t i = 0; i < pd_error_list_count(errors); i++) {
+    const pd_error *error = pd_error_list_at(errors, i);
+    const pd_flag *flag = pd_error_list_get_flag(errors, i);
+    const char *name = flag ? pd_flag_get_name(flag) : NULL;
+    const char *kind = error->status == PD_ERR_MEMORY ? "internal" : "rejected";
+    if (error->status == PD_ERR_UNDEFINED || error->status == PD_ERR_CONFLICT) kind = "conflict";
+    pd__job_fail(job, kind, name, error->status, "%s", error->message);
+  }
+}
+
 bool pd__live_value(pd_flag *flag, pd_value *value) {
   pd_flag_entry entry = {.size = sizeof entry};
   for (size_t i = 0; pd_flag_get_entry(flag, i, &entry, NULL) == PD_OK; i++) {

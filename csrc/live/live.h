@@ -335,6 +335,8 @@ typedef struct pd__batch {
 
 /* Applies a batch; on success the old and new texts are in `made`. */
 pd_status pd__batch_apply(pd__batch *batch, bool dry_run, pd_override *override, pd_error *err);
+/* Adds what was wrong with a batch to the problems of a job. */
+void pd__job_report(pd__job *job, const pd_error_list *errors);
 /* Reads the value that clients have given the flag. Returns false if there is none. */
 bool pd__live_value(pd_flag *flag, pd_value *value);
 /* Write the result of a change to job->result, and events to the audit. */

@@ -230,17 +230,6 @@ static pd__change *new_change(setting *all) {
 
 /* ---- Errors of values ---- */
 
-static void report_errors(setting *all, const pd_error_list *errors) {
-  for (size_t i = 0; i < pd_error_list_count(errors); i++) {
-    const pd_error *error = pd_error_list_at(errors, i);
-    const pd_flag *flag = pd_error_list_get_flag(errors, i);
-    const char *name = flag ? pd_flag_get_name(flag) : NULL;
-    const char *kind = error->status == PD_ERR_MEMORY ? "internal" : "rejected";
-    if (error->status == PD_ERR_UNDEFINED || error->status == PD_ERR_CONFLICT) kind = "conflict";
-    pd__job_fail(all->job, kind, name, error->status, "%s", error->message);
-  }
-}
-
 /* Leaves out the items that have an error, and returns whether there are any. */
 static bool drop_wrong_items(setting *all, const pd_error_list *errors) {
   size_t kept = 0, count = all->item_count;
@@ -272,7 +261,7 @@ static pd_status apply_items(setting *all, pd__batch *batch, bool dry_run, pd_er
   bool again = status == PD_ERR_CONFLICT && batch->unchanged_count > 0;
   bool given_up = __atomic_load_n(&all->job->state, __ATOMIC_ACQUIRE) == PD__GIVEN_UP;
   if (status != PD_OK && !again && !given_up) {
-    report_errors(all, batch->errors);
+    pd__job_report(all->job, batch->errors);
     pd__batch rest = {.job = NULL};
     if (drop_wrong_items(all, batch->errors)) apply_items(all, &rest, true, err);
     if (!all->job->problems) pd__job_fail(all->job, "rejected", NULL, status, "%s", err->message);

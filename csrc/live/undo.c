@@ -208,10 +208,13 @@ static bool try_once(undoing *all) {
   batch.unchanged = all->unchanged;
   batch.flag_of = all->flag_of;
   batch.made = all->made;
+  batch.errors = pd_error_list_new();
   pd_status status = pd__batch_apply(&batch, job->dry_run, NULL, &err);
+  if (status != PD_OK && status != PD_ERR_CONFLICT) pd__job_report(job, batch.errors);
+  pd_error_list_free(batch.errors);
   if (status == PD_ERR_CONFLICT) return false;
   if (status != PD_OK) {
-    pd__job_fail(job, "rejected", NULL, status, "%s", err.message);
+    if (!job->problems) pd__job_fail(job, "rejected", NULL, status, "%s", err.message);
   } else if (job->dry_run) {
     pd__batch_write_result(job, all->made);
   } else {

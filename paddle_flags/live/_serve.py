@@ -93,13 +93,9 @@ class Server:
             self._drop_hook()
             raise
         _servers.append(self)
-        util: Any = sys.modules.get("multiprocessing.util")
-        if util is not None:  # its children may end without atexit
-            util.register_after_fork(self, Server._close_with_process)
-
-    def _close_with_process(self) -> None:
-        util: Any = sys.modules["multiprocessing.util"]
-        util.Finalize(self, self.close, exitpriority=0)
+        process: Any = sys.modules.get("multiprocessing.process")
+        if process is not None and process.parent_process() is not None:
+            _close_with_process(self)
 
     def _drop_hook(self) -> None:
         del held[self._hook]
@@ -220,6 +216,23 @@ def open_servers() -> list[Server]:
 def count_temporary() -> int:
     """Return how many temporary changes are on in this process."""
     return int(_load().pd_live_count_temporary())
+
+
+def _after_fork() -> None:
+    util: Any = sys.modules.get("multiprocessing.util")
+    if util is not None:
+        for server in _servers:
+            util.register_after_fork(server, _close_with_process)
+
+
+def _close_with_process(server: Server) -> None:
+    """Close it when a child of multiprocessing ends, which it does without atexit."""
+    util: Any = sys.modules["multiprocessing.util"]
+    util.Finalize(server, server.close, exitpriority=0)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 @atexit.register

@@ -2,7 +2,7 @@
  * before the flag is defined, and what comes of it. */
 #include "noted.h"
 
-#include "asking.h"
+#include "check.h"
 
 /* ---- Pending values ---- */
 

@@ -118,6 +118,7 @@ pid = os.fork()
 if pid == 0:
     time.sleep(1)
     print(server.address == "", "goes on", flush=True)
+    pf.define("level", 1).value = 2
     os._exit(0)
 os.waitpid(pid, 0)
 """

@@ -78,9 +78,10 @@ def test_two_servers_of_a_process_have_sockets_of_their_own(place):
         assert names == [f"{os.getpid()}{end}.sock" for end in ("", "-2", "-3")]
         for each in (first, second, third):
             assert ask(each.address, "hello")["pid"] == os.getpid()
+        address = second.address
         second.close()
         with pf.serve() as again:
-            assert again.address == second.address
+            assert again.address == address
     assert os.listdir(place) == []
 
 
@@ -358,7 +359,7 @@ print(server.address, flush=True)
 sys.stdin.readline()
 """
     errors = tmp_path / "errors"
-    text = f"sys.stderr = open({str(errors)!r}, 'w')\nos.dup2(sys.stderr.fileno(), 2)\n" + text
+    text = f"os.dup2(os.open({str(errors)!r}, os.O_WRONLY | os.O_CREAT), 2)\n" + text
     with program(tmp_path, text, PYTHONDEVMODE="1") as made:
         address = line_of(made)
         with Client(address) as client:
