@@ -93,9 +93,7 @@ class Server:
             self._drop_hook()
             raise
         _servers.append(self)
-        process: Any = sys.modules.get("multiprocessing.process")
-        if process is not None and process.parent_process() is not None:
-            _close_with_process(self)
+        _watch_children(self)
 
     def _drop_hook(self) -> None:
         del held[self._hook]
@@ -218,21 +216,20 @@ def count_temporary() -> int:
     return int(_load().pd_live_count_temporary())
 
 
-def _after_fork() -> None:
+def _watch_children(*servers: Server) -> None:
+    """Close the servers when a child of multiprocessing ends, which it does without atexit."""
     util: Any = sys.modules.get("multiprocessing.util")
-    if util is not None:
-        for server in _servers:
-            util.register_after_fork(server, _close_with_process)
+    for server in servers if util else ():
+        util.register_after_fork(server, _close_with_process)
 
 
 def _close_with_process(server: Server) -> None:
-    """Close it when a child of multiprocessing ends, which it does without atexit."""
     util: Any = sys.modules["multiprocessing.util"]
     util.Finalize(server, server.close, exitpriority=0)
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(after_in_child=lambda: _watch_children(*_servers))
 
 
 @atexit.register
