@@ -25,16 +25,13 @@ struct pd__audit {
   int fd;                 /* -1: could not be opened */
   uint64_t lost;          /* lines that are missing in the file */
   bool partial;           /* the file ends with a part of a line */
-  pd_live_audit function; /* NULL: none, or closed. Guarded by pd__lock, as what follows */
+  pd_live_audit function; /* NULL: none. Guarded by pd__lock, as what follows */
   void *context;
   pd__text queue; /* lines */
   uint64_t dropped;
-  bool calling;
-  pthread_t caller;
 };
 
 static pd__audit *audits; /* guarded by pd__lock */
-static pthread_cond_t called = PTHREAD_COND_INITIALIZER;
 
 /* ---- The file ---- */
 
@@ -137,8 +134,6 @@ static void call_function(pd__audit *audit) {
   pd_live_audit function = audit->function;
   audit->queue = (pd__text){.data = NULL};
   audit->dropped = 0;
-  audit->calling = true;
-  audit->caller = pthread_self();
   audit->holders++;
   pthread_mutex_unlock(&pd__lock);
   if (dropped > 0) pd__warn("%llu events of the audit are lost", (unsigned long long)dropped);
@@ -149,8 +144,6 @@ static void call_function(pd__audit *audit) {
   }
   pd__text_free(&lines);
   pthread_mutex_lock(&pd__lock);
-  audit->calling = false;
-  pthread_cond_broadcast(&called);
   pd__audit_release(audit);
 }
 
@@ -206,16 +199,6 @@ void pd__audit_release(pd__audit *audit) {
   free(audit);
 }
 
-void pd__audit_close(pd__audit *audit) {
-  pthread_mutex_lock(&pd__lock);
-  audit->function = NULL;
-  while (audit->calling && !pthread_equal(audit->caller, pthread_self())) {
-    pthread_cond_wait(&called, &pd__lock);
-  }
-  pd__audit_release(audit);
-  pthread_mutex_unlock(&pd__lock);
-}
-
 void pd__audit_write(pd__audit *audit, const char *event, size_t length) {
   if (audit->path) write_file(audit, event, length);
   pthread_mutex_lock(&pd__lock);
@@ -241,9 +224,6 @@ void pd__audits_write(const char *event, size_t length) {
 void pd__audits_forked(void) {
   for (pd__audit *each = audits; each; each = each->next) {
     pthread_mutex_init(&each->lock, NULL);
-    if (each->calling) each->holders--;
-    each->calling = false;
     each->queue.length = 0; /* the parent's */
   }
-  pthread_cond_init(&called, NULL);
 }

@@ -349,8 +349,6 @@ void pd__audit_refusal(const pd__job *job, const pd__change *wanted);
 pd_status pd__audit_open(const pd_live_server_options *options, pd__audit **out, pd_error *err);
 void pd__audit_hold(pd__audit *audit);
 void pd__audit_release(pd__audit *audit);
-/* No callback comes after this. */
-void pd__audit_close(pd__audit *audit);
 /* Writes one line. */
 void pd__audit_write(pd__audit *audit, const char *event, size_t length);
 void pd__audits_write(const char *event, size_t length); /* to all */

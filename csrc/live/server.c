@@ -110,12 +110,7 @@ void pd_live_stop(pd_live_server *server) {
   if (!pd__loop_runs()) unlist(server);
   pd__loop_wake();
   while (server->listed) pthread_cond_wait(&swept, &pd__lock);
-  pd__audit *audit = server->audit;
-  server->audit = NULL; /* jobs that run now tell nobody */
   pd__jobs_wake();
-  pthread_mutex_unlock(&pd__lock);
-  if (audit) pd__audit_close(audit);
-  pthread_mutex_lock(&pd__lock);
   pd__server_release(server);
   pthread_mutex_unlock(&pd__lock);
 }

@@ -7,14 +7,14 @@ import ctypes
 import json
 import os
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from paddle_flags._core.frames import public, public_class
-from paddle_flags._core.hooks import AUDIT, held
+from paddle_flags._core.hooks import AUDIT, held_for_good
 from paddle_flags._core.status import new_error, shown, to_argument, to_exception
 from paddle_flags._core.unraisable import report
-from paddle_flags._fast import drop_hook, new_hook
 from paddle_flags._native import ffi
 from paddle_flags.errors import FlagArgumentError, FlagTypeError, FlagUnsupportedError
 from paddle_flags.live._log import log_event, log_exit
@@ -84,20 +84,12 @@ class Server:
     def __init__(self, options: _Options, listeners: list[Listener]) -> None:
         self._listeners = listeners
         self._handle = ctypes.c_void_p()
-        self._hook = new_hook()
-        held[self._hook] = self._take_event
-        options.audit, options.context = int(AUDIT), self._hook
-        try:
-            _call("pd_live_serve", ctypes.byref(options), ctypes.byref(self._handle))
-        except BaseException:
-            self._drop_hook()
-            raise
+        self._closed = threading.Event()
+        context = held_for_good(self._take_event)
+        options.audit, options.context = int(AUDIT), int(ffi.cast("uintptr_t", context))
+        _call("pd_live_serve", ctypes.byref(options), ctypes.byref(self._handle))
         _servers.append(self)
         _watch_children(self)
-
-    def _drop_hook(self) -> None:
-        del held[self._hook]
-        drop_hook(self._hook)
 
     def _take_event(self, event: bytes) -> None:
         """Hand over an event, on a thread of the library."""
@@ -124,7 +116,11 @@ class Server:
             _servers.remove(self)
         if handle.value:
             _load().pd_live_stop(handle)
-            self._drop_hook()
+            self._closed.set()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until the server is closed; return False if it isn't after `timeout` seconds."""
+        return self._closed.wait(timeout)
 
     def __enter__(self) -> Self:
         return self

@@ -39,7 +39,8 @@ typedef enum pd_live_fork {
 
 /* Called for each change by a client, each undo, each change that was refused, and each temporary
  * change that ends: `event` is one JSON object in one line, borrowed during the call. Calls come one
- * after the other, after the change, on a thread of the library, which may wait for other locks. */
+ * after the other, after the change, on a thread of the library, which may wait for other locks. They
+ * may come until the last temporary change that was made through this server has ended. */
 typedef void (*pd_live_audit)(const char *event, size_t length, void *context);
 
 typedef struct pd_live_server_options {
@@ -69,8 +70,7 @@ PD_LIVE_API pd_status pd_live_serve(const pd_live_server_options *options, pd_li
                                     pd_error *err);
 
 /* Close the server's connections, remove its socket and release `server`. It doesn't wait for a
- * change that runs; `audit` isn't called any more when it returns, unless it is called from there.
- * Temporary changes end on time nevertheless. NULL is allowed. */
+ * change that runs. Temporary changes end on time nevertheless. NULL is allowed. */
 PD_LIVE_API void pd_live_stop(pd_live_server *server);
 
 /* The absolute path of the socket; "" in a forked child that isn't served. Valid until
