@@ -1,10 +1,8 @@
 /* Errors and warnings. */
 #include "socket.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 pd_status pd__fail(pd_error *err, pd_status status, const char *format, ...) {
   if (!err) return status;
@@ -21,9 +19,7 @@ pd_status pd__fail_memory(pd_error *err) {
 }
 
 pd_status pd__fail_errno(pd_error *err, const char *what, const char *path) {
-  char text[128] = "";
-  const char *reason = strerror_r(errno, text, sizeof text); /* GNU's */
-  return pd__fail(err, PD_ERR_FILE, "%s: %.400s: %s", path, what, reason);
+  return pd__fail(err, PD_ERR_FILE, "%s: %.400s: %m", path, what);
 }
 
 void pd__warn(const char *format, ...) {
