@@ -133,7 +133,7 @@ class Proxy:
             return 303, headers, b""
         given = request.token.encode("latin-1")
         if entry is None or not hmac.compare_digest(given, entry.encode()):
-            detail = "the link has been used, or is wrong; run 'paddle-flags live open' again"
+            detail = "the link has been used, or is wrong; run 'paddle-flags open' again"
             return problem(rules.Refusal(401, "token", detail))
         self._entry = None
         return 303, [*headers, (b"set-cookie", self._session.header())], b""

@@ -1,4 +1,4 @@
-"""Which requests of a browser the proxy of `paddle-flags live open` answers. Pure functions."""
+"""Which requests of a browser the proxy of `paddle-flags open` answers. Pure functions."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def judge(
     if text.startswith(_ENTRY):
         return Entry(text[len(_ENTRY) :], is_known) if method == "GET" else _wrong(method)
     if not is_known:
-        detail = "open the URL that 'paddle-flags live open' has printed; it works once"
+        detail = "open the URL that 'paddle-flags open' has printed; it works once"
         return Refusal(401, "token", detail)
     return _route(session, method, text)
 

@@ -103,7 +103,7 @@ class Server:
 
     @property
     def url(self) -> str | None:
-        """What a browser opens; None for a Unix socket, for which there is `paddle-flags live`."""
+        """What a browser opens; None for a Unix socket, for which there is `paddle-flags open`."""
         return self._url
 
     def close(self) -> None:
@@ -169,7 +169,7 @@ def serve(  # noqa: PLR0913 - a keyword for each choice
     """Serve the flags of this process, from a thread of its own.
 
     `address` is the path of a Unix socket, which has a `/`, or `"host:port"`, or `(host, port)`.
-    Left out, it is a socket where `paddle-flags live` finds it, by the number of the process. Only
+    Left out, it is a socket where `paddle-flags` finds it, by the number of the process. Only
     processes of the same user and of root may connect to a Unix socket. TCP needs `tokens`: a
     Token for each label. It listens on loopback addresses only, unless `hosts` has the names by
     which clients call this server.

@@ -95,7 +95,7 @@ export class Compare {
     this.#count();
     if (!this.#other) {
       this.grid.items = [];
-      $('compare-shown').textContent = 'Choose a file that "paddle-flags live list --json" has written.';
+      $('compare-shown').textContent = 'Choose a file that "paddle-flags list --json" has written.';
       return;
     }
     const matches = matcher($('compare-search').value);
