@@ -88,8 +88,14 @@ def test_the_words_of_a_validator_are_shown_and_nothing_can_be_applied(page, tra
 
 def test_a_slow_check_leaves_the_focus_where_the_user_has_gone(page, expect):
     waiting = []
-    page.route("**/changes", lambda route: waiting.append(route), times=1)  # noqa: PLW0108
-    stage(page, "batch_size", "65")
+    page.route(
+        "**/changes",
+        lambda route: (
+            waiting.append(route) if route.request.method == "POST" else route.continue_()
+        ),
+    )
+    with page.expect_request(lambda request: request.method == "POST"):
+        stage(page, "batch_size", "65")
     page.locator("#search").click()
     waiting[0].continue_()
     expect(page.locator("#edit-error")).to_contain_text("expected a multiple of 8")

@@ -58,6 +58,9 @@ def test_a_change_whose_client_has_gone_does_not_happen_later(program):
             '{"jsonrpc":"2.0","id":1,"method":"flags.set","params":{"set":{"mode":"best"}}}\n'
         )
         client.text("level")
+        count = "print(len(os.listdir('/proc/self/fd')))"
+        connected = int(program.run(count))
+    until(lambda: int(program.run(count)) < connected)
     (program.socket.parent / "blocked").unlink()
     with Client(program.socket) as client:
         client.ask("flags.set", set={"level": 5})

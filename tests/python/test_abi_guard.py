@@ -37,8 +37,8 @@ BREAKS = {
         ["pd_flag_def.more: is new at byte 40", "pd_flag_def.choices: was at byte 40, is at 48"],
     ),
     "a field in the padding of a struct": (
-        [(HEADER, "} pd_flag_entry;", "  bool more;\n} pd_flag_entry;")],
-        ["pd_flag_entry.more: is new at byte 66", "bytes that nobody cleared"],
+        [(HEADER, "} pd_cell_info;", "  bool more;\n} pd_cell_info;")],
+        ["pd_cell_info.more: is new at byte 33", "bytes that nobody cleared"],
     ),
     "a removed field": (
         [(HEADER, "  bool replaced;", "//")],
