@@ -7,22 +7,14 @@
 
 /* ---- Applying ---- */
 
-/* Returns a text as JSON; of a long one, what stands for it. */
-static char *as_json(const char *text) {
-  pd__text out = {.data = NULL};
-  if (!text) return NULL;
-  pd__json_shown(&out, text);
-  return out.data;
-}
-
 static void keep_texts(pd__changed_flag *flag, const pd_batch_effect *effect) {
   free(flag->old_text);
   free(flag->new_text);
   flag->old_text = flag->new_text = NULL;
   flag->hidden = effect->hidden;
   if (flag->sensitive) return;
-  flag->old_text = as_json(effect->old_text);
-  flag->new_text = as_json(effect->new_text);
+  flag->old_text = pd__text_as_json(effect->old_text);
+  flag->new_text = pd__text_as_json(effect->new_text);
 }
 
 /* The last word: a client may have given up meanwhile. */
@@ -115,11 +107,7 @@ void pd__batch_write_result(pd__job *job, const pd__change *made) {
 void pd__audit_change(pd__audit *audit, const pd__change *change, const char *event) {
   pd__text line = {.data = NULL};
   if (!audit) return;
-  pd__json_open(&line, '{');
-  pd__json_add_text(&line, "event", event);
-  pd__json_add_text(&line, "result", "applied");
-  pd__change_write(&line, change);
-  pd__json_close(&line, '}');
+  pd__change_write_event(&line, change, event);
   if (!line.failed) pd__audit_write(audit, line.data, line.length);
   pd__text_free(&line);
 }

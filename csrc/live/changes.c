@@ -78,7 +78,7 @@ bool pd__change_reserve(pd__change *change) {
   return on_count < PD__TEMPORARY_MAX && bytes + size_of(change) <= PD__CHANGES_MAX / 2;
 }
 
-/* Keeps the latest ones that fit, and all that are on. */
+/* Keeps the latest ones that fit, none that is older than those, and all that are on. */
 static void drop_oldest(void) {
   size_t bytes = 0;
   for (pd__change **at = &latest; *at;) {
@@ -89,7 +89,6 @@ static void drop_oldest(void) {
       continue;
     }
     *at = each->older;
-    bytes -= each->bytes;
     all_bytes -= each->bytes;
     pd__change_free(each);
   }
@@ -145,7 +144,7 @@ void pd__change_write(pd__text *to, const pd__change *change) {
   static const char *const states[] = {"kept", "on", "ended", "undone"};
   pd__json_add_number(to, "change", change->number);
   pd__json_add_time(to, "at", change->at);
-  pd__json_add_text(to, "kind", change->undoes ? "undo" : "set");
+  pd__json_add_text(to, "kind", change->of_fleet ? "fleet" : change->undoes ? "undo" : "set");
   if (change->undoes) pd__json_add_number(to, "undoes", change->undoes);
   if (!change->undoes) pd__json_add_text(to, "undoes", NULL);
   pd__who_write(to, "who", &change->who);
@@ -160,4 +159,12 @@ void pd__change_write(pd__text *to, const pd__change *change) {
     pd__json_close(to, '}');
   }
   pd__json_close(to, ']');
+}
+
+void pd__change_write_event(pd__text *to, const pd__change *change, const char *event) {
+  pd__json_open(to, '{');
+  pd__json_add_text(to, "event", event);
+  pd__json_add_text(to, "result", "applied");
+  pd__change_write(to, change);
+  pd__json_close(to, '}');
 }

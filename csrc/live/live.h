@@ -217,6 +217,7 @@ typedef struct pd__change {
   uint64_t number;
   int64_t at;
   uint64_t undoes; /* 0: it sets */
+  bool of_fleet;   /* reported by pd_live_report */
   pd__who who;
   char *reason;     /* or NULL */
   int64_t until;    /* ms since 1970; 0: it stays */
@@ -246,6 +247,8 @@ void pd__change_end(pd__change *change, pd__change_state state);
 
 /* Adds all members of a change. */
 void pd__change_write(pd__text *to, const pd__change *change);
+/* Adds the change as an event of the audit. */
+void pd__change_write_event(pd__text *to, const pd__change *change, const char *event);
 /* Adds "name", "old" and "new". */
 void pd__changed_flag_write(pd__text *to, const pd__changed_flag *flag);
 

@@ -234,25 +234,11 @@ pd_status pd__server_reopen(pd_live_server *server, pd_error *err) {
   return status;
 }
 
-/* ---- Other changes from outside ---- */
-
 size_t pd_live_count_temporary(void) {
   pthread_mutex_lock(&pd__lock);
   size_t count = pd__changes_on();
   pthread_mutex_unlock(&pd__lock);
   return count;
-}
-
-pd_status pd_live_report(const char *event, pd_error *err) {
-  pd__document document = {.memory = NULL};
-  size_t at = 0, length = event ? strlen(event) : 0;
-  const char *wrong = event ? pd__document_read(&document, event, length, &at) : "is NULL";
-  bool object = !wrong && document.root->kind == PD__OBJECT && !strchr(event, '\n');
-  if (!wrong) pd__document_free(&document);
-  if (object) pd__audits_write(event, length);
-  if (object) return PD_OK;
-  return pd__fail(err, PD_ERR_ARGUMENT, "event: column %zu: %s", at + 1,
-                  wrong ? wrong : "expected an object in one line");
 }
 
 /* ---- The end of the process ---- */

@@ -118,6 +118,14 @@ void pd__json_shown(pd__text *to, const char *text) {
   pd__json_close(to, '}');
 }
 
+char *pd__text_as_json(const char *text) {
+  pd__text out = {.data = NULL};
+  if (!text) return NULL;
+  pd__json_shown(&out, text);
+  if (out.failed) pd__text_free(&out);
+  return out.data;
+}
+
 void pd__json_add_text(pd__text *to, const char *name, const char *text) {
   pd__json_name(to, name);
   pd__json_text(to, text);

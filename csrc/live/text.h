@@ -37,6 +37,9 @@ void pd__json_raw(pd__text *to, const char *json);
 /* A text, or what stands for it if it is long: its length and SHA-256. */
 void pd__json_shown(pd__text *to, const char *text);
 
+/* Returns the same as memory that you free; NULL of NULL, or if there is none. */
+char *pd__text_as_json(const char *text);
+
 /* Members. pd__json_add_optional leaves out NULL and "". */
 void pd__json_add_text(pd__text *to, const char *name, const char *text);
 void pd__json_add_optional(pd__text *to, const char *name, const char *text);

@@ -37,6 +37,7 @@ static bool stands(const pd__change *change, const pd__changed_flag *each) {
 /* Returns why the change can't be undone by anybody any more; NULL: it can be, if its flags stand.
  */
 static const char *find_obstacle(const pd__change *change) {
+  if (change->of_fleet) return "came from a fleet: undo it there";
   if (change->undoes) return "is an undo";
   if (change->state == PD__ENDED) return "has ended";
   return change->state == PD__UNDONE ? "is undone already" : NULL;
@@ -111,11 +112,11 @@ static pd__change *find_change(pd__job *job) {
     pd__job_fail(job, "conflict", NULL, PD_ERR_CONFLICT, "there is no change of yours to undo");
   } else if (!at) {
     pd__job_fail(job, "unknown", NULL, PD_ERR_ARGUMENT, "there is no change %llu", number);
+  } else if (obstacle) {
+    pd__job_fail(job, "conflict", NULL, PD_ERR_CONFLICT, "change %llu %s", number, obstacle);
   } else if (!pd__who_is_same(&at->who, &job->who)) {
     pd__job_fail(job, "forbidden", NULL, PD_ERR_REFUSED, "change %llu is by another client",
                  number);
-  } else if (obstacle) {
-    pd__job_fail(job, "conflict", NULL, PD_ERR_CONFLICT, "change %llu %s", number, obstacle);
   }
   return job->problems ? NULL : at;
 }

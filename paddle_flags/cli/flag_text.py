@@ -72,10 +72,11 @@ def change_text(change: Document) -> str:
 def who_text(who: Document | None) -> str:
     """Return who made a change."""
     who = who or {}
+    behalf = who.get("on_behalf_of") or {}
     uid, pid = who.get("uid"), who.get("pid")
     parts = [
-        who.get("label"),
-        who.get("host"),
+        who.get("label", behalf.get("label")),
+        who.get("host", behalf.get("host")),
         None if uid is None else f"uid {uid}",
         who.get("command"),
         None if pid is None else f"pid {pid}",
@@ -159,6 +160,8 @@ def _change_row(change: Document) -> tuple[str, ...]:
         state = f"until {time_text(change['until'])}"
     if change["undoes"] is not None:
         state = f"undo of {change['undoes']}"
+    elif change["kind"] == "fleet":
+        state = f"fleet, {state}"
     flags = ", ".join(f"{each['name']}: {change_text(each)}" for each in change["flags"])
     return (
         str(change["change"]),

@@ -35,8 +35,6 @@ def message_of(event: Event) -> str:
     kind = str(event.get("event"))
     heads = {"set": "change", "ended": "end of change", "fleet": "change of the fleet"}
     head = heads.get(kind, _word(kind))
-    if kind == "fleet":
-        head += f" {_word(event.get('fleet'))} for {_word(event.get('on'))}"
     if event.get("change") is not None:
         head += f" {event['change']}"
     if event.get("undoes") is not None:

@@ -21,7 +21,7 @@ from paddle_flags.live._log import log_event, log_exit
 from paddle_flags.live._patterns import join_patterns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Literal
 
     Listener = Callable[[dict[str, Any]], object]
@@ -44,6 +44,26 @@ class _Options(ctypes.Structure):
         ("audit", ctypes.c_void_p),
         ("context", ctypes.c_void_p),
         ("on_fork", ctypes.c_uint32),
+    )
+
+
+class _Changed(ctypes.Structure):
+    """pd_live_changed."""
+
+    _fields_ = tuple((name, ctypes.c_char_p) for name in ("name", "old_text", "new_text"))
+
+
+class _Change(ctypes.Structure):
+    """pd_live_change."""
+
+    _fields_ = (
+        ("size", ctypes.c_size_t),
+        ("by", ctypes.c_char_p),
+        ("fleet", ctypes.c_char_p),
+        ("reason", ctypes.c_char_p),
+        ("until", ctypes.c_int64),
+        ("flags", ctypes.POINTER(_Changed)),
+        ("count", ctypes.c_size_t),
     )
 
 
@@ -205,6 +225,33 @@ def _program() -> bytes | None:
 def open_servers() -> list[Server]:
     """Return the servers that are open in this process."""
     return [each for each in _servers if each.address]
+
+
+def _encoded(text: str | None) -> bytes | None:
+    return None if text is None else os.fsencode(text)
+
+
+def report_change(
+    flags: Sequence[tuple[str, str | None, str | None]],
+    *,
+    by: str,
+    fleet: str,
+    reason: str,
+    until: float,
+) -> None:
+    """Add a change that a fleet has made to the audits and the list of changes.
+
+    `flags` has names with texts before and after; `until` is in seconds since 1970, or 0.
+    """
+    changed = (_Changed * len(flags))(*(_Changed(*map(_encoded, flag)) for flag in flags))
+    change = _Change(
+        ctypes.sizeof(_Change),
+        *map(_encoded, (by or None, fleet, reason or None)),
+        int(until * 1000),
+        changed,
+        len(flags),
+    )
+    _call("pd_live_report", ctypes.byref(change))
 
 
 def count_temporary() -> int:

@@ -16,6 +16,7 @@
 #define PD_FLAGS_LIVE_H
 
 #include <pd_flags.h>
+#include <stdint.h>
 
 #ifndef PD_CDEF
 #define PD_LIVE_API __attribute__((visibility("default")))
@@ -80,9 +81,25 @@ PD_LIVE_API const char *pd_live_get_address(const pd_live_server *server);
 /* How many temporary changes are on in this process. */
 PD_LIVE_API size_t pd_live_count_temporary(void);
 
-/* Add an event to the audits of all servers: `event` is a JSON object in one line, of a change from
- * outside that didn't come through a server, such as one of a fleet. PD_ERR_ARGUMENT: it isn't. */
-PD_LIVE_API pd_status pd_live_report(const char *event, pd_error *err);
+/* A flag that was changed, and its texts before and after; NULL: no value, or a sensitive one. */
+typedef struct pd_live_changed {
+  const char *name, *old_text, *new_text;
+} pd_live_changed;
+
+typedef struct pd_live_change {
+  size_t size;                  /* sizeof(pd_live_change) */
+  const char *by, *fleet;       /* who wanted it, and the address of the fleet; or NULL */
+  const char *reason;           /* or NULL */
+  int64_t until;                /* ms since 1970, when the values end; 0: they stay */
+  const pd_live_changed *flags; /* `count` of them */
+  size_t count;
+} pd_live_change;
+
+/* Report a change that came from outside, but through no server: a fleet calls this after it has
+ * changed flags. The audits of all servers get it as an event, and clients see it in the list of
+ * changes; they can't undo it. All is copied; of `by` and `fleet` the first 200 bytes.
+ * PD_ERR_ARGUMENT: `change` isn't as described. PD_ERR_MEMORY. */
+PD_LIVE_API pd_status pd_live_report(const pd_live_change *change, pd_error *err);
 
 #ifdef __cplusplus
 }
