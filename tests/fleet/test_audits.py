@@ -56,14 +56,14 @@ def program(native, tmp_path, audit):
 
 @pytest.mark.parametrize("kind", ["member", "program"])
 def test_a_change_of_the_fleet_is_an_event_with_who_why_and_until(
-    fleet, request, kind, audit, url, tmp_path
+    fleet, request, kind, audit, tmp_path
 ):
     request.getfixturevalue(kind)
     fleet.set({"level": 7}, wait=SOON, reason="loss is NaN", duration=600)
     (event,) = events(audit)
     assert (event["event"], event["kind"], event["reason"]) == ("fleet", "fleet", "loss is NaN")
     assert event["flags"] == [{"name": "level", "old": None, "new": "7"}]
-    assert event["who"]["on_behalf_of"] == {"label": "ann@desk", "host": url}
+    assert event["who"]["on_behalf_of"] == {"label": "ann@desk", "host": fleet.url}
     assert event["until"] > event["at"]
     client = Client(tmp_path / "member.sock")
     (change,) = client.changes()
@@ -86,12 +86,14 @@ def test_values_that_end_or_are_taken_back_are_events_too(fleet, request, kind, 
     eventually(lambda: flags_of(audit)[-1:], ended)
 
 
-def test_a_batch_of_the_fleet_is_one_event(fleet, member, audit):
+@pytest.mark.usefixtures("member")
+def test_a_batch_of_the_fleet_is_one_event(fleet, audit):
     fleet.set({"level": 7, "lr": 0.5}, wait=SOON)
     (event,) = events(audit)
     assert [flag["name"] for flag in event["flags"]] == ["level", "lr"]
 
 
-def test_a_batch_that_the_member_refuses_is_no_event(fleet, member, audit):
+@pytest.mark.usefixtures("member")
+def test_a_batch_that_the_member_refuses_is_no_event(fleet, audit):
     fleet.set({"level": 700, "lr": 0.5}, wait=SOON)
     assert events(audit) == []
