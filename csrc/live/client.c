@@ -167,6 +167,25 @@ static void end_of_input(pd__client *client) {
   client->closing = true;
 }
 
+/* Cuts the connections that hold the most, until all together hold little enough. */
+static void cut_largest(void) {
+  for (;;) {
+    size_t in = 0, out = 0;
+    pd__client *most_in = pd__clients, *most_out = pd__clients;
+    for (pd__client *each = pd__clients; each; each = each->next) {
+      in += each->in.capacity;
+      out += each->out.capacity;
+      if (each->in.capacity > most_in->in.capacity) most_in = each;
+      if (each->out.capacity > most_out->out.capacity) most_out = each;
+    }
+    if (in <= PD__BUFFERS_MAX && out <= PD__BUFFERS_MAX) return;
+    pd__client *victim = in > PD__BUFFERS_MAX ? most_in : most_out;
+    victim->dead = true;
+    pd__text_free(&victim->in);
+    pd__text_free(&victim->out);
+  }
+}
+
 void pd__client_read(pd__client *client) {
   char part[PART];
   while (!client->closing && !client->dead && client->out.length < PD__ANSWER_MAX) {
@@ -183,6 +202,7 @@ void pd__client_read(pd__client *client) {
     break; /* others have their turn */
   }
   pd__client_send(client);
+  cut_largest();
 }
 
 /* ---- Answers ---- */
@@ -213,24 +233,9 @@ static bool is_over(const pd__client *client, int64_t now) {
   return client->dead || client->server->stopped || stalled || done;
 }
 
-/* Closes the connections that hold the most, until all together hold little enough. */
-static void close_largest(void) {
-  for (;;) {
-    size_t in = 0, out = 0;
-    pd__client **most_in = NULL, **most_out = NULL;
-    for (pd__client **at = &pd__clients; *at; at = &(*at)->next) {
-      in += (*at)->in.capacity;
-      out += (*at)->out.capacity;
-      if (!most_in || (*at)->in.capacity > (*most_in)->in.capacity) most_in = at;
-      if (!most_out || (*at)->out.capacity > (*most_out)->out.capacity) most_out = at;
-    }
-    if (in <= PD__BUFFERS_MAX && out <= PD__BUFFERS_MAX) return;
-    remove_client(in > PD__BUFFERS_MAX ? most_in : most_out);
-  }
-}
-
 void pd__clients_sweep(void) {
   int64_t now = pd__now();
+  cut_largest();
   for (pd__client **at = &pd__clients; *at;) {
     if (is_over(*at, now)) {
       remove_client(at);
@@ -238,5 +243,4 @@ void pd__clients_sweep(void) {
       at = &(*at)->next;
     }
   }
-  close_largest();
 }

@@ -24,7 +24,7 @@
 
 enum {
   PD__LINE_MAX = 1 << 20,    /* bytes of a request */
-  PD__ANSWER_MAX = 1 << 18,  /* after which a list goes on in the next answer */
+  PD__ANSWER_MAX = 1 << 16,  /* after which a list goes on in the next answer */
   PD__BUFFERS_MAX = 8 << 20, /* bytes of all requests that are being received; and of all answers */
   PD__CLIENTS_MAX = 100,
   PD__JOBS_MAX = 64,         /* changes that wait */
