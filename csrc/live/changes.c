@@ -73,7 +73,7 @@ bool pd__change_reserve(pd__change *change) {
   size_t bytes = 0;
   for (const pd__change *at = latest; at; at = at->older)
     bytes += at->state == PD__ON ? at->bytes : 0;
-  change->number = last_number + 1; /* it is used if the change happens */
+  change->number = ++last_number;
   if (change->state != PD__ON) return true;
   return on_count < PD__TEMPORARY_MAX && bytes + size_of(change) <= PD__CHANGES_MAX / 2;
 }
@@ -95,8 +95,14 @@ static void drop_oldest(void) {
   }
 }
 
+void pd__change_drop(pd__change *change) {
+  pthread_mutex_lock(&pd__lock);
+  if (change && change->number > 0 && change->number == last_number) last_number--;
+  pthread_mutex_unlock(&pd__lock);
+  pd__change_free(change);
+}
+
 void pd__change_add(pd__change *change) {
-  last_number = change->number;
   change->bytes = size_of(change);
   change->older = latest;
   latest = change;

@@ -234,6 +234,8 @@ pd__change *pd__change_new(size_t count, const pd__who *who, const char *reason)
 void pd__change_free(pd__change *change);
 /* Gives it its number. Returns false if too many are on. */
 bool pd__change_reserve(pd__change *change);
+/* Frees a change that didn't happen; its number is used again. NULL: does nothing. */
+void pd__change_drop(pd__change *change);
 /* Lists it, and drops the oldest ones that are too many. */
 void pd__change_add(pd__change *change);
 pd__change *pd__change_find(uint64_t number);
