@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
@@ -11,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from attaching import ASK, PROGRAM, SECRETS, STATIC, build_report, reporting, started
+from attaching import PROGRAM, SECRETS, STATIC, build_report, reporting, started
 from support import LIBDIR, build, build_plugin, build_program, run, tool, write
 from versions import build_library, older
 
+from paddle_flags.live import Client
 from paddle_flags.live._attach import read
 
 if TYPE_CHECKING:
@@ -132,13 +132,16 @@ def test_the_flags_of_a_program_for_musl_are_found(link, musl, tmp_path):
         check_report(running)
 
 
-def test_the_document_is_that_of_the_live_api(tmp_path):
-    text = PROGRAM.replace('  printf("END\\n");\n', ASK)
-    assert text != PROGRAM
-    with reporting(build_report(tmp_path, text=text)) as running:
+def test_the_document_is_that_of_a_server(tmp_path):
+    path = tmp_path / "flags.sock"
+    served = {"LD_PRELOAD": f"{LIBDIR}/libpd_flags_live.so", "PADDLE_FLAGS_LIVE": str(path)}
+    with reporting(build_report(tmp_path), **served) as running:
         document = read(running.pid)
-    answer = json.loads(running.report.split("\nLIVE\n")[1])
-    assert set(answer) <= set(document)
+        end = time.monotonic() + DEADLINE
+        while not path.exists():
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        answer = Client(path).flags()
     assert document["complete"] is answer["complete"]
     ours = ("settable", "refusal")
     assert [without(flag, *ours) for flag in document["flags"]] == [
