@@ -162,9 +162,9 @@ def build_report(place: Path, *flags: str, text: str = PROGRAM) -> Path:
 
 
 @contextmanager
-def reporting(program: Path, **more: str) -> Iterator[Running]:
+def reporting(program: Path, **variables: str) -> Iterator[Running]:
     """Run the program with values from the command line, a file and the environment."""
     file = write(program.parent / "values.conf", "--from_file=7\n")
     words = (*ARGUMENTS, f"--flagfile={file}")
-    with started(program, *words, env={**os.environ, **ENVIRONMENT, **more}) as running:
+    with started(program, *words, env={**os.environ, **ENVIRONMENT, **variables}) as running:
         yield running
