@@ -94,6 +94,13 @@ static void drop_oldest(void) {
   }
 }
 
+void pd__change_drop(pd__change *change) {
+  pthread_mutex_lock(&pd__lock);
+  if (change && change->number > 0 && change->number == last_number) last_number--;
+  pthread_mutex_unlock(&pd__lock);
+  pd__change_free(change);
+}
+
 void pd__change_add(pd__change *change) {
   change->bytes = size_of(change);
   change->older = latest;

@@ -60,14 +60,15 @@ static void remove_client(pd__client **at) {
   free(client);
 }
 
-/* Closes the connection that has been idle longest: of those that wait for nothing, if there are
- * any. So silent connections can't keep others out. */
-static void close_idlest(void) {
+/* Closes the connection that has been idle longest, behind this place of the list: of those that
+ * wait for nothing, if there are any. So silent connections can't keep others out. */
+static void close_idlest(pd__client **from) {
   pd__client **victim = NULL;
   bool waits = true;
-  for (pd__client **at = &pd__clients; *at; at = &(*at)->next) {
+  for (pd__client **at = from; *at; at = &(*at)->next) {
     bool own = (*at)->subscribed || (*at)->waiting > 0;
-    bool better = !victim || (waits && !own) || (waits == own && (*at)->active < (*victim)->active);
+    bool better =
+        !victim || (waits && !own) || (waits == own && (*at)->active <= (*victim)->active);
     if (!better || (own && !waits)) continue;
     victim = at;
     waits = own;
@@ -75,34 +76,42 @@ static void close_idlest(void) {
   if (victim) remove_client(victim);
 }
 
-static void add_client(pd_live_server *server, int fd) {
-  pd__client *made = calloc(1, sizeof *made);
-  if (!made || !read_who(fd, &made->who)) {
-    free(made);
-    close(fd);
-    return;
-  }
-  if (client_count >= PD__CLIENTS_MAX) close_idlest();
+static void add_client(pd__client *made, pd_live_server *server) {
   made->number = ++last_number;
-  made->fd = fd;
-  made->inode = pd__inode_of(fd);
+  made->inode = pd__inode_of(made->fd);
   made->server = server;
   made->active = pd__now();
-  client_count++;
-  pthread_mutex_lock(&pd__lock);
-  pd__server_hold(server);
   made->next = pd__clients;
   pd__clients = made;
+  pd__server_hold(server);
+  client_count++;
+}
+
+/* Under the lock, so that the child of a fork has no connection that isn't in the list. */
+static int accept_client(pd_live_server *server) {
+  pd__client *made = calloc(1, sizeof *made);
+  pthread_mutex_lock(&pd__lock);
+  int fd = accept4(server->socket.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  int result = fd >= 0 ? 0 : errno;
+  bool allowed = fd >= 0 && made && read_who(fd, &made->who);
+  if (allowed) made->fd = fd;
+  if (allowed) add_client(made, server);
+  if (fd >= 0 && !allowed) close(fd);
   pthread_mutex_unlock(&pd__lock);
+  if (!allowed) {
+    free(made);
+    return result;
+  }
+  if (client_count > PD__CLIENTS_MAX) close_idlest(&made->next);
   pd__client_read(made);
+  return 0;
 }
 
 void pd__clients_accept(pd_live_server *server) {
   for (int i = 0; i < ACCEPTED_MAX; i++) {
-    int fd = accept4(server->socket.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (fd >= 0) add_client(server, fd);
-    if (fd < 0 && (errno == EMFILE || errno == ENFILE)) close_idlest();
-    if (fd < 0 && errno != ECONNABORTED && errno != EINTR) return;
+    int error = accept_client(server);
+    if (error == EMFILE || error == ENFILE) close_idlest(&pd__clients);
+    if (error != 0 && error != ECONNABORTED && error != EINTR) return;
   }
 }
 
@@ -158,6 +167,25 @@ static void end_of_input(pd__client *client) {
   client->closing = true;
 }
 
+/* Cuts the connections that hold the most, until all together hold little enough. */
+static void cut_largest(void) {
+  for (;;) {
+    size_t in = 0, out = 0;
+    pd__client *most_in = pd__clients, *most_out = pd__clients;
+    for (pd__client *each = pd__clients; each; each = each->next) {
+      in += each->in.capacity;
+      out += each->out.capacity;
+      if (each->in.capacity > most_in->in.capacity) most_in = each;
+      if (each->out.capacity > most_out->out.capacity) most_out = each;
+    }
+    if (in <= PD__BUFFERS_MAX && out <= PD__BUFFERS_MAX) return;
+    pd__client *victim = in > PD__BUFFERS_MAX ? most_in : most_out;
+    victim->dead = true;
+    pd__text_free(&victim->in);
+    pd__text_free(&victim->out);
+  }
+}
+
 void pd__client_read(pd__client *client) {
   char part[PART];
   while (!client->closing && !client->dead && client->out.length < PD__ANSWER_MAX) {
@@ -174,6 +202,7 @@ void pd__client_read(pd__client *client) {
     break; /* others have their turn */
   }
   pd__client_send(client);
+  cut_largest();
 }
 
 /* ---- Answers ---- */
@@ -204,24 +233,9 @@ static bool is_over(const pd__client *client, int64_t now) {
   return client->dead || client->server->stopped || stalled || done;
 }
 
-/* Closes the connections that hold the most, until all together hold little enough. */
-static void close_largest(void) {
-  for (;;) {
-    size_t in = 0, out = 0;
-    pd__client **most_in = NULL, **most_out = NULL;
-    for (pd__client **at = &pd__clients; *at; at = &(*at)->next) {
-      in += (*at)->in.capacity;
-      out += (*at)->out.capacity;
-      if (!most_in || (*at)->in.capacity > (*most_in)->in.capacity) most_in = at;
-      if (!most_out || (*at)->out.capacity > (*most_out)->out.capacity) most_out = at;
-    }
-    if (in <= PD__BUFFERS_MAX && out <= PD__BUFFERS_MAX) return;
-    remove_client(in > PD__BUFFERS_MAX ? most_in : most_out);
-  }
-}
-
 void pd__clients_sweep(void) {
   int64_t now = pd__now();
+  cut_largest();
   for (pd__client **at = &pd__clients; *at;) {
     if (is_over(*at, now)) {
       remove_client(at);
@@ -229,5 +243,4 @@ void pd__clients_sweep(void) {
       at = &(*at)->next;
     }
   }
-  close_largest();
 }

@@ -24,7 +24,7 @@
 
 enum {
   PD__LINE_MAX = 1 << 20,    /* bytes of a request */
-  PD__ANSWER_MAX = 1 << 18,  /* after which a list goes on in the next answer */
+  PD__ANSWER_MAX = 1 << 16,  /* after which a list goes on in the next answer */
   PD__BUFFERS_MAX = 8 << 20, /* bytes of all requests that are being received; and of all answers */
   PD__CLIENTS_MAX = 100,
   PD__JOBS_MAX = 64,         /* changes that wait */
@@ -235,6 +235,8 @@ pd__change *pd__change_new(size_t count, const pd__who *who, const char *reason)
 void pd__change_free(pd__change *change);
 /* Gives it its number. Returns false if too many are on. */
 bool pd__change_reserve(pd__change *change);
+/* Frees a change that didn't happen; its number is used again. NULL: does nothing. */
+void pd__change_drop(pd__change *change);
 /* Lists it, and drops the oldest ones that are too many. */
 void pd__change_add(pd__change *change);
 pd__change *pd__change_find(uint64_t number);

@@ -326,7 +326,7 @@ static bool try_once(setting *all) {
   pd_error err;
   check_expectations(all);
   prepare_items(all);
-  pd__change_free(all->made);
+  pd__change_drop(all->made);
   all->made = new_change(all);
   if (all->failed) pd__job_fail(job, "internal", NULL, PD_ERR_MEMORY, "out of memory");
   if (all->failed || (!job->problems && !job->dry_run && !reserve_change(all))) return true;
@@ -361,7 +361,7 @@ void pd__set_run(pd__job *job) {
     pd__job_fail(job, "internal", NULL, PD_ERR_MEMORY, "out of memory");
   }
   if (job->problems && !job->dry_run) pd__audit_refusal(job, all.made);
-  pd__change_free(all.made);
+  pd__change_drop(all.made);
   free(all.set);
   free(all.expect);
   free(all.confirmed);

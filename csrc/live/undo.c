@@ -241,7 +241,7 @@ void pd__undo_run(pd__job *job) {
     pd__job_fail(job, "internal", NULL, PD_ERR_MEMORY, "out of memory");
   }
   if (job->problems && !job->dry_run) pd__audit_refusal(job, all.made);
-  pd__change_free(all.made);
+  pd__change_drop(all.made);
   free(all.items);
   free(all.unchanged);
   free(all.flag_of);

@@ -11,7 +11,7 @@ class Problem(NamedTuple):
     """What a process answered in place of doing what was asked (RFC 9457)."""
 
     status: int
-    """Of HTTP: 422."""
+    """The code of the error: 422."""
     type: str
     """What the type ends in: `"rejected"`."""
     title: str
@@ -23,7 +23,7 @@ class Problem(NamedTuple):
 
 
 class LiveError(FlagError):
-    """A process refused a request, or its answer isn't one of the live API.
+    """A process refused a request, or its answer isn't one of the live protocol.
 
     `errors` has one exception for each thing that was wrong.
     """
@@ -31,7 +31,7 @@ class LiveError(FlagError):
     __module__ = "paddle_flags.live"
 
     problem: Problem | None = None
-    """The answer; None if there was none, or it isn't one of the live API."""
+    """The answer; None if there was none, or it isn't one of the live protocol."""
 
     name: str | None = None
     """The flag that it is about, in `errors`."""

@@ -7,24 +7,27 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
-from support import installed, write
+from documents import blocks
+from support import ROOT, installed, write
 from ways import Way, environment, start
 
 import paddle_flags as pf
 
+PAGE = ROOT / "docs" / "how-to" / "serve-flags.md"
 HEAD = """
 import paddle_flags as pf
-pf.define("level", 6, "Compression level", min=1, max=9, runtime=True)
+pf.define("level", 3, "Compression level", min=1, max=9, runtime=True)
 """
 STARLETTE = """
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Mount, Route
 
-def authorize(request):
+async def authorize(request):
     return {"alice": "change", "bob": "read"}.get(request.headers.get("x-user"))
 
 app = Starlette(routes=[
@@ -32,49 +35,31 @@ app = Starlette(routes=[
     Mount("/a/flags", pf.live.asgi(authorize=authorize)),
 ])
 """
+# These use the files of the page; a header of the test says who the user is.
 FASTAPI = """
-from fastapi import FastAPI
+from fastapi_site import app as site
+site.get("/")(lambda: "mine")
 
-async def authorize(request):
-    may = {"alice": "change", "bob": "read"}.get(request.headers.get("x-user"))
-    return pf.live.User(request.headers["x-user"], may) if may else None
-
-app = FastAPI()
-app.get("/")(lambda: "mine")
-app.mount("/a/flags", pf.live.asgi(authorize=authorize))
-"""
-WSGI = """
-from a2wsgi import ASGIMiddleware
-
-def authorize(request):
-    return {"alice": "change", "bob": "read"}.get(request.headers.get("x-user"))
-
-flags = ASGIMiddleware(pf.live.asgi(authorize=authorize, polls=True))
+async def app(scope, receive, send):
+    scope["my_user"] = dict(scope.get("headers", ())).get(b"x-user", b"").decode()
+    await site(scope, receive, send)
 """
 FLASK = """
-from flask import Flask
-from werkzeug.middleware.dispatcher import DispatcherMiddleware
-
-app = Flask(__name__)
-app.get("/")(lambda: "mine")
-app.wsgi_app = DispatcherMiddleware(app.wsgi_app, {"/a/flags": flags})
+from flask_site import app as site
+site.get("/")(lambda: "mine")
 """
 DJANGO = """
 from django.conf import settings
-from django.core.wsgi import get_wsgi_application
 from django.http import HttpResponse
 from django.urls import path
-
 settings.configure(ROOT_URLCONF=__name__, ALLOWED_HOSTS=["127.0.0.1"], SECRET_KEY="x" * 50)
 urlpatterns = [path("", lambda request: HttpResponse("mine"))]
-django = get_wsgi_application()
-
+from wsgi import application as site
+"""
+WSGI = """
 def app(environ, start_response):
-    if environ["PATH_INFO"].startswith("/a/flags"):
-        environ["SCRIPT_NAME"] += "/a/flags"
-        environ["PATH_INFO"] = environ["PATH_INFO"][len("/a/flags"):]
-        return flags(environ, start_response)
-    return django(environ, start_response)
+    environ["REMOTE_USER"] = environ.get("HTTP_X_USER", "")
+    return site(environ, start_response)
 """
 RUN_ASGI = """
 import socket
@@ -92,16 +77,20 @@ server = wsgiref.simple_server.make_server("127.0.0.1", 0, app, handler_class=Qu
 print(server.server_port, flush=True)
 server.serve_forever()
 """
-FRAMEWORKS = {
-    "starlette": (HEAD + STARLETTE + RUN_ASGI, ()),
-    "fastapi": (HEAD + FASTAPI + RUN_ASGI, ("fastapi",)),
-    "flask": (HEAD + WSGI + FLASK + RUN_WSGI, ("flask", "a2wsgi")),
-    "django": (HEAD + WSGI + DJANGO + RUN_WSGI, ("django", "a2wsgi")),
+FRAMEWORKS = {  # the program, the packages that it needs, and where the gateway is
+    "starlette": (HEAD + STARLETTE + RUN_ASGI, (), "/a/flags"),
+    "fastapi": (FASTAPI + RUN_ASGI, ("fastapi",), "/flags"),
+    "flask": (FLASK + WSGI + RUN_WSGI, ("flask", "a2wsgi"), "/flags"),
+    "django": (DJANGO + WSGI + RUN_WSGI, ("django", "a2wsgi"), "/flags"),
 }
 
 
 class Site:
-    def __init__(self, place, text: str) -> None:
+    def __init__(self, place, text: str, base: str = "") -> None:
+        self.base = base
+        for block in blocks(PAGE.read_text("utf-8")):
+            if block.file:
+                write(place / block.file, block.text)
         self.process = subprocess.Popen(
             [sys.executable, write(place / "site_of_it.py", text)],
             stdout=subprocess.PIPE,
@@ -131,34 +120,39 @@ class Site:
         self.process.communicate()
 
 
-@pytest.fixture(params=FRAMEWORKS)
-def site(request, tmp_path):
-    text, packages = FRAMEWORKS[request.param]
+def mounted(name: str, place: Path) -> Site:
+    text, packages, base = FRAMEWORKS[name]
     for each in packages:
         installed(each)
-    made = Site(tmp_path, text)
+    return Site(place, text, base)
+
+
+@pytest.fixture(params=FRAMEWORKS)
+def site(request, tmp_path):
+    made = mounted(request.param, tmp_path)
     yield made
     made.close()
 
 
 def test_it_works_mounted_in_a_framework(site):
     assert b"mine" in site.ask("/")[2]
-    status, headers, _ = site.ask("/a/flags")
+    status, headers, _ = site.ask(site.base)
     assert status in (307, 308)
-    assert re.fullmatch(r"(http://127\.0\.0\.1:\d+)?/a/flags/", headers["location"])
-    status, headers, body = site.ask("/a/flags/")
+    assert re.fullmatch(rf"(http://127\.0\.0\.1:\d+)?{site.base}/", headers["location"])
+    status, headers, body = site.ask(f"{site.base}/")
     assert (status, headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert "frame-ancestors 'none'" in headers["content-security-policy"]
     assert b"page.js" in body
-    assert site.ask("/a/flags/page.js")[0] == 200
-    [process] = json.loads(site.ask("/a/flags/v1/processes")[2])["processes"]
+    assert site.ask(f"{site.base}/page.js")[0] == 200
+    [process] = json.loads(site.ask(f"{site.base}/v1/processes")[2])["processes"]
     assert process["pid"] == site.process.pid
-    api = f"/a/flags/v1/processes/{process['pid']}"
-    assert json.loads(site.ask(f"{api}/flags/level")[2])["flag"]["value"] == 6
-    change = {"set": {"level": 3}, "reason": "why"}
+    api = f"{site.base}/v1/processes/{process['pid']}"
+    assert json.loads(site.ask(f"{api}/flags/level")[2])["flag"]["value"] == 3
+    change = {"set": {"level": 5}, "reason": "why"}
     assert site.ask(f"{api}/changes", "POST", change)[0] == 200
     assert site.ask(f"{api}/changes", "POST", change, user="bob")[0] == 403
-    assert site.ask(f"{api}/flags", user="eve")[0] == 403
+    assert site.ask(f"{api}/flags", user="bob")[0] == 200
+    assert site.ask(f"{api}/flags", user="")[0] == 403
     assert site.ask(f"{api}/flags", Origin="http://evil.example")[0] == 403
     assert site.ask(f"{api}/flags", Sec_Fetch_Site="cross-site")[0] == 403
     [done] = json.loads(site.ask(f"{api}/changes")[2])["changes"]
@@ -168,18 +162,15 @@ def test_it_works_mounted_in_a_framework(site):
 
 @pytest.mark.parametrize("name", ["flask", "django"])
 def test_a_stream_of_a_server_that_answers_one_at_a_time_ends_soon(name: str, tmp_path):
-    text, packages = FRAMEWORKS[name]
-    for each in packages:
-        installed(each)
-    site = Site(tmp_path, text)
+    site = mounted(name, tmp_path)
     try:
-        api = f"/a/flags/v1/processes/{site.process.pid}"
+        api = f"{site.base}/v1/processes/{site.process.pid}"
         status, headers, body = site.ask(f"{api}/events")
         assert (status, headers["content-type"].partition(";")[0]) == (200, "text/event-stream")
         assert body.startswith(b"event: hello\n")
         assert body.endswith(b"retry: 1000\n\n")
         last = re.findall(rb"^id: (.+)$", body, re.MULTILINE)[0].decode()
-        site.ask(f"{api}/changes", "POST", {"set": {"level": 3}})
+        site.ask(f"{api}/changes", "POST", {"set": {"level": 5}})
         body = site.ask(f"{api}/events", Last_Event_ID=last)[2]
         assert b"event: changes" in body
         assert b"event: hello" not in body

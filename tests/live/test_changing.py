@@ -102,6 +102,14 @@ def test_a_dry_run_says_what_would_happen(client):
     assert client.ask("changes.list")["changes"] == []
 
 
+def test_changes_that_happen_are_numbered_without_gaps(client):
+    assert client.ask("flags.set", set={"level": 7})["change"] == 1
+    client.fail("flags.set", set={"level": 8}, expect={"level": 6})
+    client.fail("flags.set", set={"low": 9})  # its validator rejects it
+    client.ask("flags.set", set={"level": 8}, dry_run=True)
+    assert client.ask("changes.undo")["change"] == 2
+
+
 def test_nothing_changes_unless_flags_have_the_expected_values(client):
     client.ask("flags.set", set={"level": 7}, expect={"lvl": "0x6", "limit": None})
     error = client.fail("flags.set", set={"level": 8}, expect={"level": 6})

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import random
+import signal
 import socket
 import threading
 from pathlib import Path
@@ -16,10 +16,10 @@ from support import SANITIZE
 measured = pytest.mark.skipif(bool(SANITIZE), reason="a sanitizer keeps memory for itself")
 
 
-def memory_of(pid: int) -> int:
-    """Return the resident memory of a process in bytes."""
-    pages = Path(f"/proc/{pid}/statm").read_text().split()[1]
-    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+def memory_of(pid: int, *, peak: bool = False) -> int:
+    """Return the resident memory of a process, or its peak, in bytes."""
+    status = Path(f"/proc/{pid}/status").read_text("ascii")
+    return int(status.partition("VmHWM:" if peak else "VmRSS:")[2].split()[0]) << 10
 
 
 def connect(path: Path) -> socket.socket:
@@ -61,6 +61,25 @@ def test_clients_that_do_not_read_are_cut_before_they_cost_much(program, client)
     for _ in range(50):
         assert client.text("level") == "6"
     assert memory_of(program.process.pid) - before < 32 << 20
+    for each in greedy:
+        each.close()
+
+
+@measured
+def test_long_answers_that_are_asked_for_at_once_cost_little(program, client):
+    program.run("pf.FLAGS.greeting = 'x' * 1_000_000")
+    client.text("level")
+    before = memory_of(program.process.pid)
+    request = b'{"jsonrpc":"2.0","id":1,"method":"flags.get","params":{"name":"greeting"}}\n'
+    greedy = [connect(program.socket) for _ in range(90)]
+    client.text("level")
+    Path(f"/proc/{program.process.pid}/clear_refs").write_text("5", "ascii")  # forget the peak
+    program.process.send_signal(signal.SIGSTOP)
+    for each in greedy:
+        each.sendall(request)
+    program.process.send_signal(signal.SIGCONT)
+    assert client.text("level") == "6"
+    assert memory_of(program.process.pid, peak=True) - before < 32 << 20
     for each in greedy:
         each.close()
 
