@@ -64,12 +64,12 @@ def test_a_list_has_an_editor_of_items(page, trainer, expect):
 
 def test_an_optional_flag_without_a_value_gets_one_and_loses_it(page, expect):
     search(page, "max_steps")
-    expect(row(page, "max_steps").locator(".value")).to_have_text("no value")
+    expect(row(page, "max_steps").locator(".value")).to_have_text("none")
     change(page, "max_steps", "7")
     expect(row(page, "max_steps").locator(".value")).to_have_text("7")
     page.get_by_role("button", name="Take back").click()
     apply(page)
-    expect(row(page, "max_steps").locator(".value")).to_have_text("no value")
+    expect(row(page, "max_steps").locator(".value")).to_have_text("none")
 
 
 def test_the_words_of_a_validator_are_shown_and_nothing_can_be_applied(page, trainer, expect):

@@ -56,7 +56,7 @@ export class Changes {
   }
 
   #long(change) {
-    const what = change.kind === 'undo' ? `undoes ${change.undoes}` : change.state;
+    const what = change.kind === 'undo' ? `undo of ${change.undoes}` : change.until && change.state === 'on' ? `until ${clock(change.until)}` : change.state;
     return el('li', { class: `change ${change.state}` },
       el('div', { class: 'change-head' },
         el('span', { class: 'number' }, `#${change.change}`), el('time', { datetime: change.at }, clock(change.at)),

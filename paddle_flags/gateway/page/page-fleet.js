@@ -209,7 +209,7 @@ export class Fleet {
   }
 
   #shown(name, text) {
-    return text === null ? 'nothing' : shown(this.app.store.flags.get(name) ?? {}, text);
+    return text === null ? 'not set' : shown(this.app.store.flags.get(name) ?? {}, text);
   }
 
   #drawValues() {

@@ -31,7 +31,7 @@ export function cell(name, ...children) {
 /** A value, which looks different where there is none. */
 export function valueElement(flag, text = textOf(flag)) {
   const odd = isSensitive(flag) || text === null || text === '';
-  return el('span', { class: odd ? 'value odd' : 'value' }, isSensitive(flag) ? 'sensitive' : shown(flag, text));
+  return el('span', { class: odd ? 'value odd' : 'value' }, valueOf(flag, text));
 }
 
 export class List {

@@ -3,12 +3,16 @@
 import { $, button, coalesced, el } from './page-dom.js';
 import { controlOf, hintOf } from './page-control.js';
 import { valueElement } from './page-list.js';
-import { clock, countdown, defaultOf, isLong, isSensitive, person, rangeOf, shown, textOf, typeOf } from './page-text.js';
+import { clock, countdown, defaultOf, isLong, isSensitive, person, rangeOf, shown, textOf, typeOf, valueOf } from './page-text.js';
+
+const ARTICLES = { override: 'an override', file: 'a file' };
 
 /** Why an entry of the history holds, or does not. */
 function fate(entry, at, holding) {
   if (at === 0) return 'holds';
-  return entry.replaced ? 'replaced by a later one' : `hidden by ${holding.source}`;
+  if (entry.replaced) return 'replaced by a later one';
+  if (entry.source === 'override') return 'hidden by an override above';
+  return `hidden by ${ARTICLES[holding.source] ?? holding.source}`;
 }
 
 function table(caption, titles, rows) {
@@ -84,16 +88,15 @@ export class Panel {
   }
 
   #refusal() {
-    if (!this.flag.settable) return this.flag.refusal || 'it may not be changed from outside';
-    if (!this.app.store.process.you.may.includes('change')) return 'you may only read';
-    return '';
+    if (!this.app.store.process.you.may.includes('change')) return 'You may only read.';
+    return this.flag.settable ? '' : `Not settable: ${this.flag.refusal}`;
   }
 
   #edit() {
     const refusal = this.#refusal();
     this.#control = null;
     if (refusal) {
-      this.form.replaceChildren(el('p', { class: 'refusal' }, `Can't be changed here: ${refusal}`));
+      this.form.replaceChildren(el('p', { class: 'refusal' }, refusal));
       return;
     }
     const { flag } = this;
@@ -159,16 +162,15 @@ export class Panel {
     const { flag } = this;
     const facts = {
       type: typeOf(flag),
-      value: isSensitive(flag) || !flag.unit ? '' : `${textOf(flag)} ${flag.unit}`,
+      exact: isSensitive(flag) || shown(flag, textOf(flag)) === textOf(flag) || isLong(flag) ? '' : textOf(flag),
       default: isSensitive(flag) ? '' : shown(flag, defaultOf(flag)),
-      range: rangeOf(flag),
-      choices: flag.choices?.join(', '),
-      marks: [...flag.marks, ...(flag.frozen ? ['frozen'] : [])].join(', ').replaceAll('_', '-'),
-      category: flag.category,
+      allowed: flag.choices?.join(', ') ?? rangeOf(flag),
       aliases: flag.aliases?.join(', '),
       'old names': flag.old_names?.join(', '),
+      category: flag.category,
       module: flag.module,
       'defined at': flag.file ? `${flag.file}${flag.line ? `:${flag.line}` : ''}` : '',
+      attributes: [...flag.marks, ...(flag.frozen ? ['frozen'] : [])].join(', '),
       revision: String(flag.revision),
     };
     this.facts.replaceChildren(...Object.entries(facts).filter(([, text]) => text)
@@ -188,7 +190,7 @@ export class Panel {
     if (this.name !== name) return;
     const rows = flag.history.map((entry, at) => ({
       class: at ? 'past' : '',
-      cells: [isSensitive(flag) ? 'sensitive' : shown(flag, entry.value === null ? null : entry.text), fate(entry, at, flag.history[0]), entry.source, entry.place ?? ''],
+      cells: [valueOf(flag, entry.value === null ? null : entry.text), fate(entry, at, flag.history[0]), entry.source, entry.place ?? ''],
     }));
     this.history.replaceChildren(table('Values, the one that holds first', ['Value', 'State', 'Source', 'Place'], rows));
     this.log.replaceChildren(flag.log.length ? el('ol', {}, ...flag.log.map((event) => this.#event(flag, event)))

@@ -111,7 +111,7 @@ export class Tray {
       const flag = this.app.store.flags.get(name);
       if (!edit || !flag) continue;
       edit.note = hidden ? 'hidden for now by an override of the program' : old !== undefined && old === value ? 'no other value' : '';
-      if (edit.set === null && value !== undefined) edit.shown = `take back, ${shown(flag, value)}`;
+      if (value !== undefined) edit.shown = (edit.set === null ? 'take back, ' : '') + shown(flag, value);
     }
   }
 
