@@ -93,7 +93,7 @@ export class FleetChange {
   }
 
   #scopes(chosen) {
-    const { members } = this.fleet.known;
+    const members = this.fleet.concerned('all');
     const group = (kind, values) => (values.length ? el('optgroup', { label: `One ${kind}` },
       ...[...new Set(values)].sort().map((value) => el('option', { value: `${kind}:${value}` }, `${kind} ${value}`))) : null);
     const groups = [group('role', members.map((each) => each.role).filter(Boolean)), group('host', members.map((each) => each.host).filter(Boolean)),
