@@ -130,8 +130,7 @@ export class FleetChange {
     }
     const [kind, ...which] = this.scope.value.split(':');
     if (kind !== 'all') body[kind] = which.join(':');
-    const time = this.time.value === 'own' ? this.own.value.trim() : this.time.value;
-    if (time) body.for = time;
+    if (this.time.value) body.for = this.time.value === 'own' ? this.own.value.trim() : this.time.value;
     const step = this.step.value.trim();
     if (step) body.at_step = /^\d+$/.test(step) ? Number(step) : step;
     if (this.whole.checked) body.all_or_none = true;

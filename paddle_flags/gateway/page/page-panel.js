@@ -15,6 +15,9 @@ function fate(entry, at, holding) {
   return `hidden by ${ARTICLES[holding.source] ?? holding.source}`;
 }
 
+/** Whether there is something of clients to take back. */
+const hasLive = (flag) => Boolean(flag.temporary) || [flag, ...flag.history ?? []].some((each) => each.source === 'live');
+
 function table(caption, titles, rows) {
   return el('table', {}, el('caption', { class: 'unseen' }, caption),
     el('thead', {}, el('tr', {}, ...titles.map((title) => el('th', { scope: 'col' }, title)))),
@@ -107,11 +110,12 @@ export class Panel {
     this.error = el('p', { class: 'error', id: 'edit-error', role: 'alert' });
     this.error.textContent = pending?.error ?? '';
     const hint = hintOf(flag);
+    this.taking = button('Take back', () => this.#stage(null), { class: 'quiet', title: 'Take back what clients have set', hidden: !hasLive(flag) });
     this.form.replaceChildren(el('form', { submit: (event) => { event.preventDefault(); this.#stage(control.read()); } },
       flag.items ? el('span', { class: 'label' }, 'New value') : el('label', { for: 'edit', class: 'label' }, 'New value'),
       control.element, hint ? el('p', { class: 'hint', id: 'edit-hint' }, hint) : null, this.error,
       el('div', { class: 'actions' },
-        button('Take back', () => this.#stage(null), { class: 'quiet', title: 'Take back what clients have set' }),
+        this.taking,
         isSensitive(flag) || typeof defaultOf(flag) !== 'string' ? null
           : button('Default', () => { control.write(defaultOf(flag)); control.focus(); }, { class: 'quiet', title: `Fill in ${defaultOf(flag)}` }),
         el('button', { class: 'main' }, 'Check change'))));
@@ -192,6 +196,7 @@ export class Panel {
       class: at ? 'past' : '',
       cells: [valueOf(flag, entry.value === null ? null : entry.text), fate(entry, at, flag.history[0]), entry.source, entry.place ?? ''],
     }));
+    if (this.#control) this.taking.hidden = !hasLive(flag);
     this.history.replaceChildren(table('Values, the one that holds first', ['Value', 'State', 'Source', 'Place'], rows));
     this.log.replaceChildren(flag.log.length ? el('ol', {}, ...flag.log.map((event) => this.#event(flag, event)))
       : el('p', { class: 'hint' }, 'None since the process serves its flags.'));
