@@ -201,9 +201,9 @@ class Process(_Readable):
 
     def do_open(self) -> Report:
         """Show the page in a browser."""
-        from paddle_flags.cli.open import open_processes  # noqa: PLC0415 - seldom used
+        from paddle_flags.cli.open import open_targets  # noqa: PLC0415 - seldom used
 
-        return open_processes(self, self.options)
+        return open_targets(self, self.options)
 
     # ---- Refusals ----
 

@@ -184,7 +184,7 @@ def test_an_undo_of_a_secret_that_is_not_kept_is_not_offered(page, expect):
         expect(page.locator("#toast").get_by_role("button")).to_have_count(2 - number)
 
 
-def test_only_what_clients_have_set_can_be_taken_back(page, trainer, expect):
+def test_only_what_clients_have_set_can_be_taken_back(page, expect):
     take_back = page.get_by_role("button", name="Take back")
     open_flag(page, "log_every")
     expect(page.locator("#panel .history tbody tr").first).to_be_visible()

@@ -11,7 +11,6 @@ import time
 import pytest
 from flag_page import HERE, change
 from support import run
-from test_page_access import check
 
 from paddle_flags.fleet import Fleet, open_store
 
@@ -327,19 +326,6 @@ def test_the_view_can_be_used_by_keyboard(three, show, expect):
     expect(page.locator("#fleet-apply")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator("#fleet-status")).to_contain_text("3 of 3 members have taken it")
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_in_the_fleet(three, show, expect, axe, scheme):
-    page = look(show, three, bypass_csp=True, color_scheme=scheme)
-    check(page, axe)
-    difference(page, "learning_rate").click()
-    order(page, "batch_size", "100000")
-    expect(page.locator("#fleet-answers .bad")).to_be_visible()
-    check(page, axe)
-    carry_out(page)
-    expect(member(page, "trainer-0")).to_contain_text("rejected")
-    check(page, axe)
 
 
 def test_the_fleet_in_a_window_of_360_pixels_needs_no_scrolling_to_the_side(three, show, expect):

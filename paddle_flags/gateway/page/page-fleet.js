@@ -16,6 +16,7 @@ export class Fleet {
   #chosen = null; // {member} or {flag}
   #wake = () => {};
   #words = [];
+  #processes = []; // that the gateway shows
 
   constructor(app) {
     this.app = app;
@@ -44,6 +45,7 @@ export class Fleet {
   /** Ask for as long as the page is open: often while somebody looks. */
   async run(number, you) {
     this.path = `/fleets/${number}`;
+    this.number = number;
     this.you = you;
     for (;;) {
       try {
@@ -120,8 +122,8 @@ export class Fleet {
     const { known } = this;
     $('fleet-new').hidden = !known || !this.you.may.includes('change');
     if (!known) {
-      this.members.items = [];
-      this.differences.items = [];
+      this.members.show([], 'Nothing is known of this fleet.');
+      this.differences.show([], '');
       $('count-fleet').textContent = '';
       $('fleet-shown').textContent = '';
       return;
@@ -130,12 +132,14 @@ export class Fleet {
     const only = $('fleet-odd').checked;
     const odd = known.members.filter((member) => this.#isOdd(member));
     const ordered = [...odd, ...known.members.filter((member) => !odd.includes(member))];
-    this.members.items = (only ? odd : ordered)
+    const found = (only ? odd : ordered)
       .filter((member) => this.#matches(member.name, member.role ?? '', member.host, member.state, member.why, ...member.problems.flatMap((each) => [each.state, each.why])))
       .map((member) => ({ key: member.name, member }));
-    this.differences.items = known.differences
+    this.members.show(found, known.count ? 'No member matches.' : 'No process has joined this fleet.');
+    const differing = known.differences
       .filter((each) => this.#matches(each.name, ...each.holders.flatMap((holder) => [holder.value ?? '', holder.source, ...holder.members])))
       .map((difference) => ({ key: difference.name, difference }));
+    this.differences.show(differing, known.differing ? 'No flag matches.' : 'All members have the same values.');
     $('count-fleet').textContent = known.present;
     $('fleet-shown').textContent = `Revision ${known.revision}, ${known.present === 1 ? '1 member' : `${known.present} members`}`
       + `, ${odd.length || 'none'} with problems, ${known.differing === 1 ? '1 flag differs' : `${known.differing || 'no'} flags differ`}`;
@@ -169,10 +173,19 @@ export class Fleet {
 
   // ---- The side ----
 
-  #choose(what) {
+  async #choose(what) {
     this.#chosen = what;
     this.#drawDetail();
     this.detail.scrollIntoView({ block: 'nearest' });
+    if (!what.member) return;
+    this.#processes = await this.app.root.get('/processes').then((answer) => answer.processes, () => []);
+    this.#drawDetail();
+  }
+
+  /** A link to the flags of a member that the gateway shows, too. */
+  #linkTo(member) {
+    const served = this.#processes.some((each) => each.pid === member.pid && each.host === member.host);
+    return served && !this.#isThis(member) ? el('p', {}, el('a', { href: `?pid=${member.pid}&fleet=${this.number}` }, 'Flags of this process')) : '';
   }
 
   #drawDetail() {
@@ -188,7 +201,7 @@ export class Fleet {
       el('span', { class: 'number' }, `#${answer.revision}`), ' ', el('span', { class: 'word' }, answer.state), answer.why ? `: ${answer.why}` : ''));
     return [el('h3', {}, member.name), el('p', {}, ...this.#stateOf(member)),
       el('p', { class: 'hint' }, [member.role && `role ${member.role}`, member.host && `host ${member.host}`, member.pid && `pid ${member.pid}`].filter(Boolean).join(', ')),
-      el('ul', { class: 'answers' }, ...answers)];
+      this.#linkTo(member), el('ul', { class: 'answers' }, ...answers)];
   }
 
   #ofDifference({ name, sensitive, holders }) {

@@ -40,6 +40,11 @@ export class Store extends EventTarget {
     this.#emit('state');
   }
 
+  /** Whether the flags were read. */
+  get loaded() {
+    return this.#epoch !== '';
+  }
+
   /** Try again now: the network is back, or there is a token. */
   wake() {
     this.#wake();
