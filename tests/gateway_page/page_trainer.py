@@ -4,11 +4,12 @@ import sys
 import threading
 import wsgiref.simple_server
 import wsgiref.util
+from pathlib import Path
 
 import paddle_flags as pf
 
 _, where, extra, *arguments = sys.argv
-sys.argv = ["trainer", *arguments]
+sys.argv = [Path(__file__).stem, *arguments]
 
 HOSTILE = '<img src=x onerror="window.hit=1"><script>window.hit=1</script>'
 

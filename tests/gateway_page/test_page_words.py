@@ -52,6 +52,7 @@ def test_the_panel_has_the_text_that_get_prints(page, trainer, expect):
     trainer.run("pf.FLAGS.cache_size = 1 << 30")
     open_flag(page, "cache_size")
     expect(page.locator("#panel .now .value")).to_have_text("1GiB")
+    expect(page.locator("#edit")).to_have_value("1GiB")
     exact = page.locator("#panel .facts dt:text-is('exact') + dd")
     expect(exact).to_have_text(run(*COMMAND, "get", trainer.address, "cache_size").stdout.strip())
 

@@ -2,7 +2,7 @@
 // the value, `write(text)`, and `focus()`.
 
 import { button, el } from './page-dom.js';
-import { joinList, isSensitive, rangeOf, splitList } from './page-text.js';
+import { joinList, isSensitive, quantity, rangeOf, splitList } from './page-text.js';
 
 const WHOLE = /^-?\d+$/;
 const HINTS = {
@@ -68,7 +68,8 @@ function select(choices, id, attributes = {}) {
 
 /** A text, with arrow keys that count, and a slider for ranges that are small enough. */
 function number(flag, id) {
-  const field = typed(id, { inputmode: flag.type === 'double' || flag.unit ? 'text' : 'numeric' });
+  const plain = typed(id, { inputmode: flag.type === 'double' || flag.unit ? 'text' : 'numeric' });
+  const field = { ...plain, write: (value) => plain.write(quantity(flag, value ?? '')) };
   const whole = flag.type !== 'double';
   field.element.addEventListener('keydown', (event) => {
     const step = { ArrowUp: 1n, ArrowDown: -1n }[event.key];

@@ -4,7 +4,7 @@ import { $, button, el } from './page-dom.js';
 import { Grid } from './page-grid.js';
 import { cell } from './page-list.js';
 import { FleetChange } from './page-fleet-change.js';
-import { ABSENT, WELL, concerned, scopeText, shortened } from './page-fleet-text.js';
+import { ABSENT, GOOD, WELL, concerned, scopeText, shortened } from './page-fleet-text.js';
 import { clock, defaultOf, shown } from './page-text.js';
 
 const OLD = 5; // seconds
@@ -110,7 +110,7 @@ export class Fleet {
     const { state, why, problems } = member;
     const word = (text, kind) => el('span', { class: `word ${kind}` }, text);
     return [word(state, WELL.includes(state) ? state : 'bad'), why ? `: ${why}` : '', ...[...problems].reverse()
-      .flatMap((each) => [` revision ${each.revision}: `, word(each.state, 'bad'), each.why ? `: ${each.why}` : ''])];
+      .flatMap((each) => [`, revision ${each.revision}: `, word(each.state, 'bad'), each.why ? `: ${each.why}` : ''])];
   }
 
   #matches(...texts) {
@@ -197,7 +197,7 @@ export class Fleet {
   }
 
   #ofMember(member) {
-    const answers = [...member.answers].reverse().map((answer) => el('li', {},
+    const answers = [...member.answers].reverse().map((answer) => el('li', { class: GOOD.includes(answer.state) ? '' : 'bad' },
       el('span', { class: 'number' }, `#${answer.revision}`), ' ', el('span', { class: 'word' }, answer.state), answer.why ? `: ${answer.why}` : ''));
     return [el('h3', {}, member.name), el('p', {}, ...this.#stateOf(member)),
       el('p', { class: 'hint' }, [member.role && `role ${member.role}`, member.host && `host ${member.host}`, member.pid && `pid ${member.pid}`].filter(Boolean).join(', ')),

@@ -40,6 +40,7 @@ export class Grid {
     this.#active = items.findIndex((item) => item.key === key);
     this.#rows.clear();
     this.root.setAttribute('aria-rowcount', items.length);
+    this.root.style.setProperty('--rows', items.length);
     if (!items.length) this.body.replaceChildren(); // what isn't seen isn't drawn
     this.#measure();
   }

@@ -117,7 +117,7 @@ export class Panel {
       el('div', { class: 'actions' },
         this.taking,
         isSensitive(flag) || typeof defaultOf(flag) !== 'string' ? null
-          : button('Default', () => { control.write(defaultOf(flag)); control.focus(); }, { class: 'quiet', title: `Fill in ${defaultOf(flag)}` }),
+          : button('Default', () => { control.write(defaultOf(flag)); control.focus(); }, { class: 'quiet', title: `Fill in ${shown(flag, defaultOf(flag))}` }),
         el('button', { class: 'main' }, 'Check change'))));
     control.element.setAttribute('aria-describedby', hint ? 'edit-hint edit-error' : 'edit-error');
     this.form.onkeydown = (event) => {

@@ -70,8 +70,8 @@ function fraction(text) {
   return text;
 }
 
-/** "64MiB", "1m30.5s", as the command writes the text of a number. */
-function quantity(flag, text) {
+/** "64MiB", "1m30.5s": the text of a number as the command writes it, which reads back equal. */
+export function quantity(flag, text) {
   if (!['bytes', 'seconds'].includes(flag.unit) || flag.items) return text;
   const real = flag.type === 'double';
   if (!(real ? REAL : WHOLE).test(text) || (real && Math.abs(Number(text)) >= MOST_WHOLE)) return text;

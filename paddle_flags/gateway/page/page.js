@@ -221,5 +221,6 @@ async function start() {
   } else {
     $('state').hidden = true;
     if (fleet === undefined) app.processes.run();
+    else document.title = $('program').textContent = fleets.find((each) => String(each.fleet) === String(fleet))?.url ?? 'Fleet';
   }
 }
