@@ -141,7 +141,8 @@ def test_a_picture_of_two_processes(start, show, pictures, expect, script):
 def test_a_picture_of_the_fleet(start, show, pictures, expect):
     pictures.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="job-") as place:
-        url, script = f"dir://{place}/job42", HERE / "page_member.py"
+        url = f"dir://{place}/job42"
+        script = Path(shutil.copy(HERE / "page_member.py", Path(place) / "trainer.py"))
 
         def member(where, role, rank, *arguments):
             return start(where, url, role, str(rank), *arguments, script=script)
