@@ -96,3 +96,16 @@ def test_why_a_flag_cannot_be_changed_says_what_it_needs(page, trainer, expect):
         expect(page.locator("#panel .refusal")).to_have_text(f"Not settable: {why}")
         for each in needs:
             expect(page.locator("#panel .refusal")).to_contain_text(each)
+
+
+def test_changes_are_written_as_log_and_explain_write_them(page, trainer, expect):
+    change(page, "cache_size", "1GiB")
+    expect(page.locator("#panel .log li")).to_contain_text("64MiB → 1GiB")
+    page.keyboard.press("Escape")
+    page.locator("nav a", has_text="Changes").click()
+    expect(page.locator("#changes .set")).to_contain_text("64MiB → 1GiB")
+    for verb in (["log"], ["explain", "cache_size"]):
+        words = [*COMMAND, verb[0], trainer.address, *verb[1:]]
+        assert "64MiB -> 1GiB" in run(*words).stdout
+    done = run(*COMMAND, "set", trainer.address, "cache_size=2GiB").stdout
+    assert "cache_size: 1GiB -> 2GiB" in done

@@ -44,7 +44,7 @@ function text(flag, id) {
 
 function toggle(id) {
   const box = el('input', { id, type: 'checkbox', role: 'switch', class: 'switch' });
-  const word = el('span', { class: 'switch-text', 'aria-hidden': 'true' });
+  const word = el('span', { 'aria-hidden': 'true' });
   const tell = () => { word.textContent = String(box.checked); };
   box.addEventListener('change', tell);
   return {
@@ -92,7 +92,7 @@ function number(flag, id) {
 function list(flag, id) {
   const rows = el('ol', { class: 'items' });
   const add = button('Add item', () => append('').focus(), { class: 'quiet' });
-  const box = el('div', { id, class: 'listing', role: 'group', 'aria-label': `Items of ${flag.name}` }, rows, add);
+  const box = el('div', { id, role: 'group', 'aria-label': `Items of ${flag.name}` }, rows, add);
   const controls = new Map();
   const number = () => [...rows.children].forEach((row, at) => controls.get(row).label(at + 1));
   function append(value) {

@@ -19,7 +19,7 @@ export class FleetChange {
 
   constructor(fleet) {
     this.fleet = fleet;
-    this.rows = el('div', { class: 'fleet-rows' });
+    this.rows = el('div');
     this.names = el('datalist', { id: 'fleet-names' });
     this.scope = el('select', { id: 'fleet-scope' });
     this.time = el('select', { id: 'fleet-time', change: () => this.#timed() }, ...TIMES.map(([value, text]) => el('option', { value }, text)));
@@ -43,7 +43,7 @@ export class FleetChange {
         el('button', { type: 'submit', id: 'fleet-check' }, 'Ask all members'), this.applying));
     this.form.hidden = true;
     this.progress = el('progress', { id: 'fleet-progress', 'aria-label': 'Members that have answered', hidden: true });
-    this.element = el('section', { class: 'fleet-change' }, this.form, this.failure, this.status, this.progress, this.answers);
+    this.element = el('section', {}, this.form, this.failure, this.status, this.progress, this.answers);
   }
 
   /** Whether answers of members are still to come. */

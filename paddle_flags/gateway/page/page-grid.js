@@ -129,11 +129,6 @@ export class Grid {
     this.#render();
   }
 
-  activateKey(key) {
-    const index = this.#items.findIndex((item) => item.key === key);
-    if (index >= 0) this.activate(index);
-  }
-
   move(by) {
     this.activate(this.#active + by);
   }

@@ -41,7 +41,7 @@ export class Panel {
   open(name) {
     this.name = name;
     if (!this.flag) return;
-    this.top = el('div', { class: 'panel-top' });
+    this.top = el('div');
     this.form = el('div', { class: 'editor' });
     this.facts = el('dl', { class: 'facts' });
     this.history = el('div', { class: 'history' });

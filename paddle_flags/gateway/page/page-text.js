@@ -118,7 +118,7 @@ export function defaultOf(flag) {
 }
 
 /** What the command shows in place of a sensitive value. */
-export const REDACTED = '<redacted>';
+const REDACTED = '<redacted>';
 
 /** The value of this flag, for people. */
 export const valueOf = (flag, text = textOf(flag)) => (isSensitive(flag) ? REDACTED : shown(flag, text));
