@@ -45,11 +45,17 @@ static const char *find_obstacle(const pd__change *change) {
 
 /* ---- changes.list ---- */
 
+static bool is_frozen(pd_flag *flag) {
+  pd_flag_info info = {.size = sizeof info};
+  return pd_flag_get_info(flag, &info, NULL) == PD_OK && info.frozen;
+}
+
 static bool is_undoable(const pd__change *change, const pd__who *who) {
   if (find_obstacle(change) || !pd__who_is_same(&change->who, who)) return false;
   for (size_t i = 0; i < change->count; i++) {
     const pd__changed_flag *each = &change->flags[i];
-    if (!stands(change, each) || (each->sensitive && each->had_live)) return false;
+    if (!stands(change, each) || is_frozen(each->flag)) return false;
+    if (each->sensitive && each->had_live) return false;
   }
   return true;
 }

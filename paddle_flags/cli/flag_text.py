@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from paddle_flags.cli.foreign import Part
+    from paddle_flags.live._client import Client
 
     Document = Mapping[str, Any]
 
@@ -61,9 +62,27 @@ def value_of(flag: Document, *, wide: bool = False) -> str:
     return text if wide else cut(text)
 
 
-def change_text(change: Document) -> str:
+def units_of(client: Client) -> dict[str, str]:
+    """Return the units of flags by name, without which quantities are plain numbers."""
+    try:
+        return {flag["name"]: flag["unit"] for flag in client.flags()["flags"] if "unit" in flag}
+    except LiveError:
+        return {}
+
+
+def _text_of(text: str | None, unit: str | None) -> str:
+    """Return the text of a value for people: with a unit, as a list of flags has it."""
+    if text is not None and unit is not None:
+        for kind in (int, float):
+            with suppress(ValueError):
+                return plain_text(kind(text), unit)
+    return shown_value(text)
+
+
+def change_text(change: Document, units: Mapping[str, str]) -> str:
     """Return "6 -> 9" for what has an old and a new value."""
-    old, new = (shown_value(change[key]) if key in change else "" for key in ("old", "new"))
+    unit = units.get(change["name"])
+    old, new = (_text_of(change[key], unit) if key in change else "" for key in ("old", "new"))
     if old and new:
         return f"{old} -> {new}"
     return new or (f"was {old}" if old else REDACTED)
@@ -102,11 +121,9 @@ def end_text(flag: Document) -> str:
     if "left" not in temporary:
         return ""
     below = temporary.get("below")
-    if below is not None and "unit" in flag and re.fullmatch(r"-?\d{1,20}", below, re.ASCII):
-        below = plain_text(int(below), flag["unit"])
     whole = max(0, round(temporary["left"]))
     left = plain_text(whole, "seconds") if whole else "0s"
-    return left + ("" if below is None else f", then {shown_value(below)}")
+    return left + ("" if below is None else f", then {_text_of(below, flag.get('unit'))}")
 
 
 # ---- Lists ----
@@ -148,13 +165,13 @@ def _grouped(flags: Iterable[Document], program: str) -> list[Document]:
     return sorted(flags, key=key)
 
 
-def changes_table(changes: Iterable[Document]) -> Table:
+def changes_table(changes: Iterable[Document], units: Mapping[str, str]) -> Table:
     """Return the table of what was changed from outside."""
     titles = ("change", "at", "state", "flags", "who", "reason")
-    return Table(titles, [_change_row(each) for each in changes])
+    return Table(titles, [_change_row(each, units) for each in changes])
 
 
-def _change_row(change: Document) -> tuple[str, ...]:
+def _change_row(change: Document, units: Mapping[str, str]) -> tuple[str, ...]:
     state = change["state"]
     if state == "on" and change["until"]:
         state = f"until {time_text(change['until'])}"
@@ -162,7 +179,7 @@ def _change_row(change: Document) -> tuple[str, ...]:
         state = f"undo of {change['undoes']}"
     elif change["kind"] == "fleet":
         state = f"fleet, {state}"
-    flags = ", ".join(f"{each['name']}: {change_text(each)}" for each in change["flags"])
+    flags = ", ".join(f"{each['name']}: {change_text(each, units)}" for each in change["flags"])
     return (
         str(change["change"]),
         time_text(change["at"]),
@@ -200,7 +217,8 @@ def explained(flag: Document) -> list[Part]:
         titles = ("value", "state", "source", "place")
         parts += ["", "values, the one that holds first:", Table(titles, rows, "  ")]
     if flag.get("log"):
-        rows = [_event_row(event) for event in flag["log"]]
+        units = {flag["name"]: flag["unit"]} if "unit" in flag else {}
+        rows = [_event_row(event, units) for event in flag["log"]]
         titles = ("at", "change", "who", "reason")
         parts += ["", "changes, the latest first:", Table(titles, rows, "  ")]
     return parts
@@ -249,8 +267,8 @@ def _fate(entry: Document, holding: Document) -> str:
     return f"hidden by {above}"
 
 
-def _event_row(event: Document) -> tuple[str, ...]:
-    what = change_text(event) if event["kind"] == "value" else event["kind"]
+def _event_row(event: Document, units: Mapping[str, str]) -> tuple[str, ...]:
+    what = change_text(event, units) if event["kind"] == "value" else event["kind"]
     return (
         time_text(event["at"]),
         cut(what),

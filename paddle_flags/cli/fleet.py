@@ -58,9 +58,9 @@ class FleetTarget(Target):
 
     def do_open(self) -> Report:
         """Show the fleet in a browser."""
-        from paddle_flags.cli.open import open_fleet  # noqa: PLC0415 - seldom used
+        from paddle_flags.cli.open import open_targets  # noqa: PLC0415 - seldom used
 
-        return open_fleet(self.url, self.options)
+        return open_targets(self, self.options)
 
     def candidates(self) -> list[Mapping[str, Any]]:
         """Return the flags that the fleet sets, or that members use."""

@@ -1,4 +1,4 @@
-"""The page of processes, or of a fleet, in a browser."""
+"""The page of processes and fleets in a browser."""
 
 from __future__ import annotations
 
@@ -12,38 +12,33 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from paddle_flags.cli.process import Process
+    from paddle_flags.cli.target import Target
     from paddle_flags.live._client import Client
 
 _NEEDS = "'open' needs the packages starlette and uvicorn: pip install 'paddle_flags[live]'"
 
 
-def open_processes(one: Process | None, options: argparse.Namespace) -> Report:
-    """Show a process in a browser, or two side by side; without one, all of this machine."""
+def open_targets(one: Target | None, options: argparse.Namespace) -> Report:
+    """Show a process in a browser, two side by side, or a fleet, which may be that of a process.
+
+    Without a process, the page has all of this machine.
+    """
     targets = [] if one is None else [one, *map(one.find, options.arguments)]
-    for each in targets:
-        if not hasattr(each, "client"):
-            message = f"{each.text} is {each.kind}: the page compares processes"
-            raise FlagArgumentError(message)
-    clients: list[Client] = [each.client for each in targets]  # type: ignore[attr-defined]
+    fleets: list[str] = [each.url for each in targets if hasattr(each, "url")]
+    clients: list[Client] = [each.client for each in targets if hasattr(each, "client")]
     pids = [client.process()["pid"] for client in clients]  # before a browser is started
     places = [client.target for client in clients]
     if any("://" in place for place in places):
-        if len(places) > 1:
-            message = "the page compares processes of one gateway; open its URL, and choose two"
+        if len(targets) > 1:
+            message = "a gateway has a page of its own; open its URL alone, and choose there"
             raise FlagArgumentError(message)
         _show(f"{places[0]}/", options)  # a gateway has a page of its own
         return Report()
-    home = "" if len(pids) < 2 else f"?pid={pids[0]}&with={pids[1]}#compare"  # noqa: PLR2004
-    return _serve(places if clients else None, [], home, options)
-
-
-def open_fleet(url: str, options: argparse.Namespace) -> Report:
-    """Show a fleet in a browser."""
-    if options.arguments:
-        message = f"{options.arguments[0]}: the page of a fleet shows no second target"
-        raise FlagArgumentError(message)
-    return _serve([], [url], "", options)
+    if len(pids) > 1:
+        home = f"?pid={pids[0]}&with={pids[1]}#compare"
+    else:
+        home = "?fleet=1" if fleets and not pids else ""
+    return _serve(places if clients else None, fleets, home, options)
 
 
 def _serve(

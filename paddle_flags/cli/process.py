@@ -18,6 +18,7 @@ from paddle_flags.cli.flag_text import (
     is_sensitive,
     names_of,
     time_text,
+    units_of,
 )
 from paddle_flags.cli.foreign import Raw, Report
 from paddle_flags.cli.processes import place_of
@@ -165,7 +166,7 @@ class Process(_Readable):
             )
         except LiveError as error:
             return self._refused(error, batch.expect)
-        return _result(dict(result))
+        return self._result(dict(result))
 
     do_unset = do_set
 
@@ -175,14 +176,14 @@ class Process(_Readable):
             result = self.client.undo(self.options.number, reason=self.options.reason)
         except LiveError as error:
             return self._refused(error, {})
-        return _result(dict(result))
+        return self._result(dict(result))
 
     def do_log(self) -> Report:
         """List what was changed from outside."""
         changes = self.client.changes()[: self.options.last]
         if not changes:
             return Report({"changes": []}, remarks=["no client has changed anything"])
-        return Report({"changes": changes}, [changes_table(changes)])
+        return Report({"changes": changes}, [changes_table(changes, self._units)])
 
     def do_status(self) -> Report:
         """Return what the process is."""
@@ -201,9 +202,25 @@ class Process(_Readable):
 
     def do_open(self) -> Report:
         """Show the page in a browser."""
-        from paddle_flags.cli.open import open_processes  # noqa: PLC0415 - seldom used
+        from paddle_flags.cli.open import open_targets  # noqa: PLC0415 - seldom used
 
-        return open_processes(self, self.options)
+        return open_targets(self, self.options)
+
+    @cached_property
+    def _units(self) -> dict[str, str]:
+        return {} if self.options.json else units_of(self.client)
+
+    def _result(self, result: dict[str, Any]) -> Report:
+        start = "would set " if result["dry_run"] else ""
+        lines = [
+            f"{start}{each['name']}: {change_text(each, self._units)}"
+            + (", hidden by an override" if each.get("hidden") else "")
+            for each in result["flags"]
+        ]
+        if result["change"] is not None:
+            end = f", until {time_text(result['until'])}" if result["until"] else ""
+            lines.append(f"change {result['change']}{end}")
+        return Report(result, lines)
 
     # ---- Refusals ----
 
@@ -260,19 +277,6 @@ def _duration(text: str | None) -> float | str | None:
     if text is not None and re.fullmatch(r"\d{1,15}(\.\d{1,9})?", text, re.ASCII):
         return float(text)
     return text
-
-
-def _result(result: dict[str, Any]) -> Report:
-    start = "would set " if result["dry_run"] else ""
-    lines = [
-        f"{start}{each['name']}: {change_text(each)}"
-        + (", hidden by an override" if each.get("hidden") else "")
-        for each in result["flags"]
-    ]
-    if result["change"] is not None:
-        end = f", until {time_text(result['until'])}" if result["until"] else ""
-        lines.append(f"change {result['change']}{end}")
-    return Report(result, lines)
 
 
 # ---- A process that serves nothing ----

@@ -355,9 +355,9 @@ def _act(verb: Verb, options: argparse.Namespace) -> Report:
 
 
 def _open_all(options: argparse.Namespace) -> Report:
-    from paddle_flags.cli.open import open_processes  # noqa: PLC0415 - seldom used
+    from paddle_flags.cli.open import open_targets  # noqa: PLC0415 - seldom used
 
-    return open_processes(None, options)
+    return open_targets(None, options)
 
 
 def _list_processes(options: argparse.Namespace) -> Report:

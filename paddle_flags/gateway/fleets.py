@@ -66,9 +66,7 @@ _FIELDS: dict[str, tuple[type, ...]] = {
 class _Observer:
     """What a view of a fleet needs where a member has its membership."""
 
-    name = host = problem = ""
-    role = rank = stale = None
-    revision = 0
+    name = ""
     left = False
 
     def __init__(self, url: str) -> None:
@@ -97,9 +95,7 @@ class Watched:
     async def document(self) -> dict[str, Any]:
         """Return what was seen last."""
         seen = await asyncio.to_thread(self._view.look, wait=_FIRST, linger=_LINGER)
-        document = document_of(self._view, seen)
-        del document["member"]  # nobody is one here
-        return document
+        return document_of(self._view, seen)
 
     async def change(self, body: bytes, by: str) -> dict[str, Any]:
         """Make the change that the body of a request describes."""

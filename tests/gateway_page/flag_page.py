@@ -14,7 +14,10 @@ LABELS = {"ops": "ops", "night": "night-shift", "viewer": "viewer"}
 
 
 class Trainer:
-    """A process that serves its flags, and a gateway in front of it unless it has a place."""
+    """A process that serves its flags, and a gateway in front of it unless it has a place.
+
+    The gateway shows the sockets in `beside`, too.
+    """
 
     def __init__(
         self,
@@ -22,6 +25,7 @@ class Trainer:
         *arguments: str,
         extra: int = 0,
         script: Path = HERE / "page_trainer.py",
+        beside: tuple[str, ...] = (),
     ) -> None:
         self._command = [sys.executable, str(script)]
         self._arguments = [str(extra), *arguments]
@@ -32,7 +36,7 @@ class Trainer:
         self.start(f"{self._folder.name}/trainer.sock" if has_gateway else where)
         if has_gateway:
             fleets = [each for each in arguments if each.startswith("dir://")]
-            self._serve([self.address, *(f"--fleet={each}" for each in fleets)])
+            self._serve([self.address, *beside, *(f"--fleet={each}" for each in fleets)])
         elif "://" in self.address:
             self.url = self.address
 

@@ -1,11 +1,12 @@
 """A member of a fleet; it runs each line of stdin, and answers with a line."""
 
 import sys
+from pathlib import Path
 
 import paddle_flags as pf
 
 _, where, extra, url, role, rank, *arguments = sys.argv
-sys.argv = ["trainer", *arguments]
+sys.argv = [Path(__file__).stem, *arguments]
 
 pf.define("learning_rate", 0.001, "Step size of the optimizer", min=0.0, max=1.0,
           category="Training", runtime=True)  # fmt: skip

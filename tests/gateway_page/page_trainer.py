@@ -4,11 +4,12 @@ import sys
 import threading
 import wsgiref.simple_server
 import wsgiref.util
+from pathlib import Path
 
 import paddle_flags as pf
 
 _, where, extra, *arguments = sys.argv
-sys.argv = ["trainer", *arguments]
+sys.argv = [Path(__file__).stem, *arguments]
 
 HOSTILE = '<img src=x onerror="window.hit=1"><script>window.hit=1</script>'
 
@@ -23,8 +24,8 @@ pf.define("seed", 18446744073709551615, "Seed of the generator", type="uint64",
 pf.define("max_steps", None, "Stop after that many steps", type=int,
           category="Training", runtime=True)  # fmt: skip
 pf.define("check_nan", False, "Check every tensor for NaN", category="Debugging", runtime=True)
-pf.define("log_every", 50, "Steps between two lines of the log", category="Debugging",
-          runtime=True)  # fmt: skip
+log_every = pf.define("log_every", 50, "Steps between two lines of the log", category="Debugging",
+                      runtime=True)  # fmt: skip
 pf.define("cache_size", 64 << 20, "Size of the cache of decoded samples", unit="bytes", min=4096,
           category="Input", runtime=True)  # fmt: skip
 pf.define("timeout", 1.5, "How long to wait for a shard", unit="seconds", category="Input",

@@ -8,15 +8,6 @@ from flag_page import open_flag, stage
 pytestmark = pytest.mark.extended
 
 
-def check(page, axe):
-    """Fail with what axe-core finds on the page as it is."""
-    page.evaluate("document.getAnimations().forEach(each => each.finish())")
-    page.add_script_tag(content=axe)
-    found = page.evaluate("axe.run()")["violations"]
-    told = [f"{rule['id']}: {node['html']}" for rule in found for node in rule["nodes"]]
-    assert not told, "\n".join(told)
-
-
 def test_everything_can_be_done_by_keyboard(trainer, show, expect):
     page = show(trainer, None)
     page.locator("#token-text").wait_for()
@@ -74,34 +65,6 @@ def test_a_key_that_is_typed_into_a_field_is_text(page, expect):
     page.keyboard.type("p/t?123")
     expect(page.locator("#edit")).to_have_value("p/t?123")
     expect(page.get_by_role("dialog")).to_have_count(0)
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(trainer, show, expect, axe, scheme):
-    page = show(trainer, None, bypass_csp=True, color_scheme=scheme)
-    expect(page.locator("#token")).to_be_visible()
-    check(page, axe)
-    page.locator("#token-text").fill("change-0123456789")
-    page.keyboard.press("Enter")
-    expect(page.locator("#state")).to_have_text("Live")
-    check(page, axe)
-    stage(page, "batch_size", "65")
-    expect(page.locator("#edit-error")).not_to_be_empty()
-    check(page, axe)
-    for name in ("shards", "check_nan", "mode", "token", "workers", "cache_size"):
-        open_flag(page, name)
-        check(page, axe)
-    page.keyboard.press("Escape")
-    page.locator("#tray").get_by_role("button", name="Discard", exact=True).click()
-    stage(page, "log_every", "3")
-    page.locator("#time").select_option("10m")
-    page.locator("#tray button.main:enabled").click()
-    expect(page.locator("#temporary")).to_be_visible()
-    for view in ("Changes", "Compare"):
-        page.locator("nav a", has_text=view).click()
-        check(page, axe)
-    page.locator("#help").click()
-    check(page, axe)
 
 
 @pytest.mark.parametrize("view", ["#flags", "#changes", "#compare"])

@@ -77,7 +77,9 @@ def test_the_page_of_the_proxy_changes_flags_too(both, two, expect):
     two[0].run("assert pf.FLAGS.log_every == 20")
     both.keyboard.press("3")
     expect(rows(both)).to_have_count(0)
-    expect(both.locator("#compare-empty")).to_have_text("All flags have the same values in both.")
+    expect(both.locator("#compare-list + .nothing")).to_have_text(
+        "All flags have the same values in both."
+    )
 
 
 def test_a_saved_list_is_compared_with(page, start, tmp_path, expect):

@@ -64,12 +64,12 @@ def test_a_list_has_an_editor_of_items(page, trainer, expect):
 
 def test_an_optional_flag_without_a_value_gets_one_and_loses_it(page, expect):
     search(page, "max_steps")
-    expect(row(page, "max_steps").locator(".value")).to_have_text("no value")
+    expect(row(page, "max_steps").locator(".value")).to_have_text("none")
     change(page, "max_steps", "7")
     expect(row(page, "max_steps").locator(".value")).to_have_text("7")
     page.get_by_role("button", name="Take back").click()
     apply(page)
-    expect(row(page, "max_steps").locator(".value")).to_have_text("no value")
+    expect(row(page, "max_steps").locator(".value")).to_have_text("none")
 
 
 def test_the_words_of_a_validator_are_shown_and_nothing_can_be_applied(page, trainer, expect):
@@ -144,12 +144,57 @@ def test_a_wrong_time_is_told_in_the_words_of_the_process(page, expect):
     expect(page.get_by_role("button", name="Apply change")).to_be_disabled()
 
 
+def test_a_time_that_is_not_entered_is_not_for_ever(page, expect):
+    stage(page, "log_every", "3")
+    expect(page.locator("#tray .tray-status")).to_contain_text("Checked")
+    page.locator("#time").select_option("own")
+    expect(page.locator("#tray [role=alert]")).to_contain_text("for")
+    expect(page.get_by_role("button", name="Apply change")).to_be_disabled()
+
+
 def test_a_change_is_undone_by_its_author(page, trainer, expect):
     change(page, "log_every", "3")
     page.keyboard.press("2")
     page.get_by_role("button", name="Undo change 1").click()
     expect(page.locator("#changes li").nth(1)).to_contain_text("undone")
     trainer.run("assert pf.FLAGS.log_every == 10")
+
+
+def test_an_undo_that_would_fail_is_not_offered(page, trainer, expect):
+    undo = page.get_by_role("button", name="Undo change 1")
+    change(page, "log_every", "3")
+    expect(page.locator("#toast").get_by_role("button")).to_have_text("Undo")
+    page.keyboard.press("Escape")
+    page.locator("nav a", has_text="Changes").click()
+    shown = page.locator("#changes").get_by_role("button", name="Undo change 1")
+    expect(shown).to_be_visible()
+    trainer.run("log_every.freeze()")
+    expect(undo).to_have_count(0)
+    trainer.run("log_every.unfreeze()")
+    expect(shown).to_be_visible()
+    trainer.run("pf.FLAGS.log_every = 4")
+    expect(undo).to_have_count(0)
+    expect(page.locator("#changes li")).to_contain_text("kept")
+
+
+def test_an_undo_of_a_secret_that_is_not_kept_is_not_offered(page, expect):
+    for number in (1, 2):
+        change(page, "token", f"secret-{number}")
+        expect(page.locator("#toast")).to_contain_text(f"Change {number} applied")
+        expect(page.locator("#toast").get_by_role("button")).to_have_count(2 - number)
+
+
+def test_only_what_clients_have_set_can_be_taken_back(page, expect):
+    take_back = page.get_by_role("button", name="Take back")
+    open_flag(page, "log_every")
+    expect(page.locator("#panel .history tbody tr").first).to_be_visible()
+    expect(take_back).to_have_count(0)
+    change(page, "log_every", "3")
+    expect(take_back).to_be_visible()
+    take_back.click()
+    apply(page)
+    expect(take_back).to_have_count(0)
+    expect(page.locator("#panel .now .value")).to_have_text("10")
 
 
 def test_the_change_of_another_one_has_no_undo(page, trainer, show, expect):

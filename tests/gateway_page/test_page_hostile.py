@@ -49,7 +49,7 @@ def test_script_in_a_saved_file_is_shown_as_text(page, expect):
 
 def test_a_secret_is_nowhere_in_the_page(page, trainer, expect):
     open_flag(page, "token")
-    expect(page.locator("#panel .now .value")).to_have_text("sensitive")
+    expect(page.locator("#panel .now .value")).to_have_text("<redacted>")
     expect(page.locator("#edit")).to_have_attribute("type", "password")
     stage(page, "token", "another-secret")
     apply(page)

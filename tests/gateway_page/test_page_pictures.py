@@ -95,6 +95,25 @@ def test_a_picture_of_the_changes(scene, pictures):
     page.screenshot(path=pictures / "changes.png")
 
 
+def test_a_picture_of_the_processes(start, show, pictures, expect, script):
+    pictures.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="job-") as place:
+        server = Path(shutil.copy(script, Path(place) / "server.py"))
+        beside = [start(f"{place}/{n}.sock", script=s) for n, s in enumerate((script, server))]
+        arguments = (f"dir://{place}/job42", "trainer", "0")
+        sockets = tuple(each.address for each in beside)
+        member = Path(shutil.copy(HERE / "page_member.py", Path(place) / "reader.py"))
+        first = start("gateway", *arguments, script=member, beside=sockets)
+        page = show(first, None, viewport={"width": 1280, "height": 420})
+        page.locator("#token-text").fill(TOKENS["ops"])
+        page.keyboard.press("Enter")
+        expect(page.locator("#processes tbody tr")).to_have_count(3)
+        for each in beside:
+            page.locator(f"#compare-{each.process.pid}").check()
+        page.mouse.move(600, 20)
+        page.screenshot(path=pictures / "processes.png")
+
+
 def test_a_picture_of_two_processes(start, show, pictures, expect, script):
     pictures.mkdir(parents=True, exist_ok=True)
     one = start(f"{script.parent}/a.sock", "--batch_size=128", "--cache_size=1GiB", script=script)
@@ -122,7 +141,8 @@ def test_a_picture_of_two_processes(start, show, pictures, expect, script):
 def test_a_picture_of_the_fleet(start, show, pictures, expect):
     pictures.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="job-") as place:
-        url, script = f"dir://{place}/job42", HERE / "page_member.py"
+        url = f"dir://{place}/job42"
+        script = Path(shutil.copy(HERE / "page_member.py", Path(place) / "trainer.py"))
 
         def member(where, role, rank, *arguments):
             return start(where, url, role, str(rank), *arguments, script=script)

@@ -8,7 +8,6 @@ from types import SimpleNamespace
 
 import pytest
 from flag_page import HERE, row
-from test_page_access import check
 
 from paddle_flags.fleet import Fleet
 
@@ -82,9 +81,23 @@ def test_another_process_is_chosen_in_the_comparison(machine, show, expect):
     link(page, first).click()
     expect(page.locator("#state")).to_have_text("Live")
     page.keyboard.press("3")
-    expect(page.locator("#compare-empty")).to_contain_text("Choose another process")
+    expect(page.locator("#compare-list + .nothing")).to_contain_text("Choose another process")
     page.locator("#compare-with").select_option(str(second.process.pid))
     expect(page.locator("#compare-list .flag .name")).to_have_text(["log_every"])
+
+
+def test_a_comparison_that_cannot_be_made_says_why(machine, show, expect):
+    first, second, site = machine
+    page = show(site, None)
+    nothing = page.locator("#compare-list + .nothing")
+    page.goto(f"{page.url}?pid={first.process.pid}&with={second.process.pid}#compare")
+    expect(page.locator("#compare-list .flag .name")).to_have_text(["log_every"])
+    second.run("server.close()")
+    expect(page.locator("#compare-b")).to_contain_text("(ended)")
+    page.reload()
+    expect(nothing).to_contain_text(f"Process {second.process.pid} has ended")
+    page.goto(page.url.replace(f"&with={second.process.pid}", ""))
+    expect(nothing).to_contain_text("There is no other process here")
 
 
 def test_a_process_that_has_ended_is_told_with_a_way_to_the_others(machine, show, expect):
@@ -112,13 +125,6 @@ def test_the_list_can_be_used_by_keyboard(machine, show, expect):
     expect(link(page, second)).to_be_visible()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_in_the_list(machine, show, expect, axe, scheme):
-    page = show(machine[2], None, bypass_csp=True, color_scheme=scheme)
-    expect(page.locator("#processes tbody tr")).to_have_count(2)
-    check(page, axe)
-
-
 def test_a_list_in_a_window_of_360_pixels_needs_no_scrolling_to_the_side(machine, show, expect):
     page = show(machine[2], None, viewport={"width": 360, "height": 640})
     expect(page.locator("#processes tbody tr")).to_have_count(2)
@@ -131,6 +137,7 @@ def test_a_fleet_is_opened_by_its_address(start, opened, show, expect, tmp_path)
         start("-", url, "trainer", rank, script=HERE / "page_member.py")
     page = show(opened(url), None)
     expect(page.locator("#fleet-members .member")).to_have_count(2)
+    expect(page).to_have_title(url)
     expect(page.locator('nav a[href="#flags"]')).to_be_hidden()
     page.locator("#fleet-new").click()
     page.get_by_label("Flag", exact=True).fill("allocator")
@@ -142,3 +149,26 @@ def test_a_fleet_is_opened_by_its_address(start, opened, show, expect, tmp_path)
     page.get_by_role("button", name="Change it anyway").click()
     expect(page.locator("#fleet-status")).to_contain_text("2 of 2 members have taken it")
     assert Fleet(url).values()["allocator"].value == "system"
+
+
+def test_a_process_is_opened_together_with_its_fleet(start, opened, show, expect, tmp_path):
+    url = f"dir://{tmp_path}/job"
+    member = start(f"{tmp_path}/member.sock", url, "trainer", "0", script=HERE / "page_member.py")
+    page = show(opened(member.address, url), None)
+    expect(page.locator("#state")).to_have_text("Live")
+    page.locator("#fleet-tab").click()
+    expect(page.locator("#fleet-members .member")).to_contain_text("this process")
+
+
+@pytest.mark.usefixtures("machine")
+def test_a_member_of_this_machine_leads_to_its_flags(start, opened, show, expect, tmp_path):
+    url = f"dir://{tmp_path}/job"
+    folder = tmp_path / "paddle_flags"
+    member = start(f"{folder}/3.sock", url, "trainer", "0", script=HERE / "page_member.py")
+    page = show(opened(url), None)
+    page.locator("#fleet-members .member").click()
+    page.get_by_role("link", name="Flags of this process").click()
+    expect(page.locator("#where")).to_contain_text(str(member.process.pid))
+    expect(row(page, "learning_rate")).to_be_visible()
+    page.keyboard.press("4")
+    expect(page.locator("#fleet-members .member")).to_contain_text("this process")

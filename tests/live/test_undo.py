@@ -46,6 +46,15 @@ def test_what_has_changed_since_cannot_be_undone(program, client):
     assert client.text("level") == "8"
 
 
+def test_a_change_of_a_flag_that_is_frozen_cannot_be_undone(program, client):
+    client.ask("flags.set", set={"level": 7})
+    program.run("level.freeze()")
+    assert client.ask("changes.list")["changes"][0]["undoable"] is False
+    assert client.fail("changes.undo", change=1)["message"] == "level: is frozen"
+    program.run("level.unfreeze()")
+    assert client.ask("changes.list")["changes"][0]["undoable"] is True
+
+
 def test_a_change_is_undone_once(client):
     client.ask("flags.set", set={"level": 7})
     client.ask("changes.undo", change=1)

@@ -88,7 +88,6 @@ CANNOT = {
     "watch --attach {pid}": "{pid} is a process that --attach only reads, which has no 'watch'",
     "watch dir:///mnt/job": "dir:///mnt/job is a fleet, which has no 'watch';"
     " 'python -m paddle_flags log dir:///mnt/job' lists its changes",
-    "open dir:///mnt/job {pid}": "{pid}: the page of a fleet shows no second target",
     "list dir:///mnt/job --settable": "--settable doesn't go with dir:///mnt/job, which is a fleet",
     "diff {pid} dir:///mnt/job": "is a fleet, whose members 'diff' compares if it stands alone",
     "diff {pid}": "expected a second TARGET to compare with {pid}",

@@ -8,8 +8,9 @@ export class Changes {
     this.app = app;
   }
 
-  #canUndo(change) {
-    return change.undoable && this.app.store.process.you.may.includes('change');
+  canUndo(number) {
+    const { changes, process } = this.app.store;
+    return process.you.may.includes('change') && changes.some((change) => change.change === number && change.undoable);
   }
 
   async undo(number) {
@@ -23,6 +24,7 @@ export class Changes {
 
   draw() {
     const { changes } = this.app.store;
+    for (const said of document.querySelectorAll('.toast [data-change]')) if (!this.canUndo(Number(said.dataset.change))) said.remove();
     const on = changes.filter((change) => change.state === 'on');
     $('count-changes').textContent = changes.length || '';
     $('temporary').hidden = on.length === 0;
@@ -38,9 +40,10 @@ export class Changes {
     return el('span', { class: 'clock', 'data-ends': performance.now() + left * 1000 }, countdown(left));
   }
 
-  #undo(change, attributes) {
-    return this.#canUndo(change)
-      ? button('Undo', () => this.undo(change.change), { ...attributes, 'aria-label': `Undo change ${change.change}` }) : null;
+  /** A button, unless the change can't be undone, or not by this user. */
+  undoButton(number, label = `Undo change ${number}`) {
+    const attributes = { class: 'small', 'aria-label': label, 'data-change': number };
+    return this.canUndo(number) ? button('Undo', () => this.undo(number), attributes) : null;
   }
 
   #values({ name, old, new: value }) {
@@ -52,16 +55,17 @@ export class Changes {
   #short(change) {
     return el('li', {}, ...change.flags.map((flag) => this.#values(flag)), this.#clock(change),
       el('span', { class: 'by' }, person(change.who), change.reason ? ` — ${change.reason}` : ''),
-      this.#undo(change, { class: 'small' }));
+      this.undoButton(change.change));
   }
 
   #long(change) {
-    const what = change.kind === 'undo' ? `undoes ${change.undoes}` : change.kind === 'fleet' ? 'by the fleet' : change.state;
+    const state = change.until && change.state === 'on' ? `until ${clock(change.until)}` : change.state;
+    const what = { undo: `undo of ${change.undoes}`, fleet: `fleet, ${state}` }[change.kind] ?? state;
     return el('li', { class: `change ${change.state}` },
       el('div', { class: 'change-head' },
         el('span', { class: 'number' }, `#${change.change}`), el('time', { datetime: change.at }, clock(change.at)),
         el('span', { class: 'what' }, what), change.state === 'on' ? this.#clock(change) : null,
-        el('span', { class: 'by' }, person(change.who)), this.#undo(change, { class: 'small' })),
+        el('span', { class: 'by' }, person(change.who)), this.undoButton(change.change)),
       change.reason ? el('p', { class: 'why' }, change.reason) : null,
       el('div', { class: 'sets' }, ...change.flags.map((flag) => this.#values(flag))));
   }

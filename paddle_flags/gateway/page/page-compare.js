@@ -12,6 +12,7 @@ const nameOf = (process) => `${process.program} ${process.pid}`;
 export class Compare {
   #peer = null; // a Store
   #saved = null; // {title, flags}
+  #others = []; // processes to choose from
 
   constructor(app) {
     this.app = app;
@@ -29,17 +30,19 @@ export class Compare {
 
   /** Offer the other processes of the gateway. */
   offer(processes, chosen) {
-    const others = processes.filter((each) => !each.problem && each.pid !== this.app.store.process?.pid);
-    $('compare-with').parentElement.hidden = !others.length;
+    this.#others = processes.filter((each) => !each.problem && each.pid !== this.app.store.process?.pid);
+    $('compare-with').parentElement.hidden = !this.#others.length;
     $('compare-with').replaceChildren(el('option', { value: '' }, 'choose'),
-      ...others.map((each) => el('option', { value: each.pid, selected: String(each.pid) === chosen }, nameOf(each))));
+      ...this.#others.map((each) => el('option', { value: each.pid, selected: String(each.pid) === chosen }, nameOf(each))));
+    this.arrange();
   }
 
   /** Follow another process beside this one. */
-  follow(base) {
+  follow(base, pid) {
     const api = new Api(base, this.app.api.session, { asks: false });
     this.#peer = new Store(api, { withChanges: false });
-    for (const type of ['reset', 'process']) this.#peer.addEventListener(type, () => this.arrange());
+    this.pid = pid;
+    for (const type of ['reset', 'process', 'state']) this.#peer.addEventListener(type, () => this.arrange());
     this.#peer.addEventListener('flags', ({ detail }) => this.touched(detail));
     this.#peer.run();
   }
@@ -72,7 +75,7 @@ export class Compare {
   }
 
   get #other() {
-    return this.#saved?.flags ?? this.#peer?.flags ?? null;
+    return this.#saved?.flags ?? (this.#peer?.loaded ? this.#peer.flags : null);
   }
 
   #differs(name) {
@@ -94,28 +97,34 @@ export class Compare {
     const { store } = this.app;
     $('compare-peer').hidden = !(this.#saved && this.#peer);
     $('compare-a').textContent = store.process ? nameOf(store.process) : '';
-    $('compare-b').textContent = this.#saved?.title ?? (this.#peer?.process ? nameOf(this.#peer.process) : '');
+    $('compare-b').textContent = this.#saved?.title ?? this.#peerTitle();
     this.#count();
-    if (!this.#other) {
-      this.grid.items = [];
+    if (!this.#other || !store.loaded) {
+      this.grid.show([], this.#missing());
       $('compare-shown').textContent = '';
-      this.#say('Choose another process, or a file that "paddle-flags list PID --json" has written.');
       return;
     }
     const matches = matcher($('compare-search').value);
     const all = $('compare-all').checked;
     const either = (name) => [store.flags.get(name), this.#other.get(name)].filter(Boolean);
     const found = [...this.#names()].filter((name) => (all || this.#differs(name)) && either(name).some(matches));
-    this.grid.items = this.#grouped(found.sort(), either);
-    this.#say(found.length ? '' : all || $('compare-search').value ? 'No flag matches.' : 'All flags have the same values in both.');
+    this.grid.show(this.#grouped(found.sort(), either), all || $('compare-search').value ? 'No flag matches.' : 'All flags have the same values in both.');
     const differing = found.filter((name) => this.#differs(name)).length;
     $('compare-shown').textContent = differing === 1 ? '1 difference' : `${differing || 'No'} differences`;
   }
 
-  #say(text) {
-    $('compare-empty').textContent = text;
-    $('compare-empty').hidden = !text;
-    $('compare-list').hidden = Boolean(text);
+  /** Why there is nothing to compare yet. */
+  #missing() {
+    const file = 'a file that "paddle-flags list PID --json" has written';
+    if (this.#peer?.state === 'ended') return `Process ${this.pid} has ended, or does not serve its flags. Choose ${this.#others.length ? `another one, or ${file}` : file}.`;
+    if (this.#peer || this.#saved) return `No flags of ${this.#saved ? 'this process' : `process ${this.pid}`} were read yet.`;
+    return this.#others.length ? `Choose another process, or ${file}.` : `There is no other process here to compare with. Choose ${file}.`;
+  }
+
+  #peerTitle() {
+    const { process, state } = this.#peer ?? {};
+    const fate = { ended: ' (ended)', reconnecting: ' (no connection)', stale: ' (no connection)' }[state] ?? '';
+    return process ? nameOf(process) + fate : '';
   }
 
   #grouped(names, either) {

@@ -2,7 +2,7 @@
 // the value, `write(text)`, and `focus()`.
 
 import { button, el } from './page-dom.js';
-import { joinList, isSensitive, rangeOf, splitList } from './page-text.js';
+import { joinList, isSensitive, quantity, rangeOf, splitList } from './page-text.js';
 
 const WHOLE = /^-?\d+$/;
 const HINTS = {
@@ -44,7 +44,7 @@ function text(flag, id) {
 
 function toggle(id) {
   const box = el('input', { id, type: 'checkbox', role: 'switch', class: 'switch' });
-  const word = el('span', { class: 'switch-text', 'aria-hidden': 'true' });
+  const word = el('span', { 'aria-hidden': 'true' });
   const tell = () => { word.textContent = String(box.checked); };
   box.addEventListener('change', tell);
   return {
@@ -68,7 +68,8 @@ function select(choices, id, attributes = {}) {
 
 /** A text, with arrow keys that count, and a slider for ranges that are small enough. */
 function number(flag, id) {
-  const field = typed(id, { inputmode: flag.type === 'double' || flag.unit ? 'text' : 'numeric' });
+  const plain = typed(id, { inputmode: flag.type === 'double' || flag.unit ? 'text' : 'numeric' });
+  const field = { ...plain, write: (value) => plain.write(quantity(flag, value ?? '')) };
   const whole = flag.type !== 'double';
   field.element.addEventListener('keydown', (event) => {
     const step = { ArrowUp: 1n, ArrowDown: -1n }[event.key];
@@ -91,7 +92,7 @@ function number(flag, id) {
 function list(flag, id) {
   const rows = el('ol', { class: 'items' });
   const add = button('Add item', () => append('').focus(), { class: 'quiet' });
-  const box = el('div', { id, class: 'listing', role: 'group', 'aria-label': `Items of ${flag.name}` }, rows, add);
+  const box = el('div', { id, role: 'group', 'aria-label': `Items of ${flag.name}` }, rows, add);
   const controls = new Map();
   const number = () => [...rows.children].forEach((row, at) => controls.get(row).label(at + 1));
   function append(value) {

@@ -19,7 +19,7 @@ export class FleetChange {
 
   constructor(fleet) {
     this.fleet = fleet;
-    this.rows = el('div', { class: 'fleet-rows' });
+    this.rows = el('div');
     this.names = el('datalist', { id: 'fleet-names' });
     this.scope = el('select', { id: 'fleet-scope' });
     this.time = el('select', { id: 'fleet-time', change: () => this.#timed() }, ...TIMES.map(([value, text]) => el('option', { value }, text)));
@@ -43,7 +43,7 @@ export class FleetChange {
         el('button', { type: 'submit', id: 'fleet-check' }, 'Ask all members'), this.applying));
     this.form.hidden = true;
     this.progress = el('progress', { id: 'fleet-progress', 'aria-label': 'Members that have answered', hidden: true });
-    this.element = el('section', { class: 'fleet-change' }, this.form, this.failure, this.status, this.progress, this.answers);
+    this.element = el('section', {}, this.form, this.failure, this.status, this.progress, this.answers);
   }
 
   /** Whether answers of members are still to come. */
@@ -93,7 +93,7 @@ export class FleetChange {
   }
 
   #scopes(chosen) {
-    const { members } = this.fleet.known;
+    const members = this.fleet.concerned('all');
     const group = (kind, values) => (values.length ? el('optgroup', { label: `One ${kind}` },
       ...[...new Set(values)].sort().map((value) => el('option', { value: `${kind}:${value}` }, `${kind} ${value}`))) : null);
     const groups = [group('role', members.map((each) => each.role).filter(Boolean)), group('host', members.map((each) => each.host).filter(Boolean)),
@@ -130,8 +130,7 @@ export class FleetChange {
     }
     const [kind, ...which] = this.scope.value.split(':');
     if (kind !== 'all') body[kind] = which.join(':');
-    const time = this.time.value === 'own' ? this.own.value.trim() : this.time.value;
-    if (time) body.for = time;
+    if (this.time.value) body.for = this.time.value === 'own' ? this.own.value.trim() : this.time.value;
     const step = this.step.value.trim();
     if (step) body.at_step = /^\d+$/.test(step) ? Number(step) : step;
     if (this.whole.checked) body.all_or_none = true;

@@ -3,6 +3,10 @@
 /** Answers after which nothing is left to do, or only to wait. */
 export const GOOD = ['applied', 'ended', 'pending', 'waits for its step'];
 
+/** States of members that aren't here, and of those that are well. */
+export const ABSENT = ['gone', 'left', 'missing'];
+export const WELL = ['current', 'behind', 'left'];
+
 /** Whether "all", "role:ROLE", "host:HOST" or "member:NAME" concerns a member. */
 export function concerned(member, on) {
   const [kind, ...rest] = on.split(':');

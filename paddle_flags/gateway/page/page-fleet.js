@@ -4,10 +4,9 @@ import { $, button, el } from './page-dom.js';
 import { Grid } from './page-grid.js';
 import { cell } from './page-list.js';
 import { FleetChange } from './page-fleet-change.js';
-import { GOOD, concerned, scopeText, shortened } from './page-fleet-text.js';
+import { ABSENT, GOOD, WELL, concerned, scopeText, shortened } from './page-fleet-text.js';
 import { clock, defaultOf, shown } from './page-text.js';
 
-const WELL = ['current', 'behind', 'left'];
 const OLD = 5; // seconds
 
 export class Fleet {
@@ -17,6 +16,7 @@ export class Fleet {
   #chosen = null; // {member} or {flag}
   #wake = () => {};
   #words = [];
+  #processes = []; // that the gateway shows
 
   constructor(app) {
     this.app = app;
@@ -45,6 +45,7 @@ export class Fleet {
   /** Ask for as long as the page is open: often while somebody looks. */
   async run(number, you) {
     this.path = `/fleets/${number}`;
+    this.number = number;
     this.you = you;
     for (;;) {
       try {
@@ -63,7 +64,7 @@ export class Fleet {
   #take(answer) {
     for (const member of answer.members) {
       member.why = shortened(member.why, answer.url);
-      for (const each of member.answers) each.why = shortened(each.why, answer.url);
+      for (const each of [...member.answers, ...member.problems]) each.why = shortened(each.why, answer.url);
     }
     const said = JSON.stringify({ ...answer, age: 0, problem: '' });
     this.known = answer;
@@ -100,21 +101,16 @@ export class Fleet {
 
   // ---- Lists ----
 
-  /** The answers of a member to changes that hold and did not take effect in it. */
-  #problems(member) {
-    const holding = new Set(this.known.values.map((value) => value.revision));
-    return member.answers.filter((answer) => holding.has(answer.revision) && !GOOD.includes(answer.state));
-  }
-
-  /** [word, why] */
-  stateOf(member) {
-    const [problem] = this.#problems(member).reverse();
-    if (!problem || !['current', 'behind'].includes(member.state)) return [member.state, member.why];
-    return [problem.state, `${problem.why} (revision ${problem.revision})`];
-  }
-
   #isOdd(member) {
-    return !WELL.includes(this.stateOf(member)[0]);
+    return !WELL.includes(member.state) || member.problems.length > 0;
+  }
+
+  /** The state of a member, and what it didn't take, in the words of the command. */
+  #stateOf(member) {
+    const { state, why, problems } = member;
+    const word = (text, kind) => el('span', { class: `word ${kind}` }, text);
+    return [word(state, WELL.includes(state) ? state : 'bad'), why ? `: ${why}` : '', ...[...problems].reverse()
+      .flatMap((each) => [`, revision ${each.revision}: `, word(each.state, 'bad'), each.why ? `: ${each.why}` : ''])];
   }
 
   #matches(...texts) {
@@ -126,8 +122,8 @@ export class Fleet {
     const { known } = this;
     $('fleet-new').hidden = !known || !this.you.may.includes('change');
     if (!known) {
-      this.members.items = [];
-      this.differences.items = [];
+      this.members.show([], 'Nothing is known of this fleet.');
+      this.differences.show([], '');
       $('count-fleet').textContent = '';
       $('fleet-shown').textContent = '';
       return;
@@ -136,14 +132,16 @@ export class Fleet {
     const only = $('fleet-odd').checked;
     const odd = known.members.filter((member) => this.#isOdd(member));
     const ordered = [...odd, ...known.members.filter((member) => !odd.includes(member))];
-    this.members.items = (only ? odd : ordered)
-      .filter((member) => this.#matches(member.name, member.role ?? '', member.host, ...this.stateOf(member)))
+    const found = (only ? odd : ordered)
+      .filter((member) => this.#matches(member.name, member.role ?? '', member.host, member.state, member.why, ...member.problems.flatMap((each) => [each.state, each.why])))
       .map((member) => ({ key: member.name, member }));
-    this.differences.items = known.differences
+    this.members.show(found, known.count ? 'No member matches.' : 'No process has joined this fleet.');
+    const differing = known.differences
       .filter((each) => this.#matches(each.name, ...each.holders.flatMap((holder) => [holder.value ?? '', holder.source, ...holder.members])))
       .map((difference) => ({ key: difference.name, difference }));
-    $('count-fleet').textContent = known.count;
-    $('fleet-shown').textContent = `Revision ${known.revision}, ${known.count === 1 ? '1 member' : `${known.count} members`}`
+    this.differences.show(differing, known.differing ? 'No flag matches.' : 'All members have the same values.');
+    $('count-fleet').textContent = known.present;
+    $('fleet-shown').textContent = `Revision ${known.revision}, ${known.present === 1 ? '1 member' : `${known.present} members`}`
       + `, ${odd.length || 'none'} with problems, ${known.differing === 1 ? '1 flag differs' : `${known.differing || 'no'} flags differ`}`;
     this.change.touched();
     this.#drawDetail();
@@ -157,13 +155,13 @@ export class Fleet {
   }
 
   #drawMember(member) {
-    const [word, why] = this.stateOf(member);
+    const absent = ABSENT.includes(member.state);
     const behind = member.revision < this.known.revision;
-    return el('div', { class: `flag member ${this.#isOdd(member) ? 'bad' : ''}`, title: why },
+    const state = cell('cell-state', ...this.#stateOf(member), member.step === null ? '' : ` step ${member.step}`);
+    return el('div', { class: `flag member ${this.#isOdd(member) ? 'bad' : ''}`, title: state.textContent },
       cell('cell-name', el('span', { class: 'name' }, member.name), this.#isThis(member) ? el('span', { class: 'mark' }, 'this process') : null),
       cell('cell-role', member.role ?? ''), cell('cell-rank', member.rank ?? ''), cell('cell-host', member.host),
-      cell(behind ? 'cell-revision behind' : 'cell-revision', String(member.revision)),
-      cell('cell-state', el('span', { class: 'word' }, word), why ? ` ${why}` : '', member.step === null ? '' : ` step ${member.step}`));
+      cell(behind ? 'cell-revision behind' : 'cell-revision', absent ? '' : String(member.revision)), state);
   }
 
   #drawDifference({ name, sensitive, holders }) {
@@ -175,10 +173,19 @@ export class Fleet {
 
   // ---- The side ----
 
-  #choose(what) {
+  async #choose(what) {
     this.#chosen = what;
     this.#drawDetail();
     this.detail.scrollIntoView({ block: 'nearest' });
+    if (!what.member) return;
+    this.#processes = await this.app.root.get('/processes').then((answer) => answer.processes, () => []);
+    this.#drawDetail();
+  }
+
+  /** A link to the flags of a member that the gateway shows, too. */
+  #linkTo(member) {
+    const served = this.#processes.some((each) => each.pid === member.pid && each.host === member.host);
+    return served && !this.#isThis(member) ? el('p', {}, el('a', { href: `?pid=${member.pid}&fleet=${this.number}` }, 'Flags of this process')) : '';
   }
 
   #drawDetail() {
@@ -190,12 +197,11 @@ export class Fleet {
   }
 
   #ofMember(member) {
-    const [word, why] = this.stateOf(member);
-    const answers = [...member.answers].reverse().map((answer) => el('li', {},
+    const answers = [...member.answers].reverse().map((answer) => el('li', { class: GOOD.includes(answer.state) ? '' : 'bad' },
       el('span', { class: 'number' }, `#${answer.revision}`), ' ', el('span', { class: 'word' }, answer.state), answer.why ? `: ${answer.why}` : ''));
-    return [el('h3', {}, member.name), el('p', {}, el('span', { class: 'word' }, word), why ? `: ${why}` : ''),
+    return [el('h3', {}, member.name), el('p', {}, ...this.#stateOf(member)),
       el('p', { class: 'hint' }, [member.role && `role ${member.role}`, member.host && `host ${member.host}`, member.pid && `pid ${member.pid}`].filter(Boolean).join(', ')),
-      el('ul', { class: 'answers' }, ...answers)];
+      this.#linkTo(member), el('ul', { class: 'answers' }, ...answers)];
   }
 
   #ofDifference({ name, sensitive, holders }) {
@@ -209,7 +215,7 @@ export class Fleet {
   }
 
   #shown(name, text) {
-    return text === null ? 'nothing' : shown(this.app.store.flags.get(name) ?? {}, text);
+    return text === null ? 'not set' : shown(this.app.store.flags.get(name) ?? {}, text);
   }
 
   #drawValues() {
@@ -238,6 +244,6 @@ export class Fleet {
 
   /** The members that a choice concerns. */
   concerned(on) {
-    return this.known.members.filter((member) => concerned(member, on) && !['gone', 'left', 'missing'].includes(member.state));
+    return this.known.members.filter((member) => concerned(member, on) && !ABSENT.includes(member.state));
   }
 }

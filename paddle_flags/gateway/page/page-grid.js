@@ -18,6 +18,10 @@ export class Grid {
     this.body.className = 'rows';
     this.body.setAttribute('role', 'rowgroup');
     root.append(this.body);
+    this.nothing = document.createElement('p');
+    this.nothing.className = 'nothing';
+    this.nothing.setAttribute('role', 'status');
+    root.after(this.nothing);
     root.addEventListener('scroll', () => this.#render(), { passive: true });
     root.addEventListener('keydown', (event) => this.#key(event));
     root.addEventListener('click', (event) => this.#click(event));
@@ -25,13 +29,19 @@ export class Grid {
     new ResizeObserver(() => this.#measure()).observe(root);
   }
 
-  /** Show these items: {key, group} and whatever `draw` needs. */
-  set items(items) {
+  /** Show these items: {key, group} and whatever `draw` needs; or if there are none, why. */
+  show(items, nothing) {
+    const why = items.length ? '' : nothing;
+    if (this.nothing.textContent !== why) this.nothing.textContent = why;
+    this.nothing.hidden = !why;
+    this.root.hidden = Boolean(why);
     const key = this.#items[this.#active]?.key;
     this.#items = items;
     this.#active = items.findIndex((item) => item.key === key);
     this.#rows.clear();
     this.root.setAttribute('aria-rowcount', items.length);
+    this.root.style.setProperty('--rows', items.length);
+    if (!items.length) this.body.replaceChildren(); // what isn't seen isn't drawn
     this.#measure();
   }
 
@@ -117,11 +127,6 @@ export class Grid {
     if (top < scrollTop) this.root.scrollTop = top;
     else if (top + this.size > scrollTop + clientHeight) this.root.scrollTop = top + this.size - clientHeight;
     this.#render();
-  }
-
-  activateKey(key) {
-    const index = this.#items.findIndex((item) => item.key === key);
-    if (index >= 0) this.activate(index);
   }
 
   move(by) {

@@ -31,7 +31,7 @@ export function cell(name, ...children) {
 /** A value, which looks different where there is none. */
 export function valueElement(flag, text = textOf(flag)) {
   const odd = isSensitive(flag) || text === null || text === '';
-  return el('span', { class: odd ? 'value odd' : 'value' }, isSensitive(flag) ? 'sensitive' : shown(flag, text));
+  return el('span', { class: odd ? 'value odd' : 'value' }, valueOf(flag, text));
 }
 
 export class List {
@@ -112,7 +112,8 @@ export class List {
     const all = [...this.app.store.flags.values()];
     const found = all.filter((flag) => (this.#on.has('hidden') || !isHidden(flag) || isChanged(flag))
       && tests.every((test) => test(flag)) && matches(flag));
-    this.grid.items = this.#grouped(found);
+    const nothing = all.length ? 'No flag matches.' : this.app.store.loaded ? 'This process has no flags.' : 'No flags were read yet.';
+    this.grid.show(this.#grouped(found), nothing);
     $('shown').textContent = found.length === all.length ? `${all.length} flags` : `${found.length} of ${all.length}`;
     this.count();
   }

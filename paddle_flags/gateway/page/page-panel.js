@@ -3,13 +3,20 @@
 import { $, button, coalesced, el } from './page-dom.js';
 import { controlOf, hintOf } from './page-control.js';
 import { valueElement } from './page-list.js';
-import { clock, countdown, defaultOf, isLong, isSensitive, person, rangeOf, shown, textOf, typeOf } from './page-text.js';
+import { clock, countdown, defaultOf, isLong, isSensitive, person, rangeOf, shown, textOf, typeOf, valueOf } from './page-text.js';
+
+const ARTICLES = { override: 'an override', file: 'a file' };
 
 /** Why an entry of the history holds, or does not. */
 function fate(entry, at, holding) {
   if (at === 0) return 'holds';
-  return entry.replaced ? 'replaced by a later one' : `hidden by ${holding.source}`;
+  if (entry.replaced) return 'replaced by a later one';
+  if (entry.source === 'override') return 'hidden by an override above';
+  return `hidden by ${ARTICLES[holding.source] ?? holding.source}`;
 }
+
+/** Whether there is something of clients to take back. */
+const hasLive = (flag) => Boolean(flag.temporary) || [flag, ...flag.history ?? []].some((each) => each.source === 'live');
 
 function table(caption, titles, rows) {
   return el('table', {}, el('caption', { class: 'unseen' }, caption),
@@ -34,7 +41,7 @@ export class Panel {
   open(name) {
     this.name = name;
     if (!this.flag) return;
-    this.top = el('div', { class: 'panel-top' });
+    this.top = el('div');
     this.form = el('div', { class: 'editor' });
     this.facts = el('dl', { class: 'facts' });
     this.history = el('div', { class: 'history' });
@@ -84,16 +91,15 @@ export class Panel {
   }
 
   #refusal() {
-    if (!this.flag.settable) return this.flag.refusal || 'it may not be changed from outside';
-    if (!this.app.store.process.you.may.includes('change')) return 'you may only read';
-    return '';
+    if (!this.app.store.process.you.may.includes('change')) return 'You may only read.';
+    return this.flag.settable ? '' : `Not settable: ${this.flag.refusal}`;
   }
 
   #edit() {
     const refusal = this.#refusal();
     this.#control = null;
     if (refusal) {
-      this.form.replaceChildren(el('p', { class: 'refusal' }, `Can't be changed here: ${refusal}`));
+      this.form.replaceChildren(el('p', { class: 'refusal' }, refusal));
       return;
     }
     const { flag } = this;
@@ -104,13 +110,14 @@ export class Panel {
     this.error = el('p', { class: 'error', id: 'edit-error', role: 'alert' });
     this.error.textContent = pending?.error ?? '';
     const hint = hintOf(flag);
+    this.taking = button('Take back', () => this.#stage(null), { class: 'quiet', title: 'Take back what clients have set', hidden: !hasLive(flag) });
     this.form.replaceChildren(el('form', { submit: (event) => { event.preventDefault(); this.#stage(control.read()); } },
       flag.items ? el('span', { class: 'label' }, 'New value') : el('label', { for: 'edit', class: 'label' }, 'New value'),
       control.element, hint ? el('p', { class: 'hint', id: 'edit-hint' }, hint) : null, this.error,
       el('div', { class: 'actions' },
-        button('Take back', () => this.#stage(null), { class: 'quiet', title: 'Take back what clients have set' }),
+        this.taking,
         isSensitive(flag) || typeof defaultOf(flag) !== 'string' ? null
-          : button('Default', () => { control.write(defaultOf(flag)); control.focus(); }, { class: 'quiet', title: `Fill in ${defaultOf(flag)}` }),
+          : button('Default', () => { control.write(defaultOf(flag)); control.focus(); }, { class: 'quiet', title: `Fill in ${shown(flag, defaultOf(flag))}` }),
         el('button', { class: 'main' }, 'Check change'))));
     control.element.setAttribute('aria-describedby', hint ? 'edit-hint edit-error' : 'edit-error');
     this.form.onkeydown = (event) => {
@@ -159,16 +166,15 @@ export class Panel {
     const { flag } = this;
     const facts = {
       type: typeOf(flag),
-      value: isSensitive(flag) || !flag.unit ? '' : `${textOf(flag)} ${flag.unit}`,
+      exact: isSensitive(flag) || shown(flag, textOf(flag)) === textOf(flag) || isLong(flag) ? '' : textOf(flag),
       default: isSensitive(flag) ? '' : shown(flag, defaultOf(flag)),
-      range: rangeOf(flag),
-      choices: flag.choices?.join(', '),
-      marks: [...flag.marks, ...(flag.frozen ? ['frozen'] : [])].join(', ').replaceAll('_', '-'),
-      category: flag.category,
+      allowed: flag.choices?.join(', ') ?? rangeOf(flag),
       aliases: flag.aliases?.join(', '),
       'old names': flag.old_names?.join(', '),
+      category: flag.category,
       module: flag.module,
       'defined at': flag.file ? `${flag.file}${flag.line ? `:${flag.line}` : ''}` : '',
+      attributes: [...flag.marks, ...(flag.frozen ? ['frozen'] : [])].join(', '),
       revision: String(flag.revision),
     };
     this.facts.replaceChildren(...Object.entries(facts).filter(([, text]) => text)
@@ -188,8 +194,9 @@ export class Panel {
     if (this.name !== name) return;
     const rows = flag.history.map((entry, at) => ({
       class: at ? 'past' : '',
-      cells: [isSensitive(flag) ? 'sensitive' : shown(flag, entry.value === null ? null : entry.text), fate(entry, at, flag.history[0]), entry.source, entry.place ?? ''],
+      cells: [valueOf(flag, entry.value === null ? null : entry.text), fate(entry, at, flag.history[0]), entry.source, entry.place ?? ''],
     }));
+    if (this.#control) this.taking.hidden = !hasLive(flag);
     this.history.replaceChildren(table('Values, the one that holds first', ['Value', 'State', 'Source', 'Place'], rows));
     this.log.replaceChildren(flag.log.length ? el('ol', {}, ...flag.log.map((event) => this.#event(flag, event)))
       : el('p', { class: 'hint' }, 'None since the process serves its flags.'));

@@ -3,7 +3,7 @@
 import { $, button, el } from './page-dom.js';
 
 const PERIOD = 2000;
-const TITLES = ['', 'Program', 'PID', 'Host', 'Flags', 'Temporary'];
+const TITLES = { pid: 'PID', flags: 'Flags', temporary: 'Temporary', uid: 'User' };
 
 export class Processes {
   #said = '';
@@ -17,7 +17,6 @@ export class Processes {
   /** Ask for as long as the page is open. */
   async run() {
     document.title = 'Processes';
-    $('program').textContent = 'Processes';
     const { fleets } = await this.app.root.get('/fleets');
     for (;;) {
       try {
@@ -38,13 +37,14 @@ export class Processes {
     const said = JSON.stringify([processes, problem]);
     if (said === this.#said) return;
     this.#said = said;
+    $('program').textContent = [...new Set(processes.map((each) => each.host))].filter(Boolean).join(', ') || 'This machine';
     const known = new Set(processes.map((each) => each.pid));
     for (const pid of this.#chosen) if (!known.has(pid)) this.#chosen.delete(pid);
     const { activeElement: before } = document;
     $('processes').replaceChildren(...[
       problem ? el('p', { class: 'error' }, problem) : null,
       processes.length ? this.#table(processes) : el('p', { class: 'nothing' }, 'No process of yours serves its flags.'),
-      processes.length > 1 ? el('p', { class: 'actions' }, this.comparing) : null,
+      processes.length > 1 ? el('p', { class: 'actions' }, this.comparing, el('span', { class: 'hint' }, 'Mark two processes to compare them.')) : null,
       ...(fleets.length ? [el('h2', {}, 'Fleets'), el('ul', {}, ...fleets.map(({ fleet, url }) => el('li', {}, el('a', { href: `?fleet=${fleet}` }, url))))] : []),
     ].filter(Boolean));
     if (before?.id && !before.isConnected) $(before.id)?.focus();
@@ -56,15 +56,17 @@ export class Processes {
   }
 
   #table(processes) {
+    const isShared = new Set(processes.map((each) => each.uid)).size > 1;
+    const columns = Object.keys(TITLES).filter((name) => name !== 'uid' || isShared);
     return el('table', { class: 'processes' }, el('caption', { class: 'unseen' }, 'Processes that serve their flags'),
-      el('thead', {}, el('tr', {}, ...TITLES.map((title) => (title ? el('th', { scope: 'col' }, title)
-        : el('td', {}, el('span', { class: 'unseen' }, 'Compare')))))),
-      el('tbody', {}, ...processes.map((each) => this.#row(each))));
+      el('thead', {}, el('tr', {}, el('td', {}, el('span', { class: 'unseen' }, 'Compare')), el('th', { scope: 'col' }, 'Program'),
+        ...columns.map((name) => el('th', { scope: 'col', class: 'number' }, TITLES[name])))),
+      el('tbody', {}, ...processes.map((each) => this.#row(each, columns))));
   }
 
-  #row(each) {
+  #row(each, columns) {
     if (each.problem) {
-      return el('tr', { class: 'bad' }, el('td', {}), el('td', { colspan: 5 }, `${each.socket}: ${each.problem}`));
+      return el('tr', { class: 'bad' }, el('td', {}), el('td', { colspan: columns.length + 1 }, `${each.socket}: ${each.problem}`));
     }
     const name = `${each.program} ${each.pid}`;
     const box = el('input', {
@@ -77,6 +79,6 @@ export class Processes {
     });
     return el('tr', {}, el('td', {}, box),
       el('th', { scope: 'row' }, el('a', { href: `?pid=${each.pid}`, id: `process-${each.pid}` }, each.program)),
-      ...[each.pid, each.host, each.flags, each.temporary].map((text) => el('td', {}, String(text))));
+      ...columns.map((column) => el('td', { class: 'number' }, column === 'uid' ? `uid ${each.uid}` : String(each[column]))));
   }
 }

@@ -26,7 +26,7 @@ export class Store extends EventTarget {
     this.api = api;
     this.withChanges = withChanges;
     this.refresh = coalesced(() => this.read().catch(() => {}), 100);
-    this.refreshChanges = coalesced(() => this.#readChanges().catch(() => {}), 100);
+    this.refreshChanges = coalesced(() => this.readChanges().catch(() => {}), 100);
   }
 
   #emit(type, detail = null) {
@@ -38,6 +38,11 @@ export class Store extends EventTarget {
     if (this.state === state) return;
     this.state = state;
     this.#emit('state');
+  }
+
+  /** Whether the flags were read. */
+  get loaded() {
+    return this.#epoch !== '';
   }
 
   /** Try again now: the network is back, or there is a token. */
@@ -121,7 +126,7 @@ export class Store extends EventTarget {
   /** Show a new value at once; `refresh` reads the rest of the flag. */
   #patch(change) {
     const flag = this.flags.get(change.name);
-    if (change.change || flag?.temporary) this.refreshChanges();
+    if (change.change || flag?.temporary || this.#mayLose(change.name)) this.refreshChanges();
     if (!flag || change.kind !== 'value' || change.revision <= flag.revision) return;
     const { source, place, revision } = change;
     const next = { ...flag, source, place, revision, temporary: undefined, words: undefined };
@@ -129,12 +134,17 @@ export class Store extends EventTarget {
     this.flags.set(flag.name, next);
   }
 
+  /** Whether a change of this flag may keep an earlier change from being undone, or allow it again. */
+  #mayLose(name) {
+    return this.changes.some(({ state, flags }) => state !== 'undone' && flags.some((flag) => flag.name === name));
+  }
+
   async #readAll() {
     this.process = await this.api.get('');
     this.#emit('process');
     await this.read();
     this.#last = `${this.#epoch}-${this.#revision}`;
-    await this.#readChanges();
+    await this.readChanges();
     this.#loaded = true;
   }
 
@@ -159,7 +169,7 @@ export class Store extends EventTarget {
     if (moved || names.size) this.#emit(moved ? 'reset' : 'flags', names);
   }
 
-  async #readChanges() {
+  async readChanges() {
     if (!this.withChanges) return;
     this.changes = (await this.api.get('/changes')).changes;
     this.#emit('changes');

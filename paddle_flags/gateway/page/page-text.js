@@ -30,50 +30,74 @@ export function joinList(items) {
   return items.map((item) => (quoted(item) ? `"${item.replaceAll('"', '""')}"` : item)).join(',');
 }
 
-const BYTES = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
+const BYTES = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
+const SECONDS = [[86400n, 'd'], [3600n, 'h'], [60n, 'm']];
+const QUARTERS = ['', '.25', '.5', '.75'];
+const WHOLE = /^-?\d+$/;
+const REAL = /^-?\d+(\.\d+)?(e[+-]\d+)?$/;
+const MOST_WHOLE = 9e15; // a greater real number has more digits before its point than people read
 
-function bytes(text) {
-  if (!/^-?\d{4,}$/.test(text)) return null;
-  const value = BigInt(text);
-  for (let power = BYTES.length - 1; power > 0; power -= 1) {
-    const unit = 1024n ** BigInt(power);
-    if (value % (unit / 4n) === 0n && (value >= unit || value <= -unit)) {
-      const quarters = (value * 100n) / unit;
-      const shown = `${quarters / 100n}.${String(quarters % 100n).replace('-', '').padStart(2, '0')}`;
-      return `${shown.replace(/\.?0+$/, '')}${BYTES[power]}B`;
-    }
+function bytes(value) {
+  for (let power = BYTES.length; power > 0; power -= 1) {
+    const size = 1n << BigInt(10 * power);
+    if (value >= size && value % (size / 4n) === 0n) return `${value / size}${QUARTERS[((value % size) * 4n) / size]}${BYTES[power - 1]}`;
   }
-  return null;
+  return String(value);
 }
 
-function seconds(text) {
-  const value = Number(text);
-  if (!Number.isFinite(value) || value <= 0) return null;
-  if (value < 1e-6) return `${+(value * 1e9).toPrecision(6)}ns`;
-  if (value < 1e-3) return `${+(value * 1e6).toPrecision(6)}us`;
-  if (value < 1) return `${+(value * 1e3).toPrecision(6)}ms`;
-  if (value < 60) return `${+value.toPrecision(9)}s`;
-  const whole = Math.floor(value);
-  const parts = [[86400, 'd'], [3600, 'h'], [60, 'm']].map(([unit, letter], at, units) => {
-    const count = Math.floor((at ? whole % units[at - 1][0] : whole) / unit);
-    return count ? `${count}${letter}` : '';
+function seconds(value, fraction = '') {
+  let [text, rest] = ['', value];
+  for (const [size, letter] of SECONDS) {
+    if (rest >= size) text += `${rest / size}${letter}`;
+    rest %= size;
+  }
+  return text + (rest || fraction ? `${rest}${fraction}s` : '') || '0';
+}
+
+/** The digits of a positive real number before and behind its point, `by` places to the left. */
+function digits(text, by) {
+  const [, whole, behind = '', power = 0] = /^(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(text);
+  const all = whole + behind;
+  const point = whole.length + Number(power) + by;
+  return [BigInt(all.slice(0, Math.max(0, point)).padEnd(point, '0') || '0'), '0'.repeat(Math.max(0, -point)) + all.slice(Math.max(0, point))];
+}
+
+function fraction(text) {
+  for (const [by, unit] of [[0, 's'], [3, 'ms'], [6, 'us'], [9, 'ns']]) {
+    const [whole, behind] = digits(text, by);
+    if (whole > 0n) return unit === 's' ? seconds(whole, `.${behind}`) : `${whole}${behind ? `.${behind}` : ''}${unit}`;
+  }
+  return text;
+}
+
+/** "64MiB", "1m30.5s": the text of a number as the command writes it, which reads back equal. */
+export function quantity(flag, text) {
+  if (!['bytes', 'seconds'].includes(flag.unit) || flag.items) return text;
+  const real = flag.type === 'double';
+  if (!(real ? REAL : WHOLE).test(text) || (real && Math.abs(Number(text)) >= MOST_WHOLE)) return text;
+  const sign = text.startsWith('-') ? '-' : '';
+  const plain = text.slice(sign.length);
+  if (real && !Number.isInteger(Number(plain))) return flag.unit === 'seconds' ? sign + fraction(plain) : text;
+  const value = BigInt(Number.isSafeInteger(Number(plain)) ? Number(plain) : plain);
+  return sign + (flag.unit === 'bytes' ? bytes(value) : seconds(value));
+}
+
+const ESCAPES = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+
+/** A text with all that isn't seen, or turns the direction of writing, escaped. */
+function oneLine(text) {
+  return text.replace(/[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu, (sign) => {
+    const code = sign.codePointAt(0);
+    const hex = (letter, width) => `\\${letter}${code.toString(16).padStart(width, '0')}`;
+    return ESCAPES[sign] ?? (code < 256 ? hex('x', 2) : code < 65536 ? hex('u', 4) : hex('U', 8));
   });
-  const rest = +((whole % 60) + value - whole).toPrecision(9);
-  return parts.join('') + (rest ? `${rest}s` : '');
 }
 
-/** "64MiB" of 67108864 bytes; the text itself where that says no more. */
-export function quantity(text, unit) {
-  const said = unit === 'bytes' ? bytes(text) : unit === 'seconds' ? seconds(text) : null;
-  return said ?? text;
-}
-
-/** How to show a text of this flag; of a long one, only the digest may be known. */
+/** A text of this flag as the command shows it; of a long one, only the digest may be known. */
 export function shown(flag, text) {
-  if (typeof text === 'object' && text !== null) return `${bytes(String(text.length)) ?? `${text.length}B`} of text`;
-  if (text === null || text === undefined) return 'no value';
-  if (text === '') return flag.items ? 'no items' : 'empty';
-  return flag.unit ? quantity(text, flag.unit) : text;
+  if (typeof text === 'object' && text !== null) return `${bytes(BigInt(text.length))} of text`;
+  if (text === null || text === undefined) return 'none';
+  return text === '' ? '""' : oneLine(quantity(flag, text));
 }
 
 /** Whether two texts, or their digests, are the same. */
@@ -93,22 +117,23 @@ export function defaultOf(flag) {
   return flag.default === null || flag.default_text === undefined ? null : flag.default_text;
 }
 
-/** The value of this flag, for people. */
-export function valueOf(flag) {
-  return isSensitive(flag) ? 'sensitive' : shown(flag, textOf(flag));
-}
+/** What the command shows in place of a sensitive value. */
+const REDACTED = '<redacted>';
 
-/** "in [1, 9]", ">= 1", or "". */
+/** The value of this flag, for people. */
+export const valueOf = (flag, text = textOf(flag)) => (isSensitive(flag) ? REDACTED : shown(flag, text));
+
+/** "1 to 9", "at least 1", or "". */
 export function rangeOf(flag) {
-  const say = (end) => (end === undefined || end === null ? null : quantity(String(end), flag.unit));
+  const say = (end) => (end === undefined || end === null ? null : shown(flag, String(end)));
   const [low, high] = [say(flag.min), say(flag.max)];
   if (low !== null && high !== null) return `${low} to ${high}`;
   if (low !== null) return `at least ${low}`;
   return high !== null ? `at most ${high}` : '';
 }
 
-/** "list of int64", "int32". */
-export const typeOf = (flag) => (flag.items ? `list of ${flag.items}` : flag.type);
+/** "list of int64", "int32, bytes". */
+export const typeOf = (flag) => (flag.items ? `list of ${flag.items}` : flag.type) + (flag.unit ? `, ${flag.unit}` : '');
 
 const two = (number) => String(number).padStart(2, '0');
 
@@ -136,8 +161,8 @@ export function person(who) {
   if (!who) return 'the program';
   const known = (value) => value !== null && value !== undefined && value !== -1;
   const parts = [
-    who.label ?? who.on_behalf_of?.label, who.command, known(who.uid) ? `uid ${who.uid}` : null,
-    known(who.pid) ? `pid ${who.pid}` : null, who.host ?? who.on_behalf_of?.host,
+    who.label ?? who.on_behalf_of?.label, who.host ?? who.on_behalf_of?.host,
+    known(who.uid) ? `uid ${who.uid}` : null, who.command, known(who.pid) ? `pid ${who.pid}` : null,
   ];
   return parts.filter((part) => known(part) && part !== '').join(', ') || 'unknown';
 }

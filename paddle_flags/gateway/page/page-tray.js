@@ -9,6 +9,7 @@ export class Tray {
   pending = new Map(); // by name: {set, shown, expect, old, note, error, conflict}
   #checked = false;
   #busy = false;
+  #turn = 0; // counts checks: only the answer to the last one matters
 
   constructor(app) {
     this.app = app;
@@ -70,7 +71,7 @@ export class Tray {
   #timed() {
     this.own.hidden = this.time.value !== 'own';
     if (!this.own.hidden) this.own.focus();
-    else if (this.pending.size) this.check();
+    if (this.pending.size) this.check();
   }
 
   #body(dry) {
@@ -82,24 +83,24 @@ export class Tray {
       if (flag && isUnsafe(flag)) body.confirm.push(name);
     }
     if (this.reason.value.trim()) body.reason = this.reason.value.trim();
-    const time = this.time.value === 'own' ? this.own.value.trim() : this.time.value;
-    if (time) body.for = time;
+    if (this.time.value) body.for = this.time.value === 'own' ? this.own.value.trim() : this.time.value;
     return body;
   }
 
   /** Ask the process whether all of it would be accepted. */
   async check() {
     const body = this.#body(true);
-    const state = JSON.stringify(body.set);
+    const turn = this.#turn += 1;
     this.#checked = false;
     try {
       const answer = await this.app.api.post('/changes', body);
-      if (state !== JSON.stringify(this.#body(true).set)) return; // edited meanwhile
+      if (turn !== this.#turn) return; // edited meanwhile
       for (const edit of this.pending.values()) Object.assign(edit, { error: '', conflict: null });
       this.#accepted(answer);
       this.failure.textContent = '';
       this.#checked = true;
     } catch (problem) {
+      if (turn !== this.#turn) return;
       await this.#failed(problem);
     }
     this.draw();
@@ -111,7 +112,7 @@ export class Tray {
       const flag = this.app.store.flags.get(name);
       if (!edit || !flag) continue;
       edit.note = hidden ? 'hidden for now by an override of the program' : old !== undefined && old === value ? 'no other value' : '';
-      if (edit.set === null && value !== undefined) edit.shown = `take back, ${shown(flag, value)}`;
+      if (value !== undefined) edit.shown = (edit.set === null ? 'take back, ' : '') + shown(flag, value);
     }
   }
 
@@ -177,11 +178,11 @@ export class Tray {
     try {
       const answer = await this.app.api.post('/changes', this.#body(false));
       const what = answer.flags.map(({ name, old, new: value }) => (old === undefined ? name : `${name} ${this.#shown(name, old)} → ${this.#shown(name, value)}`));
-      await this.app.store.read().catch(() => {});
+      await Promise.allSettled([this.app.store.read(), this.app.store.readChanges()]);
       this.clear();
       const until = answer.until ? `, until ${clock(answer.until)}` : '';
-      say(`Change ${answer.change} applied${until}: ${what.join(', ')} `,
-        button('Undo', () => this.app.changes.undo(answer.change), { class: 'small' }));
+      const undo = this.app.changes.undoButton(answer.change, null);
+      say(`Change ${answer.change} applied${until}: ${what.join(', ')} `, ...(undo ? [undo] : []));
     } catch (problem) {
       this.#checked = false;
       await this.#failed(problem);

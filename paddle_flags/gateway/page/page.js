@@ -217,9 +217,10 @@ async function start() {
     app.api.base = baseOf(pid);
     app.store.run();
     app.store.addEventListener('reset', () => app.compare.offer(processes, QUERY.get('with')), { once: true });
-    if (QUERY.has('with')) app.compare.follow(baseOf(QUERY.get('with')));
+    if (QUERY.has('with')) app.compare.follow(baseOf(QUERY.get('with')), QUERY.get('with'));
   } else {
     $('state').hidden = true;
     if (fleet === undefined) app.processes.run();
+    else document.title = $('program').textContent = fleets.find((each) => String(each.fleet) === String(fleet))?.url ?? 'Fleet';
   }
 }
