@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from paddle_flags.fleet._difference import Difference
-    from paddle_flags.fleet._membership import Membership
     from paddle_flags.fleet._state import Step, Tables
     from paddle_flags.fleet._status import MemberStatus
     from paddle_flags.fleet._view import Seen, View
@@ -26,40 +25,25 @@ _MOST_ANSWERS = 8  # of a member
 
 
 def document_of(view: View, seen: Seen | None) -> dict[str, Any]:
-    """Return what a member has seen of its fleet, with its age."""
-    own = view.member
+    """Return what was seen of a fleet, with its age."""
     status = seen and seen.status
     members = status.members if status else []
     differences = seen.differences if seen else []
     secret = seen.sensitive if seen else frozenset()
     log = seen.log[-_MOST_CHANGES:] if seen else []
     return {
-        "url": own.url,
+        "url": view.member.url,
         "fleet": status.fleet if status else "",
-        "revision": status.revision if status else own.revision,
+        "revision": status.revision if status else view.member.revision,
         "ok": bool(status and status.ok and not differences and not view.problem),
         "age": round(time.monotonic() - seen.moment, 3) if seen else None,
         "problem": view.problem,
-        "member": _own(own),
         "count": len(members),
         "members": [_member(each) for each in members[:_MOST_MEMBERS]],
         "differing": len(differences),
         "differences": [_difference(each, secret) for each in differences[:_MOST_DIFFERENCES]],
         "changes": [_change(step, secret) for step in reversed(log)],
         "values": list(_values(seen.tables, secret))[:_MOST_VALUES] if seen else [],
-    }
-
-
-def _own(own: Membership) -> dict[str, Any]:
-    stale = own.stale
-    return {
-        "name": own.name,
-        "role": own.role,
-        "rank": own.rank,
-        "host": own.host,
-        "revision": own.revision,
-        "stale": None if stale is None else round(stale, 3),
-        "problem": own.problem,
     }
 
 

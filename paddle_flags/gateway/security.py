@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from paddle_flags.gateway.problems import Refusal, problem
+from paddle_flags.gateway.problems import Refusal, answer_of
 from paddle_flags.gateway.users import Token, User
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class Guard:
             answer = await self._judge(request) or self._app
             await answer(scope, _bounded(receive), protected)
         except Refusal as refusal:
-            await problem(refusal)(scope, receive, protected)
+            await answer_of(refusal)(scope, receive, protected)
         finally:
             self._requests -= 1
 

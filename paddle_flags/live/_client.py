@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -10,21 +9,15 @@ from paddle_flags import errors
 from paddle_flags._core.frames import public_class
 from paddle_flags._core.status import shown
 from paddle_flags._report.facts import argument_text
-from paddle_flags.live import _documents, _rpc
+from paddle_flags.live import _rpc
+from paddle_flags.live._documents import ANSWERS, EVENTS, Event, check
 from paddle_flags.live._errors import LiveConnectionError, LiveError
-from paddle_flags.live._find import endpoint_of
+from paddle_flags.live._find import address_of, is_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from paddle_flags.live._documents import (
-        Change,
-        ChangeResult,
-        Event,
-        FlagDetails,
-        Flags,
-        Process,
-    )
+    from paddle_flags.live._documents import Change, ChangeResult, FlagDetails, Flags, Process
 
     NewValue = bool | int | float | str | list[Any] | tuple[Any, ...] | None
 
@@ -32,7 +25,6 @@ ALIVE = 45.0
 """Seconds without a sign of life after which a stream counts as lost; one comes every 15."""
 
 _SLOWEST = 5.0  # seconds between attempts to reconnect
-_LONGEST_TOKEN = 1 << 16
 _LONGEST_WAIT = 3600.0
 _SHARE = 0.9  # of the timeout: the process says for what a change waits, before the client gives up
 
@@ -57,17 +49,11 @@ class SocketLink:
     def ask(self, method: str, params: dict[str, Any]) -> Any:
         """See Link."""
         with _rpc.Connection(self._path, self._timeout) as connection:
-            return connection.run(_rpc.steps_of(method, params))
+            return connection.ask_all(method, params)
 
     def events(self, since: str | None, alive: float) -> Iterator[Event]:
         """See Link."""
-        with _rpc.Connection(self._path, self._timeout) as connection:
-            if since is None:
-                hello = connection.run(_rpc.one("hello"))
-                since = _rpc.mark_of(hello)
-                yield _documents.Event("hello", since, hello)
-            connection.run(_rpc.one("events.subscribe", {"since": since}))
-            yield from connection.events(alive)
+        return _rpc.Connection(self._path, self._timeout).events(since, alive)
 
 
 @public_class
@@ -86,36 +72,41 @@ class Client:
         if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
             message = "token: expected printable ASCII without blanks"
             raise errors.FlagArgumentError(message)
-        self._endpoint = endpoint_of(target)
+        self._target = address_of(target)
         self._timeout = timeout
-        if self._endpoint.path:
-            self._link: Link = SocketLink(self._endpoint.path, timeout)
-        else:
-            from paddle_flags.live._rest import RestLink  # noqa: PLC0415 - needs httpx
+        if is_url(self._target):
+            from paddle_flags.live._rest import RestLink  # noqa: PLC0415 - needs more modules
 
-            self._link = RestLink(self._endpoint, token, timeout)
+            self._link: Link = RestLink(self._target, token, timeout)
+        else:
+            self._link = SocketLink(self._target, timeout)
 
     def __repr__(self) -> str:
         """Return the target, in what makes such a client."""
-        return f"Client({str(self._endpoint)!r})"
+        return f"Client({self._target!r})"
 
     @property
     def target(self) -> str:
         """The path of the socket, or the URL."""
-        return str(self._endpoint)
+        return self._target
+
+    def _ask(self, method: str, params: dict[str, Any]) -> Any:
+        return check(self._link.ask(method, params), ANSWERS[method])
 
     def process(self) -> Process:
         """Return what the process is."""
-        return _documents.check_process(self._link.ask("hello", {}))
+        answer: Process = self._ask("hello", {})
+        return answer
 
     def flags(self, since: str | None = None) -> Flags:
         """Return all flags, or those that changed after `since`, which is `EPOCH-REVISION`."""
-        params = {} if since is None else {"since": since}
-        return _documents.check_flags(self._link.ask("flags.list", params))
+        answer: Flags = self._ask("flags.list", {} if since is None else {"since": since})
+        return answer
 
     def flag(self, name: str) -> FlagDetails:
         """Return a flag with its history."""
-        return _documents.check_details(self._link.ask("flags.get", {"name": name}))
+        flag: FlagDetails = self._ask("flags.get", {"name": name})["flag"]
+        return flag
 
     def change(  # noqa: PLR0913 - a keyword for each field of the request
         self,
@@ -156,11 +147,13 @@ class Client:
     def _change(self, method: str, params: dict[str, Any]) -> ChangeResult:
         given = {name: value for name, value in params.items() if value is not None}
         given["timeout"] = min(_SHARE * self._timeout, _LONGEST_WAIT)
-        return _documents.check_result(self._link.ask(method, given))
+        answer: ChangeResult = self._ask(method, given)
+        return answer
 
     def changes(self) -> list[Change]:
         """Return what clients have changed, the latest first."""
-        return _documents.check_changes(self._link.ask("changes.list", {}))
+        changes: list[Change] = self._ask("changes.list", {})["changes"]
+        return changes
 
     def events(
         self, since: str | None = None, *, reconnect: bool = False, timeout: float = ALIVE
@@ -176,11 +169,13 @@ class Client:
             try:
                 for event in self._link.events(since, timeout):
                     since, wait = event.id or since, 0.0
-                    yield event._replace(data=_documents.check_stream(event.kind, event.data))
+                    if event.kind != "alive":
+                        check(event.data, EVENTS.get(event.kind, {}))
+                        yield event
             except LiveError as error:
                 if not (reconnect and _may_pass(error)):
                     raise
-                yield _documents.Event("lost", since or "", {"detail": str(error)})
+                yield Event("lost", since or "", {"detail": str(error)})
             wait = min(max(2 * wait, 0.1), _SLOWEST)
             time.sleep(wait)
 
@@ -205,16 +200,3 @@ def _text(name: str, value: NewValue) -> str | None:
         return argument_text(tuple(value))
     message = f"{name}: {shown(value)}: expected a bool, a number, a text, a list or None"
     raise errors.FlagTypeError(message)
-
-
-def token_from(file: str | None) -> str | None:
-    """Return the token in a file, or in the environment; None if there is none."""
-    if file is None:
-        return os.environ.get("PADDLE_FLAGS_LIVE_TOKEN") or None
-    try:
-        with open(file, encoding="ascii") as source:
-            return source.readline(_LONGEST_TOKEN).strip()
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "expected ASCII"
-        message = f"{file}: {why}"
-        raise errors.FlagArgumentError(message) from None

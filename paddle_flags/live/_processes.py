@@ -6,10 +6,10 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags.live._documents import check_process
+from paddle_flags.live._documents import Process, check
 from paddle_flags.live._errors import LiveError
 from paddle_flags.live._find import sockets
-from paddle_flags.live._rpc import Connection, one
+from paddle_flags.live._rpc import Connection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +44,7 @@ def _ask(path: str) -> Found | None:
     try:
         owner = os.lstat(path).st_uid
         with Connection(path, _PATIENCE) as connection:
-            process = dict(check_process(connection.run(one("hello"))))
+            process = dict(check(connection.ask("hello", {}), Process))
         process.pop("you", None)
     except LiveError as error:
         if isinstance(error.__cause__, (ConnectionRefusedError, FileNotFoundError)):
