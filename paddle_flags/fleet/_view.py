@@ -10,7 +10,7 @@ from paddle_flags.fleet._document import all_of
 from paddle_flags.fleet._follow import Follower
 from paddle_flags.fleet._status import ABSENT, WELL, Status, status_of
 from paddle_flags.fleet._store import FleetError
-from paddle_flags.live._threads import allocate_lock, start_thread
+from paddle_flags.fleet._threads import allocate_lock, start_thread
 
 if TYPE_CHECKING:
     from typing import Protocol

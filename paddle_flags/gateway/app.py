@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from paddle_flags.live._errors import LiveConnectionError, LiveError
 from paddle_flags.live._rest import ROUTES
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Sequence
+    from collections.abc import AsyncIterator, Sequence
 
     from starlette.requests import Request
     from starlette.types import Receive, Scope, Send
@@ -95,22 +96,10 @@ class Gateway:
         since = request.headers.get("last-event-id") or since
         if request.method == "HEAD":
             return Response(media_type="text/event-stream")
-        connection = await self._processes.connect(request, TIMEOUT)
-        events = connection.events(since, _POLL if self._polls else _ALIVE)
-        first = await in_thread(next, events)
-        if first.kind == "hello":
-            first = first._replace(data={**first.data, "you": _you(request)})
-        return _Stream(connection, self._messages(first, events))
-
-    async def _messages(self, event: Event, events: Iterator[Event]) -> AsyncIterator[bytes]:
-        try:
-            while True:
-                yield _COMMENT if event.kind == "alive" else _message(event)
-                event = await in_thread(next, events)
-        except LiveConnectionError:  # the process has ended, or said nothing for long
-            pass
-        if self._polls:
-            yield b"retry: 1000\n\n"
+        connection = await self._processes.connection(request, TIMEOUT)
+        stream = _Stream(connection, since, _POLL if self._polls else _ALIVE)
+        await stream.begin(_you(request), b"retry: 1000\n\n" if self._polls else b"")
+        return stream
 
     # ---- Fleets ----
 
@@ -199,16 +188,40 @@ def _message(event: Event) -> bytes:
 class _Stream(StreamingResponse):
     """Events of a process, whose connection ends with the answer."""
 
-    def __init__(self, connection: Connection, content: AsyncIterator[bytes]) -> None:
-        super().__init__(content, media_type="text/event-stream")
+    def __init__(self, connection: Connection, since: str | None, alive: float) -> None:
         self._connection = connection
+        self._events = connection.events(since, alive)
+
+    async def begin(self, you: dict[str, Any], end: bytes) -> None:
+        """Wait until the process sends events, as until then it may refuse to."""
+        try:
+            first = await in_thread(next, self._events)
+        except BaseException:
+            self._close()
+            raise
+        if first.kind == "hello":
+            first = first._replace(data={**first.data, "you": you})
+        super().__init__(self._messages(first, end), media_type="text/event-stream")
+
+    async def _messages(self, event: Event, end: bytes) -> AsyncIterator[bytes]:
+        with suppress(LiveConnectionError):  # the process has ended, or said nothing for long
+            while True:
+                yield _COMMENT if event.kind == "alive" else _message(event)
+                event = await in_thread(next, self._events)
+        if end:
+            yield end
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send them, as Starlette does."""
         try:
             await super().__call__(scope, receive, send)
         finally:
-            self._connection.abort()
+            self._close()
+
+    def _close(self) -> None:
+        self._connection.abort()
+        with suppress(ValueError):  # a thread waits for an event: it notices
+            self._events.close()
 
 
 async def _refused(_: Request, error: LiveError) -> Response:

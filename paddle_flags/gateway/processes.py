@@ -47,23 +47,23 @@ class Processes:
         found = find_processes(paths=self._paths())
         return sorted(map(_entry, found), key=lambda each: each["pid"])
 
-    async def connect(self, request: Request, seconds: float) -> Connection:
-        """Return a connection to the process in the path of a request."""
-        return await in_thread(self._connect, request.path_params["pid"], seconds)
+    async def connection(self, request: Request, seconds: float) -> Connection:
+        """Return a connection to the process in the path of a request, which isn't made yet."""
+        return Connection(await in_thread(self._place_of, request.path_params["pid"]), seconds)
 
-    def _connect(self, pid: int, seconds: float) -> Connection:
+    def _place_of(self, pid: int) -> str:
         named = [path for path in self._paths() if os.path.basename(path) == f"{pid}.sock"]
         if not named:  # sockets may have other names
             named = [each["socket"] for each in self._list() if each["pid"] == pid]
         if not named:
             raise Refusal(404, "unknown", f"{pid}: no such process, or it doesn't serve its flags")
-        return Connection(named[0], seconds)
+        return named[0]
 
     async def ask(
         self, request: Request, seconds: float, method: str, params: dict[str, Any] | bytes
     ) -> Any:
         """Return the answer of a process, which gives a change up if the client goes."""
-        connection = await self.connect(request, seconds)
+        connection = await self.connection(request, seconds)
         gone = asyncio.ensure_future(_abort_when_gone(request, connection))
         try:
             return await in_thread(_ask, connection, method, params)

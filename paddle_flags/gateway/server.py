@@ -126,30 +126,17 @@ def _bind(listen: Listen) -> socket.socket:
     found = socket.getaddrinfo(
         listen.host, listen.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )
-    family, kind, _, _, where = min(found, key=lambda each: each[0] != socket.AF_INET)
+    family, _, _, _, where = min(found, key=lambda each: each[0] != socket.AF_INET)
     if not ipaddress.ip_address(str(where[0]).partition("%")[0]).is_loopback:
+        needed = ""
         if not listen.certfile and listen.proxy is None:
-            message = (
-                f"{listen.host} can be reached from other machines, which needs TLS: --certfile"
-                " and --keyfile, or --behind-proxy ADDRESS if a proxy brings it"
-            )
+            needed = "TLS: --certfile and --keyfile, or --behind-proxy ADDRESS if a proxy brings it"
+        elif not listen.names:
+            needed = "the names by which they call it, as in --allow-host flags.example.com"
+        if needed:
+            message = f"{listen.host} can be reached from other machines, which needs {needed}"
             raise FlagArgumentError(message)
-        if not listen.names:
-            message = (
-                f"{listen.host} can be reached from other machines, which needs the names by"
-                " which they call it, as in --allow-host flags.example.com"
-            )
-            raise FlagArgumentError(message)
-    made = socket.socket(family, kind)
-    try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind(where)
-        made.listen(512)
-        made.settimeout(0)
-    except BaseException:
-        made.close()
-        raise
-    return made
+    return socket.create_server(where, family=family, backlog=512)
 
 
 def _context(listen: Listen) -> ssl.SSLContext | None:

@@ -76,22 +76,27 @@ def read_tokens(path: str) -> dict[str, Token]:
         raise FlagArgumentError(message) from None
     tokens: dict[str, Token] = {}
     for number, line in enumerate(lines, 1):
-        parts = line.partition("#")[0].split() if line.lstrip().startswith("#") else line.split()
-        if not parts:
+        parts = line.split()
+        if not parts or parts[0].startswith("#"):
             continue
-        where = f"{path}:{number}"
-        if len(parts) != 3 or not _LABEL.fullmatch(parts[0]):  # noqa: PLR2004 - columns
-            message = f"{where}: expected LABEL read|change TOKEN"
-            raise FlagArgumentError(message)
-        if parts[0] in tokens:
-            message = f"{where}: the label {shown(parts[0])} is there twice"
-            raise FlagArgumentError(message)
         try:
-            tokens[parts[0]] = Token(parts[2], may=parts[1])  # type: ignore[arg-type] # checked
+            _add(tokens, parts)
         except FlagArgumentError as error:
-            message = f"{where}: {error}"
+            message = f"{path}:{number}: {error}"
             raise FlagArgumentError(message) from None
     if not tokens:
         message = f"{path}: expected lines with LABEL read|change TOKEN"
         raise FlagArgumentError(message)
     return tokens
+
+
+def _add(tokens: dict[str, Token], parts: list[str]) -> None:
+    """Add the token of a line."""
+    if len(parts) != 3 or not _LABEL.fullmatch(parts[0]):  # noqa: PLR2004 - columns
+        message = "expected LABEL read|change TOKEN"
+        raise FlagArgumentError(message)
+    label, may, text = parts
+    if label in tokens:
+        message = f"the label {shown(label)} is there twice"
+        raise FlagArgumentError(message)
+    tokens[label] = Token(text, may=may)  # type: ignore[arg-type] # checked

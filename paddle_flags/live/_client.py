@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from paddle_flags import errors
 from paddle_flags._core.frames import public_class
 from paddle_flags._core.status import shown
 from paddle_flags._report.facts import argument_text
-from paddle_flags.live import _rpc
-from paddle_flags.live._documents import ANSWERS, EVENTS, Event, check
+from paddle_flags.live._documents import Event
 from paddle_flags.live._errors import LiveConnectionError, LiveError
 from paddle_flags.live._find import address_of, is_url
+from paddle_flags.live._rpc import Connection
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from paddle_flags.live._documents import Change, ChangeResult, FlagDetails, Flags, Process
+    from paddle_flags.live._rest import RestLink
 
     NewValue = bool | int | float | str | list[Any] | tuple[Any, ...] | None
 
@@ -27,33 +28,6 @@ ALIVE = 45.0
 _SLOWEST = 5.0  # seconds between attempts to reconnect
 _LONGEST_WAIT = 3600.0
 _SHARE = 0.9  # of the timeout: the process says for what a change waits, before the client gives up
-
-
-class Link(Protocol):
-    """How a client reaches a process. The documents are those of the live protocol."""
-
-    def ask(self, method: str, params: dict[str, Any]) -> Any:
-        """Return the whole answer to a method."""
-
-    def events(self, since: str | None, alive: float) -> Iterator[Event]:
-        """Yield the events of one connection, until it is lost."""
-
-
-class SocketLink:
-    """A process behind a Unix socket."""
-
-    def __init__(self, path: str, timeout: float) -> None:
-        self._path = path
-        self._timeout = timeout
-
-    def ask(self, method: str, params: dict[str, Any]) -> Any:
-        """See Link."""
-        with _rpc.Connection(self._path, self._timeout) as connection:
-            return connection.ask_all(method, params)
-
-    def events(self, since: str | None, alive: float) -> Iterator[Event]:
-        """See Link."""
-        return _rpc.Connection(self._path, self._timeout).events(since, alive)
 
 
 @public_class
@@ -74,12 +48,11 @@ class Client:
             raise errors.FlagArgumentError(message)
         self._target = address_of(target)
         self._timeout = timeout
+        self._rest: RestLink | None = None
         if is_url(self._target):
-            from paddle_flags.live._rest import RestLink  # noqa: PLC0415 - needs more modules
+            from paddle_flags.live import _rest  # noqa: PLC0415 - needs more modules
 
-            self._link: Link = RestLink(self._target, token, timeout)
-        else:
-            self._link = SocketLink(self._target, timeout)
+            self._rest = _rest.RestLink(self._target, token, timeout)
 
     def __repr__(self) -> str:
         """Return the target, in what makes such a client."""
@@ -91,7 +64,15 @@ class Client:
         return self._target
 
     def _ask(self, method: str, params: dict[str, Any]) -> Any:
-        return check(self._link.ask(method, params), ANSWERS[method])
+        if self._rest is not None:
+            return self._rest.ask(method, params)
+        with Connection(self._target, self._timeout) as connection:
+            return connection.ask_all(method, params)
+
+    def _events(self, since: str | None, alive: float) -> Iterator[Event]:
+        if self._rest is not None:
+            return self._rest.events(since, alive)
+        return Connection(self._target, self._timeout).events(since, alive)
 
     def process(self) -> Process:
         """Return what the process is."""
@@ -167,10 +148,9 @@ class Client:
         wait = 0.0
         while True:
             try:
-                for event in self._link.events(since, timeout):
+                for event in self._events(since, timeout):
                     since, wait = event.id or since, 0.0
                     if event.kind != "alive":
-                        check(event.data, EVENTS.get(event.kind, {}))
                         yield event
             except LiveError as error:
                 if not (reconnect and _may_pass(error)):
@@ -194,9 +174,7 @@ def _texts(values: Mapping[str, NewValue]) -> dict[str, str | None]:
 def _text(name: str, value: NewValue) -> str | None:
     if value is None:
         return None
-    if isinstance(value, (bool, int, float, str)):
-        return argument_text(value)
-    if isinstance(value, (list, tuple)):
-        return argument_text(tuple(value))
+    if isinstance(value, (bool, int, float, str, list, tuple)):
+        return argument_text(tuple(value) if isinstance(value, list) else value)
     message = f"{name}: {shown(value)}: expected a bool, a number, a text, a list or None"
     raise errors.FlagTypeError(message)

@@ -5,7 +5,7 @@ from any program that listens there.
 """
 # Without `annotations` of `__future__`, as the check reads the types.
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from types import NoneType, UnionType
 from typing import (
@@ -25,14 +25,8 @@ from paddle_flags.live._errors import LiveError
 Value = bool | int | float | str | list[Any] | None
 
 
-class Digest(TypedDict):
-    """In place of a long text."""
-
-    length: int
-    sha256: str
-
-
-Text = str | Digest | None
+Text = str | dict[str, Any] | None
+"""In place of a long one, its length and digest."""
 
 
 class Behalf(TypedDict, total=False):
@@ -232,42 +226,46 @@ def check(document: Any, form: Any) -> Any:
     raise LiveError(message)
 
 
-_EXACT: dict[Any, tuple[type, ...]] = {
-    **{each: (each,) for each in (str, int, bool, NoneType)},
-    float: (int, float),
-}
-_fields = cache(get_type_hints)
-
-
 def fault_of(value: object, form: Any, name: str = "") -> str | None:
     """Return the name of a field in a value that hasn't its type; None if there is none."""
     if isinstance(form, dict) or is_typeddict(form):
         return _fault_in_object(value, form, name)
-    if form in _EXACT:
-        return None if type(value) in _EXACT[form] else name
+    if type(value) in _types_of(form):
+        return None
     kind, kinds = get_origin(form), get_args(form)
-    if kind in (list, dict) and isinstance(value, kind):
-        parts = value.values() if isinstance(value, dict) else value
-        return _first(fault_of(each, kinds[-1], name) for each in parts)
-    fits = form is Any
     if kind is UnionType:
         fits = any(fault_of(value, each, name) is None for each in kinds)
-    elif kind is Literal:  # a later version may have others
-        fits = isinstance(value, str)
-    return None if fits else name
+        return None if fits else name
+    if kind in (list, dict) and isinstance(value, kind):
+        parts = value.values() if isinstance(value, dict) else value
+        faults = (fault_of(each, kinds[-1], name) for each in parts)
+        return next((each for each in faults if each is not None), None)
+    return None if form is Any else name
+
+
+@cache
+def _types_of(form: Any) -> frozenset[type]:
+    """Return the types of which each value has a form."""
+    if get_origin(form) is UnionType:
+        return frozenset().union(*map(_types_of, get_args(form)))
+    if get_origin(form) is Literal:  # a later version may have others
+        return frozenset([str])
+    return frozenset([int, float] if form is float else {form} & {str, int, bool, NoneType})
+
+
+_fields = cache(get_type_hints)
 
 
 def _fault_in_object(value: object, form: Any, name: str) -> str | None:
     if not isinstance(value, dict):
         return name
-    fields = form if isinstance(form, dict) else _fields(form)
     needed = getattr(form, "__required_keys__", form)
-    return _first(
-        fault_of(value[key], each, key) if key in value else key
-        for key, each in fields.items()
-        if key in value or key in needed
-    )
-
-
-def _first(faults: Iterable[str | None]) -> str | None:
-    return next((each for each in faults if each is not None), None)
+    for key, each in (form if isinstance(form, dict) else _fields(form)).items():
+        fault = None
+        if key in value:
+            fault = fault_of(value[key], each, key)
+        elif key in needed:
+            fault = key
+        if fault is not None:
+            return fault
+    return None

@@ -6,7 +6,6 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags.live._documents import Process, check
 from paddle_flags.live._errors import LiveError
 from paddle_flags.live._find import sockets
 from paddle_flags.live._rpc import Connection
@@ -44,7 +43,7 @@ def _ask(path: str) -> Found | None:
     try:
         owner = os.lstat(path).st_uid
         with Connection(path, _PATIENCE) as connection:
-            process = dict(check(connection.ask("hello", {}), Process))
+            process = dict(connection.ask("hello", {}))
         process.pop("you", None)
     except LiveError as error:
         if isinstance(error.__cause__, (ConnectionRefusedError, FileNotFoundError)):

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
-from paddle_flags.live._documents import Event
+from paddle_flags.live._documents import ANSWERS, EVENTS, Event, check
 from paddle_flags.live._errors import LiveConnectionError, LiveError, refusal
 from paddle_flags.live._rpc import LONGEST, lost
 
@@ -41,7 +41,7 @@ _LONGEST_RETRY = 6  # digits: a quarter of an hour
 
 
 class RestLink:
-    """A process behind a gateway. See Link of client.py."""
+    """A process behind a gateway."""
 
     def __init__(self, url: str, token: str | None, timeout: float) -> None:
         self._url = url
@@ -56,7 +56,7 @@ class RestLink:
             self._headers["Authorization"] = f"Bearer {token}"
 
     def ask(self, method: str, params: dict[str, Any]) -> Any:
-        """See Link."""
+        """Return the answer to a method of the live protocol."""
         verb, path = ROUTES[method]
         path = path.format(name=quote(str(params.get("name", "")), safe=""))
         path += f"?since={quote(str(params['since']), safe='')}" if "since" in params else ""
@@ -65,10 +65,13 @@ class RestLink:
         def work(send: Send) -> Any:
             return _document(send(verb, self._place(send) + path, body))
 
-        return self._run(work, self._timeout)
+        return check(self._run(work, self._timeout), ANSWERS[method])
 
     def events(self, since: str | None, alive: float) -> Iterator[Event]:
-        """See Link; return when the server can't keep the stream open, and expects another one."""
+        """Yield the events of one connection, until it is lost.
+
+        Return when the server can't keep it open, and expects another one.
+        """
 
         def work(send: Send) -> http.client.HTTPResponse:
             answer = send("GET", f"{self._place(send)}/events", None, since or "")
@@ -187,7 +190,7 @@ def _events(answer: http.client.HTTPResponse, mark: str) -> Iterator[Event]:
         elif name == b"data":
             data += value
         elif data and not line.strip():
-            yield Event(kind, mark, _parse(data))
+            yield Event(kind, mark, check(_parse(data), EVENTS.get(kind, {})))
             kind, data = "", bytearray()
         if len(data) > LONGEST:
             text = f"an event is longer than {LONGEST} bytes"

@@ -14,12 +14,12 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from paddle_flags.live._documents import Event
+from paddle_flags.live._documents import ANSWERS, EVENTS, Event, check
 from paddle_flags.live._errors import TITLES, LiveConnectionError, LiveError, refusal
 from paddle_flags.live._find import connect
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
     from typing import Self
 
     Params = dict[str, Any]
@@ -29,7 +29,6 @@ LONGEST = 64 << 20
 
 _LONGEST_REQUEST = 1 << 20  # bytes that a process reads
 _MOST_PAGES = 4096  # of 256 KiB
-_MOST_ROUNDS = 64
 _PART = 1 << 16
 _MALFORMED = (-32700, -32600, -32601, -32602)
 _LISTS = {"flags.list": ("flags", "name", "after"), "changes.list": ("changes", "change", "before")}
@@ -38,28 +37,35 @@ _LISTS = {"flags.list": ("flags", "name", "after"), "changes.list": ("changes", 
 class Connection:
     """A connection to a process, which ends with the block that it is used in."""
 
+    _socket: socket.socket | None = None
+    _aborted = False
+
     def __init__(self, path: str, timeout: float) -> None:
+        """The timeout begins here, and the connection with the block."""
         self._path = path
         self._deadline = time.monotonic() + timeout
         self._data = bytearray()
         self._count = 0
         self._lock = threading.Lock()  # held while the descriptor ends
-        try:
-            self._socket = connect(path, timeout)
-        except OSError as error:
-            raise lost(path, error) from error
 
     def __enter__(self) -> Self:
+        try:
+            self._socket = connect(self._path, self._left())
+        except OSError as error:
+            raise lost(self._path, error) from error
         return self
 
     def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._socket.close()
+        if self._socket is not None:
+            with self._lock:
+                self._socket.close()
 
     def abort(self) -> None:
-        """End the connection, which another thread may be using."""
-        with self._lock, suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
+        """End what another thread does with the connection, now or later."""
+        self._aborted = True
+        if self._socket is not None:
+            with self._lock, suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
 
     def ask(self, method: str, params: Params | bytes) -> Any:
         """Return the result of a request; bytes are a JSON object without line breaks."""
@@ -72,13 +78,13 @@ class Connection:
             message = f"the request has more than {_LONGEST_REQUEST} bytes"
             raise LiveError(message)
         try:
-            self._socket.settimeout(self._left())
-            self._socket.sendall(line)
+            self._ready().sendall(line)
         except OSError as error:
             raise lost(self._path, error) from error
-        return _result_of(_decode(self._read()), self._count)
+        result = _result_of(_decode(self._read()), self._count)
+        return check(result, ANSWERS.get(method, {}))
 
-    def events(self, since: str | None, alive: float) -> Iterator[Event]:
+    def events(self, since: str | None, alive: float) -> Generator[Event, None, None]:
         """Yield what happens after `since`, or `hello` and what happens from now on.
 
         An event of the kind `alive` says only that, or that the others follow. After so many
@@ -103,8 +109,7 @@ class Connection:
             if searched > LONGEST:
                 _fail(f"it is longer than {LONGEST} bytes")
             try:
-                self._socket.settimeout(self._left())
-                part = self._socket.recv(_PART)
+                part = self._ready().recv(_PART)
                 if not part:
                     raise ConnectionResetError
             except OSError as error:
@@ -114,64 +119,47 @@ class Connection:
         del self._data[: end + 1]
         return line
 
+    def _ready(self) -> socket.socket:
+        """Return the socket, for what may take the time that is left."""
+        if self._socket is None or self._aborted:
+            raise ConnectionResetError
+        self._socket.settimeout(self._left())
+        return self._socket
+
     def _left(self) -> float:
         left = self._deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError
         return left
 
-    # ---- Answers of several pages ----
-
     def ask_all(self, method: str, params: Params | bytes) -> Any:
-        """Return the whole result of a request; all flags are as they are at one moment."""
+        """Return the whole result of a request, in one piece where the process sends pages.
+
+        Flags are as they are at one moment: what has changed while pages were read is read again.
+        """
         if method not in _LISTS or not isinstance(params, dict):
             return self.ask(method, params)
-        whole, is_one = self._ask_pages(method, params)
-        for _ in range(_MOST_ROUNDS):
-            if is_one or method != "flags.list":
-                return whole
-            # Flags may have changed while the pages were read.
-            news, is_one = self._ask_pages(method, {"since": mark_of(whole)})
-            whole = news if news["complete"] else _merged(whole, news)
-        return _fail("its flags change faster than they can be read")
-
-    def _ask_pages(self, method: str, params: Params) -> tuple[dict[str, Any], bool]:
-        """Return all pages as one, and whether it was one."""
-        whole = _page(method, self.ask(method, params))
-        items, _, mark = _LISTS[method]
-        following = whole.pop("next", None)
-        is_one = following is None
+        items, key, after = _LISTS[method]
+        found: dict[Any, Any] = {}
+        removed: set[str] = set()
+        whole = start = page = self.ask(method, params)
         for _ in range(_MOST_PAGES):
-            if following is None:
-                return whole, is_one
-            page = _page(method, self.ask(method, {**params, mark: following}))
-            whole[items] += page[items]
-            following = page.get("next")
+            found.update((each[key], each) for each in page[items])
+            for name in page.get("removed", ()):
+                found.pop(name, None)
+                removed.add(name)
+            if page.get("next") is not None:
+                page = self.ask(method, {**params, after: page["next"]})
+            elif start is page or items != "flags":
+                whole.pop("next", None)
+                more = {"revision": start["revision"], "removed": sorted(removed - found.keys())}
+                return {**whole, **(more if items == "flags" else {}), items: list(found.values())}
+            else:
+                params = {"since": mark_of(start)}
+                start = page = self.ask(method, params)
+                if page["complete"]:
+                    whole, found, removed = page, {}, set()
         return _fail("it has too many pages")
-
-
-def _page(method: str, page: Any) -> dict[str, Any]:
-    """Return a page that has its items, each with its name; raise LiveError for another one."""
-    items, key, _ = _LISTS[method]
-    mark_of(page)
-    if items == "flags":
-        page = {"complete": False, "removed": [], **page}
-    listed, removed = page.get(items), page.get("removed", [])
-    if not isinstance(listed, list) or not isinstance(removed, list):
-        _fail(f"it has no {items}")
-    if not all(isinstance(each, dict) and key in each for each in listed):
-        _fail(f"it has {items} without a {key}")
-    return page  # type: ignore[no-any-return] # an object, as it has a mark
-
-
-def _merged(whole: dict[str, Any], news: dict[str, Any]) -> dict[str, Any]:
-    """Return a list of flags with what has changed since."""
-    flags = {flag["name"]: flag for flag in [*whole["flags"], *news["flags"]]}
-    for name in news["removed"]:
-        flags.pop(name, None)
-    removed = {*whole["removed"], *news["removed"]} - flags.keys()
-    listed = {"flags": list(flags.values()), "removed": sorted(removed)}
-    return {**news, "complete": whole["complete"], **listed}
 
 
 # ---- Messages ----
@@ -179,8 +167,7 @@ def _merged(whole: dict[str, Any], news: dict[str, Any]) -> dict[str, Any]:
 
 def mark_of(document: Any) -> str:
     """Return EPOCH-REVISION of a document."""
-    fields = document if isinstance(document, dict) else {}
-    epoch, revision = fields.get("epoch"), fields.get("revision")
+    epoch, revision = document.get("epoch"), document.get("revision")
     if not isinstance(epoch, str) or not isinstance(revision, int) or not epoch.isalnum():
         _fail("it has no epoch and revision")
     return f"{epoch}-{revision}"
@@ -229,10 +216,8 @@ def _refusal_of(error: dict[str, Any]) -> LiveError:
 
 def _event_of(message: dict[str, Any]) -> Event:
     """Return the event in a notification; of kind `alive`, it says only that."""
-    method, params = str(message.get("method")), message.get("params")
-    kind = method.removeprefix("events.")
-    if kind == method or not isinstance(params, dict):
-        _fail("it isn't an event")
+    kind = str(message.get("method")).removeprefix("events.")
+    params = check(message.get("params"), EVENTS.get(kind, {}))
     return Event(kind, "" if kind == "alive" else mark_of(params), params)
 
 

@@ -18,7 +18,6 @@ from paddle_flags._core.unraisable import report
 from paddle_flags._native import ffi
 from paddle_flags.errors import FlagArgumentError, FlagTypeError, FlagUnsupportedError
 from paddle_flags.live._log import log_event, log_exit
-from paddle_flags.live._patterns import join_patterns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -163,7 +162,7 @@ def serve(
     options.on_fork = ("close", "reopen").index(on_fork)
     options.address = None if address is None else _checked_address(address)
     options.program = _program()
-    options.settable = to_argument("settable", join_patterns(settable)) or None
+    options.settable = _joined(settable) or None
     listeners = _listed(audit)
     paths = [each for each in listeners if isinstance(each, (str, os.PathLike))]
     if len(paths) > 1:
@@ -171,6 +170,12 @@ def serve(
         raise FlagArgumentError(message)
     options.audit_path = to_argument("audit", os.fspath(paths[0])) if paths else None
     return Server(options, [each for each in listeners if callable(each)])
+
+
+def _joined(settable: str | Iterable[str]) -> bytes:
+    """Return names and patterns of flags as the library takes them."""
+    each = [settable] if isinstance(settable, str) else list(settable)
+    return b",".join(to_argument("settable", pattern) for pattern in each)
 
 
 def _listed(audit: Audit | Iterable[Audit]) -> list[Audit]:
