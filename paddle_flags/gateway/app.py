@@ -16,7 +16,7 @@ from starlette.staticfiles import StaticFiles
 from paddle_flags.gateway.api import openapi
 from paddle_flags.gateway.fleets import Watched
 from paddle_flags.gateway.problems import Json, Refusal, answer_of
-from paddle_flags.gateway.processes import in_thread
+from paddle_flags.gateway.processes import Processes, in_thread
 from paddle_flags.live._errors import LiveConnectionError, LiveError
 from paddle_flags.live._rest import ROUTES
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import Receive, Scope, Send
 
-    from paddle_flags.gateway.processes import Processes
+    from paddle_flags.gateway.processes import Paths
     from paddle_flags.live._documents import Event
     from paddle_flags.live._rpc import Connection
 
@@ -44,11 +44,11 @@ class Gateway:
     """What answers the requests of one application."""
 
     def __init__(
-        self, processes: Processes, urls: Sequence[str] = (), *, polls: bool = False
+        self, paths: Paths = None, fleets: Sequence[str] = (), *, polls: bool = False
     ) -> None:
         """With `polls`, streams of events end soon, and clients come back."""
-        self._processes = processes
-        self._fleets: list[Watched] = [Watched(url) for url in urls]
+        self._processes = Processes(paths)
+        self._fleets = [Watched(url) for url in fleets]
         self._polls = polls
 
     def application(self) -> Starlette:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
+    Paths = Sequence[str] | Callable[[], Sequence[str]] | None
+
 _PID = re.compile(r"([0-9]{1,10})\.sock")
 _T = TypeVar("_T")
 
@@ -35,9 +37,14 @@ async def in_thread(function: Callable[..., _T], *arguments: Any) -> _T:
 class Processes:
     """Processes that serve their flags."""
 
-    def __init__(self, paths: Callable[[], Sequence[str]] | None = None) -> None:
-        """`paths` returns their sockets; left out, those that this user may see."""
-        self._paths = paths or (lambda: sockets(all_users=True))
+    def __init__(self, paths: Paths = None) -> None:
+        """`paths` has their sockets, or returns them; None: those that this user may see."""
+        self._given = paths
+
+    def _paths(self) -> Sequence[str]:
+        if self._given is None:
+            return sockets(all_users=True)
+        return self._given() if callable(self._given) else self._given
 
     async def listed(self) -> list[dict[str, Any]]:
         """Return what each process is; of one that doesn't answer, `problem` says why."""

@@ -119,7 +119,8 @@ def test_pages_without_an_end_are_cut(tmp_path):
         number = 0
         while connection.recv(65536):
             number += 1
-            page = {"epoch": "a", "revision": 1, "flags": [], "next": "x", "complete": True}
+            page = {"epoch": "a", "revision": 1, "flags": [], "removed": [], "complete": True}
+            page["next"] = "x"
             connection.sendall(result(page).replace(b'"id": 1', b'"id": %d' % number))
 
     with trap(str(tmp_path / "trap.sock"), answer) as path, pytest.raises(LiveError, match="pages"):
