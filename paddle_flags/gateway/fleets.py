@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from paddle_flags.errors import FlagArgumentError, FlagError, FlagTypeError
 from paddle_flags.fleet._duration import seconds_of
 from paddle_flags.fleet._fleet import Fleet
-from paddle_flags.fleet._live_document import document_of
+from paddle_flags.fleet._live_document import document_of, result_of
 from paddle_flags.fleet._open import open_store
 from paddle_flags.fleet._operate import ConflictError, SensitiveError, UnconfirmedError
 from paddle_flags.fleet._record import Change, selector
@@ -20,7 +20,6 @@ from paddle_flags.gateway.problems import Refusal
 from paddle_flags.live._documents import fault_of
 
 if TYPE_CHECKING:
-    from paddle_flags.fleet._outcome import Outcome
     from paddle_flags.fleet._store import Store
 
 _FIRST = 0.5  # seconds to wait for the first look
@@ -103,22 +102,7 @@ class Watched:
             expect=given["expect"],
             confirm=given["confirm"] or (),
         )
-        return _result_of(outcome)
-
-
-def _result_of(outcome: Outcome) -> dict[str, Any]:
-    members = [
-        {"name": name, "state": each.state, "why": each.why}
-        for name, each in sorted(outcome.answers.items())
-    ]
-    silent = [{"name": name, "why": why} for name, why in sorted(outcome.silent.items())]
-    return {
-        "revision": outcome.revision,
-        "verdict": outcome.verdict,
-        "ok": outcome.ok,
-        "members": members,
-        "silent": silent,
-    }
+        return result_of(outcome)
 
 
 # ---- Bodies ----

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import anyio
 
 from paddle_flags.gateway.problems import Refusal
-from paddle_flags.live._find import sockets
-from paddle_flags.live._processes import Found, find_processes
+from paddle_flags.live._find import Found, find_processes, sockets
 from paddle_flags.live._rpc import Connection
 
 if TYPE_CHECKING:

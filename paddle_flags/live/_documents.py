@@ -29,25 +29,15 @@ Text = str | dict[str, Any] | None
 """In place of a long one, its length and digest."""
 
 
-class Behalf(TypedDict, total=False):
-    """For whom a client asks that serves others."""
-
-    label: str
-    host: str
-
-
 class Who(TypedDict, total=False):
-    """Who makes a change."""
+    """Who makes a change, or asks; a gateway says for whom it asks, and what they may do."""
 
     uid: int | None
     pid: int | None
     command: str | None
-    on_behalf_of: Behalf
-
-
-class You(Who, Behalf, total=False):
-    """Who asks; a gateway says what is allowed, instead of which process asks."""
-
+    on_behalf_of: dict[str, str]
+    label: str
+    host: str
     may: list[str]
 
 
@@ -62,7 +52,7 @@ class Process(TypedDict):
     epoch: str
     revision: int
     flags: int
-    you: You
+    you: Who
     temporary: int
 
 

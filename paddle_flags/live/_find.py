@@ -1,24 +1,27 @@
-"""Where processes serve their flags: sockets in the directories of users, and other targets."""
+"""Where processes serve their flags, and which there are; none of them is trusted."""
 
 from __future__ import annotations
 
 import glob
 import os
 import re
-import socket
 import stat
-import struct
 import tempfile
-import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError, FlagUnsupportedError
-from paddle_flags.live._errors import LiveConnectionError
+from paddle_flags.live._errors import LiveConnectionError, LiveError
+from paddle_flags.live._rpc import Connection
 
-_LONGEST_PATH = 107  # bytes of a socket's path, in the kernel
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 _FOLDER = "paddle_flags"
-_RETRY = 0.01  # seconds until the next attempt, if too many clients are connecting
+_AT_ONCE = 32  # sockets that are asked at a time
+_PATIENCE = 1.0  # seconds for all that one of them says
 
 
 def address_of(target: int | str) -> str:
@@ -133,50 +136,41 @@ def _socket_of(pid: int) -> str:
     raise LiveConnectionError(message)
 
 
-# ---- Connections ----
+# ---- Processes ----
 
 
-def connect(path: str, timeout: float) -> socket.socket:
-    """Connect to a Unix socket of this user or of root; root connects to any."""
-    if not hasattr(socket, "SO_PEERCRED"):
-        message = f"{path}: only Linux tells whose a socket is; use a URL here"
-        raise FlagUnsupportedError(message)
-    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+class Found(NamedTuple):
+    """What is behind a socket."""
+
+    path: str
+    owner: int | None
+    """The user whose socket it is, if it is known."""
+    process: dict[str, Any]
+    """What the process says of itself, as in `hello`, without `you`. Empty after a problem."""
+    problem: str
+
+
+def find_processes(*, all_users: bool = False, paths: Sequence[str] | None = None) -> list[Found]:
+    """Ask sockets, by default all of this user; those of dead processes are left out."""
+    asked = sockets(all_users=all_users) if paths is None else paths
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        answers = list(pool.map(_ask, asked))
+    return [each for each in answers if each is not None]
+
+
+def _ask(path: str) -> Found | None:
+    process: dict[str, Any] = {}
+    problem = ""
+    owner: int | None = None
     try:
-        made.settimeout(timeout)
-        _connect(made, path, time.monotonic() + timeout)
-        owner = _owner_of(made)
-    except BaseException:
-        made.close()
-        raise
-    if os.geteuid() not in (0, owner) and owner != 0:
-        made.close()
-        message = f"{path}: the process behind it has uid {owner}, expected yours or root's"
-        raise LiveConnectionError(message)
-    return made
-
-
-def _owner_of(made: socket.socket) -> int:
-    data = made.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("iII"))
-    owner: int = struct.unpack("iII", data)[1]
-    return owner
-
-
-def _connect(made: socket.socket, path: str, deadline: float) -> None:
-    """Connect to a path of any length."""
-    place = None
-    if len(os.fsencode(path)) > _LONGEST_PATH:
-        folder, name = os.path.split(path)
-        place = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        path = f"/proc/self/fd/{place}/{name}"
-    try:
-        while True:
-            try:
-                return made.connect(path)
-            except BlockingIOError:  # too many clients are connecting
-                if time.monotonic() > deadline:
-                    raise TimeoutError from None
-                time.sleep(_RETRY)
-    finally:
-        if place is not None:
-            os.close(place)
+        owner = os.lstat(path).st_uid
+        with Connection(path, _PATIENCE) as connection:
+            process = dict(connection.ask("hello", {}))
+        process.pop("you", None)
+    except LiveError as error:
+        if isinstance(error.__cause__, (ConnectionRefusedError, FileNotFoundError)):
+            return None
+        problem = str(error).removeprefix(f"{path}: ")
+    except FileNotFoundError:
+        return None
+    return Found(path, owner, process, problem)

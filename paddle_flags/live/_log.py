@@ -6,6 +6,8 @@ import logging
 import re
 from typing import TYPE_CHECKING, Any
 
+from paddle_flags._core.status import shown
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -18,7 +20,6 @@ logger = logging.getLogger("paddle_flags.live")
 
 logger.addHandler(logging.NullHandler())  # a library doesn't print: the program decides
 
-_LONGEST = 200  # characters of a text in a message; `extra` has all of it
 _WORD = re.compile(r"[\w.:/@*?-]{1,200}", re.ASCII)
 _MOST = 10  # flags in a message
 
@@ -91,14 +92,4 @@ def _word(text: object) -> str:
 
 def _quoted(value: object) -> str:
     """Return text in quotes; control characters, and those that reorder a line, are escaped."""
-    if value is None:
-        return "no value"
-    text = str(value)
-    shown = "".join(map(_escaped, text[:_LONGEST]))
-    return f"'{shown}...'" if len(text) > _LONGEST else f"'{shown}'"
-
-
-def _escaped(character: str) -> str:
-    if character in {"'", "\\"}:
-        return f"\\{character}"
-    return character if character.isprintable() else ascii(character)[1:-1]
+    return "no value" if value is None else shown(str(value))

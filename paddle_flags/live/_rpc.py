@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import socket
+import struct
 import threading
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from paddle_flags.errors import FlagUnsupportedError
 from paddle_flags.live._documents import ANSWERS, EVENTS, Event, check
 from paddle_flags.live._errors import TITLES, LiveConnectionError, LiveError, refusal
-from paddle_flags.live._find import connect
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterator
     from typing import Self
 
     Params = dict[str, Any]
@@ -30,6 +32,9 @@ LONGEST = 64 << 20
 _LONGEST_REQUEST = 1 << 20  # bytes that a process reads
 _MOST_PAGES = 4096  # of 256 KiB
 _PART = 1 << 16
+_LONGEST_PATH = 107  # bytes of a socket's path, in the kernel
+_RETRY = 0.01  # seconds until the next attempt to connect
+_PEER = struct.Struct("iII")  # the process, its user and its group
 _MALFORMED = (-32700, -32600, -32601, -32602)
 _LISTS = {"flags.list": ("flags", "name", "after"), "changes.list": ("changes", "change", "before")}
 
@@ -50,10 +55,29 @@ class Connection:
 
     def __enter__(self) -> Self:
         try:
-            self._socket = connect(self._path, self._left())
+            self._connect()
         except OSError as error:
+            self.__exit__()
             raise lost(self._path, error) from error
         return self
+
+    def _connect(self) -> None:
+        if not hasattr(socket, "SO_PEERCRED"):
+            message = f"{self._path}: only Linux tells whose a socket is; use a URL here"
+            raise FlagUnsupportedError(message)
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        with _short(self._path) as path:
+            while True:
+                try:
+                    self._ready().connect(path)
+                    break
+                except BlockingIOError:  # too many clients are connecting
+                    time.sleep(_RETRY)
+        data = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
+        _, owner, _ = _PEER.unpack(data)
+        if os.geteuid() not in (0, owner) and owner != 0:
+            why = f"the process behind it has uid {owner}, expected yours or root's"
+            raise PermissionError(0, why)
 
     def __exit__(self, *_: object) -> None:
         if self._socket is not None:
@@ -168,7 +192,8 @@ class Connection:
 def mark_of(document: Any) -> str:
     """Return EPOCH-REVISION of a document."""
     epoch, revision = document.get("epoch"), document.get("revision")
-    if not isinstance(epoch, str) or not isinstance(revision, int) or not epoch.isalnum():
+    is_word = isinstance(epoch, str) and epoch.isascii() and epoch.isalnum()
+    if not is_word or not isinstance(revision, int):
         _fail("it has no epoch and revision")
     return f"{epoch}-{revision}"
 
@@ -218,6 +243,8 @@ def _event_of(message: dict[str, Any]) -> Event:
     """Return the event in a notification; of kind `alive`, it says only that."""
     kind = str(message.get("method")).removeprefix("events.")
     params = check(message.get("params"), EVENTS.get(kind, {}))
+    if not kind.isidentifier():  # it becomes a line of a stream
+        _fail("it isn't an event")
     return Event(kind, "" if kind == "alive" else mark_of(params), params)
 
 
@@ -226,18 +253,30 @@ def _fail(why: str) -> NoReturn:
     raise LiveError(message)
 
 
+_WHY = (
+    (TimeoutError, "no answer in time"),
+    (ConnectionRefusedError, "nobody listens there"),
+    (FileNotFoundError, "no such socket"),
+    ((ConnectionResetError, BrokenPipeError), "the connection was closed"),
+)
+
+
 def lost(where: str, error: BaseException) -> LiveConnectionError:
     """Return the error for a connection that was not made, or has ended."""
-    if isinstance(error, LiveConnectionError):
-        return error
-    if isinstance(error, TimeoutError):
-        why = "no answer in time"
-    elif isinstance(error, ConnectionRefusedError):
-        why = "nobody listens there"
-    elif isinstance(error, FileNotFoundError):
-        why = "no such socket"
-    elif isinstance(error, (ConnectionResetError, BrokenPipeError)):
-        why = "the connection was closed"
-    else:
-        why = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    known = next((why for kind, why in _WHY if isinstance(error, kind)), None)
+    why = known or getattr(error, "strerror", None) or str(error) or type(error).__name__
     return LiveConnectionError(f"{where}: {why}")
+
+
+@contextmanager
+def _short(path: str) -> Iterator[str]:
+    """Give a path that the kernel takes, however long it is."""
+    if len(os.fsencode(path)) <= _LONGEST_PATH:
+        yield path
+        return
+    folder, name = os.path.split(path)
+    place = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield f"/proc/self/fd/{place}/{name}"
+    finally:
+        os.close(place)

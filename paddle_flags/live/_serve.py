@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import threading
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -54,23 +55,19 @@ def _call(name: str, *arguments: object) -> None:
         raise to_exception(error)
 
 
-_loaded: list[ctypes.CDLL] = []
-
-
+@cache
 def _load() -> ctypes.CDLL:
-    if not _loaded:
-        try:
-            library = ctypes.CDLL(str(LIBRARY))
-        except OSError as error:
-            message = f"serve: works on Linux only: {error}"
-            raise FlagUnsupportedError(message) from None
-        library.pd_live_stop.argtypes = [ctypes.c_void_p]
-        library.pd_live_stop.restype = None
-        library.pd_live_get_address.argtypes = [ctypes.c_void_p]
-        library.pd_live_get_address.restype = ctypes.c_char_p
-        library.pd_live_count_temporary.restype = ctypes.c_size_t
-        _loaded.append(library)
-    return _loaded[0]
+    try:
+        library = ctypes.CDLL(str(LIBRARY))
+    except OSError as error:
+        message = f"serve: works on Linux only: {error}"
+        raise FlagUnsupportedError(message) from None
+    library.pd_live_stop.argtypes = [ctypes.c_void_p]
+    library.pd_live_stop.restype = None
+    library.pd_live_get_address.argtypes = [ctypes.c_void_p]
+    library.pd_live_get_address.restype = ctypes.c_char_p
+    library.pd_live_count_temporary.restype = ctypes.c_size_t
+    return library
 
 
 _servers: list[Server] = []  # that are open in this process, or its parent
