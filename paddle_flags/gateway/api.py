@@ -17,7 +17,7 @@ _ELSEWHERE = re.compile(r'"urn:paddle-flags:schema:([a-z-]+)#?')
 @cache
 def openapi() -> dict[str, Any]:
     """Return the OpenAPI document."""
-    package = files(__package__)
+    package = files("paddle_flags.gateway")
     document: dict[str, Any] = json.loads(package.joinpath("openapi.json").read_text("ascii"))
     document["info"]["version"] = to_text(lib.PD_VERSION)
     found = sorted(package.joinpath("schemas").iterdir(), key=lambda each: each.name)

@@ -195,7 +195,7 @@ class _Stream(StreamingResponse):
     async def begin(self, you: dict[str, Any], end: bytes) -> None:
         """Wait until the process sends events, as until then it may refuse to."""
         try:
-            first = await in_thread(next, self._events)
+            first = await in_thread(self._events.__next__)
         except BaseException:
             self._close()
             raise
@@ -207,7 +207,7 @@ class _Stream(StreamingResponse):
         with suppress(LiveConnectionError):  # the process has ended, or said nothing for long
             while True:
                 yield _COMMENT if event.kind == "alive" else _message(event)
-                event = await in_thread(next, self._events)
+                event = await in_thread(self._events.__next__)
         if end:
             yield end
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
@@ -84,8 +85,9 @@ def _ask(connection: Connection, method: str, params: dict[str, Any] | bytes) ->
 
 
 async def _abort_when_gone(request: Request, connection: Connection) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
+    with suppress(Refusal):  # of a body that is too slow, or too large
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
     connection.abort()
 
 
