@@ -75,14 +75,14 @@ def run(options: argparse.Namespace) -> int:
 def _serve(options: argparse.Namespace) -> None:
     try:
         from paddle_flags.gateway import server, users  # noqa: PLC0415 - an extra
-        from paddle_flags.gateway.processes import Processes  # noqa: PLC0415
+        from paddle_flags.gateway.app import Gateway  # noqa: PLC0415
     except ImportError:
         raise FlagUnsupportedError(_NEEDS) from None
     clients = [Client(place_of(each)) for each in options.targets]
     for client in clients:
         client.process()
     paths = [client.target for client in clients]
-    processes = Processes(lambda: paths) if paths else Processes()
+    app = Gateway(paths or None, options.fleet).application()
     listen = server.Listen(
         options.host,
         options.port,
@@ -92,6 +92,4 @@ def _serve(options: argparse.Namespace) -> None:
         options.behind_proxy,
     )
     tokens = users.read_tokens(options.token_file)
-    server.serve(
-        processes, options.fleet, listen, tokens, lambda url: show_errors(f"serving {url}")
-    )
+    server.serve(app, listen, tokens, lambda url: show_errors(f"serving {url}"))

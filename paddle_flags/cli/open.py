@@ -46,12 +46,12 @@ def _serve(
 ) -> Report:
     """Serve the page to a browser until Ctrl-C."""
     try:
-        from paddle_flags.gateway.processes import Processes  # noqa: PLC0415 - an extra
+        from paddle_flags.gateway.app import Gateway  # noqa: PLC0415 - an extra
         from paddle_flags.gateway.server import serve_browser  # noqa: PLC0415
     except ImportError:
         raise FlagUnsupportedError(_NEEDS) from None
-    processes = Processes() if paths is None else Processes(lambda: paths)
-    serve_browser(processes, fleets, home, options.idle, lambda url: _show(url, options))
+    app = Gateway(paths, fleets).application()
+    serve_browser(app, home, options.idle, lambda url: _show(url, options))
     return Report()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ from paddle_flags.cli.processes import place_of
 from paddle_flags.cli.suggestions import suggestion
 from paddle_flags.cli.target import Target
 from paddle_flags.errors import FlagArgumentError
-from paddle_flags.live._client import Client, token_from
+from paddle_flags.live._client import Client
 from paddle_flags.live._errors import LiveConnectionError, LiveError
 
 if TYPE_CHECKING:
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 
 _OF_FLEETS = ("role", "host", "member", "wait", "all_or_none", "at_step", "all_users")
 _ONLY_FLEETS = dict.fromkeys(("reset", "mirror", "relay"), "it needs the URL of a fleet")
+
+
+_LONGEST_TOKEN = 1 << 16
 
 
 class _Readable(Target):
@@ -140,7 +144,7 @@ class Process(_Readable):
     @cached_property
     def client(self) -> Client:
         """The client of the process, which is looked for only when it is used."""
-        token = token_from(self.options.token_file)
+        token = _token_from(self.options.token_file)
         return Client(place_of(self.text), token=token, timeout=self.options.timeout)
 
     def read(self) -> dict[str, Any]:
@@ -264,6 +268,19 @@ class Process(_Readable):
             return [name for flag in self.client.flags()["flags"] for name in names_of(flag)]
         except LiveError:
             return []
+
+
+def _token_from(file: str | None) -> str | None:
+    """Return the token in a file, or in the environment; None if there is none."""
+    if file is None:
+        return os.environ.get("PADDLE_FLAGS_LIVE_TOKEN") or None
+    try:
+        with open(file, encoding="ascii") as source:
+            return source.readline(_LONGEST_TOKEN).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "expected ASCII"
+        message = f"{file}: {why}"
+        raise FlagArgumentError(message) from None
 
 
 class Gateway(Process):

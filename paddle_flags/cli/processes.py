@@ -11,13 +11,12 @@ from paddle_flags.cli.suggestions import suggestion
 from paddle_flags.cli.target import EXPECTED
 from paddle_flags.errors import FlagArgumentError
 from paddle_flags.live._errors import LiveConnectionError
-from paddle_flags.live._find import is_socket
-from paddle_flags.live._processes import find_processes
+from paddle_flags.live._find import find_processes, is_socket
 
 if TYPE_CHECKING:
     import argparse
 
-    from paddle_flags.live._processes import Found
+    from paddle_flags.live._find import Found
 
 
 def place_of(text: str) -> str:

@@ -92,7 +92,7 @@ def _value(option: str, kept: str, typed: str, options: argparse.Namespace) -> A
 
 def _processes() -> list[Candidate]:
     """Return the PIDs of the processes that serve, each with its program, and the programs."""
-    from paddle_flags.live._processes import find_processes  # noqa: PLC0415 - seldom used
+    from paddle_flags.live._find import find_processes  # noqa: PLC0415 - seldom used
 
     with suppress(FlagError):
         found = [each.process for each in find_processes() if each.process]

@@ -1,4 +1,4 @@
-"""A fleet as a JSON document: the answer to `GET /v1/fleets/N`."""
+"""A fleet, and what became of a change, as JSON documents: the answers of a gateway."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from paddle_flags.fleet._apply import Answer
     from paddle_flags.fleet._difference import Difference
+    from paddle_flags.fleet._outcome import Outcome
     from paddle_flags.fleet._state import Step, Tables
     from paddle_flags.fleet._status import MemberStatus
     from paddle_flags.fleet._view import Seen, View
@@ -46,6 +47,22 @@ def document_of(view: View, seen: Seen | None) -> dict[str, Any]:
         "differences": [_difference(each, secret) for each in differences[:_MOST_DIFFERENCES]],
         "changes": [_change(step, secret) for step in reversed(log)],
         "values": list(_values(seen.tables, secret))[:_MOST_VALUES] if seen else [],
+    }
+
+
+def result_of(outcome: Outcome) -> dict[str, Any]:
+    """Return what became of a change."""
+    members = [
+        {"name": name, "state": each.state, "why": each.why}
+        for name, each in sorted(outcome.answers.items())
+    ]
+    silent = [{"name": name, "why": why} for name, why in sorted(outcome.silent.items())]
+    return {
+        "revision": outcome.revision,
+        "verdict": outcome.verdict,
+        "ok": outcome.ok,
+        "members": members,
+        "silent": silent,
     }
 
 

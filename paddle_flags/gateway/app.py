@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
@@ -12,24 +13,27 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from paddle_flags.gateway.api import ROUTES, openapi
+from paddle_flags.gateway.api import openapi
 from paddle_flags.gateway.fleets import Watched
-from paddle_flags.gateway.problems import Json, Refusal, problem
+from paddle_flags.gateway.problems import Json, Refusal, answer_of
+from paddle_flags.gateway.processes import Processes, in_thread
 from paddle_flags.live._errors import LiveConnectionError, LiveError
-from paddle_flags.live._rpc import encode, mark_of, one, steps_of
+from paddle_flags.live._rest import ROUTES
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Coroutine, Sequence
+    from collections.abc import AsyncIterator, Sequence
 
     from starlette.requests import Request
     from starlette.types import Receive, Scope, Send
 
-    from paddle_flags.gateway.processes import Processes
-    from paddle_flags.live._rpc_async import AsyncConnection
+    from paddle_flags.gateway.processes import Paths
+    from paddle_flags.live._documents import Event
+    from paddle_flags.live._rpc import Connection
 
 TIMEOUT = 10.0
 """Seconds for a process to answer."""
 
+_PROCESS = "/v1/processes/{pid:int}"
 _LONGEST = 3600.0  # seconds that a change may wait
 _ALIVE = 45.0  # seconds without a sign of life of a process; one comes every 15
 _POLL = 0.2  # seconds in which a stream that can't stay open waits for events
@@ -40,130 +44,79 @@ class Gateway:
     """What answers the requests of one application."""
 
     def __init__(
-        self, processes: Processes, urls: Sequence[str] = (), *, polls: bool = False
+        self, paths: Paths = None, fleets: Sequence[str] = (), *, polls: bool = False
     ) -> None:
         """With `polls`, streams of events end soon, and clients come back."""
-        self._processes = processes
-        self._fleets: list[Watched] = [Watched(url) for url in urls]
+        self._processes = Processes(paths)
+        self._fleets = [Watched(url) for url in fleets]
         self._polls = polls
 
     def application(self) -> Starlette:
         """Return the ASGI application, which trusts whoever asks."""
-        handlers = {
-            Refusal: _refused,
-            LiveError: _live_error,
-            HTTPException: _http_error,
-            Exception: _failed,
-        }
         routes: list[BaseRoute] = [
-            Route(each.path, getattr(self, each.handler), methods=[each.method]) for each in ROUTES
+            Route(_PROCESS + path, partial(self._relay, method), methods=[verb])
+            for method, (verb, path) in ROUTES.items()
         ]
-        files = StaticFiles(packages=[("paddle_flags.gateway", "page")], html=True)
-        routes = [*routes, Mount("/", files)]
+        routes += [
+            Route("/v1/processes", self._list_processes),
+            Route(f"{_PROCESS}/events", self._stream),
+            Route("/v1/fleets", self._list_fleets),
+            Route("/v1/fleets/{fleet:int}", self._show_fleet),
+            Route("/v1/fleets/{fleet:int}/changes", self._change_fleet, methods=["POST"]),
+            Route("/v1/openapi.json", self._describe),
+            Mount("/", StaticFiles(packages=[("paddle_flags.gateway", "page")], html=True)),
+        ]
+        handlers = {LiveError: _refused, HTTPException: _http_error, Exception: _failed}
         made = Starlette(routes=routes, exception_handlers=handlers)  # type: ignore[arg-type]
         made.router.redirect_slashes = False
         return made
 
     # ---- Processes ----
 
-    async def processes(self, request: Request) -> Response:
-        """List the processes."""
+    async def _list_processes(self, request: Request) -> Response:
         _parameters(request)
-        return Json({"processes": await self._processes.list(), "you": _you(request)})
+        return Json({"processes": await self._processes.listed(), "you": _you(request)})
 
-    async def process(self, request: Request) -> Response:
-        """Say what a process is."""
-        _parameters(request)
-        hello = await self._ask(request, "hello", {})
-        return Json({**hello, "you": _you(request)})
+    async def _relay(self, method: str, request: Request) -> Response:
+        """Answer what the process answers to a method of its protocol."""
+        params: Any = _parameters(request, *["since"] * (method == "flags.list"))
+        seconds = 0.0
+        if request.method == "POST":  # passed on as it is: the process has the rules
+            params, seconds = _spliced(await request.body(), _behalf(request))
+        elif method == "flags.get":
+            params["name"] = request.path_params["name"]
+        elif method == "changes.list":
+            params["on_behalf_of"] = _behalf(request)  # who may undo them depends on it
+        answer = await self._processes.ask(request, seconds + TIMEOUT, method, params)
+        return Json({**answer, "you": _you(request)} if method == "hello" else answer)
 
-    async def flags(self, request: Request) -> Response:
-        """List its flags."""
-        return Json(await self._ask(request, "flags.list", _parameters(request, "since")))
-
-    async def flag(self, request: Request) -> Response:
-        """Return one flag."""
-        _parameters(request)
-        name = request.path_params["name"]
-        return Json(await self._ask(request, "flags.get", {"name": name}))
-
-    async def changes(self, request: Request) -> Response:
-        """List what was changed."""
-        _parameters(request)
-        behalf = {"on_behalf_of": _behalf(request)}  # who may undo them depends on it
-        return Json(await self._ask(request, "changes.list", behalf))
-
-    async def change(self, request: Request) -> Response:
-        """Change flags."""
-        return await self._pass_on(request, "flags.set")
-
-    async def undo(self, request: Request) -> Response:
-        """Undo a change."""
-        return await self._pass_on(request, "changes.undo")
-
-    async def _ask(self, request: Request, method: str, params: dict[str, Any]) -> Any:
-        async with await self._connect(request) as connection:
-            return await connection.run(steps_of(method, params))
-
-    async def _connect(self, request: Request, seconds: float = TIMEOUT) -> AsyncConnection:
-        return await self._processes.connect(request.path_params["pid"], seconds)
-
-    async def _pass_on(self, request: Request, method: str) -> Response:
-        """Pass a body on as it is: the process has the rules."""
-        _parameters(request)
-        params, seconds = _spliced(await request.body(), encode(_behalf(request)))
-        async with await self._connect(request, seconds + TIMEOUT) as connection:
-            return Json(await _unless_gone(request, connection.ask(method, params)))
-
-    # ---- Events ----
-
-    async def events(self, request: Request) -> Response:
+    async def _stream(self, request: Request) -> Response:
         """Stream what changes from now on."""
         since = _parameters(request, "since").get("since")
         since = request.headers.get("last-event-id") or since
         if request.method == "HEAD":
             return Response(media_type="text/event-stream")
-        connection = await self._connect(request)
-        async with connection:
-            first = b""
-            if not since:
-                hello = await connection.run(one("hello"))
-                since = mark_of(hello)
-                first = _event("hello", since, {**hello, "you": _you(request)})
-            await connection.run(one("events.subscribe", {"since": since}))
-            stream = _Stream(self._messages(connection, first))
-            await stream(request.scope, request.receive, request._send)  # noqa: SLF001
-        return _Done()
-
-    async def _messages(self, connection: AsyncConnection, first: bytes) -> AsyncIterator[bytes]:
-        yield first or _COMMENT
-        try:
-            async for event in connection.events(_POLL if self._polls else _ALIVE):
-                yield _COMMENT if event is None else _event(event.kind, event.id, event.data)
-        except LiveConnectionError:  # the process has ended, or said nothing for long
-            pass
-        if self._polls:
-            yield b"retry: 1000\n\n"
+        connection = await self._processes.connection(request, TIMEOUT)
+        stream = _Stream(connection, since, _POLL if self._polls else _ALIVE)
+        await stream.begin(_you(request), b"retry: 1000\n\n" if self._polls else b"")
+        return stream
 
     # ---- Fleets ----
 
-    async def fleets(self, request: Request) -> Response:
-        """List the fleets."""
+    async def _list_fleets(self, request: Request) -> Response:
         _parameters(request)
         listed = [{"fleet": n, "url": each.url} for n, each in enumerate(self._fleets, 1)]
         return Json({"fleets": listed, "you": _you(request)})
 
-    async def fleet(self, request: Request) -> Response:
-        """Return what was seen of a fleet last."""
+    async def _show_fleet(self, request: Request) -> Response:
         _parameters(request)
-        return Json(await self._watched(request).document())
+        return Json(await in_thread(self._watched(request).document))
 
-    async def change_fleet(self, request: Request) -> Response:
-        """Change flags of the members of a fleet."""
+    async def _change_fleet(self, request: Request) -> Response:
         _parameters(request)
         by = _behalf(request) or {}
         who = " at ".join(filter(None, [by.get("label"), by.get("host")]))
-        return Json(await self._watched(request).change(await request.body(), who))
+        return Json(await in_thread(self._watched(request).change, await request.body(), who))
 
     def _watched(self, request: Request) -> Watched:
         number: int = request.path_params["fleet"]
@@ -171,8 +124,7 @@ class Gateway:
             return self._fleets[number - 1]
         raise Refusal(404, "unknown", f"there is no fleet {number}")
 
-    async def openapi(self, request: Request) -> Response:
-        """Describe this API."""
+    async def _describe(self, request: Request) -> Response:
         _parameters(request)
         return Json(openapi())
 
@@ -193,8 +145,7 @@ def _parameters(request: Request, *known: str) -> dict[str, str]:
 
 def _you(request: Request) -> dict[str, Any]:
     """Return who asks, and what they may do."""
-    user = request.user
-    may = ["read", "change"] if user.may == "change" else ["read"]
+    may = ["read", "change"] if request.user.may == "change" else ["read"]
     return {**(_behalf(request) or {}), "may": may}
 
 
@@ -207,7 +158,7 @@ def _behalf(request: Request) -> dict[str, str] | None:
     return {"label": label[:200], **({"host": host[:200]} if host else {})}
 
 
-def _spliced(body: bytes, behalf: bytes) -> tuple[bytes, float]:
+def _spliced(body: bytes, behalf: dict[str, str] | None) -> tuple[bytes, float]:
     """Return the parameters of a request from its body, and for how long it may wait.
 
     The members stay as they are, and the process refuses one that is there twice. Line breaks
@@ -222,67 +173,71 @@ def _spliced(body: bytes, behalf: bytes) -> tuple[bytes, float]:
     rest = body.translate(bytes.maketrans(b"\r\n", b"  ")).strip(b" \t")[1:] if document else b"}"
     wait = document.get("timeout")
     seconds = float(wait) if isinstance(wait, (int, float)) and 0 < wait <= _LONGEST else TIMEOUT
-    comma = b"," if document else b""
-    return b'{"on_behalf_of":' + behalf + comma + rest, seconds
-
-
-async def _unless_gone(request: Request, work: Coroutine[Any, Any, Any]) -> Any:
-    """Return what is awaited; give it up if the client goes, as the process does then."""
-    task, left = asyncio.ensure_future(work), asyncio.ensure_future(request.receive())
-    try:
-        await asyncio.wait({task, left}, return_when=asyncio.FIRST_COMPLETED)
-        if task.done():
-            return task.result()
-        raise Refusal(408, "timeout", "the client has gone")
-    finally:
-        task.cancel()
-        left.cancel()
+    head = json.dumps({"on_behalf_of": behalf})[:-1] + "," * bool(document)
+    return head.encode("ascii") + rest, seconds
 
 
 # ---- Answers ----
 
 
-def _event(kind: str, mark: str, data: dict[str, Any]) -> bytes:
-    text = json.dumps(data, allow_nan=False)
-    return f"event: {kind}\nid: {mark}\ndata: {text}\n\n".encode("ascii")
+def _message(event: Event) -> bytes:
+    text = json.dumps(event.data, allow_nan=False)
+    return f"event: {event.kind}\nid: {event.id}\ndata: {text}\n\n".encode("ascii")
 
 
 class _Stream(StreamingResponse):
-    media_type = "text/event-stream"
+    """Events of a process, whose connection ends with the answer."""
 
+    def __init__(self, connection: Connection, since: str | None, alive: float) -> None:
+        self._connection = connection
+        self._events = connection.events(since, alive)
 
-class _Done(Response):
-    """The answer was sent already."""
+    async def begin(self, you: dict[str, Any], end: bytes) -> None:
+        """Wait until the process sends events, as until then it may refuse to."""
+        try:
+            first = await in_thread(self._events.__next__)
+        except BaseException:
+            self._close()
+            raise
+        if first.kind == "hello":
+            first = first._replace(data={**first.data, "you": you})
+        super().__init__(self._messages(first, end), media_type="text/event-stream")
+
+    async def _messages(self, event: Event, end: bytes) -> AsyncIterator[bytes]:
+        with suppress(LiveConnectionError):  # the process has ended, or said nothing for long
+            while True:
+                yield _COMMENT if event.kind == "alive" else _message(event)
+                event = await in_thread(self._events.__next__)
+        if end:
+            yield end
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send nothing."""
+        """Send them, as Starlette does."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._close()
+
+    def _close(self) -> None:
+        self._connection.abort()
+        with suppress(ValueError):  # a thread waits for an event: it notices
+            self._events.close()
 
 
-async def _refused(_: Request, error: Refusal) -> Response:
-    return problem(error)
-
-
-async def _live_error(_: Request, error: LiveError) -> Response:
-    found = error.problem
-    if found is None:
-        unreachable = isinstance(error, LiveConnectionError)
-        return problem(Refusal(502, "unreachable" if unreachable else "internal", str(error)))
-    more = {"title": found.title, "errors": list(found.errors), "current": found.current}
-    return problem(Refusal(found.status, found.type, found.detail, **more))
+async def _refused(_: Request, error: LiveError) -> Response:
+    return answer_of(error)
 
 
 async def _http_error(request: Request, error: HTTPException) -> Response:
     root = request.scope.get("root_path", "")
     if root and request.scope["path"] in ("", root):  # the page's own links are below the slash
         return RedirectResponse(f"/{root.lstrip('/')}/", 308)
-    kinds = {404: "unknown", 405: "method"}
-    kind = kinds.get(error.status_code, "malformed")
-    answer = problem(
-        Refusal(error.status_code, kind, "no such resource" if kind == "unknown" else error.detail)
-    )
+    kind = {404: "unknown", 405: "method"}.get(error.status_code, "malformed")
+    detail = "no such resource" if kind == "unknown" else error.detail
+    answer = answer_of(Refusal(error.status_code, kind, detail))
     answer.headers.update(error.headers or {})
     return answer
 
 
 async def _failed(_: Request, __: Exception) -> Response:
-    return problem(Refusal(500, "internal", "the gateway has failed; its log says more"))
+    return answer_of(Refusal(500, "internal", "the gateway has failed; its log says more"))

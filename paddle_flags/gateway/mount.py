@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +10,9 @@ from paddle_flags._core.frames import public
 from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagTypeError
 from paddle_flags.gateway.app import Gateway
-from paddle_flags.gateway.processes import Processes
 from paddle_flags.gateway.security import Clients, Guard
 from paddle_flags.gateway.users import User
-from paddle_flags.live import _find
+from paddle_flags.live._serve import open_servers, serve
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
     Answer = None | Literal["read", "change"] | User
 
 _lock = threading.Lock()
-_servers: dict[int, Any] = {}  # by process: workers are forked
 
 
 class Mounted(Clients):
@@ -75,21 +72,11 @@ def asgi(
         message = f"authorize: {shown(authorize)}: expected a function of the request"
         raise FlagTypeError(message)
     patterns = [settable] if isinstance(settable, str) else list(settable)
-    gateway = Gateway(Processes(lambda: [_own_socket(patterns)]), list(fleets), polls=polls)
+    gateway = Gateway(lambda: _own_socket(patterns), list(fleets), polls=polls)
     return Guard(gateway.application(), Mounted(authorize), hosts)
 
 
-def _own_socket(settable: list[str]) -> str:
+def _own_socket(settable: str | Iterable[str]) -> list[str]:
     """Return the socket of this process, which serves its flags from now on."""
-    pid = os.getpid()
     with _lock:
-        if pid not in _servers:
-            found = [path for path in _find.sockets() if os.path.basename(path) == f"{pid}.sock"]
-            _servers[pid] = found[0] if found else _serve(settable)
-        return str(_servers[pid])
-
-
-def _serve(settable: list[str]) -> str:
-    from paddle_flags.live import serve  # noqa: PLC0415 - seldom needed
-
-    return serve(settable=settable).address
+        return [each.address for each in open_servers()][:1] or [serve(settable=settable).address]

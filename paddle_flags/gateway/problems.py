@@ -7,33 +7,18 @@ from typing import Any
 
 from starlette.responses import Response
 
-_TITLES = {
-    "forbidden": "this isn't allowed",
-    "headers": "the headers are too large",
-    "host": "the request is for another host",
-    "internal": "the gateway has failed",
-    "malformed": "the request isn't one of this API",
-    "media-type": "the body has another type",
-    "method": "the method isn't for this resource",
-    "timeout": "the request took too long",
-    "token": "a token is needed",
-    "too-large": "the body is too large",
-    "unknown": "no such resource",
-    "unreachable": "the process can't be reached",
-    "busy": "too many requests",
-}
+from paddle_flags.live._errors import TITLES, LiveConnectionError, LiveError, Problem
+from paddle_flags.live._rest import PROBLEM
 
 
-class Refusal(Exception):  # noqa: N818 - it is an answer
-    """A request is answered by a problem."""
+class Refusal(LiveError):  # noqa: N818 - it is an answer
+    """A request is answered by a problem, not of a process."""
 
-    def __init__(self, status: int, kind: str, detail: str, **more: Any) -> None:
+    def __init__(
+        self, status: int, kind: str, detail: str, errors: tuple[dict[str, Any], ...] = ()
+    ) -> None:
         super().__init__(detail)
-        self.status = status
-        self.kind = kind
-        self.detail = detail
-        self.more = more
-        """Other members, of which those without a value are left out."""
+        self.problem = Problem(status, kind, TITLES[kind], detail, errors)
 
 
 class Json(Response):
@@ -52,14 +37,13 @@ class ProblemDetails(Json):
     media_type = "application/problem+json"
 
 
-def problem(refusal: Refusal) -> ProblemDetails:
-    """Return the answer for a refusal."""
-    document = {
-        "type": f"urn:paddle-flags:problem:{refusal.kind}",
-        "title": _TITLES.get(refusal.kind, refusal.kind),
-        "status": refusal.status,
-        "detail": refusal.detail,
-        **{name: value for name, value in refusal.more.items() if value},
-    }
-    headers = {"WWW-Authenticate": "Bearer"} if refusal.status == 401 else {}  # noqa: PLR2004
-    return ProblemDetails(document, refusal.status, headers)
+def answer_of(error: LiveError) -> ProblemDetails:
+    """Return the answer to a request that was refused here, or by a process."""
+    found = error.problem
+    if found is None:
+        kind = "unreachable" if isinstance(error, LiveConnectionError) else "internal"
+        found = Problem(502, kind, TITLES[kind], str(error))
+    document = {name: value for name, value in found._asdict().items() if value}
+    document["type"] = PROBLEM + found.type
+    headers = {"WWW-Authenticate": "Bearer"} if found.status == 401 else {}  # noqa: PLR2004
+    return ProblemDetails(document, found.status, headers)

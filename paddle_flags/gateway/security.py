@@ -18,8 +18,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from paddle_flags.gateway.problems import Refusal, problem
-from paddle_flags.gateway.users import Token, User
+from paddle_flags.gateway.problems import Refusal, answer_of
+from paddle_flags.gateway.users import User
 
 if TYPE_CHECKING:
     import ssl
@@ -67,17 +67,17 @@ class Bearers(Clients):
 
     unknown = (401, "token", "expected 'Authorization: Bearer TOKEN' with a known token")
 
-    def __init__(self, tokens: Mapping[str, Token]) -> None:
-        self._tokens = tokens
+    def __init__(self, users: Mapping[str, User]) -> None:
+        self._users = users
 
     async def user_of(self, request: Request) -> User | None:
         """Return who sends a request."""
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
         sent = given.strip().encode()
         found = None
-        for label, token in self._tokens.items():  # all, so that the time says nothing
-            if hmac.compare_digest(sent, token.text.encode()) and scheme.lower() == "bearer":
-                found = User(label, token.may)
+        for token, user in self._users.items():  # all, so that the time says nothing
+            if hmac.compare_digest(sent, token.encode()) and scheme.lower() == "bearer":
+                found = user
         return found
 
 
@@ -142,7 +142,7 @@ class Guard:
             answer = await self._judge(request) or self._app
             await answer(scope, _bounded(receive), protected)
         except Refusal as refusal:
-            await problem(refusal)(scope, receive, protected)
+            await answer_of(refusal)(scope, receive, protected)
         finally:
             self._requests -= 1
 

@@ -13,14 +13,14 @@ import uvicorn
 
 from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError
-from paddle_flags.gateway.app import Gateway
 from paddle_flags.gateway.security import HEAD_MAX, Bearers, Browser, Door, Guard
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from paddle_flags.gateway.processes import Processes
-    from paddle_flags.gateway.users import Token
+    from starlette.types import ASGIApp
+
+    from paddle_flags.gateway.users import User
 
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 _NAME = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
@@ -41,30 +41,19 @@ class Listen(NamedTuple):
 
 
 def serve(
-    processes: Processes,
-    fleets: Sequence[str],
-    listen: Listen,
-    tokens: dict[str, Token],
-    ready: Callable[[str], object],
+    app: ASGIApp, listen: Listen, users: Mapping[str, User], ready: Callable[[str], object]
 ) -> None:
-    """Serve until Ctrl-C; `ready` is called with the URL."""
+    """Serve an application until Ctrl-C; `ready` is called with the URL."""
     made = _bind(listen)
     context = _context(listen)
-    hosts = _check_names(listen.names) or _LOOPBACK
-    app = Guard(Gateway(processes, fleets).application(), Bearers(tokens), hosts)
+    guard = Guard(app, Bearers(users), _check_names(listen.names) or _LOOPBACK)
     host, port = made.getsockname()[:2]
     shown_host = listen.names[0] if listen.names else f"[{host}]" if ":" in host else host
     ready(f"http{'s' * bool(context)}://{shown_host}:{port}/")
-    asyncio.run(_run(app, made, {"tls": context}, proxy=listen.proxy))
+    asyncio.run(_run(guard, made, {"tls": context}, proxy=listen.proxy))
 
 
-def serve_browser(
-    processes: Processes,
-    fleets: Sequence[str],
-    home: str,
-    idle: float,
-    ready: Callable[[str], object],
-) -> None:
+def serve_browser(app: ASGIApp, home: str, idle: float, ready: Callable[[str], object]) -> None:
     """Serve one browser until Ctrl-C, or until it asked for nothing for `idle` seconds.
 
     `ready` is called with a link, which works once, and then leads to `home`.
@@ -72,9 +61,8 @@ def serve_browser(
     made = _bind(Listen(port=0))
     port: int = made.getsockname()[1]
     browser = Browser(port, f"/{home}")
-    app = Guard(Gateway(processes, fleets).application(), browser, _LOOPBACK)
     ready(f"http://127.0.0.1:{port}{browser.path}")
-    asyncio.run(_run(app, made, {"port": port}, idle=idle))
+    asyncio.run(_run(Guard(app, browser, _LOOPBACK), made, {"port": port}, idle=idle))
 
 
 async def _run(
@@ -126,30 +114,17 @@ def _bind(listen: Listen) -> socket.socket:
     found = socket.getaddrinfo(
         listen.host, listen.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )
-    family, kind, _, _, where = min(found, key=lambda each: each[0] != socket.AF_INET)
+    family, _, _, _, where = min(found, key=lambda each: each[0] != socket.AF_INET)
     if not ipaddress.ip_address(str(where[0]).partition("%")[0]).is_loopback:
+        needed = ""
         if not listen.certfile and listen.proxy is None:
-            message = (
-                f"{listen.host} can be reached from other machines, which needs TLS: --certfile"
-                " and --keyfile, or --behind-proxy ADDRESS if a proxy brings it"
-            )
+            needed = "TLS: --certfile and --keyfile, or --behind-proxy ADDRESS if a proxy brings it"
+        elif not listen.names:
+            needed = "the names by which they call it, as in --allow-host flags.example.com"
+        if needed:
+            message = f"{listen.host} can be reached from other machines, which needs {needed}"
             raise FlagArgumentError(message)
-        if not listen.names:
-            message = (
-                f"{listen.host} can be reached from other machines, which needs the names by"
-                " which they call it, as in --allow-host flags.example.com"
-            )
-            raise FlagArgumentError(message)
-    made = socket.socket(family, kind)
-    try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind(where)
-        made.listen(512)
-        made.settimeout(0)
-    except BaseException:
-        made.close()
-        raise
-    return made
+    return socket.create_server(where, family=family, backlog=512)
 
 
 def _context(listen: Listen) -> ssl.SSLContext | None:

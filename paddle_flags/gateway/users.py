@@ -1,4 +1,4 @@
-"""Tokens, and who they stand for."""
+"""Who asks a gateway, and their tokens."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from paddle_flags._core.frames import public_class
 from paddle_flags._core.status import shown
-from paddle_flags.errors import FlagArgumentError, FlagTypeError
+from paddle_flags.errors import FlagArgumentError
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -31,36 +30,8 @@ class User(NamedTuple):
     may: May = "read"
 
 
-@public_class
-class Token:
-    """A secret of clients, and what it allows: `"read"`, or `"change"`, which includes reading."""
-
-    __slots__ = ("may", "text")
-
-    def __init__(self, text: str, *, may: May = "read") -> None:
-        if not isinstance(text, str):
-            message = f"expected the token as str, not {type(text).__name__}"
-            raise FlagTypeError(message)
-        if not _SHORTEST <= len(text) <= _LONGEST:
-            what = f"has {len(text)} characters, expected {_SHORTEST} to {_LONGEST}"
-            message = f"the token {what}; {_SUGGESTION}"
-            raise FlagArgumentError(message)
-        if not all("!" <= character <= "~" for character in text):
-            message = f"the token isn't printable ASCII without blanks; {_SUGGESTION}"
-            raise FlagArgumentError(message)
-        if may not in ("read", "change"):
-            message = f"may: {shown(may)}: expected 'read' or 'change'"
-            raise FlagArgumentError(message)
-        self.text = text
-        self.may = may
-
-    def __repr__(self) -> str:
-        """Return what the token allows, without its text."""
-        return f"<Token: may {self.may}>"
-
-
-def read_tokens(path: str) -> dict[str, Token]:
-    """Return the tokens in a file by label; each line has `LABEL read|change TOKEN`.
+def read_tokens(path: str) -> dict[str, User]:
+    """Return whom the tokens in a file stand for; each line has `LABEL read|change TOKEN`.
 
     Nobody but its owner may be able to read the file.
     """
@@ -74,24 +45,33 @@ def read_tokens(path: str) -> dict[str, Token]:
         why = getattr(error, "strerror", None) or "expected UTF-8"
         message = f"{path}: {why}"
         raise FlagArgumentError(message) from None
-    tokens: dict[str, Token] = {}
+    users: dict[str, User] = {}
     for number, line in enumerate(lines, 1):
-        parts = line.partition("#")[0].split() if line.lstrip().startswith("#") else line.split()
-        if not parts:
-            continue
-        where = f"{path}:{number}"
-        if len(parts) != 3 or not _LABEL.fullmatch(parts[0]):  # noqa: PLR2004 - columns
-            message = f"{where}: expected LABEL read|change TOKEN"
-            raise FlagArgumentError(message)
-        if parts[0] in tokens:
-            message = f"{where}: the label {shown(parts[0])} is there twice"
-            raise FlagArgumentError(message)
-        try:
-            tokens[parts[0]] = Token(parts[2], may=parts[1])  # type: ignore[arg-type] # checked
-        except FlagArgumentError as error:
-            message = f"{where}: {error}"
-            raise FlagArgumentError(message) from None
-    if not tokens:
+        parts = line.split()
+        if parts and not parts[0].startswith("#"):
+            problem = _add(users, parts)
+            if problem:
+                message = f"{path}:{number}: {problem}"
+                raise FlagArgumentError(message)
+    if not users:
         message = f"{path}: expected lines with LABEL read|change TOKEN"
         raise FlagArgumentError(message)
-    return tokens
+    return users
+
+
+def _add(users: dict[str, User], parts: list[str]) -> str:
+    """Add the user of a line; return what is wrong with it."""
+    if len(parts) != 3 or not _LABEL.fullmatch(parts[0]):  # noqa: PLR2004 - columns
+        return "expected LABEL read|change TOKEN"
+    label, may, token = parts
+    if may not in ("read", "change"):
+        return f"may: {shown(may)}: expected 'read' or 'change'"
+    if not _SHORTEST <= len(token) <= _LONGEST:
+        what = f"has {len(token)} characters, expected {_SHORTEST} to {_LONGEST}"
+        return f"the token {what}; {_SUGGESTION}"
+    if not all("!" <= character <= "~" for character in token):
+        return f"the token isn't printable ASCII without blanks; {_SUGGESTION}"
+    if token in users or label in [each.label for each in users.values()]:
+        return f"the label {shown(label)}, or its token, is there twice"
+    users[token] = User(label, may)  # type: ignore[arg-type] # checked above
+    return ""

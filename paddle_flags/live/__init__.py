@@ -5,7 +5,7 @@ from __future__ import annotations
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
     from paddle_flags.gateway.mount import asgi
-    from paddle_flags.gateway.users import Token, User
+    from paddle_flags.gateway.users import User
     from paddle_flags.live._client import Client
     from paddle_flags.live._documents import Event
     from paddle_flags.live._errors import LiveConnectionError, LiveError, Problem
@@ -19,7 +19,6 @@ _MODULES = {
     "LiveError": "paddle_flags.live._errors",
     "Problem": "paddle_flags.live._errors",
     "Server": "paddle_flags.live._serve",
-    "Token": "paddle_flags.gateway.users",
     "User": "paddle_flags.gateway.users",
     "asgi": "paddle_flags.gateway.mount",
     "serve": "paddle_flags.live._serve",
@@ -45,7 +44,6 @@ __all__ = [
     "LiveError",
     "Problem",
     "Server",
-    "Token",
     "User",
     "asgi",
     "serve",

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import time
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from paddle_flags import errors
 from paddle_flags._core.frames import public_class
 from paddle_flags._core.status import shown
 from paddle_flags._report.facts import argument_text
-from paddle_flags.live import _documents, _rpc
+from paddle_flags.live._documents import Event
 from paddle_flags.live._errors import LiveConnectionError, LiveError
-from paddle_flags.live._find import endpoint_of
+from paddle_flags.live._find import address_of, is_url
+from paddle_flags.live._rpc import Connection
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from paddle_flags.live._documents import (
-        Change,
-        ChangeResult,
-        Event,
-        FlagDetails,
-        Flags,
-        Process,
-    )
+    from paddle_flags.live._documents import Change, ChangeResult, FlagDetails, Flags, Process
+    from paddle_flags.live._rest import RestLink
 
     NewValue = bool | int | float | str | list[Any] | tuple[Any, ...] | None
 
@@ -32,42 +26,8 @@ ALIVE = 45.0
 """Seconds without a sign of life after which a stream counts as lost; one comes every 15."""
 
 _SLOWEST = 5.0  # seconds between attempts to reconnect
-_LONGEST_TOKEN = 1 << 16
 _LONGEST_WAIT = 3600.0
 _SHARE = 0.9  # of the timeout: the process says for what a change waits, before the client gives up
-
-
-class Link(Protocol):
-    """How a client reaches a process. The documents are those of the live protocol."""
-
-    def ask(self, method: str, params: dict[str, Any]) -> Any:
-        """Return the whole answer to a method."""
-
-    def events(self, since: str | None, alive: float) -> Iterator[Event]:
-        """Yield the events of one connection, until it is lost."""
-
-
-class SocketLink:
-    """A process behind a Unix socket."""
-
-    def __init__(self, path: str, timeout: float) -> None:
-        self._path = path
-        self._timeout = timeout
-
-    def ask(self, method: str, params: dict[str, Any]) -> Any:
-        """See Link."""
-        with _rpc.Connection(self._path, self._timeout) as connection:
-            return connection.run(_rpc.steps_of(method, params))
-
-    def events(self, since: str | None, alive: float) -> Iterator[Event]:
-        """See Link."""
-        with _rpc.Connection(self._path, self._timeout) as connection:
-            if since is None:
-                hello = connection.run(_rpc.one("hello"))
-                since = _rpc.mark_of(hello)
-                yield _documents.Event("hello", since, hello)
-            connection.run(_rpc.one("events.subscribe", {"since": since}))
-            yield from connection.events(alive)
 
 
 @public_class
@@ -86,36 +46,48 @@ class Client:
         if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
             message = "token: expected printable ASCII without blanks"
             raise errors.FlagArgumentError(message)
-        self._endpoint = endpoint_of(target)
+        self._target = address_of(target)
         self._timeout = timeout
-        if self._endpoint.path:
-            self._link: Link = SocketLink(self._endpoint.path, timeout)
-        else:
-            from paddle_flags.live._rest import RestLink  # noqa: PLC0415 - needs httpx
+        self._rest: RestLink | None = None
+        if is_url(self._target):
+            from paddle_flags.live import _rest  # noqa: PLC0415 - needs more modules
 
-            self._link = RestLink(self._endpoint, token, timeout)
+            self._rest = _rest.RestLink(self._target, token, timeout)
 
     def __repr__(self) -> str:
         """Return the target, in what makes such a client."""
-        return f"Client({str(self._endpoint)!r})"
+        return f"Client({self._target!r})"
 
     @property
     def target(self) -> str:
         """The path of the socket, or the URL."""
-        return str(self._endpoint)
+        return self._target
+
+    def _ask(self, method: str, params: dict[str, Any]) -> Any:
+        if self._rest is not None:
+            return self._rest.ask(method, params)
+        with Connection(self._target, self._timeout) as connection:
+            return connection.ask_all(method, params)
+
+    def _events(self, since: str | None, alive: float) -> Iterator[Event]:
+        if self._rest is not None:
+            return self._rest.events(since, alive)
+        return Connection(self._target, self._timeout).events(since, alive)
 
     def process(self) -> Process:
         """Return what the process is."""
-        return _documents.check_process(self._link.ask("hello", {}))
+        answer: Process = self._ask("hello", {})
+        return answer
 
     def flags(self, since: str | None = None) -> Flags:
         """Return all flags, or those that changed after `since`, which is `EPOCH-REVISION`."""
-        params = {} if since is None else {"since": since}
-        return _documents.check_flags(self._link.ask("flags.list", params))
+        answer: Flags = self._ask("flags.list", {} if since is None else {"since": since})
+        return answer
 
     def flag(self, name: str) -> FlagDetails:
         """Return a flag with its history."""
-        return _documents.check_details(self._link.ask("flags.get", {"name": name}))
+        flag: FlagDetails = self._ask("flags.get", {"name": name})["flag"]
+        return flag
 
     def change(  # noqa: PLR0913 - a keyword for each field of the request
         self,
@@ -156,11 +128,13 @@ class Client:
     def _change(self, method: str, params: dict[str, Any]) -> ChangeResult:
         given = {name: value for name, value in params.items() if value is not None}
         given["timeout"] = min(_SHARE * self._timeout, _LONGEST_WAIT)
-        return _documents.check_result(self._link.ask(method, given))
+        answer: ChangeResult = self._ask(method, given)
+        return answer
 
     def changes(self) -> list[Change]:
         """Return what clients have changed, the latest first."""
-        return _documents.check_changes(self._link.ask("changes.list", {}))
+        changes: list[Change] = self._ask("changes.list", {})["changes"]
+        return changes
 
     def events(
         self, since: str | None = None, *, reconnect: bool = False, timeout: float = ALIVE
@@ -174,13 +148,14 @@ class Client:
         wait = 0.0
         while True:
             try:
-                for event in self._link.events(since, timeout):
+                for event in self._events(since, timeout):
                     since, wait = event.id or since, 0.0
-                    yield event._replace(data=_documents.check_stream(event.kind, event.data))
+                    if event.kind != "alive":
+                        yield event
             except LiveError as error:
                 if not (reconnect and _may_pass(error)):
                     raise
-                yield _documents.Event("lost", since or "", {"detail": str(error)})
+                yield Event("lost", since or "", {"detail": str(error)})
             wait = min(max(2 * wait, 0.1), _SLOWEST)
             time.sleep(wait)
 
@@ -199,22 +174,7 @@ def _texts(values: Mapping[str, NewValue]) -> dict[str, str | None]:
 def _text(name: str, value: NewValue) -> str | None:
     if value is None:
         return None
-    if isinstance(value, (bool, int, float, str)):
-        return argument_text(value)
-    if isinstance(value, (list, tuple)):
-        return argument_text(tuple(value))
+    if isinstance(value, (bool, int, float, str, list, tuple)):
+        return argument_text(tuple(value) if isinstance(value, list) else value)
     message = f"{name}: {shown(value)}: expected a bool, a number, a text, a list or None"
     raise errors.FlagTypeError(message)
-
-
-def token_from(file: str | None) -> str | None:
-    """Return the token in a file, or in the environment; None if there is none."""
-    if file is None:
-        return os.environ.get("PADDLE_FLAGS_LIVE_TOKEN") or None
-    try:
-        with open(file, encoding="ascii") as source:
-            return source.readline(_LONGEST_TOKEN).strip()
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "expected ASCII"
-        message = f"{file}: {why}"
-        raise errors.FlagArgumentError(message) from None

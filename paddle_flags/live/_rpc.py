@@ -1,4 +1,4 @@
-"""The live protocol from the side of a client: messages, pages, and connections that block.
+"""The live protocol from the side of a client: messages, pages, and connections.
 
 docs/reference/live-protocol.md describes it. An answer may come from any program that listens
 there, so every message is checked, and has a bound.
@@ -8,121 +8,194 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import socket
+import struct
+import threading
 import time
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from paddle_flags.live._documents import Event
-from paddle_flags.live._errors import LiveConnectionError, LiveError, refusal
-from paddle_flags.live._find import connect
+from paddle_flags.errors import FlagUnsupportedError
+from paddle_flags.live._documents import ANSWERS, EVENTS, Event, check
+from paddle_flags.live._errors import TITLES, LiveConnectionError, LiveError, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
     from typing import Self
 
-    from paddle_flags.live._find import Socket
-
     Params = dict[str, Any]
-    Steps = Generator[tuple[str, Params], Any, Any]
-    """Requests that together give one answer: yields each one, and is sent its result."""
 
 LONGEST = 64 << 20
 """The most bytes of one message."""
 
-LONGEST_REQUEST = 1 << 20
-"""The most bytes of a request that a process reads."""
-
+_LONGEST_REQUEST = 1 << 20  # bytes that a process reads
 _MOST_PAGES = 4096  # of 256 KiB
-_MOST_ROUNDS = 16
 _PART = 1 << 16
+_LONGEST_PATH = 107  # bytes of a socket's path, in the kernel
+_RETRY = 0.01  # seconds until the next attempt to connect
+_PEER = struct.Struct("iII")  # the process, its user and its group
 _MALFORMED = (-32700, -32600, -32601, -32602)
-_TITLES = {
-    "unknown": "no such flag or change",
-    "forbidden": "this may not be changed",
-    "confirm": "an unsafe flag must be confirmed",
-    "conflict": "something has changed meanwhile",
-    "rejected": "a value was rejected",
-    "busy": "the process is busy",
-    "timeout": "the change was given up",
-    "internal": "the process could not do it",
-    "malformed": "the request isn't one of the live protocol",
-}
-_KINDS = {
-    "events.changes": "changes",
-    "events.gap": "gap",
-    "events.alive": "alive",
-}
+_LISTS = {"flags.list": ("flags", "name", "after"), "changes.list": ("changes", "change", "before")}
+
+
+class Connection:
+    """A connection to a process, which ends with the block that it is used in."""
+
+    _socket: socket.socket | None = None
+    _aborted = False
+
+    def __init__(self, path: str, timeout: float) -> None:
+        """The timeout begins here, and the connection with the block."""
+        self._path = path
+        self._deadline = time.monotonic() + timeout
+        self._data = bytearray()
+        self._count = 0
+        self._lock = threading.Lock()  # held while the descriptor ends
+
+    def __enter__(self) -> Self:
+        try:
+            self._connect()
+        except OSError as error:
+            self.__exit__()
+            raise lost(self._path, error) from error
+        return self
+
+    def _connect(self) -> None:
+        if not hasattr(socket, "SO_PEERCRED"):
+            message = f"{self._path}: only Linux tells whose a socket is; use a URL here"
+            raise FlagUnsupportedError(message)
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        with _short(self._path) as path:
+            while True:
+                try:
+                    self._ready().connect(path)
+                    break
+                except BlockingIOError:  # too many clients are connecting
+                    time.sleep(_RETRY)
+        data = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
+        _, owner, _ = _PEER.unpack(data)
+        if os.geteuid() not in (0, owner) and owner != 0:
+            why = f"the process behind it has uid {owner}, expected yours or root's"
+            raise PermissionError(0, why)
+
+    def __exit__(self, *_: object) -> None:
+        if self._socket is not None:
+            with self._lock:
+                self._socket.close()
+
+    def abort(self) -> None:
+        """End what another thread does with the connection, now or later."""
+        self._aborted = True
+        if self._socket is not None:
+            with self._lock, suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+
+    def ask(self, method: str, params: Params | bytes) -> Any:
+        """Return the result of a request; bytes are a JSON object without line breaks."""
+        if isinstance(params, dict):
+            params = json.dumps(params, allow_nan=False).encode("ascii")
+        self._count += 1
+        head = b'{"jsonrpc":"2.0","id":%d,"method":"%s","params":' % (self._count, method.encode())
+        line = head + params + b"}\n"
+        if len(line) > _LONGEST_REQUEST:
+            message = f"the request has more than {_LONGEST_REQUEST} bytes"
+            raise LiveError(message)
+        try:
+            self._ready().sendall(line)
+        except OSError as error:
+            raise lost(self._path, error) from error
+        result = _result_of(_decode(self._read()), self._count)
+        return check(result, ANSWERS.get(method, {}))
+
+    def events(self, since: str | None, alive: float) -> Generator[Event, None, None]:
+        """Yield what happens after `since`, or `hello` and what happens from now on.
+
+        An event of the kind `alive` says only that, or that the others follow. After so many
+        seconds of silence, the process counts as lost.
+        """
+        with self:
+            first = Event("alive", "", {})
+            if since is None:
+                hello = self.ask("hello", {})
+                first = Event("hello", mark_of(hello), hello)
+            self.ask("events.subscribe", {"since": since or first.id})
+            yield first
+            while True:
+                self._deadline = time.monotonic() + alive
+                yield _event_of(_decode(self._read()))
+
+    def _read(self) -> bytes:
+        """Return the next line."""
+        searched = 0
+        while (end := self._data.find(b"\n", searched)) < 0:
+            searched = len(self._data)
+            if searched > LONGEST:
+                _fail(f"it is longer than {LONGEST} bytes")
+            try:
+                part = self._ready().recv(_PART)
+                if not part:
+                    raise ConnectionResetError
+            except OSError as error:
+                raise lost(self._path, error) from error
+            self._data += part
+        line = bytes(self._data[:end])
+        del self._data[: end + 1]
+        return line
+
+    def _ready(self) -> socket.socket:
+        """Return the socket, for what may take the time that is left."""
+        if self._socket is None or self._aborted:
+            raise ConnectionResetError
+        self._socket.settimeout(self._left())
+        return self._socket
+
+    def _left(self) -> float:
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        return left
+
+    def ask_all(self, method: str, params: Params | bytes) -> Any:
+        """Return the whole result of a request, in one piece where the process sends pages.
+
+        Flags are as they are at one moment: what has changed while pages were read is read again.
+        """
+        if method not in _LISTS or not isinstance(params, dict):
+            return self.ask(method, params)
+        items, key, after = _LISTS[method]
+        found: dict[Any, Any] = {}
+        removed: set[str] = set()
+        whole = start = page = self.ask(method, params)
+        for _ in range(_MOST_PAGES):
+            found.update((each[key], each) for each in page[items])
+            for name in page.get("removed", ()):
+                found.pop(name, None)
+                removed.add(name)
+            if page.get("next") is not None:
+                page = self.ask(method, {**params, after: page["next"]})
+            elif start is page or items != "flags":
+                whole.pop("next", None)
+                more = {"revision": start["revision"], "removed": sorted(removed - found.keys())}
+                return {**whole, **(more if items == "flags" else {}), items: list(found.values())}
+            else:
+                params = {"since": mark_of(start)}
+                start = page = self.ask(method, params)
+                if page["complete"]:
+                    whole, found, removed = page, {}, set()
+        return _fail("it has too many pages")
 
 
 # ---- Messages ----
 
 
-def request(number: int, method: str, params: bytes) -> bytes:
-    """Return the line of a request whose parameters are a JSON object without line breaks."""
-    return b'{"jsonrpc":"2.0","id":%d,"method":"%s","params":%s}\n' % (
-        number,
-        method.encode("ascii"),
-        params,
-    )
-
-
-def encode(params: Any) -> bytes:
-    """Return parameters as JSON."""
-    return json.dumps(params, allow_nan=False).encode("ascii")
-
-
-def result_of(line: bytes, number: int) -> Any:
-    """Return the result in the answer to a request; raise LiveError for an error."""
-    message = _decode(line)
-    if "method" in message or message.get("id", number) not in (number, None):
-        _fail("it answers another request")
-    error = message.get("error")
-    if isinstance(error, dict):
-        raise refusal(*problem_of(error))
-    if "result" not in message or message.get("id") != number:
-        _fail("it has no result")
-    return message["result"]
-
-
-def event_of(line: bytes) -> Event | None:
-    """Return the event in a notification; None if it says only that the process is alive."""
-    message = _decode(line)
-    kind, params = _KINDS.get(str(message.get("method"))), message.get("params")
-    if kind == "alive":
-        return None
-    if kind is None or not isinstance(params, dict):
-        _fail("it isn't an event")
-    return Event(kind, mark_of(params), params)
-
-
 def mark_of(document: Any) -> str:
     """Return EPOCH-REVISION of a document."""
     epoch, revision = document.get("epoch"), document.get("revision")
-    if not isinstance(epoch, str) or not isinstance(revision, int) or not epoch.isalnum():
+    is_word = isinstance(epoch, str) and epoch.isascii() and epoch.isalnum()
+    if not is_word or not isinstance(revision, int):
         _fail("it has no epoch and revision")
     return f"{epoch}-{revision}"
-
-
-def problem_of(error: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-    """Return an error of the protocol as problem details (RFC 9457), with their status."""
-    code, data = error.get("code"), error.get("data")
-    fields: dict[str, Any] = data if isinstance(data, dict) else {}
-    kind = fields.get("kind")
-    if code in _MALFORMED:
-        status, kind = 400, "malformed"
-    elif isinstance(code, int) and 400 <= code <= 599 and kind in _TITLES:  # noqa: PLR2004
-        status = code
-    else:
-        status, kind = 500, "internal"
-    document = {
-        "type": f"urn:paddle-flags:problem:{kind}",
-        "title": _TITLES[str(kind)],
-        "status": status,
-        "detail": str(error.get("message") or _TITLES[str(kind)]),
-    }
-    for name, form in (("errors", list), ("current", dict)):
-        if fields.get(name) and isinstance(fields[name], form):
-            document[name] = fields[name]
-    return status, document
 
 
 def _decode(line: bytes) -> dict[str, Any]:
@@ -131,9 +204,7 @@ def _decode(line: bytes) -> dict[str, Any]:
         message = json.loads(line.decode("utf-8"), parse_constant=_refuse, parse_float=_finite)
     except (ValueError, RecursionError):
         _fail("it isn't JSON")
-    if not isinstance(message, dict):
-        _fail("it isn't an object")
-    return message
+    return message if isinstance(message, dict) else _fail("it isn't an object")
 
 
 def _refuse(_: str) -> NoReturn:
@@ -145,190 +216,67 @@ def _finite(text: str) -> float:
     return number if math.isfinite(number) else _refuse(text)
 
 
+def _result_of(message: dict[str, Any], number: int) -> Any:
+    """Return the result in the answer to a request; raise LiveError for an error."""
+    if "method" in message or message.get("id", number) not in (number, None):
+        _fail("it answers another request")
+    if isinstance(message.get("error"), dict):
+        raise _refusal_of(message["error"])
+    if "result" not in message or message.get("id") != number:
+        _fail("it has no result")
+    return message["result"]
+
+
+def _refusal_of(error: dict[str, Any]) -> LiveError:
+    code, data = error.get("code"), error.get("data")
+    fields = data if isinstance(data, dict) else {}
+    fields = {**fields, "detail": str(error.get("message") or "")}
+    if code in _MALFORMED:
+        return refusal(400, "malformed", fields)
+    kind = fields.get("kind")
+    if isinstance(code, int) and 400 <= code <= 599 and kind in list(TITLES):  # noqa: PLR2004
+        return refusal(code, kind, fields)
+    return refusal(500, "internal", fields)
+
+
+def _event_of(message: dict[str, Any]) -> Event:
+    """Return the event in a notification; of kind `alive`, it says only that."""
+    kind = str(message.get("method")).removeprefix("events.")
+    params = check(message.get("params"), EVENTS.get(kind, {}))
+    if not kind.isidentifier():  # it becomes a line of a stream
+        _fail("it isn't an event")
+    return Event(kind, "" if kind == "alive" else mark_of(params), params)
+
+
 def _fail(why: str) -> NoReturn:
-    raise LiveError(f"the answer isn't one of the live protocol: {why}")
+    message = f"the answer isn't one of the live protocol: {why}"
+    raise LiveError(message)
 
 
-def fail_too_long() -> NoReturn:
-    """Raise LiveError for a message without an end."""
-    _fail(f"it is longer than {LONGEST} bytes")
-
-
-# ---- Answers of several pages ----
-
-
-def steps_of(method: str, params: Params) -> Steps:
-    """Return the requests that give the whole answer to a method."""
-    if method == "flags.list":
-        return list_flags(params.get("since"))
-    return list_changes(params) if method == "changes.list" else one(method, params)
-
-
-def one(method: str, params: Params | None = None) -> Steps:
-    """Ask once."""
-    return (yield method, params or {})
-
-
-def list_flags(since: str | None = None) -> Steps:
-    """Ask for all flags, or those that changed after `since`, as they are at one moment."""
-    for _ in range(_MOST_ROUNDS):
-        whole = yield from _read_pages("flags.list", "flags", "after", _given(since=since))
-        if whole.pop("pages") == 1:
-            return whole
-        # Flags may have changed while the pages were read.
-        while True:
-            mark = mark_of(whole)
-            news = yield from _read_pages("flags.list", "flags", "after", {"since": mark})
-            if news["complete"]:
-                break
-            _merge(whole, news)
-            if news["pages"] == 1:
-                return whole
-    _fail("its flags change faster than they can be read")
-
-
-def _merge(whole: dict[str, Any], news: dict[str, Any]) -> None:
-    """Add what has changed since to a list of flags."""
-    flags = {flag["name"]: flag for flag in whole["flags"]}
-    flags.update((flag["name"], flag) for flag in news["flags"])
-    for name in news["removed"]:
-        flags.pop(name, None)
-    removed = {*whole["removed"], *news["removed"]} - flags.keys()
-    whole.update(flags=list(flags.values()), removed=sorted(removed), revision=news["revision"])
-
-
-def list_changes(params: Params) -> Steps:
-    """Ask for all changes that the process keeps."""
-    whole = yield from _read_pages("changes.list", "changes", "before", params)
-    del whole["pages"]
-    return whole
-
-
-def _read_pages(method: str, items: str, mark: str, params: Params) -> Steps:
-    """Ask for all pages; `pages` of the result is how many there were."""
-    whole = yield method, params
-    for count in range(1, _MOST_PAGES):
-        _check_page(whole, items)
-        following = whole.pop("next", None)
-        if following is None:
-            whole["pages"] = count
-            return whole
-        page = yield method, {**params, mark: following}
-        _check_page(page, items)
-        whole[items] += page[items]
-        whole["next"] = page.get("next")
-    _fail("it has too many pages")
-
-
-def _check_page(page: Any, items: str) -> None:
-    """Raise LiveError unless a page has its items, each with its name."""
-    listed = page.get(items) if isinstance(page, dict) else None
-    key = {"flags": "name", "changes": "change"}[items]
-    if not isinstance(listed, list) or not all(
-        isinstance(each, dict) and key in each for each in listed
-    ):
-        _fail(f"it has no {items}")
-    if items == "flags":
-        page.setdefault("complete", False)
-        if not isinstance(page.setdefault("removed", []), list):
-            _fail("'removed' isn't a list")
-    mark_of(page)
-
-
-def _given(**params: Any) -> Params:
-    return {name: value for name, value in params.items() if value is not None}
-
-
-# ---- Connections ----
-
-
-class Connection:
-    """A connection to a process, which ends with the block that it is used in."""
-
-    def __init__(self, path: str, timeout: float) -> None:
-        self._path = path
-        self._deadline = time.monotonic() + timeout
-        self._data = bytearray()
-        self._count = 0
-        try:
-            self._socket: Socket = connect(path, timeout)
-        except OSError as error:
-            raise lost(path, error) from error
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._socket.close()
-
-    def run(self, steps: Steps) -> Any:
-        """Make requests one after the other; return what they give together."""
-        try:
-            asked = next(steps)
-            while True:
-                asked = steps.send(self._ask(*asked))
-        except StopIteration as end:
-            return end.value
-
-    def events(self, alive: float) -> Iterator[Event]:
-        """Yield the events that the process sends; it is lost after so many seconds of silence."""
-        while True:
-            self._deadline = time.monotonic() + alive
-            event = event_of(self._read())
-            if event is not None:
-                yield event
-
-    def _ask(self, method: str, params: Params) -> Any:
-        self._count += 1
-        line = request(self._count, method, encode(params))
-        if len(line) > LONGEST_REQUEST:
-            message = f"the request has more than {LONGEST_REQUEST} bytes"
-            raise LiveError(message)
-        try:
-            self._socket.settimeout(self._left())
-            self._socket.sendall(line)
-        except OSError as error:
-            raise lost(self._path, error) from error
-        return result_of(self._read(), self._count)
-
-    def _read(self) -> bytes:
-        """Return the next line."""
-        searched = 0
-        while (end := self._data.find(b"\n", searched)) < 0:
-            searched = len(self._data)
-            if searched > LONGEST:
-                fail_too_long()
-            try:
-                self._socket.settimeout(self._left())
-                part = self._socket.recv(_PART)
-            except OSError as error:
-                raise lost(self._path, error) from error
-            if not part:
-                raise lost(self._path, ConnectionResetError())
-            self._data += part
-        line = bytes(self._data[:end])
-        del self._data[: end + 1]
-        return line
-
-    def _left(self) -> float:
-        left = self._deadline - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        return left
+_WHY = (
+    (TimeoutError, "no answer in time"),
+    (ConnectionRefusedError, "nobody listens there"),
+    (FileNotFoundError, "no such socket"),
+    ((ConnectionResetError, BrokenPipeError), "the connection was closed"),
+)
 
 
 def lost(where: str, error: BaseException) -> LiveConnectionError:
     """Return the error for a connection that was not made, or has ended."""
-    if isinstance(error, LiveConnectionError):
-        return error
-    if isinstance(error, TimeoutError):
-        why = "no answer in time"
-    elif isinstance(error, ConnectionRefusedError):
-        why = "nobody listens there"
-    elif isinstance(error, FileNotFoundError):
-        why = "no such socket"
-    elif isinstance(error, (ConnectionResetError, BrokenPipeError)):
-        why = "the process has closed the connection"
-    else:
-        why = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    known = next((why for kind, why in _WHY if isinstance(error, kind)), None)
+    why = known or getattr(error, "strerror", None) or str(error) or type(error).__name__
     return LiveConnectionError(f"{where}: {why}")
+
+
+@contextmanager
+def _short(path: str) -> Iterator[str]:
+    """Give a path that the kernel takes, however long it is."""
+    if len(os.fsencode(path)) <= _LONGEST_PATH:
+        yield path
+        return
+    folder, name = os.path.split(path)
+    place = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield f"/proc/self/fd/{place}/{name}"
+    finally:
+        os.close(place)

@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import threading
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,7 +19,6 @@ from paddle_flags._core.unraisable import report
 from paddle_flags._native import ffi
 from paddle_flags.errors import FlagArgumentError, FlagTypeError, FlagUnsupportedError
 from paddle_flags.live._log import log_event, log_exit
-from paddle_flags.live._patterns import join_patterns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -75,23 +75,19 @@ def _call(name: str, *arguments: object) -> None:
         raise to_exception(error)
 
 
-_loaded: list[ctypes.CDLL] = []
-
-
+@cache
 def _load() -> ctypes.CDLL:
-    if not _loaded:
-        try:
-            library = ctypes.CDLL(str(LIBRARY))
-        except OSError as error:
-            message = f"serve: works on Linux only: {error}"
-            raise FlagUnsupportedError(message) from None
-        library.pd_live_stop.argtypes = [ctypes.c_void_p]
-        library.pd_live_stop.restype = None
-        library.pd_live_get_address.argtypes = [ctypes.c_void_p]
-        library.pd_live_get_address.restype = ctypes.c_char_p
-        library.pd_live_count_temporary.restype = ctypes.c_size_t
-        _loaded.append(library)
-    return _loaded[0]
+    try:
+        library = ctypes.CDLL(str(LIBRARY))
+    except OSError as error:
+        message = f"serve: works on Linux only: {error}"
+        raise FlagUnsupportedError(message) from None
+    library.pd_live_stop.argtypes = [ctypes.c_void_p]
+    library.pd_live_stop.restype = None
+    library.pd_live_get_address.argtypes = [ctypes.c_void_p]
+    library.pd_live_get_address.restype = ctypes.c_char_p
+    library.pd_live_count_temporary.restype = ctypes.c_size_t
+    return library
 
 
 _servers: list[Server] = []  # that are open in this process, or its parent
@@ -183,7 +179,7 @@ def serve(
     options.on_fork = ("close", "reopen").index(on_fork)
     options.address = None if address is None else _checked_address(address)
     options.program = _program()
-    options.settable = to_argument("settable", join_patterns(settable)) or None
+    options.settable = _joined(settable) or None
     listeners = _listed(audit)
     paths = [each for each in listeners if isinstance(each, (str, os.PathLike))]
     if len(paths) > 1:
@@ -191,6 +187,12 @@ def serve(
         raise FlagArgumentError(message)
     options.audit_path = to_argument("audit", os.fspath(paths[0])) if paths else None
     return Server(options, [each for each in listeners if callable(each)])
+
+
+def _joined(settable: str | Iterable[str]) -> bytes:
+    """Return names and patterns of flags as the library takes them."""
+    each = [settable] if isinstance(settable, str) else list(settable)
+    return b",".join(to_argument("settable", pattern) for pattern in each)
 
 
 def _listed(audit: Audit | Iterable[Audit]) -> list[Audit]:

@@ -12,7 +12,7 @@ from ways import KINDS, Program, Way, start
 
 if sys.platform != "linux":
     collect_ignore_glob = ["test_*"]  # processes serve their flags on Linux
-for name in ("starlette", "uvicorn", "httpx"):
+for name in ("starlette", "uvicorn"):
     package(name)
 
 

@@ -21,7 +21,7 @@ from paddle_flags import FlagArgumentError
 from paddle_flags.live import Client, LiveConnectionError, LiveError
 
 HELLO = {"api": 1, "program": "x", "pid": 1, "host": "h", "epoch": "a", "revision": 1}
-HELLO.update(flags=1, temporary=0, version="0")
+HELLO.update(flags=1, temporary=0, version="0", you={})
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 
 
@@ -119,7 +119,8 @@ def test_pages_without_an_end_are_cut(tmp_path):
         number = 0
         while connection.recv(65536):
             number += 1
-            page = {"epoch": "a", "revision": 1, "flags": [], "next": "x", "complete": True}
+            page = {"epoch": "a", "revision": 1, "flags": [], "removed": [], "complete": True}
+            page["next"] = "x"
             connection.sendall(result(page).replace(b'"id": 1', b'"id": %d' % number))
 
     with trap(str(tmp_path / "trap.sock"), answer) as path, pytest.raises(LiveError, match="pages"):

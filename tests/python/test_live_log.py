@@ -114,7 +114,7 @@ def test_no_text_of_a_client_becomes_another_line_or_another_part(logged, key):
     log_event(event)
     text = logged[0].getMessage()
     assert not [c for c in text if unicodedata.category(c) in {"Cc", "Cf", "Cs", "Zl", "Zp"}]
-    assert r"'a\nroot: change 9\r\x1b[2J\x00\u202e\u2028\x85\ud800 \'; by uid 0\\'" in text
+    assert repr(HOSTILE) in text
     assert text.isprintable()
 
 

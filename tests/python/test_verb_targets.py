@@ -245,7 +245,7 @@ def answer(document: object, end: bytes = b"\n") -> Act:
 
 
 ESCAPES = {"pid": 7, "program": "\x1b[2J\x1b]0;x\x07\u202eevil\n4711", "flags": 1, "temporary": 0}
-ESCAPES.update(epoch="a", revision=1, host="\x1b[2J")
+ESCAPES.update(api=1, version="0", you={}, epoch="a", revision=1, host="\x1b[2J")
 
 
 class Hostile:

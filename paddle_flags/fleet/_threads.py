@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import _thread
-import selectors
 import sys
 import threading
 from typing import TYPE_CHECKING, Any
@@ -30,10 +29,6 @@ def allocate_reentrant_lock() -> Any:
     return _original("_thread", "RLock", _thread.RLock)()
 
 
-fork_lock = allocate_reentrant_lock()
-"""Held while descriptors come and go: a forked child closes those that it finds listed."""
-
-
 def start_thread(function: Callable[[], object], name: str) -> None:
     """Start a thread that doesn't keep the program from ending."""
     start = _original("_thread", "start_new_thread", None)
@@ -41,10 +36,3 @@ def start_thread(function: Callable[[], object], name: str) -> None:
         threading.Thread(target=function, name=name, daemon=True).start()
     else:
         start(function, ())
-
-
-def make_selector() -> selectors.BaseSelector:
-    """Return a selector that waits in the thread, not in gevent's loop."""
-    now = getattr(selectors, "EpollSelector", None)
-    made: selectors.BaseSelector = _original("selectors", "EpollSelector", now)()
-    return made
