@@ -117,14 +117,17 @@ static void write_file(pd__audit *audit, const char *event, size_t length) {
 
 /* ---- The function ---- */
 
-/* The caller holds pd__lock. */
+/* What waits holds the audit: all others may have gone before it is called. The caller holds
+ * pd__lock. */
 static void enqueue(pd__audit *audit, const char *event, size_t length) {
   if (audit->queue.length + length > QUEUE_MAX) {
     audit->dropped++;
     return;
   }
+  bool empty = audit->queue.length == 0;
   pd__text_add(&audit->queue, event, length);
   pd__text_add(&audit->queue, "\n", 1);
+  if (empty && audit->queue.length > 0) audit->holders++;
 }
 
 /* Calls the function for each line. pd__lock is free meanwhile. */
@@ -134,7 +137,6 @@ static void call_function(pd__audit *audit) {
   pd_live_audit function = audit->function;
   audit->queue = (pd__text){.data = NULL};
   audit->dropped = 0;
-  audit->holders++;
   pthread_mutex_unlock(&pd__lock);
   if (dropped > 0) pd__warn("%llu events of the audit are lost", (unsigned long long)dropped);
   for (char *at = lines.data, *end; at && *at; at = end + 1) {
@@ -224,6 +226,7 @@ void pd__audits_write(const char *event, size_t length) {
 void pd__audits_forked(void) {
   for (pd__audit *each = audits; each; each = each->next) {
     pthread_mutex_init(&each->lock, NULL);
+    if (each->queue.length > 0) each->holders--;
     each->queue.length = 0; /* the parent's */
   }
 }

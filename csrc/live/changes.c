@@ -102,9 +102,11 @@ void pd__change_drop(pd__change *change) {
 }
 
 void pd__change_add(pd__change *change) {
+  pd__change **at = &latest;
+  while (*at && (*at)->number > change->number) at = &(*at)->older; /* one came while it was made */
   change->bytes = size_of(change);
-  change->older = latest;
-  latest = change;
+  change->older = *at;
+  *at = change;
   all_bytes += change->bytes;
   on_count += change->state == PD__ON;
   if (change->state == PD__ON && change->audit) pd__audit_hold(change->audit);
