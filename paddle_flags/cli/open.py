@@ -24,8 +24,9 @@ def open_targets(one: Target | None, options: argparse.Namespace) -> Report:
     Without a process, the page has all of this machine.
     """
     targets = [] if one is None else [one, *map(one.find, options.arguments)]
-    fleets: list[str] = [each.url for each in targets if hasattr(each, "url")]
-    clients: list[Client] = [each.client for each in targets if hasattr(each, "client")]
+    fleets: list[str] = [url for each in targets if (url := getattr(each, "url", None))]
+    found = (getattr(each, "client", None) for each in targets)
+    clients: list[Client] = [client for client in found if client]
     pids = [client.process()["pid"] for client in clients]  # before a browser is started
     places = [client.target for client in clients]
     if any("://" in place for place in places):

@@ -226,8 +226,8 @@ REFUSED = {
 
 REFUSED_TOGETHER = [
     (
-        "port: may not be changed from outside: the program neither defines it with runtime=True nor"
-        " serves it as settable"
+        "port: may not be changed from outside: the program neither defines it with"
+        " runtime=True nor serves it as settable"
     ),
     "reckless: is unsafe to change; add --confirm reckless",
     "mode: is fast, expected best",
