@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import random
 import resource
 import select
 import socket
-import subprocess
 import sys
 import tempfile
 import time
 from collections import deque
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -30,7 +30,8 @@ from bench.places import RESULTS, ROOT
 from bench.table import NOISE, line, number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from multiprocessing.connection import Connection
 
 DOCUMENT = ROOT / "docs" / "explanation" / "performance.md"
 FLAGS = 1000
@@ -46,100 +47,94 @@ GET = b'{"jsonrpc":"2.0","id":1,"method":"flags.get","params":{"name":"flag_7"}}
 LISTS = b'{"jsonrpc":"2.0","id":1,"method":"flags.list"}\n' * 200
 WRONG = b'{"jsonrpc":"2.0","id":1,"method":"flags.lst"}\n' * 1400
 RUBBISH = (bytes(range(256)) * 256, b"x" * (1 << 16), b"[" * (1 << 16), WRONG)
-GREEDY, HOSTILE = (5, 6), (7, 8, 9)  # last digits of connections; the others are silent
+FACTS = ("processor", "commit", "load at the start")
+TITLES = {
+    "read": "`FLAGS.x` in the process, ns",
+    "get": "`flags.get` over a new connection, median, ms",
+    "slowest": "the slowest one, ms",
+    "ran": "the slowest one, less the time in which it waited for a processor, ms",
+}
 
 
 # -- the process that serves, and the one that attacks ----------------------------------------
 
 
-def serve(address: str) -> None:
-    """Serve flags; for each number of seconds on stdin, print the nanoseconds of a read."""
+def serve(pipe: Connection, address: str) -> None:
+    """Serve flags; read them for as many seconds as the pipe says, and send the ns of a read."""
     for i in range(FLAGS):
         pf.define(f"flag_{i}", i, f"Flag number {i}, with a help text as such texts are")
-    with pf.serve(address):
-        print(flush=True)
-        for seconds in sys.stdin:
-            end, found = time.monotonic() + float(seconds), []
-            while time.monotonic() < end:
-                found.append(time_reads())
-            print(median(found), flush=True)
-
-
-def time_reads() -> float:
-    """Return the nanoseconds of one read, in processor time of this thread."""
     flags = pf.FLAGS
-    start = time.thread_time_ns()
-    for _ in range(READS):
-        flags.flag_0  # noqa: B018 - the read is what is measured
-    return (time.thread_time_ns() - start) / READS
+    with pf.serve(address):
+        pipe.send(None)
+        while seconds := pipe.recv():
+            end, found = time.monotonic() + seconds, []
+            while time.monotonic() < end:
+                start = time.thread_time_ns()
+                for _ in range(READS):
+                    flags.flag_0  # noqa: B018 - the read is what is measured
+                found.append((time.thread_time_ns() - start) / READS)
+            pipe.send(median(found))
 
 
-def attack(address: str) -> None:
-    """Attack until stdin is closed; print how many bytes and connections there were a second."""
+def attack(pipe: Connection, address: str) -> None:
+    """Attack until the pipe says so; send how many bytes and connections there were a second."""
     clients: dict[int, tuple[int, socket.socket]] = {}  # by descriptor
     gone = deque(range(CONNECTIONS))
     poll = select.poll()
-    poll.register(sys.stdin, 0)
     start, sent, count = time.monotonic(), 0, 0
-    while not (events := dict(poll.poll(0))).get(sys.stdin.fileno()):
-        for fd in events:
+    while not pipe.poll():
+        for fd, _ in poll.poll(0):  # those that were cut
             poll.unregister(fd)
             index, made = clients.pop(fd)
             gone.append(index)
             made.close()
-        for _ in range(min(BACK, len(gone))):
-            made = connected(address, gone[0])
+        for index in [gone.popleft() for _ in range(min(BACK, len(gone)))]:
+            made = connect(address)
+            made.setblocking(False)  # noqa: FBT003 - its only way
+            if index % 10 in (5, 6):
+                with suppress(OSError):
+                    made.send(LISTS)
             poll.register(made, 0)
-            clients[made.fileno()] = gone.popleft(), made
+            clients[made.fileno()] = index, made
             count += 1
         for index, made in random.sample(list(clients.values()), len(clients)):
-            if index % 10 in HOSTILE and sent < RATE * (time.monotonic() - start):
+            if index % 10 in (7, 8, 9) and sent < RATE * (time.monotonic() - start):
                 with suppress(OSError):  # it has to wait, or was cut
                     sent += made.send(RUBBISH[index // 10 % len(RUBBISH)])
         time.sleep(STEP)
     seconds = time.monotonic() - start
-    print(json.dumps({"MB": sent / seconds / 1e6, "connections": count / seconds}), flush=True)
+    pipe.send({"MB": sent / seconds / 1e6, "connections": count / seconds})
 
 
-def connected(address: str, index: int) -> socket.socket:
-    """Connect, ask if the client is of those who ask, and wait for nothing afterwards."""
+def connect(address: str) -> socket.socket:
+    """Return a new connection."""
     made = socket.socket(socket.AF_UNIX)
     made.connect(address)
-    made.setblocking(False)  # noqa: FBT003 - its only way
-    if index % 10 in GREEDY:
-        with suppress(OSError):
-            made.send(LISTS)
     return made
 
 
 # -- the measurement --------------------------------------------------------------------------
 
 
-@contextmanager
-def started(*arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """Start a process of this module, which ends when its stdin is closed."""
-    command = [sys.executable, "-m", "bench.live", *arguments]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=ROOT) as made:
-        yield made
+def start(target: Callable[[Connection, str], None], address: str) -> tuple[Connection, int]:
+    """Run one of these functions in a process of its own; return a pipe to it, and its pid."""
+    fresh = multiprocessing.get_context("spawn")
+    pipe, other = fresh.Pipe()
+    process = fresh.Process(target=target, args=(other, address), daemon=True)
+    process.start()
+    other.close()
+    return pipe, process.pid or 0
 
 
-def line_of(process: subprocess.Popen[str]) -> str:
-    """Return the next line that it prints."""
-    assert process.stdout  # noqa: S101 - an error of this program
-    return process.stdout.readline()
-
-
-def memory(process: subprocess.Popen[str], name: str = "VmRSS") -> float:
+def memory(pid: int, name: str = "VmRSS") -> float:
     """Return the resident memory of a process, or its peak (VmHWM), in MiB."""
-    text = Path(f"/proc/{process.pid}/status").read_text("ascii")
+    text = Path(f"/proc/{pid}/status").read_text("ascii")
     return int(text.partition(f"{name}:")[2].split()[0]) / 1024
 
 
-def waited(process: subprocess.Popen[str]) -> list[float]:
+def waited(pid: int) -> list[float]:
     """Return how many ms the server's threads, and this client, have waited for a processor."""
-    tasks = Path(f"/proc/{process.pid}/task").iterdir()
-    server = [task for task in tasks if task.name != str(process.pid)]  # which reads flags
+    server = [task for task in Path(f"/proc/{pid}/task").iterdir() if task.name != str(pid)]
     waits = [
         sum(int((task / "schedstat").read_text("ascii").split()[1]) for task in of_one)
         for of_one in (server, [Path("/proc/self")])
@@ -149,53 +144,49 @@ def waited(process: subprocess.Popen[str]) -> list[float]:
 
 def get(address: str) -> float:
     """Ask for a flag over a new connection; return how many ms it took."""
-    start = time.perf_counter()
-    with closing(socket.socket(socket.AF_UNIX)) as made:
-        made.connect(address)
+    begin = time.perf_counter()
+    with closing(connect(address)) as made:
         made.sendall(GET)
         answer = made.makefile("rb").readline()
     if b'"text":"7"' not in answer:
         raise RuntimeError(f"no answer: {answer!r}")
-    return (time.perf_counter() - start) * 1000
+    return (time.perf_counter() - begin) * 1000
 
 
-def observe(process: subprocess.Popen[str], address: str, seconds: float) -> dict[str, Any]:
+def observe(pipe: Connection, pid: int, address: str, seconds: float) -> dict[str, float]:
     """Let a process read its flags for some seconds, and ask it for one again and again."""
-    assert process.stdin  # noqa: S101 - an error of this program
-    process.stdin.write(f"{seconds}\n")
-    process.stdin.flush()
+    pipe.send(seconds)
     end, gets, ran = time.monotonic() + seconds, [], []
     while time.monotonic() < end:
-        before = waited(process)
+        before = waited(pid)
         gets.append(get(address))
-        waits = max(now - then for now, then in zip(waited(process), before))
+        waits = max(now - then for now, then in zip(waited(pid), before))
         ran.append(max(0.0, gets[-1] - waits))
         time.sleep(STEP)
-    return {"read": float(line_of(process)), "gets": gets, "slowest": max(gets), "ran": max(ran)}
+    return {"read": pipe.recv(), "get": median(gets), "slowest": max(gets), "ran": max(ran)}
 
 
-def attacked(process: subprocess.Popen[str], address: str, seconds: float) -> dict[str, Any]:
+def attacked(pipe: Connection, pid: int, address: str, seconds: float) -> dict[str, float]:
     """Observe a process while it is attacked."""
-    before = memory(process)
-    Path(f"/proc/{process.pid}/clear_refs").write_text("5", "ascii")  # forget the peak
-    with started("--attack", address) as clients:
-        time.sleep(1)
-        found = observe(process, address, seconds)
-        growth = memory(process, "VmHWM") - before
-        rates: dict[str, float] = json.loads(clients.communicate()[0])
-    return found | {"growth": growth} | rates
+    before = memory(pid)
+    Path(f"/proc/{pid}/clear_refs").write_text("5", "ascii")  # forget the peak
+    clients, _ = start(attack, address)
+    time.sleep(1)
+    found = observe(pipe, pid, address, seconds)
+    found["growth"] = memory(pid, "VmHWM") - before
+    clients.send(None)
+    rates: dict[str, float] = clients.recv()
+    return found | rates
 
 
-def idle(process: subprocess.Popen[str], address: str) -> dict[str, Any]:
+def idle(pid: int, address: str) -> dict[str, float]:
     """Open 10,000 connections, or as many as are allowed."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    before = memory(process)
-    made = [socket.socket(socket.AF_UNIX) for _ in range(min(IDLE, most - 100))]
-    for each in made:
-        each.connect(address)
+    before = memory(pid)
+    made = [connect(address) for _ in range(min(IDLE, most - 100))]
     get(address)  # the server has seen the others
-    growth = memory(process) - before
+    growth = memory(pid) - before
     for each in made:
         each.close()
     return {"connections": len(made), "growth": growth}
@@ -203,28 +194,28 @@ def idle(process: subprocess.Popen[str], address: str) -> dict[str, Any]:
 
 def measured(rounds: int, seconds: float) -> dict[str, Any]:
     """Observe a process that is left alone, and while it is attacked, in turns."""
-    alone, load = [], []
     with tempfile.TemporaryDirectory() as folder:
         address = f"{folder}/flags.sock"
-        with started("--serve", address) as process:
-            line_of(process)
-            observe(process, address, 1)  # what is made on first use
-            many = idle(process, address)
-            for _ in range(rounds):
-                alone.append(observe(process, address, seconds))
-                load.append(attacked(process, address, seconds))
-    ratios = [one["read"] / another["read"] for one, another in zip(load, alone)]
-    found = {"machine": facts.machine(), "alone": summary(alone), "attacked": summary(load)}
-    return found | {"ratio": round(median(ratios), 3), "idle": many}
+        pipe, pid = start(serve, address)
+        pipe.recv()
+        observe(pipe, pid, address, 1)  # what is made on first use
+        many = idle(pid, address)
+        pairs = [
+            (observe(pipe, pid, address, seconds), attacked(pipe, pid, address, seconds))
+            for _ in range(rounds)
+        ]
+        pipe.send(0)
+    ratios = [load["read"] / alone["read"] for alone, load in pairs]
+    alone, load = map(summary, zip(*pairs))
+    found = {"machine": facts.machine(), "alone": alone, "attacked": load, "idle": many}
+    return found | {"ratio": round(median(ratios), 3)}
 
 
-def summary(rounds: list[dict[str, Any]]) -> dict[str, float]:
+def summary(rounds: tuple[dict[str, float], ...]) -> dict[str, float]:
     """Return the medians of the rounds, and the most of what has a limit."""
-    found = {"get": median(took for each in rounds for took in each.pop("gets"))}
-    for name in rounds[0]:
-        of_rounds = [each[name] for each in rounds]
-        found[name] = (max if name in {"slowest", "ran", "growth"} else median)(of_rounds)
-    return {name: round(value, 3) for name, value in found.items()}
+    most = {"slowest", "ran", "growth"}
+    values = {name: [each[name] for each in rounds] for name in rounds[0]}
+    return {k: round(max(v) if k in most else median(v), 3) for k, v in values.items()}
 
 
 # -- the report -------------------------------------------------------------------------------
@@ -233,21 +224,15 @@ def summary(rounds: list[dict[str, Any]]) -> dict[str, float]:
 def text(results: dict[str, Any]) -> str:
     """Return what the page shows."""
     alone, load, many = results["alone"], results["attacked"], results["idle"]
-    titles = {
-        "read": "`FLAGS.x` in the process, ns",
-        "get": "`flags.get` over a new connection, median, ms",
-        "slowest": "the slowest one, ms",
-        "ran": "the slowest one, less the time in which it waited for a processor, ms",
-    }
-    rows = [[title, number(alone[key]), number(load[key])] for key, title in titles.items()]
-    table = [line(["", "alone", "attacked"]), line(["---", "--:", "--:"]), *map(line, rows)]
+    rows = [line([title, number(alone[key]), number(load[key])]) for key, title in TITLES.items()]
     of_run = [
         f"reading, attacked / alone: {results['ratio']:.2f}",
         f"the memory grows by at most {number(load['growth'])} MiB when attacked",
         f"{many['connections']:,} idle connections: by {number(many['growth'])} MiB",
         f"rubbish: {number(load['MB'])} MB/s; new connections: {load['connections']:,.0f} a second",
-        *(f"{name}: {results['machine'][name]}" for name in ("processor", "commit")),
+        *(f"{name}: {results['machine'][name]}" for name in FACTS),
     ]
+    table = [line(["", "alone", "attacked"]), line(["---", "--:", "--:"]), *rows]
     return "\n".join([*table, "", *(f"- {fact}" for fact in of_run)])
 
 
@@ -264,17 +249,12 @@ def exceeded(results: dict[str, Any]) -> Iterator[str]:
 
 
 def main() -> int:
-    """Measure, print, record; or be one of the processes."""
+    """Measure, print and record; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m bench.live", description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=4, help="of each half of a round")
     parser.add_argument("--record", action="store_true", help="renew the page on performance")
-    parser.add_argument("--serve", metavar="ADDRESS", help=argparse.SUPPRESS)
-    parser.add_argument("--attack", metavar="ADDRESS", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.serve or options.attack:
-        serve(options.serve) if options.serve else attack(options.attack)
-        return 0
     results = measured(options.rounds, options.seconds)
     print(text(results))
     if options.record:
