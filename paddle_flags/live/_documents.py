@@ -1,4 +1,4 @@
-"""The documents of the live API as types, and the check that an answer is one of them.
+"""The documents of the live protocol as types, and the check that an answer is one of them.
 
 docs/reference/live-protocol.md describes their fields. All of them are checked: an answer may come
 from any program that listens there.
@@ -212,7 +212,7 @@ def check(document: Any, form: Any) -> Any:
     if fault is None:
         return document
     what = f": its field {fault!r} is missing or of another type" if fault else ""
-    message = f"the answer isn't one of the live API{what}"
+    message = f"the answer isn't one of the live protocol{what}"
     raise LiveError(message)
 
 

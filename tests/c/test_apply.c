@@ -182,6 +182,9 @@ TEST(a_batch_must_be_whole) {
   CHECK_STATUS(pd_batch_apply(&none, 1, NULL, &err), PD_ERR_ARGUMENT, "changes[0].flag is NULL");
   CHECK_STATUS(apply(NULL, 0, (pd_batch_options){.unchanged_count = 1}), PD_ERR_ARGUMENT,
                "options->unchanged is NULL");
+  pd_flag_revision nothing = {.revision = 1};
+  pd_batch_options options = {.unchanged = &nothing, .unchanged_count = 1};
+  CHECK_STATUS(apply(NULL, 0, options), PD_ERR_ARGUMENT, "options->unchanged[0].flag is NULL");
   CHECK_OK(pd_batch_apply(NULL, 0, NULL, &err));
 }
 

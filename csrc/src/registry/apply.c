@@ -166,6 +166,10 @@ static pd_status check_changes(const pd_batch_change *items, size_t count,
   if (!options->unchanged && options->unchanged_count > 0) {
     return pd__fail_null(err, "options->unchanged");
   }
+  for (size_t i = 0; i < options->unchanged_count; i++) {
+    if (options->unchanged[i].flag) continue;
+    return pd__fail(err, PD_ERR_ARGUMENT, "options->unchanged[%zu].flag is NULL", i);
+  }
   return options->override ? PD_OK : pd__origin_check(options->origin, err);
 }
 
