@@ -2,6 +2,7 @@
  * and has no sensitive value. */
 #include "fuzz.h"
 
+#include <sched.h>
 #include <stdlib.h>
 
 #include "../../csrc/live/live.h"
@@ -17,6 +18,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
   (void)argv;
   fuzz_define();
   REQUIRE(pd_journal_start(NULL) == PD_OK);
+  pd__servers = &server; /* so that the changes' thread stays */
   REQUIRE(pd_flag_set_by_name("secret", SECRET, NULL) == PD_OK);
   return 0;
 }
@@ -43,7 +45,10 @@ static void check_answers(pd__client *client) {
 
 static void send_line(pd__client *client, const char *line, size_t length) {
   pd__request_answer(client, line, length);
-  while (client->waiting > 0) pd__jobs_answer();
+  while (client->waiting > 0) {
+    sched_yield();
+    pd__jobs_answer();
+  }
   pd__subscribers_tell();
   check_answers(client);
 }
