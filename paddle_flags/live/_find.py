@@ -7,7 +7,6 @@ import os
 import re
 import stat
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -152,6 +151,8 @@ class Found(NamedTuple):
 
 def find_processes(*, all_users: bool = False, paths: Sequence[str] | None = None) -> list[Found]:
     """Ask sockets, by default all of this user; those of dead processes are left out."""
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - not when a program ends
+
     asked = sockets(all_users=all_users) if paths is None else paths
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         answers = list(pool.map(_ask, asked))
@@ -164,8 +165,7 @@ def _ask(path: str) -> Found | None:
     owner: int | None = None
     try:
         owner = os.lstat(path).st_uid
-        with Connection(path, _PATIENCE) as connection:
-            process = dict(connection.ask("hello", {}))
+        process = Connection(path, _PATIENCE).answer("hello", {})
         process.pop("you", None)
     except LiveError as error:
         if isinstance(error.__cause__, (ConnectionRefusedError, FileNotFoundError)):
