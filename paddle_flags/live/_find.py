@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _FOLDER = "paddle_flags"
 _AT_ONCE = 32  # sockets that are asked at a time
 _PATIENCE = 1.0  # seconds for all that one of them says
+_LONGEST = 1 << 20  # bytes of that
 
 
 def address_of(target: int | str) -> str:
@@ -165,7 +166,7 @@ def _ask(path: str) -> Found | None:
     owner: int | None = None
     try:
         owner = os.lstat(path).st_uid
-        process = Connection(path, _PATIENCE).answer("hello", {})
+        process = Connection(path, _PATIENCE, _LONGEST).answer("hello", {})
         process.pop("you", None)
     except LiveError as error:
         if isinstance(error.__cause__, (ConnectionRefusedError, FileNotFoundError)):

@@ -45,9 +45,13 @@ class Connection:
     _socket: socket.socket | None = None
     _aborted = False
 
-    def __init__(self, path: str, timeout: float) -> None:
-        """The timeout begins here, and the connection when it is used."""
+    def __init__(self, path: str, timeout: float, longest: int = LONGEST) -> None:
+        """The timeout begins here, and the connection when it is used.
+
+        `longest` is for the bytes of a message.
+        """
         self._path = path
+        self._longest = longest
         self._deadline = time.monotonic() + timeout
         self._data = bytearray()
         self._count = 0
@@ -164,8 +168,8 @@ class Connection:
         searched = 0
         while (end := self._data.find(b"\n", searched)) < 0:
             searched = len(self._data)
-            if searched > LONGEST:
-                _fail(f"it is longer than {LONGEST} bytes")
+            if searched > self._longest:
+                _fail(f"it is longer than {self._longest} bytes")
             try:
                 part = self._ready().recv(_PART)
                 if not part:
