@@ -73,15 +73,10 @@ class Processes:
         connection = await self.connection(request, seconds)
         gone = asyncio.ensure_future(_abort_when_gone(request, connection))
         try:
-            return await in_thread(_ask, connection, method, params)
+            return await in_thread(connection.answer, method, params)
         finally:
             gone.cancel()
             connection.abort()
-
-
-def _ask(connection: Connection, method: str, params: dict[str, Any] | bytes) -> Any:
-    with connection:
-        return connection.ask_all(method, params)
 
 
 async def _abort_when_gone(request: Request, connection: Connection) -> None:

@@ -7,9 +7,11 @@ import ipaddress
 import re
 import socket
 import ssl
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError
@@ -50,7 +52,7 @@ def serve(
     host, port = made.getsockname()[:2]
     shown_host = listen.names[0] if listen.names else f"[{host}]" if ":" in host else host
     ready(f"http{'s' * bool(context)}://{shown_host}:{port}/")
-    asyncio.run(_run(guard, made, {"tls": context}, proxy=listen.proxy))
+    _run(guard, made, {"tls": context}, proxy=listen.proxy)
 
 
 def serve_browser(app: ASGIApp, home: str, idle: float, ready: Callable[[str], object]) -> None:
@@ -62,10 +64,10 @@ def serve_browser(app: ASGIApp, home: str, idle: float, ready: Callable[[str], o
     port: int = made.getsockname()[1]
     browser = Browser(port, f"/{home}")
     ready(f"http://127.0.0.1:{port}{browser.path}")
-    asyncio.run(_run(Guard(app, browser, _LOOPBACK), made, {"port": port}, idle=idle))
+    _run(Guard(app, browser, _LOOPBACK), made, {"port": port}, idle=idle)
 
 
-async def _run(
+def _run(
     app: Guard,
     made: socket.socket,
     door: dict[str, Any],
@@ -75,7 +77,7 @@ async def _run(
 ) -> None:
     config = uvicorn.Config(
         app,
-        http=type("_Door", (Door,), {**door, "unknown": {}}),
+        http=type("_Door", (Door,), {**door, "unknown": {}, "shutdown": _shut_down}),
         ws="none",
         lifespan="off",
         loop="asyncio",
@@ -88,15 +90,25 @@ async def _run(
         h11_max_incomplete_event_size=HEAD_MAX,
         timeout_graceful_shutdown=_LINGER,
     )
-    server = uvicorn.Server(config)
+    with suppress(KeyboardInterrupt):  # which uvicorn raises again when it has ended in order
+        asyncio.run(_serve(uvicorn.Server(config), made, idle))
+
+
+async def _serve(server: uvicorn.Server, made: socket.socket, idle: float | None) -> None:
     watch = asyncio.create_task(_stop_when_idle(server, idle)) if idle is not None else None
     try:
         await server.serve([made])
-    except KeyboardInterrupt:  # which uvicorn raises again
-        pass
     finally:
         if watch is not None:
             watch.cancel()
+
+
+def _shut_down(door: Door) -> None:
+    """Let answers be sent at the end of the server, but not streams, which go on forever."""
+    H11Protocol.shutdown(door)
+    cycle = door.cycle
+    if cycle is not None and cycle.response_started and not cycle.response_complete:
+        door.transport.close()
 
 
 async def _stop_when_idle(server: uvicorn.Server, idle: float) -> None:

@@ -66,8 +66,7 @@ class Client:
     def _ask(self, method: str, params: dict[str, Any]) -> Any:
         if self._rest is not None:
             return self._rest.ask(method, params)
-        with Connection(self._target, self._timeout) as connection:
-            return connection.ask_all(method, params)
+        return Connection(self._target, self._timeout).answer(method, params)
 
     def _events(self, since: str | None, alive: float) -> Iterator[Event]:
         if self._rest is not None:

@@ -30,14 +30,10 @@ def serve_as_told() -> None:
         _serve(None if value == "1" else value)
     except Exception as error:  # noqa: BLE001 - also of an import
         message = f"environment: {VARIABLE}: the flags are not served: {error}"
-        _warn(message)
-
-
-def _warn(message: str) -> None:
-    try:
-        warnings.warn(FlagWarning(message), stacklevel=3)
-    except Warning as error:  # by a filter, which would end the program at its first import
-        report(error, "Exception ignored while the flags were to be served", serve_as_told)
+        try:
+            warnings.warn(FlagWarning(message), stacklevel=2)
+        except Warning as raised:  # by a filter: it would end the program at its first import
+            report(raised, "Exception ignored while the flags were to be served", serve_as_told)
 
 
 def _serve(address: str | None) -> None:

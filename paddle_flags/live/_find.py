@@ -7,7 +7,6 @@ import os
 import re
 import stat
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 _FOLDER = "paddle_flags"
 _AT_ONCE = 32  # sockets that are asked at a time
 _PATIENCE = 1.0  # seconds for all that one of them says
+_LONGEST = 1 << 20  # bytes of that
 
 
 def address_of(target: int | str) -> str:
@@ -152,6 +152,8 @@ class Found(NamedTuple):
 
 def find_processes(*, all_users: bool = False, paths: Sequence[str] | None = None) -> list[Found]:
     """Ask sockets, by default all of this user; those of dead processes are left out."""
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - not when a program ends
+
     asked = sockets(all_users=all_users) if paths is None else paths
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         answers = list(pool.map(_ask, asked))
@@ -164,8 +166,7 @@ def _ask(path: str) -> Found | None:
     owner: int | None = None
     try:
         owner = os.lstat(path).st_uid
-        with Connection(path, _PATIENCE) as connection:
-            process = dict(connection.ask("hello", {}))
+        process = Connection(path, _PATIENCE, _LONGEST).answer("hello", {})
         process.pop("you", None)
     except LiveError as error:
         if isinstance(error.__cause__, (ConnectionRefusedError, FileNotFoundError)):

@@ -40,14 +40,18 @@ _LISTS = {"flags.list": ("flags", "name", "after"), "changes.list": ("changes", 
 
 
 class Connection:
-    """A connection to a process, which ends with the block that it is used in."""
+    """A connection to a process, for one answer or one stream of events."""
 
     _socket: socket.socket | None = None
     _aborted = False
 
-    def __init__(self, path: str, timeout: float) -> None:
-        """The timeout begins here, and the connection with the block."""
+    def __init__(self, path: str, timeout: float, longest: int = LONGEST) -> None:
+        """The timeout begins here, and the connection when it is used.
+
+        `longest` is for the bytes of a message.
+        """
         self._path = path
+        self._longest = longest
         self._deadline = time.monotonic() + timeout
         self._data = bytearray()
         self._count = 0
@@ -91,8 +95,8 @@ class Connection:
             with self._lock, suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
 
-    def ask(self, method: str, params: Params | bytes) -> Any:
-        """Return the result of a request; bytes are a JSON object without line breaks."""
+    def _ask(self, method: str, params: Params | bytes) -> Any:
+        """Return the result of a request."""
         if isinstance(params, dict):
             params = json.dumps(params, allow_nan=False).encode("ascii")
         self._count += 1
@@ -108,6 +112,17 @@ class Connection:
         result = _result_of(_decode(self._read()), self._count)
         return check(result, ANSWERS.get(method, {}))
 
+    def answer(self, method: str, params: Params | bytes) -> Any:
+        """Return the whole result of a single request, in one piece where it comes in pages.
+
+        Parameters as bytes are a JSON object without line breaks. Flags are as they are at one
+        moment: what has changed while pages were read is read again.
+        """
+        with self:
+            if method in _LISTS and isinstance(params, dict):
+                return self._ask_pages(method, params)
+            return self._ask(method, params)
+
     def events(self, since: str | None, alive: float) -> Generator[Event, None, None]:
         """Yield what happens after `since`, or `hello` and what happens from now on.
 
@@ -117,21 +132,44 @@ class Connection:
         with self:
             first = Event("alive", "", {})
             if since is None:
-                hello = self.ask("hello", {})
+                hello = self._ask("hello", {})
                 first = Event("hello", mark_of(hello), hello)
-            self.ask("events.subscribe", {"since": since or first.id})
+            self._ask("events.subscribe", {"since": since or first.id})
             yield first
             while True:
                 self._deadline = time.monotonic() + alive
                 yield _event_of(_decode(self._read()))
+
+    def _ask_pages(self, method: str, params: Params) -> Any:
+        items, key, after = _LISTS[method]
+        found: dict[Any, Any] = {}
+        removed: set[str] = set()
+        whole = start = page = self._ask(method, params)
+        for _ in range(_MOST_PAGES):
+            found.update((each[key], each) for each in page[items])
+            for name in page.get("removed", ()):
+                found.pop(name, None)
+                removed.add(name)
+            if page.get("next") is not None:
+                page = self._ask(method, {**params, after: page["next"]})
+            elif start is page or items != "flags":
+                whole.pop("next", None)
+                more = {"revision": start["revision"], "removed": sorted(removed - found.keys())}
+                return {**whole, **(more if items == "flags" else {}), items: list(found.values())}
+            else:
+                params = {"since": mark_of(start)}
+                start = page = self._ask(method, params)
+                if page["complete"]:
+                    whole, found, removed = page, {}, set()
+        return _fail("it has too many pages")
 
     def _read(self) -> bytes:
         """Return the next line."""
         searched = 0
         while (end := self._data.find(b"\n", searched)) < 0:
             searched = len(self._data)
-            if searched > LONGEST:
-                _fail(f"it is longer than {LONGEST} bytes")
+            if searched > self._longest:
+                _fail(f"it is longer than {self._longest} bytes")
             try:
                 part = self._ready().recv(_PART)
                 if not part:
@@ -155,35 +193,6 @@ class Connection:
         if left <= 0:
             raise TimeoutError
         return left
-
-    def ask_all(self, method: str, params: Params | bytes) -> Any:
-        """Return the whole result of a request, in one piece where the process sends pages.
-
-        Flags are as they are at one moment: what has changed while pages were read is read again.
-        """
-        if method not in _LISTS or not isinstance(params, dict):
-            return self.ask(method, params)
-        items, key, after = _LISTS[method]
-        found: dict[Any, Any] = {}
-        removed: set[str] = set()
-        whole = start = page = self.ask(method, params)
-        for _ in range(_MOST_PAGES):
-            found.update((each[key], each) for each in page[items])
-            for name in page.get("removed", ()):
-                found.pop(name, None)
-                removed.add(name)
-            if page.get("next") is not None:
-                page = self.ask(method, {**params, after: page["next"]})
-            elif start is page or items != "flags":
-                whole.pop("next", None)
-                more = {"revision": start["revision"], "removed": sorted(removed - found.keys())}
-                return {**whole, **(more if items == "flags" else {}), items: list(found.values())}
-            else:
-                params = {"since": mark_of(start)}
-                start = page = self.ask(method, params)
-                if page["complete"]:
-                    whole, found, removed = page, {}, set()
-        return _fail("it has too many pages")
 
 
 # ---- Messages ----

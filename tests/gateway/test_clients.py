@@ -19,6 +19,7 @@ from ways import TOKENS, Program, start
 
 from paddle_flags import FlagArgumentError
 from paddle_flags.live import Client, LiveConnectionError, LiveError
+from paddle_flags.live._rpc import Connection
 
 HELLO = {"api": 1, "program": "x", "pid": 1, "host": "h", "epoch": "a", "revision": 1}
 HELLO.update(flags=1, temporary=0, version="0", you={})
@@ -105,6 +106,66 @@ WRONG = {
 def test_an_answer_of_a_process_that_is_none_is_an_error(data: bytes, tmp_path: Path):
     with trap(str(tmp_path / "trap.sock"), sends(data)) as path, pytest.raises(LiveError):
         Client(path).process()
+
+
+FLAG = {"name": "x", "type": "string", "source": "default", "settable": True}
+WRONG_FLAGS: dict[str, Any] = {
+    "a number for a text": {**FLAG, "help": 5},
+    "a truth for a number": {**FLAG, "line": True},
+    "a text less": {key: FLAG[key] for key in FLAG if key != "source"},
+    "a list of numbers": {**FLAG, "marks": [1]},
+    "a part of another type": {**FLAG, "temporary": {"change": "1", "until": "", "left": 1}},
+    "no object": "x",
+}
+
+
+@pytest.mark.parametrize("flag", WRONG_FLAGS.values(), ids=WRONG_FLAGS)
+def test_a_flag_that_has_another_form_is_an_error(flag: Any, tmp_path: Path):
+    page = {"epoch": "a", "revision": 1, "complete": True, "flags": [FLAG, flag], "removed": []}
+    with (
+        trap(str(tmp_path / "trap.sock"), sends(result(page))) as path,
+        pytest.raises(LiveError, match="isn't one of the live API"),
+    ):
+        Client(path).flags()
+
+
+def test_a_field_of_a_later_version_is_allowed(tmp_path):
+    page = {"epoch": "a", "revision": 1, "complete": True, "flags": [FLAG], "removed": []}
+    page["flags"] = [{**FLAG, "mood": 1}]
+    with trap(str(tmp_path / "trap.sock"), sends(result({**page, "more": 1}))) as path:
+        assert Client(path).flags()["flags"] == page["flags"]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"method": "events.a\nb", "params": {"epoch": "a", "revision": 1}},
+        {"method": "events.gap", "params": {"epoch": "a\nevent: x", "revision": 1}},
+        {"method": "events.changes", "params": {"epoch": "a", "revision": 1, "changes": [1]}},
+        {"method": "events.gap", "params": []},
+    ],
+    ids=range(4),
+)
+def test_an_event_that_is_none_is_an_error(message: Any, tmp_path: Path):
+    def answer(connection: socket.socket) -> None:
+        connection.recv(65536)
+        connection.sendall(result({}) + json.dumps(message).encode() + b"\n")
+        connection.recv(65536)
+
+    with trap(str(tmp_path / "trap.sock"), answer) as path:
+        events = Client(path).events("a-1")
+        with pytest.raises(LiveError):
+            next(events)
+
+
+def test_a_connection_that_is_aborted_before_it_is_made_asks_for_nothing(tmp_path):
+    seen: list[bytes] = []
+    with trap(str(tmp_path / "trap.sock"), lambda each: seen.append(each.recv(100))) as path:
+        connection = Connection(path, 10)
+        connection.abort()
+        with pytest.raises(LiveConnectionError, match="closed"):
+            connection.answer("flags.set", {"set": {"level": 3}})
+    assert not any(seen)
 
 
 def test_a_process_that_closes_the_connection_is_a_lost_one(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import time
 from typing import Any
 
@@ -196,3 +197,17 @@ def test_a_change_whose_client_has_gone_does_not_happen_later(way: Way):
     way.program.run("gate.set()")
     assert way.process("/flags/level")[0] == 200
     assert way.program.client().flag("level")["value"] == 6
+
+
+def test_ctrl_c_ends_a_gateway_quietly_though_pages_are_open(tmp_path):
+    with start("tcp", tmp_path) as way:
+        streams = [way.connect() for _ in range(3)]
+        for each in streams:
+            each.sendall(way.head(f"GET {way.api}/events HTTP/1.1"))
+            assert each.recv(65536).startswith(b"HTTP/1.1 200 ")
+        [gateway] = way.processes
+        gateway.send_signal(signal.SIGINT)
+        assert gateway.communicate(timeout=60) == ("", None)
+        assert gateway.returncode == 0
+        for each in streams:
+            each.close()

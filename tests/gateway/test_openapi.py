@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator, FormatChecker
 from openapi_spec_validator import validate
+from starlette.routing import Route
 from support import ROOT
 from ways import Way, start
 
 from paddle_flags.gateway.api import openapi
+from paddle_flags.gateway.app import Gateway
 
 PAGE = (ROOT / "docs" / "reference" / "live-api.md").read_text("utf-8")
 
@@ -42,6 +44,19 @@ def test_the_document_has_the_requests_that_the_reference_lists():
         for method in methods
     }
     assert listed == known
+
+
+def test_the_document_has_the_requests_that_a_gateway_answers():
+    routes = [each for each in Gateway([]).application().routes if isinstance(each, Route)]
+    answered = {
+        (method, re.sub(r":int", "", each.path))
+        for each in routes
+        for method in each.methods - {"HEAD"}
+    }
+    described = {
+        (method.upper(), path) for path, methods in openapi()["paths"].items() for method in methods
+    }
+    assert answered == described
 
 
 def test_every_answer_follows_its_schema(way: Way):
