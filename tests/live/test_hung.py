@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from serving import Client, problems, until
 
@@ -28,6 +30,21 @@ def test_flags_without_a_python_validator_are_changed_while_python_hangs(hung):
         assert (client.text("level"), client.text("rate")) == ("8", "2")
         client.ask("changes.undo")
         assert client.text("level") == "9"
+
+
+def test_flags_are_read_and_changed_while_a_debugger_waits_for_a_command(program):
+    folder = program.socket.parent
+    os.mkfifo(folder / "commands")
+    program.tell(
+        "import pdb, io; pipe = open(os.open('commands', os.O_RDWR)); open('stopped', 'w').close();"
+        " pdb.Pdb(stdin=pipe, stdout=io.StringIO(), nosigint=True).set_trace()"
+    )
+    until((folder / "stopped").exists)
+    with Client(program.socket) as client:
+        client.ask("flags.set", set={"mode": "best"})  # its validator is in Python
+        assert client.text("mode") == "best"
+    (folder / "commands").write_text("continue\n")
+    program.read()
 
 
 def test_a_temporary_value_ends_while_python_hangs(hung):
