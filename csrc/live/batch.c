@@ -82,24 +82,22 @@ static const char *source_of(const pd__changed_flag *flag, bool temporary) {
 
 void pd__batch_write_result(pd__job *job, const pd__change *made) {
   pd__text *to = &job->result;
-  pd__json_open(to, '{');
-  if (job->dry_run) pd__json_add_text(to, "change", NULL);
-  if (!job->dry_run) pd__json_add_number(to, "change", made->number);
-  pd__json_add_number(to, "revision", pd_journal_get_revision());
-  pd__json_add_bool(to, "dry_run", job->dry_run);
-  pd__json_add_time(to, "until", job->duration ? made->until : 0);
-  pd__json_name(to, "flags");
-  pd__json_open(to, '[');
+  pd__json_open(to, NULL, '{');
+  if (job->dry_run) pd__json_text(to, "change", NULL);
+  if (!job->dry_run) pd__json_number(to, "change", made->number);
+  pd__json_number(to, "revision", pd_journal_get_revision());
+  pd__json_bool(to, "dry_run", job->dry_run);
+  pd__json_time(to, "until", job->duration > 0 ? made->until : 0);
+  pd__json_open(to, "flags", '[');
   for (size_t i = 0; i < made->count; i++) {
     const pd__changed_flag *flag = &made->flags[i];
-    pd__json_open(to, '{');
+    pd__json_open(to, NULL, '{');
     pd__changed_flag_write(to, flag);
-    pd__json_add_text(to, "source", source_of(flag, job->duration > 0));
-    pd__json_add_bool(to, "hidden", flag->hidden);
-    pd__json_close(to, '}');
+    pd__json_text(to, "source", source_of(flag, job->duration > 0));
+    pd__json_bool(to, "hidden", flag->hidden);
+    pd__json_close(to, "}");
   }
-  pd__json_close(to, ']');
-  pd__json_close(to, '}');
+  pd__json_close(to, "]}");
 }
 
 /* ---- The audit ---- */
@@ -116,26 +114,23 @@ void pd__audit_change(pd__audit *audit, const pd__change *change, const char *ev
 void pd__audit_refusal(const pd__job *job, const pd__change *wanted) {
   pd__text line = {.data = NULL};
   if (!job->server->audit || !job->problems) return;
-  pd__json_open(&line, '{');
-  pd__json_add_text(&line, "event", "refused");
-  pd__json_add_text(&line, "result", "refused");
-  pd__json_add_time(&line, "at", pd__time_now());
-  pd__json_add_text(&line, "kind", job->problems->kind);
-  pd__json_add_text(&line, "detail", job->problems->error.message);
+  pd__json_open(&line, NULL, '{');
+  pd__json_text(&line, "event", "refused");
+  pd__json_text(&line, "result", "refused");
+  pd__json_time(&line, "at", pd__time_now());
+  pd__json_text(&line, "kind", job->problems->kind);
+  pd__json_text(&line, "detail", job->problems->error.message);
   pd__who_write(&line, "who", &job->who);
-  pd__json_add_text(&line, "reason", job->reason);
-  pd__json_name(&line, "flags");
-  pd__json_open(&line, '[');
+  pd__json_text(&line, "reason", job->reason);
+  pd__json_open(&line, "flags", '[');
   for (size_t i = 0; wanted && i < wanted->count; i++) {
     const pd__changed_flag *each = &wanted->flags[i];
-    pd__json_open(&line, '{');
-    pd__json_add_text(&line, "name", each->name);
-    if (each->flag && !each->sensitive && each->wanted)
-      pd__json_add_shown(&line, "new", each->wanted);
-    pd__json_close(&line, '}');
+    pd__json_open(&line, NULL, '{');
+    pd__json_text(&line, "name", each->name);
+    if (each->flag && !each->sensitive && each->wanted) pd__json_shown(&line, "new", each->wanted);
+    pd__json_close(&line, "}");
   }
-  pd__json_close(&line, ']');
-  pd__json_close(&line, '}');
+  pd__json_close(&line, "]}");
   if (!line.failed) pd__audit_write(job->server->audit, line.data, line.length);
   pd__text_free(&line);
 }

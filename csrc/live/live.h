@@ -131,60 +131,90 @@ void pd__clients_sweep(void);
 pd__client *pd__client_find(uint64_t number);
 void pd__clients_forget(void); /* in a forked child */
 
-/* ---- Requests (request.c) ---- */
+/* ---- Requests (request.c), each of which is a job ---- */
 
 /* Carries out one line, and appends the answer to client->out. */
 void pd__request_answer(pd__client *client, const char *line, size_t length);
 
-/* What an answer is to: "" for a notification, which gets none. */
-typedef struct pd__id {
-  char text[128]; /* JSON */
-} pd__id;
+typedef enum pd__job_state {
+  PD__QUEUED,
+  PD__ASKING,  /* validators */
+  PD__DECIDED, /* it will happen, or has failed: no way back */
+  PD__GIVEN_UP
+} pd__job_state;
 
-/* Begins the answer; the result or the error follows, then pd__answer_end. */
-void pd__answer_begin(pd__text *to, const pd__id *id);
-void pd__answer_end(pd__text *to);
-void pd__answer_error(pd__text *to, const pd__id *id, int code, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+/* One thing that is wrong. */
+typedef struct pd__problem {
+  struct pd__problem *next;
+  const char *kind; /* a row of the table in request.c */
+  char *name;       /* of the flag; NULL: of no single one */
+  pd_error error;
+} pd__problem;
 
-/* The methods that only read: they append the result. Return false after an error was written. */
-typedef struct pd__request {
-  pd__client *client;
-  const pd__value *params; /* an object; or NULL */
-  pd__id id;
-} pd__request;
+typedef struct pd__since {
+  bool given, known; /* of this process, and kept */
+  uint64_t revision;
+} pd__since;
 
-bool pd__hello_write(pd__request *request, pd__text *to);
-bool pd__flags_list(pd__request *request, pd__text *to);
-bool pd__flags_get(pd__request *request, pd__text *to);
-bool pd__changes_list(pd__request *request, pd__text *to);
-bool pd__events_subscribe(pd__request *request, pd__text *to);
+enum { PD__ID_SIZE = 128 };
 
-/* Returns a member that is text, NULL if it is left out. Another kind: *wrong becomes true. */
-const char *pd__param_text(const pd__value *params, const char *name, bool *wrong);
+typedef struct pd__job {
+  struct pd__job *next;
+  pd__document document; /* the request: its texts are used until the end */
+  char id[PD__ID_SIZE];  /* JSON; "": a notification, which isn't answered */
+  uint64_t client;
+  pd_live_server *server; /* held */
+  void (*run)(struct pd__job *job);
+  /* The params (params.c); of objects and arrays, the first value in it. */
+  const char *name, *after, *reason;
+  pd__since since;
+  uint64_t before, undo; /* numbers of changes; `undo` 0: the last one */
+  const pd__value *set, *unset, *expect, *confirm;
+  double duration, timeout; /* seconds; `duration` 0: it stays */
+  bool dry_run;
+  pd__who who;
+  int64_t deadline; /* steady */
+  uint32_t state;   /* pd__job_state, atomic */
+  pd__problem *problems, *last_problem;
+  pd__text current; /* members of "current": the values of flags in `expect` */
+  pd__text result;  /* JSON */
+} pd__job;
 
-/* ---- Flags (flags.c, values.c) ---- */
+__attribute__((format(printf, 5, 6))) void pd__job_fail(pd__job *job, const char *kind,
+                                                        const char *name, pd_status status,
+                                                        const char *format, ...);
+/* Appends the result, or the problems if there are any. */
+void pd__job_answer(const pd__job *job, pd__client *client);
+void pd__answer_failure(pd__client *client, const char *id, const char *kind, const char *why);
+void pd__job_free(pd__job *job);
 
-/* Adds the members that a flag has in every answer. */
-void pd__flag_write(pd__text *to, pd_flag *flag, const pd_flag_info *info,
-                    const pd_live_server *server, bool whole);
+/* Reads the params, of which the method knows those in `known`, with blanks around. */
+void pd__params_read(pd__job *job, const char *known, const pd__value *params);
+void pd__set_check(pd__job *job); /* whether those of flags.set go together */
+size_t pd__value_count(const pd__value *first);
 
-/* Adds `value`, `text` and so on of an entry. */
-void pd__entry_write(pd__text *to, const pd_flag_info *info, const pd_flag_entry *entry,
-                     bool whole);
-void pd__default_write(pd__text *to, const pd_flag_info *info, bool whole);
-void pd__value_write(pd__text *to, pd_type type, pd_type list, pd_value value);
-void pd__place_write(pd__text *to, const pd_origin *origin);
+/* The methods. Those that only read run on the clients' thread, the others on the changes'. */
+void pd__hello_run(pd__job *job);
+void pd__flags_list(pd__job *job);
+void pd__flags_get(pd__job *job);
+void pd__set_run(pd__job *job);
+void pd__changes_list(pd__job *job);
+void pd__undo_run(pd__job *job);
+void pd__events_subscribe(pd__job *job);
+
+/* ---- Flags (flags.c) ---- */
+
+/* Returns NULL after it has added a problem. */
+pd_flag *pd__flag_find(pd__job *job, const char *name, pd_flag_info *info);
 
 /* Returns a value as text, in `number` or where it is; NULL for a type of 0. */
 enum { PD__NUMBER_SIZE = 64 };
 const char *pd__value_text(pd_type type, pd_value value, char number[PD__NUMBER_SIZE]);
 
+/* Adds "place". */
+void pd__place_write(pd__text *to, const pd_origin *origin);
 /* Adds "epoch" and "revision". */
 void pd__head_write(pd__text *to, uint64_t revision);
-
-/* Reads "EPOCH-REVISION". Returns false if it isn't one. *known: of this process, and kept. */
-bool pd__since_read(const char *text, uint64_t *revision, bool *known);
 
 /* ---- Events (events.c) ---- */
 
@@ -257,49 +287,10 @@ void pd__changed_flag_write(pd__text *to, const pd__changed_flag *flag);
 /* Ends what is due. Returns when the next one is, or -1 (ends.c). */
 int64_t pd__changes_end_due(void);
 
-/* ---- Jobs: changes that clients ask for (jobs.c) ---- */
-
-typedef enum pd__job_state {
-  PD__QUEUED,
-  PD__ASKING,  /* validators */
-  PD__DECIDED, /* it will happen, or has failed: no way back */
-  PD__GIVEN_UP
-} pd__job_state;
-
-/* One thing that is wrong. */
-typedef struct pd__problem {
-  struct pd__problem *next;
-  const char *kind; /* a row of the table in request.c */
-  char *name;       /* of the flag; NULL: of no single one */
-  pd_error error;
-} pd__problem;
-
-typedef struct pd__job {
-  struct pd__job *next;
-  pd__document document; /* the request: its texts are used until the end */
-  const pd__value *params;
-  pd__id id;
-  uint64_t client;
-  pd_live_server *server; /* held */
-  pd__who who;
-  bool undoes;
-  bool dry_run;
-  uint64_t undo; /* the number of the change; 0: the last one */
-  const char *reason;
-  int64_t duration; /* ms; 0: it stays */
-  double timeout;   /* seconds */
-  int64_t deadline; /* steady */
-  uint32_t state;   /* pd__job_state, atomic */
-  char *names;      /* of its flags, for messages */
-  pd__problem *problems, **problems_end;
-  pd__text current; /* members of "current": the values of flags in `expect` */
-  pd__text result;  /* JSON */
-} pd__job;
+/* ---- Jobs that change something (jobs.c) ---- */
 
 /* Queues a job, and owns it. Returns false if too many wait. */
 bool pd__job_start(pd__job *job);
-void pd__job_free(pd__job *job);
-void pd__problems_free(pd__job *job);
 /* Answers what is done, and what is late. Returns the next deadline, or -1. */
 int64_t pd__jobs_answer(void);
 /* Gives up what a client asked for. */
@@ -308,20 +299,6 @@ void pd__jobs_abandon(void); /* in a forked child */
 /* The caller holds pd__lock. */
 bool pd__jobs_wait(void);
 void pd__jobs_wake(void);
-
-__attribute__((format(printf, 5, 6))) void pd__job_fail(pd__job *job, const char *kind,
-                                                        const char *name, pd_status status,
-                                                        const char *format, ...);
-void pd__job_write_error(pd__text *to, const pd__job *job);
-
-/* Carry a job out, on the changes' thread. */
-void pd__set_run(pd__job *job);
-void pd__undo_run(pd__job *job);
-
-/* Reads the params (params.c). Returns NULL, or what is wrong, in `buffer`. */
-const char *pd__job_read(pd__job *job, char buffer[256]);
-/* Reads `on_behalf_of` to `who`. Returns NULL, or what is wrong. */
-const char *pd__behalf_read(const pd__value *params, pd__who *who);
 
 /* ---- Batches (batch.c): what set.c, undo.c and ends.c share ---- */
 

@@ -33,44 +33,28 @@ typedef struct setting {
 
 /* ---- Names ---- */
 
-static pd_flag *find_flag(setting *all, const char *name, pd_flag_info *info) {
-  pd_flag *flag = NULL;
-  pd_error err;
-  *info = (pd_flag_info){.size = sizeof *info};
-  pd_status status = pd_flag_find(name, &flag, &err);
-  if (status == PD_OK) status = pd_flag_get_info(flag, info, &err);
-  if (status == PD_OK) return flag;
-  pd__job_fail(all->job, "unknown", name, status, "%s", err.message);
-  return NULL;
-}
-
 static void add_wanted(setting *all, wanted *list, size_t *count, const pd__value *each,
                        const char *name) {
   wanted *one = &list[(*count)++];
   *one = (wanted){.name = name, .value = each, .takes_back = each->kind == PD__NULL};
   if (!each->name) one->takes_back = true; /* an item of `unset` */
-  one->flag = find_flag(all, name, &one->info);
-}
-
-static const pd__value *first_of(const pd__job *job, const char *member) {
-  const pd__value *found = pd__value_member(job->params, member);
-  return found ? found->first : NULL;
+  one->flag = pd__flag_find(all->job, name, &one->info);
 }
 
 static void find_flags(setting *all) {
   const pd__job *job = all->job;
   pd_flag_info info;
-  for (const pd__value *at = first_of(job, "set"); at; at = at->next) {
+  for (const pd__value *at = job->set; at; at = at->next) {
     add_wanted(all, all->set, &all->set_count, at, at->name);
   }
-  for (const pd__value *at = first_of(job, "unset"); at; at = at->next) {
+  for (const pd__value *at = job->unset; at; at = at->next) {
     add_wanted(all, all->set, &all->set_count, at, at->text);
   }
-  for (const pd__value *at = first_of(job, "expect"); at; at = at->next) {
+  for (const pd__value *at = job->expect; at; at = at->next) {
     add_wanted(all, all->expect, &all->expect_count, at, at->name);
   }
-  for (const pd__value *at = first_of(job, "confirm"); at; at = at->next) {
-    pd_flag *flag = find_flag(all, at->text, &info);
+  for (const pd__value *at = job->confirm; at; at = at->next) {
+    pd_flag *flag = pd__flag_find(all->job, at->text, &info);
     if (flag) all->confirmed[all->confirmed_count++] = flag;
   }
 }
@@ -127,7 +111,7 @@ static void add_current(setting *all, const wanted *one) {
   char number[PD__NUMBER_SIZE];
   if (pd_flag_get_entry(one->flag, 0, &entry, NULL) != PD_OK) return;
   pd_type type = entry.unset ? (pd_type)0 : entry.type;
-  pd__json_add_shown(&all->job->current, one->name, pd__value_text(type, entry.value, number));
+  pd__json_shown(&all->job->current, one->name, pd__value_text(type, entry.value, number));
 }
 
 /* An expectation of a sensitive flag would reveal its value by guesses. */
@@ -219,10 +203,11 @@ static pd__change *new_change(setting *all) {
     all->failed |= !flag->name;
   }
   all->failed |= !made;
-  if (made && job->duration) {
+  if (made && job->duration > 0) {
+    int64_t length = (int64_t)(job->duration * 1000);
     made->state = PD__ON;
-    made->until = made->at + job->duration;
-    made->deadline = pd__now() + job->duration;
+    made->until = made->at + length;
+    made->deadline = pd__now() + length;
     made->audit = job->server->audit;
   }
   return made;
@@ -249,7 +234,7 @@ static bool drop_wrong_items(setting *all, const pd_error_list *errors) {
 /* Applies the batch, and reports what is wrong with it. Validators are asked only when all values
  * can be read: for the flags whose values can, a trial follows. */
 static pd_status apply_items(setting *all, pd__batch *batch, bool dry_run, pd_error *err) {
-  pd_override *override = all->job->duration && batch->made ? &batch->made->override : NULL;
+  pd_override *override = all->job->duration > 0 && batch->made ? &batch->made->override : NULL;
   batch->job = all->job;
   batch->who = &all->job->who;
   batch->mark = batch->made ? batch->made->number : 0;
@@ -297,7 +282,7 @@ static void end_taken_back(const setting *all) {
 
 static void commit_change(setting *all) {
   pd__change *made = all->made;
-  if (!all->job->duration) note_values(all);
+  if (all->job->duration <= 0) note_values(all);
   pthread_mutex_lock(&pd__lock);
   end_taken_back(all);
   pd__change_add(made);

@@ -60,49 +60,28 @@ static bool is_undoable(const pd__change *change, const pd__who *who) {
   return true;
 }
 
-static bool read_before(pd__request *request, uint64_t *before) {
-  pd_value value = {.u64 = UINT64_MAX};
-  const pd__value *found = pd__value_member(request->params, "before");
-  bool given = found && found->kind != PD__NULL;
-  bool right = !given || (found->kind == PD__NUMBER &&
-                          pd_value_parse(PD_TYPE_uint64, NULL, found->text, &value, NULL) == PD_OK);
-  *before = value.u64;
-  if (!right && *request->id.text) {
-    pd__answer_error(&request->client->out, &request->id, -32602,
-                     "params: before: expected the number of a change");
-  }
-  return right;
-}
-
-bool pd__changes_list(pd__request *request, pd__text *to) {
-  uint64_t before;
-  pd__who who = request->client->who;
-  const char *wrong = pd__behalf_read(request->params, &who);
-  if (wrong && *request->id.text) {
-    pd__answer_error(&request->client->out, &request->id, -32602, "%s", wrong);
-  }
-  if (wrong || !read_before(request, &before)) return false;
-  pd__json_open(to, '{');
+void pd__changes_list(pd__job *job) {
+  pd__text *to = &job->result;
+  uint64_t before = job->before;
+  pd__json_open(to, NULL, '{');
   pd__head_write(to, pd_journal_get_revision());
-  pd__json_name(to, "changes");
-  pd__json_open(to, '[');
+  pd__json_open(to, "changes", '[');
   pthread_mutex_lock(&pd__lock);
   const pd__change *at = pd__change_latest();
   while (at && at->number >= before) at = at->older;
   for (; at && to->length < PD__ANSWER_MAX; at = at->older) {
-    pd__json_open(to, '{');
+    pd__json_open(to, NULL, '{');
     pd__change_write(to, at);
-    pd__json_add_bool(to, "undoable", is_undoable(at, &who));
-    pd__json_close(to, '}');
+    pd__json_bool(to, "undoable", is_undoable(at, &job->who));
+    pd__json_close(to, "}");
     before = at->number;
   }
   bool more = at != NULL;
   pthread_mutex_unlock(&pd__lock);
-  pd__json_close(to, ']');
-  if (more) pd__json_add_number(to, "next", before);
-  if (!more) pd__json_add_text(to, "next", NULL);
-  pd__json_close(to, '}');
-  return true;
+  pd__json_close(to, "]");
+  if (more) pd__json_number(to, "next", before);
+  if (!more) pd__json_text(to, "next", NULL);
+  pd__json_close(to, "}");
 }
 
 /* ---- Which change ---- */
