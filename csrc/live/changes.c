@@ -1,6 +1,7 @@
 /* What clients have changed: for listing it, for undoing it, and until it ends. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "live.h"
 
@@ -82,7 +83,7 @@ static void drop_oldest(void) {
   for (pd__change **at = &latest; *at;) {
     pd__change *each = *at;
     bytes += each->bytes;
-    if (bytes <= PD__CHANGES_MAX || each->state == PD__ON || each->ending || each == latest) {
+    if (bytes <= PD__CHANGES_MAX || each->state == PD__ON || each->holders > 0 || each == latest) {
       at = &each->older;
       continue;
     }
@@ -171,4 +172,115 @@ void pd__change_write_event(pd__text *to, const pd__change *change, const char *
   pd__json_text(to, "result", "applied");
   pd__change_write(to, change);
   pd__json_close(to, "}");
+}
+
+/* ---- The end of temporary changes, on the clients' thread. No validator is asked, and watchers
+ * are notified by others, so nothing keeps it waiting. ---- */
+
+/* Returns the change that is due first; NULL: none is on. The caller holds pd__lock. */
+static pd__change *find_next(void) {
+  pd__change *first = NULL;
+  for (pd__change *at = pd__change_latest(); at; at = at->older) {
+    if (at->state == PD__ON && (!first || at->deadline < first->deadline)) first = at;
+  }
+  return first;
+}
+
+/* Returns false if memory is out: then it stays on, and is tried again soon. Another thread may
+ * undo it meanwhile, but doesn't free it while it is held. */
+static bool end_change(pd__change *change) {
+  pd__text event = {.data = NULL};
+  pd__audit *audit = NULL;
+  pthread_mutex_lock(&pd__lock);
+  change->holders++;
+  pthread_mutex_unlock(&pd__lock);
+  bool ended = pd__batch_end(change) != PD_ERR_MEMORY;
+  pthread_mutex_lock(&pd__lock);
+  change->holders--;
+  if (ended && change->state == PD__ON) {
+    audit = change->audit;
+    if (audit) pd__audit_hold(audit);
+    pd__change_end(change, PD__ENDED);
+    pd__change_write_event(&event, change, "ended");
+  }
+  pthread_mutex_unlock(&pd__lock);
+  pd__audit_write(audit, &event);
+  pthread_mutex_lock(&pd__lock);
+  if (audit) pd__audit_release(audit);
+  pthread_mutex_unlock(&pd__lock);
+  return ended;
+}
+
+int64_t pd__changes_end_due(void) {
+  for (;;) {
+    pthread_mutex_lock(&pd__lock);
+    pd__change *next = find_next();
+    int64_t deadline = next ? next->deadline : -1;
+    pthread_mutex_unlock(&pd__lock);
+    int64_t now = pd__now();
+    if (!next || deadline > now) return deadline;
+    if (!end_change(next)) return now + 100;
+  }
+}
+
+/* ---- Changes from outside that came through no server ---- */
+
+static bool copy_flag(pd__changed_flag *to, const pd_live_changed *from) {
+  to->name = strdup(from->name);
+  to->old_text = pd__text_as_json(from->old_text);
+  to->new_text = pd__text_as_json(from->new_text);
+  return to->name && (to->old_text || !from->old_text) && (to->new_text || !from->new_text);
+}
+
+/* Cuts a text that is too long between characters. */
+static void copy_label(char to[PD__LABEL_MAX + 1], const char *from) {
+  size_t length = from ? strlen(from) : 0;
+  if (length > PD__LABEL_MAX) length = PD__LABEL_MAX;
+  while (length == PD__LABEL_MAX && ((unsigned char)from[length] & 0xc0) == 0x80) length--;
+  memcpy(to, from ? from : "", length);
+  to[length] = '\0';
+}
+
+static pd__change *copy_change(const pd_live_change *from) {
+  pd__who who = {.uid = geteuid()};
+  copy_label(who.label, from->by);
+  copy_label(who.host, from->fleet);
+  pd__change *made = pd__change_new(from->count, &who, from->reason);
+  bool copied = made != NULL;
+  for (size_t i = 0; copied && i < from->count; i++) {
+    copied = copy_flag(&made->flags[i], &from->flags[i]);
+  }
+  if (copied) {
+    made->of_fleet = true;
+    made->until = from->until;
+    return made;
+  }
+  pd__change_free(made);
+  return NULL;
+}
+
+static pd_status check_change(const pd_live_change *change, pd_error *err) {
+  if (!change || change->size != sizeof *change) {
+    return pd__fail(err, PD_ERR_ARGUMENT, "change: expected a pd_live_change with its size");
+  }
+  for (size_t i = 0; i < change->count; i++) {
+    if (change->flags[i].name) continue;
+    return pd__fail(err, PD_ERR_ARGUMENT, "change->flags[%zu].name is NULL", i);
+  }
+  return PD_OK;
+}
+
+pd_status pd_live_report(const pd_live_change *change, pd_error *err) {
+  pd_status status = check_change(change, err);
+  if (status != PD_OK) return status;
+  pd__change *made = copy_change(change);
+  if (!made) return pd__fail_memory(err);
+  pd__text event = {.data = NULL};
+  pthread_mutex_lock(&pd__lock);
+  pd__change_reserve(made);
+  pd__change_add(made);
+  pd__change_write_event(&event, made, "fleet");
+  pthread_mutex_unlock(&pd__lock);
+  pd__audits_write(&event);
+  return PD_OK;
 }

@@ -29,7 +29,7 @@ static pd__job *next_job(void) {
   return job;
 }
 
-static bool enter_state(pd__job *job, uint32_t from, uint32_t to) {
+bool pd__job_enter(pd__job *job, uint32_t from, uint32_t to) {
   return __atomic_compare_exchange_n(&job->state, &from, to, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE);
 }
@@ -39,8 +39,8 @@ static bool enter_state(pd__job *job, uint32_t from, uint32_t to) {
 static void *run_jobs(void *unused) {
   pd_callbacks_postpone(true);
   for (pd__job *job; (job = next_job());) {
-    if (enter_state(job, PD__QUEUED, PD__ASKING)) job->run(job);
-    enter_state(job, PD__ASKING, PD__DECIDED); /* it failed, and no one gave it up */
+    if (pd__job_enter(job, PD__QUEUED, PD__ASKING)) job->run(job);
+    pd__job_enter(job, PD__ASKING, PD__DECIDED); /* it failed, and no one gave it up */
     pthread_mutex_lock(&pd__lock);
     running = NULL;
     job->next = done;
@@ -114,7 +114,7 @@ static void describe_wait(const pd__job *job, char why[512]) {
 static void give_up(pd__job *job) {
   char why[512];
   bool given_up =
-      enter_state(job, PD__QUEUED, PD__GIVEN_UP) || enter_state(job, PD__ASKING, PD__GIVEN_UP);
+      pd__job_enter(job, PD__QUEUED, PD__GIVEN_UP) || pd__job_enter(job, PD__ASKING, PD__GIVEN_UP);
   pd__client *client = given_up ? pd__client_find(job->client) : NULL;
   if (!client) return;
   client->waiting--;
@@ -141,9 +141,9 @@ int64_t pd__jobs_answer(void) {
 void pd__jobs_cancel(uint64_t client) {
   pthread_mutex_lock(&pd__lock);
   for (pd__job *job = queue; job; job = job->next) {
-    if (job->client == client) enter_state(job, PD__QUEUED, PD__GIVEN_UP);
+    if (job->client == client) pd__job_enter(job, PD__QUEUED, PD__GIVEN_UP);
   }
-  if (running && running->client == client) enter_state(running, PD__ASKING, PD__GIVEN_UP);
+  if (running && running->client == client) pd__job_enter(running, PD__ASKING, PD__GIVEN_UP);
   pthread_mutex_unlock(&pd__lock);
 }
 

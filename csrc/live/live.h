@@ -6,7 +6,7 @@
  * - the clients' thread (loop.c) reads requests, answers those that only read, ends temporary
  * changes on time, and gives up changes that take too long. It never calls code of the program.
  * - the changes' thread (jobs.c) makes one change after the other: validators may take long.
- * - the callbacks' thread (callbacks.c) runs watchers and audits. It exists while there are any.
+ * - the callbacks' thread (audit.c) runs watchers and audits. It exists while there are any.
  *
  * pd__lock guards what they share, and is held by fork. No function of pd_flags.h is called while
  * it is held. */
@@ -19,7 +19,6 @@
 #include <sys/types.h>
 
 #include "json.h"
-#include "socket.h"
 #include "text.h"
 
 enum {
@@ -46,6 +45,30 @@ int64_t pd__time_now(void); /* ms since 1970 */
 /* Starts a detached thread. Returns false if there can be none. */
 bool pd__thread_start(void *(*function)(void *), void *argument);
 
+/* ---- The socket that a server listens on (socket.c) ---- */
+
+typedef struct pd__socket {
+  int fd;      /* listening; -1: closed */
+  ino_t inode; /* of the socket behind `fd` */
+  int directory;
+  char name[108];
+  dev_t device; /* of the file `name` */
+  ino_t file;
+  char *where; /* the absolute path; yours to free */
+} pd__socket;
+
+/* Listens at an address of pd_live_server_options. All descriptors are closed by exec.
+ * PD_ERR_CONFLICT: a process listens there. */
+pd_status pd__socket_listen(const char *address, pd__socket *out, pd_error *err);
+
+/* With `remove`, removes the file too, unless it is no longer this socket's. */
+void pd__socket_close(pd__socket *socket, bool remove);
+void pd__socket_remove(const pd__socket *socket);
+
+/* Closes `fd` unless the program has closed it and opened something else there. */
+void pd__close_own(int fd, ino_t inode);
+ino_t pd__inode_of(int fd);
+
 /* ---- Who asks ---- */
 
 typedef struct pd__who {
@@ -67,7 +90,6 @@ struct pd_live_server {
   pd_live_server *next;
   pd__socket socket;                  /* fd -1: it isn't served */
   char *address, *program, *settable; /* options; or NULL */
-  char *where;                        /* what pd_live_get_address returns */
   pd__audit *audit;                   /* or NULL */
   pid_t process;                      /* that opened the socket */
   uint32_t on_fork;
@@ -83,9 +105,6 @@ void pd__server_release(pd_live_server *server);
 
 /* Takes those that have stopped out of the list, once they have no connections. */
 void pd__servers_sweep(void);
-
-/* Listens for a server again, in a forked child. */
-pd_status pd__server_reopen(pd_live_server *server, pd_error *err);
 
 /* Returns why clients may not change a flag; NULL: they may. */
 const char *pd__find_refusal(const pd_live_server *server, const pd_flag_info *info);
@@ -238,7 +257,9 @@ typedef struct pd__changed_flag {
   pd_value live_before;      /* this one: text is the registry's */
   pd_value given;            /* what the change gave; text is the registry's */
   bool hidden;               /* an override hides the new value */
-  const char *wanted;        /* the text that was asked for; belongs to the job */
+  const char *asked;         /* its name as the client wrote it; belongs to the job */
+  pd_batch_change item;      /* what it gets; the text belongs to the job */
+  bool unconfirmed;          /* it is unsafe to change */
   char *old_text, *new_text; /* JSON; NULL: no value, or sensitive */
 } pd__changed_flag;
 
@@ -256,7 +277,7 @@ typedef struct pd__change {
   pd__change_state state;
   pd__audit *audit; /* held while it is on; or NULL */
   size_t bytes;     /* of memory */
-  bool ending;      /* the clients' thread ends it */
+  size_t holders;   /* threads that end or undo it: it isn't freed */
   size_t count;
   pd__changed_flag flags[];
 } pd__change;
@@ -284,13 +305,15 @@ void pd__change_write_event(pd__text *to, const pd__change *change, const char *
 /* Adds "name", "old" and "new". */
 void pd__changed_flag_write(pd__text *to, const pd__changed_flag *flag);
 
-/* Ends what is due. Returns when the next one is, or -1 (ends.c). */
+/* Ends what is due. Returns when the next one is, or -1. */
 int64_t pd__changes_end_due(void);
 
 /* ---- Jobs that change something (jobs.c) ---- */
 
 /* Queues a job, and owns it. Returns false if too many wait. */
 bool pd__job_start(pd__job *job);
+/* Changes the state. Returns false if it is another one than `from`. */
+bool pd__job_enter(pd__job *job, uint32_t from, uint32_t to);
 /* Answers what is done, and what is late. Returns the next deadline, or -1. */
 int64_t pd__jobs_answer(void);
 /* Gives up what a client asked for. */
@@ -300,51 +323,41 @@ void pd__jobs_abandon(void); /* in a forked child */
 bool pd__jobs_wait(void);
 void pd__jobs_wake(void);
 
-/* ---- Batches (batch.c): what set.c, undo.c and ends.c share ---- */
+/* ---- Batches (batch.c): what set.c and undo.c share ---- */
 
 typedef struct pd__batch {
-  pd__job *job; /* NULL: of ends.c */
-  const pd__who *who;
-  uint64_t mark; /* the number of the change; 0: a trial */
+  pd__job *job;     /* NULL: a temporary change ends */
+  pd__change *made; /* what happens; owned until it is in the list */
+  pd__change *from; /* what is undone; or NULL */
   pd_batch_change *items;
-  size_t count;
+  size_t count, room;
   pd_flag_revision *unchanged;
   size_t unchanged_count;
-  const size_t *flag_of; /* of each item: the index of its flag in `made` */
-  pd__change *made;      /* receives old and new texts; or NULL */
-  pd_error_list *errors;
+  bool failed; /* memory was out */
 } pd__batch;
 
-/* Applies a batch; on success the old and new texts are in `made`. */
-pd_status pd__batch_apply(pd__batch *batch, bool dry_run, pd_override *override, pd_error *err);
-/* Adds what was wrong with a batch to the problems of a job. */
-void pd__job_report(pd__job *job, const pd_error_list *errors);
+void pd__batch_add(pd__batch *batch, pd_batch_change item);
+/* Makes the change, and writes the result, or problems. In each round, `check` fills the revisions
+ * in `unchanged`, and adds problems; it returns false if nothing else needs to be tried. */
+void pd__batch_run(pd__batch *batch, bool (*check)(pd__batch *batch));
+/* Takes back the values of a temporary change. */
+pd_status pd__batch_end(pd__change *change);
 /* Reads the value that clients have given the flag. Returns false if there is none. */
 bool pd__live_value(pd_flag *flag, pd_value *value);
-/* Write the result of a change to job->result, and events to the audit. */
-void pd__batch_write_result(pd__job *job, const pd__change *made);
-void pd__audit_change(pd__audit *audit, const pd__change *change, const char *event);
-void pd__audit_refusal(const pd__job *job, const pd__change *wanted);
 
 /* ---- Audits (audit.c) ---- */
 
 pd_status pd__audit_open(const pd_live_server_options *options, pd__audit **out, pd_error *err);
 void pd__audit_hold(pd__audit *audit);
 void pd__audit_release(pd__audit *audit);
-/* Writes one line. */
-void pd__audit_write(pd__audit *audit, const char *event, size_t length);
-void pd__audits_write(const char *event, size_t length); /* to all */
-void pd__audits_forked(void);
-/* Calls what waits in the audits' queues. Returns whether there was any. */
-bool pd__audits_call(void);
-
-/* ---- Callbacks (callbacks.c) ---- */
-
-/* Makes sure that what waits is called. */
+/* Writes one line, and frees it. `audit` NULL: frees it. */
+void pd__audit_write(pd__audit *audit, pd__text *event);
+void pd__audits_write(pd__text *event); /* to all */
+void pd__audits_forked(void);           /* in a forked child */
+/* Makes sure that watchers and the functions of audits are called. */
 void pd__callbacks_start(void);
-void pd__callbacks_forked(void);
 
-/* ---- Forks (fork.c) and LD_PRELOAD (start.c, preload.c) ---- */
+/* ---- Forks (server.c) and LD_PRELOAD (start.c) ---- */
 
 pd_status pd__fork_watch(pd_error *err);
 void pd__start_forked(void);

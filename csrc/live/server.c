@@ -1,7 +1,8 @@
-/* Starting and stopping servers. */
+/* Starting and stopping servers, also in the child of a fork. */
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "live.h"
@@ -20,7 +21,7 @@ static void free_server(pd_live_server *server) {
   free(server->address);
   free(server->program);
   free(server->settable);
-  free(server->where);
+  free(server->socket.where);
   free(server);
 }
 
@@ -116,7 +117,7 @@ void pd_live_stop(pd_live_server *server) {
 }
 
 const char *pd_live_get_address(const pd_live_server *server) {
-  return server && server->where ? server->where : "";
+  return server && server->socket.where ? server->socket.where : "";
 }
 
 /* ---- Starting ---- */
@@ -130,16 +131,10 @@ static pd_status open_socket(pd_live_server *server, const char *address, pd_err
   pd__socket made;
   pd_status status = pd__socket_listen(address, &made, err);
   if (status != PD_OK) return status;
-  char *where = strdup(made.where);
-  if (!where) {
-    pd__socket_close(&made, true);
-    return pd__fail_memory(err);
-  }
+  free(server->socket.where);
   server->socket = made;
-  free(server->where);
-  server->where = where;
   server->process = getpid();
-  return PD_OK;
+  return status;
 }
 
 static pd_status make_server(const pd_live_server_options *options, pd_live_server **out,
@@ -223,7 +218,18 @@ pd_status pd_live_serve(const pd_live_server_options *given, pd_live_server **ou
   return PD_OK;
 }
 
-pd_status pd__server_reopen(pd_live_server *server, pd_error *err) {
+size_t pd_live_count_temporary(void) {
+  pthread_mutex_lock(&pd__lock);
+  size_t count = pd__changes_on();
+  pthread_mutex_unlock(&pd__lock);
+  return count;
+}
+
+/* ---- The child of a fork. It has copies of the descriptors, but no threads: it closes what is the
+ * parent's, and goes on with what is its own, such as temporary changes that are on. ---- */
+
+/* Listens for a server again, in a forked child. */
+static pd_status reopen(pd_live_server *server, pd_error *err) {
   pd__text address = {.data = NULL};
   if (server->address) {
     pd__text_add(&address, server->address, strlen(server->address));
@@ -234,11 +240,56 @@ pd_status pd__server_reopen(pd_live_server *server, pd_error *err) {
   return status;
 }
 
-size_t pd_live_count_temporary(void) {
+/* Not at once: most children call exec, and runtimes such as Python's must repair their locks
+ * before watchers are called. */
+static void *go_on(void *unused) {
+  struct timespec pause = {.tv_nsec = 100000000};
+  nanosleep(&pause, NULL);
   pthread_mutex_lock(&pd__lock);
-  size_t count = pd__changes_on();
+  for (pd_live_server *each = pd__servers; each; each = each->next) {
+    pd_error err;
+    if (each->stopped || each->socket.fd >= 0 || each->on_fork != PD_LIVE_FORK_REOPEN) continue;
+    pd__server_hold(each);
+    pthread_mutex_unlock(&pd__lock);
+    if (reopen(each, &err) != PD_OK) {
+      pd__warn("the flags of the forked process %ld are not served: %s", (long)getpid(),
+               err.message);
+    }
+    pthread_mutex_lock(&pd__lock);
+    pd__server_release(each); /* the list holds it, too */
+  }
+  pd__loop_start();
   pthread_mutex_unlock(&pd__lock);
-  return count;
+  return unused;
+}
+
+static void before(void) { pthread_mutex_lock(&pd__lock); }
+
+static void in_parent(void) { pthread_mutex_unlock(&pd__lock); }
+
+static void in_child(void) {
+  bool reopens = false;
+  pd__loop_abandon();
+  pd__jobs_abandon();
+  pd__audits_forked();
+  for (pd_live_server *each = pd__servers; each; each = each->next) {
+    pd__socket_close(&each->socket, false);
+    if (each->socket.where) *each->socket.where = '\0';
+    reopens |= each->on_fork == PD_LIVE_FORK_REOPEN && !each->stopped;
+  }
+  bool waits = pd__changes_on() > 0;
+  pthread_mutex_unlock(&pd__lock);
+  if (reopens || waits) pd__thread_start(go_on, NULL);
+  pd__start_forked();
+}
+
+static int registered;
+static void watch(void) { registered = pthread_atfork(before, in_parent, in_child); }
+
+pd_status pd__fork_watch(pd_error *err) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, watch);
+  return registered == 0 ? PD_OK : pd__fail_memory(err);
 }
 
 /* ---- The end of the process ---- */

@@ -5,8 +5,6 @@
 
 #include "live.h"
 
-enum { ROUNDS = 100 };
-
 /* ---- Whether it stands ---- */
 
 static bool has_override(pd_flag *flag, pd_override override) {
@@ -108,14 +106,41 @@ static pd__change *find_change(pd__job *job) {
 
 /* ---- Taking it back ---- */
 
-static bool check_standing(pd__job *job, const pd__change *from, pd_flag_revision *unchanged) {
-  for (size_t i = 0; i < from->count; i++) {
+/* The former values as text; numbers are in `numbers`. */
+static pd__change *new_undo(const pd__job *job, const pd__change *from,
+                            char (*numbers)[PD__NUMBER_SIZE]) {
+  pd__change *made = pd__change_new(from->count, &job->who, job->reason);
+  bool whole = made != NULL;
+  if (made) made->undoes = from->number;
+  for (size_t i = 0; whole && i < from->count; i++) {
     const pd__changed_flag *each = &from->flags[i];
-    unchanged[i] = (pd_flag_revision){each->flag, pd_flag_get_revision(each->flag)};
-    if (!stands(from, each)) {
+    pd__changed_flag *to = &made->flags[i];
+    *to = (pd__changed_flag){.flag = each->flag,
+                             .name = strdup(each->name),
+                             .generation = each->generation,
+                             .sensitive = each->sensitive,
+                             .drops = true,
+                             .type = each->type};
+    to->item = (pd_batch_change){.flag = each->flag, .override = from->override};
+    if (!from->override && each->had_live) {
+      to->item.text = pd__value_text(each->type, each->live_before, numbers[i]);
+    }
+    whole = to->name != NULL;
+  }
+  if (whole) return made;
+  pd__change_free(made);
+  return NULL;
+}
+
+static bool check_standing(pd__batch *batch) {
+  pd__job *job = batch->job;
+  for (size_t i = 0; i < batch->from->count; i++) {
+    const pd__changed_flag *each = &batch->from->flags[i];
+    batch->unchanged[i] = (pd_flag_revision){each->flag, pd_flag_get_revision(each->flag)};
+    if (!stands(batch->from, each)) {
       pd__job_fail(job, "conflict", each->name, PD_ERR_CONFLICT, "%s: has changed since",
                    each->name);
-    } else if (each->sensitive && each->had_live && !from->override) {
+    } else if (each->sensitive && each->had_live && !batch->from->override) {
       pd__job_fail(job, "conflict", each->name, PD_ERR_CONFLICT,
                    "%s: is sensitive, and its former value isn't kept", each->name);
     }
@@ -123,112 +148,23 @@ static bool check_standing(pd__job *job, const pd__change *from, pd_flag_revisio
   return job->problems == NULL;
 }
 
-/* The former value as text; `number` holds it. */
-static pd_batch_change change_back(const pd__change *from, const pd__changed_flag *each,
-                                   char number[PD__NUMBER_SIZE]) {
-  pd_batch_change item = {.flag = each->flag, .override = from->override};
-  if (!from->override && each->had_live)
-    item.text = pd__value_text(each->type, each->live_before, number);
-  return item;
-}
-
-static pd__change *new_undo(const pd__job *job, const pd__change *from) {
-  pd__change *made = pd__change_new(from->count, &job->who, job->reason);
-  bool whole = made != NULL;
-  for (size_t i = 0; whole && i < from->count; i++) {
-    const pd__changed_flag *each = &from->flags[i];
-    made->flags[i] = (pd__changed_flag){.flag = each->flag,
-                                        .generation = each->generation,
-                                        .sensitive = each->sensitive,
-                                        .drops = true,
-                                        .type = each->type};
-    made->flags[i].name = strdup(each->name);
-    whole = made->flags[i].name != NULL;
-  }
-  if (made) made->undoes = from->number;
-  if (whole) return made;
-  pd__change_free(made);
-  return NULL;
-}
-
-typedef struct undoing {
-  pd__job *job;
-  pd__change *from, *made;
-  pd_batch_change *items;
-  pd_flag_revision *unchanged;
-  size_t *flag_of;
-  char (*numbers)[PD__NUMBER_SIZE];
-} undoing;
-
-static bool make_room(undoing *all, size_t count) {
-  all->items = calloc(count + 1, sizeof *all->items);
-  all->unchanged = calloc(count + 1, sizeof *all->unchanged);
-  all->flag_of = calloc(count + 1, sizeof *all->flag_of);
-  all->numbers = calloc(count + 1, sizeof *all->numbers);
-  return all->items && all->unchanged && all->flag_of && all->numbers && all->made;
-}
-
-static void finish(undoing *all) {
-  pthread_mutex_lock(&pd__lock);
-  pd__change_end(all->from, PD__UNDONE);
-  pd__change_add(all->made);
-  pthread_mutex_unlock(&pd__lock);
-  pd__batch_write_result(all->job, all->made);
-  pd__audit_change(all->job->server->audit, all->made, "undo");
-  all->made = NULL;
-}
-
-/* Returns false if another round is needed, since a flag has changed meanwhile. */
-static bool try_once(undoing *all) {
-  pd__job *job = all->job;
-  pd_error err;
-  size_t count = all->from->count;
-  if (!check_standing(job, all->from, all->unchanged)) return true;
-  for (size_t i = 0; i < count; i++) {
-    all->items[i] = change_back(all->from, &all->from->flags[i], all->numbers[i]);
-    all->flag_of[i] = i;
-  }
-  pd__batch batch = {.job = job, .who = &job->who, .mark = all->made->number};
-  batch.items = all->items;
-  batch.count = batch.unchanged_count = count;
-  batch.unchanged = all->unchanged;
-  batch.flag_of = all->flag_of;
-  batch.made = all->made;
-  batch.errors = pd_error_list_new();
-  pd_status status = pd__batch_apply(&batch, job->dry_run, NULL, &err);
-  if (status != PD_OK && status != PD_ERR_CONFLICT) pd__job_report(job, batch.errors);
-  pd_error_list_free(batch.errors);
-  if (status == PD_ERR_CONFLICT) return false;
-  if (status != PD_OK) {
-    if (!job->problems) pd__job_fail(job, "rejected", NULL, status, "%s", err.message);
-  } else if (job->dry_run) {
-    pd__batch_write_result(job, all->made);
-  } else {
-    finish(all);
-  }
-  return true;
-}
-
 void pd__undo_run(pd__job *job) {
-  undoing all = {.job = job};
+  char(*numbers)[PD__NUMBER_SIZE] = NULL;
+  pd__batch batch = {.job = job};
   pthread_mutex_lock(&pd__lock);
-  all.from = find_change(job);
-  all.made = all.from ? new_undo(job, all.from) : NULL;
-  if (all.made && !job->dry_run) pd__change_reserve(all.made);
-  pthread_mutex_unlock(&pd__lock);
-  if (all.from && make_room(&all, all.from->count)) {
-    int round = 0;
-    while (round < ROUNDS && !try_once(&all)) round++;
-    if (round == ROUNDS) {
-      pd__job_fail(job, "conflict", NULL, PD_ERR_CONFLICT, "the flags of the change keep changing");
-    }
-  } else if (!job->problems) {
-    pd__job_fail(job, "internal", NULL, PD_ERR_MEMORY, "out of memory");
+  batch.from = find_change(job);
+  if (batch.from) {
+    batch.from->holders++;
+    batch.unchanged_count = batch.from->count;
+    batch.unchanged = calloc(batch.from->count, sizeof *batch.unchanged);
+    numbers = calloc(batch.from->count, sizeof *numbers);
+    if (numbers) batch.made = new_undo(job, batch.from, numbers);
+    batch.failed = !batch.unchanged || !batch.made;
   }
-  if (job->problems && !job->dry_run) pd__audit_refusal(job, all.made);
-  pd__change_drop(all.made);
-  free(all.items);
-  free(all.unchanged);
-  free(all.flag_of);
-  free(all.numbers);
+  pthread_mutex_unlock(&pd__lock);
+  pd__batch_run(&batch, check_standing);
+  free(numbers);
+  pthread_mutex_lock(&pd__lock);
+  if (batch.from) batch.from->holders--;
+  pthread_mutex_unlock(&pd__lock);
 }
