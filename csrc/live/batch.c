@@ -9,7 +9,7 @@ enum { ROUNDS = 100 };
 
 /* ---- Applying ---- */
 
-void pd__batch_add(pd__batch *batch, pd_batch_change item) {
+static void add_item(pd__batch *batch, pd_batch_change item) {
   if (batch->count == batch->room) {
     size_t room = 2 * batch->room + 16;
     pd_batch_change *items = realloc(batch->items, room * sizeof *items);
@@ -70,8 +70,8 @@ pd_status pd__batch_end(pd__change *change) {
   pd__batch batch = {.made = change};
   for (size_t i = 0; i < change->count; i++) {
     if (change->flags[i].over) continue;
-    pd__batch_add(&batch,
-                  (pd_batch_change){.flag = change->flags[i].flag, .override = change->override});
+    add_item(&batch,
+             (pd_batch_change){.flag = change->flags[i].flag, .override = change->override});
   }
   pd_status status = batch.failed ? PD_ERR_MEMORY : apply(&batch, false, NULL, &err);
   free(batch.items);
@@ -142,7 +142,7 @@ static void add_overrides(pd__batch *batch, pd_flag *flag, const pd__change *at)
   add_overrides(batch, flag, at->older);
   for (size_t i = 0; at->state == PD__ON && i < at->count; i++) {
     if (at->flags[i].flag != flag || at->flags[i].over) continue;
-    pd__batch_add(batch, (pd_batch_change){.flag = flag, .override = at->override});
+    add_item(batch, (pd_batch_change){.flag = flag, .override = at->override});
   }
 }
 
@@ -152,7 +152,8 @@ static void prepare_items(pd__batch *batch) {
   for (size_t i = 0; i < batch->made->count; i++) {
     pd__changed_flag *each = &batch->made->flags[i];
     if (!each->flag) continue;
-    pd__batch_add(batch, each->item);
+    pd_override override = batch->from ? batch->from->override : 0;
+    add_item(batch, (pd_batch_change){each->flag, each->text, each->literal, override});
     if (batch->from) continue;
     each->had_live = pd__live_value(each->flag, &each->live_before);
     if (!each->drops) continue;
@@ -241,10 +242,10 @@ static void audit_refusal(const pd__job *job, const pd__change *wanted) {
   pd__json_open(&line, "flags", '[');
   for (size_t i = 0; wanted && i < wanted->count; i++) {
     const pd__changed_flag *each = &wanted->flags[i];
-    bool shown = each->flag && !each->sensitive && each->item.text && !wanted->undoes;
+    bool shown = each->flag && !each->sensitive && each->text && !wanted->undoes;
     pd__json_open(&line, NULL, '{');
     pd__json_text(&line, "name", each->name);
-    if (shown) pd__json_shown(&line, "new", each->item.text);
+    if (shown) pd__json_shown(&line, "new", each->text);
     pd__json_close(&line, "}");
   }
   pd__json_close(&line, "]}");

@@ -7,7 +7,7 @@
 
 static pd__change *latest;
 static uint64_t last_number;
-static size_t all_bytes, on_count;
+static size_t on_count;
 
 void pd__who_write(pd__text *to, const char *name, const pd__who *who) {
   pd__json_open(to, name, '{');
@@ -42,7 +42,7 @@ pd__change *pd__change_new(size_t count, const pd__who *who, const char *reason)
   return NULL;
 }
 
-void pd__change_free(pd__change *change) {
+static void free_change(pd__change *change) {
   if (!change) return;
   for (size_t i = 0; i < change->count; i++) {
     free(change->flags[i].name);
@@ -88,8 +88,7 @@ static void drop_oldest(void) {
       continue;
     }
     *at = each->older;
-    all_bytes -= each->bytes;
-    pd__change_free(each);
+    free_change(each);
   }
 }
 
@@ -97,7 +96,7 @@ void pd__change_drop(pd__change *change) {
   pthread_mutex_lock(&pd__lock);
   if (change && change->number > 0 && change->number == last_number) last_number--;
   pthread_mutex_unlock(&pd__lock);
-  pd__change_free(change);
+  free_change(change);
 }
 
 void pd__change_add(pd__change *change) {
@@ -106,10 +105,9 @@ void pd__change_add(pd__change *change) {
   change->bytes = size_of(change);
   change->older = *at;
   *at = change;
-  all_bytes += change->bytes;
   on_count += change->state == PD__ON;
   if (change->state == PD__ON && change->audit) pd__audit_hold(change->audit);
-  if (all_bytes > PD__CHANGES_MAX) drop_oldest();
+  drop_oldest();
 }
 
 pd__change *pd__change_latest(void) { return latest; }
@@ -215,7 +213,7 @@ int64_t pd__changes_end_due(void) {
   for (;;) {
     pthread_mutex_lock(&pd__lock);
     pd__change *next = find_next();
-    int64_t deadline = next ? next->deadline : -1;
+    int64_t deadline = next ? next->deadline : INT64_MAX;
     pthread_mutex_unlock(&pd__lock);
     int64_t now = pd__now();
     if (!next || deadline > now) return deadline;
@@ -255,7 +253,7 @@ static pd__change *copy_change(const pd_live_change *from) {
     made->until = from->until;
     return made;
   }
-  pd__change_free(made);
+  free_change(made);
   return NULL;
 }
 

@@ -57,7 +57,7 @@ static void write_value(pd__text *to, const char *name, const char *text_name,
     return;
   }
   if (!text) pd__json_text(to, name, NULL);
-  if (text && info->list) write_list(to, name, info->list, text);
+  if (text && info->list) write_list(to, name, info->list, value.str);
   if (text && !info->list) write_item(to, name, info->type, text);
   pd__json_text(to, text_name, text);
 }

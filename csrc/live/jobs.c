@@ -6,8 +6,7 @@
 
 #include "live.h"
 
-static pd__job *queue, *running, *done; /* guarded by pd__lock, as `waiting` */
-static size_t waiting;                  /* in the queue */
+static pd__job *queue, *running, *done; /* guarded by pd__lock */
 static bool thread_runs;
 static pthread_cond_t queued = PTHREAD_COND_INITIALIZER;
 
@@ -24,7 +23,6 @@ static pd__job *next_job(void) {
     return NULL;
   }
   queue = job->next;
-  waiting--;
   pthread_mutex_unlock(&pd__lock);
   return job;
 }
@@ -52,17 +50,15 @@ static void *run_jobs(void *unused) {
 }
 
 bool pd__job_start(pd__job *job) {
+  pd__job **end = &queue;
+  size_t waiting = 0;
   job->deadline = pd__now() + (int64_t)(job->timeout * 1000);
   pthread_mutex_lock(&pd__lock);
   if (!thread_runs) thread_runs = pd__thread_start(run_jobs, NULL);
+  for (; *end; end = &(*end)->next) waiting++;
   bool started = thread_runs && waiting < PD__JOBS_MAX;
-  pd__job **end = &queue;
-  while (started && *end) end = &(*end)->next;
-  if (started) {
-    *end = job;
-    waiting++;
-    pthread_cond_signal(&queued);
-  }
+  if (started) *end = job;
+  if (started) pthread_cond_signal(&queued);
   pthread_mutex_unlock(&pd__lock);
   return started;
 }
@@ -125,11 +121,11 @@ static void give_up(pd__job *job) {
 static int64_t check_deadline(pd__job *job, int64_t now, int64_t next) {
   if (__atomic_load_n(&job->state, __ATOMIC_ACQUIRE) > PD__ASKING) return next;
   if (job->deadline <= now) give_up(job);
-  return job->deadline > now && (next < 0 || job->deadline < next) ? job->deadline : next;
+  return job->deadline > now && job->deadline < next ? job->deadline : next;
 }
 
 int64_t pd__jobs_answer(void) {
-  int64_t now = pd__now(), next = -1;
+  int64_t now = pd__now(), next = INT64_MAX;
   answer_done();
   pthread_mutex_lock(&pd__lock);
   if (running) next = check_deadline(running, now, next);
@@ -155,7 +151,6 @@ void pd__jobs_wake(void) { pthread_cond_signal(&queued); }
  * may be half changed. */
 void pd__jobs_abandon(void) {
   queue = running = done = NULL;
-  waiting = 0;
   thread_runs = false;
   pthread_cond_init(&queued, NULL);
 }

@@ -258,7 +258,8 @@ typedef struct pd__changed_flag {
   pd_value given;            /* what the change gave; text is the registry's */
   bool hidden;               /* an override hides the new value */
   const char *asked;         /* its name as the client wrote it; belongs to the job */
-  pd_batch_change item;      /* what it gets; the text belongs to the job */
+  const char *text;          /* what it gets; belongs to the job. NULL: what is there is dropped */
+  uint32_t literal;          /* how the client wrote `text` */
   bool unconfirmed;          /* it is unsafe to change */
   char *old_text, *new_text; /* JSON; NULL: no value, or sensitive */
 } pd__changed_flag;
@@ -283,7 +284,6 @@ typedef struct pd__change {
 } pd__change;
 
 pd__change *pd__change_new(size_t count, const pd__who *who, const char *reason);
-void pd__change_free(pd__change *change);
 /* Gives it its number. Returns false if too many are on. */
 bool pd__change_reserve(pd__change *change);
 /* Frees a change that didn't happen; its number is used again. NULL: does nothing. */
@@ -305,7 +305,7 @@ void pd__change_write_event(pd__text *to, const pd__change *change, const char *
 /* Adds "name", "old" and "new". */
 void pd__changed_flag_write(pd__text *to, const pd__changed_flag *flag);
 
-/* Ends what is due. Returns when the next one is, or -1. */
+/* Ends what is due. Returns when the next one is, or INT64_MAX. */
 int64_t pd__changes_end_due(void);
 
 /* ---- Jobs that change something (jobs.c) ---- */
@@ -314,7 +314,7 @@ int64_t pd__changes_end_due(void);
 bool pd__job_start(pd__job *job);
 /* Changes the state. Returns false if it is another one than `from`. */
 bool pd__job_enter(pd__job *job, uint32_t from, uint32_t to);
-/* Answers what is done, and what is late. Returns the next deadline, or -1. */
+/* Answers what is done, and what is late. Returns the next deadline, or INT64_MAX. */
 int64_t pd__jobs_answer(void);
 /* Gives up what a client asked for. */
 void pd__jobs_cancel(uint64_t client);
@@ -336,7 +336,6 @@ typedef struct pd__batch {
   bool failed; /* memory was out */
 } pd__batch;
 
-void pd__batch_add(pd__batch *batch, pd_batch_change item);
 /* Makes the change, and writes the result, or problems. In each round, `check` fills the revisions
  * in `unchanged`, and adds problems; it returns false if nothing else needs to be tried. */
 void pd__batch_run(pd__batch *batch, bool (*check)(pd__batch *batch));

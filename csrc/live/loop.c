@@ -47,7 +47,7 @@ void pd__loop_wake(void) {
 typedef struct round {
   struct pollfd *fds; /* the descriptor that wakes, the servers', the clients' */
   size_t count, room, servers;
-  int64_t deadline; /* -1: none */
+  int64_t deadline; /* INT64_MAX: none */
 } round;
 
 static void add_descriptor(round *this, int fd, short events) {
@@ -59,10 +59,6 @@ static void add_descriptor(round *this, int fd, short events) {
     this->room = room;
   }
   this->fds[this->count++] = (struct pollfd){.fd = fd, .events = events};
-}
-
-static void add_deadline(round *this, int64_t at) {
-  if (at >= 0 && (this->deadline < 0 || at < this->deadline)) this->deadline = at;
 }
 
 static void add_descriptors(round *this) {
@@ -111,16 +107,15 @@ static void handle_servers(const round *this) {
 }
 
 static int timeout_of(const round *this, bool subscribers) {
-  int64_t left = this->deadline < 0 ? 1000 : this->deadline - pd__now();
+  int64_t left = this->deadline - pd__now();
   if (subscribers && left > PD__TICK) left = PD__TICK;
   return left < 0 ? 0 : left > 1000 ? 1000 : (int)left;
 }
 
 /* What clients wait for, and what is due. Returns whether somebody waits for events. */
 static bool do_work(round *this) {
-  this->deadline = -1;
-  add_deadline(this, pd__changes_end_due());
-  add_deadline(this, pd__jobs_answer());
+  int64_t ends = pd__changes_end_due(), answers = pd__jobs_answer();
+  this->deadline = ends < answers ? ends : answers;
   bool subscribers = pd__subscribers_tell();
   for (pd__client *each = pd__clients; each; each = each->next) {
     if (each->out.length > 0) pd__client_send(each);

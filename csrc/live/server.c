@@ -79,9 +79,8 @@ static bool has_clients(const pd_live_server *server) {
   return false;
 }
 
-/* Takes servers that have stopped out of the list, once their connections are closed. */
-void pd__servers_sweep(void) {
-  pthread_mutex_lock(&pd__lock);
+/* The caller holds pd__lock. */
+static void sweep(void) {
   for (pd_live_server **at = &pd__servers; *at;) {
     pd_live_server *each = *at;
     if (!each->stopped || has_clients(each)) {
@@ -93,14 +92,12 @@ void pd__servers_sweep(void) {
     pd__socket_close(&each->socket, true);
     pthread_cond_broadcast(&swept);
   }
-  pthread_mutex_unlock(&pd__lock);
 }
 
-static void unlist(pd_live_server *server) {
-  pd_live_server **at = &pd__servers;
-  while (*at && *at != server) at = &(*at)->next;
-  if (*at) *at = server->next;
-  server->listed = false;
+void pd__servers_sweep(void) {
+  pthread_mutex_lock(&pd__lock);
+  sweep();
+  pthread_mutex_unlock(&pd__lock);
 }
 
 void pd_live_stop(pd_live_server *server) {
@@ -108,7 +105,7 @@ void pd_live_stop(pd_live_server *server) {
   pthread_mutex_lock(&pd__lock);
   server->stopped = true;
   pd__socket_remove(&server->socket);
-  if (!pd__loop_runs()) unlist(server);
+  if (!pd__loop_runs()) sweep();
   pd__loop_wake();
   while (server->listed) pthread_cond_wait(&swept, &pd__lock);
   pd__jobs_wake();

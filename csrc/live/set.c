@@ -33,11 +33,8 @@ static void read_flag(pd__batch *batch, pd__changed_flag *each, const pd__value 
   if (!each->flag) return;
   each->generation = info.generation;
   each->type = info.type;
-  each->item.flag = each->flag;
-  if (!each->drops) {
-    each->item.text = value->text;
-    each->item.literal = literal_of(value);
-  }
+  each->text = each->drops ? NULL : value->text;
+  each->literal = literal_of(value);
   check_permission(batch->job, each, &info);
 }
 

@@ -107,29 +107,23 @@ static pd__change *find_change(pd__job *job) {
 /* ---- Taking it back ---- */
 
 /* The former values as text; numbers are in `numbers`. */
-static pd__change *new_undo(const pd__job *job, const pd__change *from,
-                            char (*numbers)[PD__NUMBER_SIZE]) {
-  pd__change *made = pd__change_new(from->count, &job->who, job->reason);
-  bool whole = made != NULL;
-  if (made) made->undoes = from->number;
-  for (size_t i = 0; whole && i < from->count; i++) {
+static void read_flags(pd__batch *batch, char (*numbers)[PD__NUMBER_SIZE]) {
+  const pd__change *from = batch->from;
+  batch->made->undoes = from->number;
+  for (size_t i = 0; i < from->count; i++) {
     const pd__changed_flag *each = &from->flags[i];
-    pd__changed_flag *to = &made->flags[i];
+    pd__changed_flag *to = &batch->made->flags[i];
     *to = (pd__changed_flag){.flag = each->flag,
                              .name = strdup(each->name),
                              .generation = each->generation,
                              .sensitive = each->sensitive,
                              .drops = true,
                              .type = each->type};
-    to->item = (pd_batch_change){.flag = each->flag, .override = from->override};
     if (!from->override && each->had_live) {
-      to->item.text = pd__value_text(each->type, each->live_before, numbers[i]);
+      to->text = pd__value_text(each->type, each->live_before, numbers[i]);
     }
-    whole = to->name != NULL;
+    batch->failed |= !to->name;
   }
-  if (whole) return made;
-  pd__change_free(made);
-  return NULL;
 }
 
 static bool check_standing(pd__batch *batch) {
@@ -157,9 +151,10 @@ void pd__undo_run(pd__job *job) {
     batch.from->holders++;
     batch.unchanged_count = batch.from->count;
     batch.unchanged = calloc(batch.from->count, sizeof *batch.unchanged);
+    batch.made = pd__change_new(batch.from->count, &job->who, job->reason);
     numbers = calloc(batch.from->count, sizeof *numbers);
-    if (numbers) batch.made = new_undo(job, batch.from, numbers);
-    batch.failed = !batch.unchanged || !batch.made;
+    batch.failed = !batch.unchanged || !batch.made || !numbers;
+    if (!batch.failed) read_flags(&batch, numbers);
   }
   pthread_mutex_unlock(&pd__lock);
   pd__batch_run(&batch, check_standing);
