@@ -48,9 +48,21 @@ static void free_problems(pd__job *job) {
 
 /* ---- Answers ---- */
 
-static void write_data(pd__text *to, const pd__job *job, const char *kind) {
+static void write_error(pd__text *to, const pd__job *job) {
+  const pd__problem *worst = job->problems;
+  for (const pd__problem *each = worst; each; each = each->next) {
+    if (find_kind(each->kind) < find_kind(worst->kind)) worst = each;
+  }
+  size_t row = find_kind(worst ? worst->kind : "internal");
+  pd__json_open(to, "error", '{');
+  pd__json_number(to, "code", kinds[row].code);
+  pd__json_text(to, "message", worst ? worst->error.message : "out of memory");
+  if (kinds[row].code < 0) {
+    pd__json_close(to, "}");
+    return;
+  }
   pd__json_open(to, "data", '{');
-  pd__json_text(to, "kind", kind);
+  pd__json_text(to, "kind", kinds[row].kind);
   pd__json_open(to, "errors", '[');
   for (const pd__problem *each = job->problems; each; each = each->next) {
     pd__json_open(to, NULL, '{');
@@ -66,20 +78,7 @@ static void write_data(pd__text *to, const pd__job *job, const char *kind) {
     pd__json_raw(to, NULL, job->current.data);
     pd__json_close(to, "}");
   }
-  pd__json_close(to, "}");
-}
-
-static void write_error(pd__text *to, const pd__job *job) {
-  const pd__problem *worst = job->problems;
-  for (const pd__problem *each = worst; each; each = each->next) {
-    if (find_kind(each->kind) < find_kind(worst->kind)) worst = each;
-  }
-  size_t row = find_kind(worst ? worst->kind : "internal");
-  pd__json_open(to, "error", '{');
-  pd__json_number(to, "code", kinds[row].code);
-  pd__json_text(to, "message", worst ? worst->error.message : "out of memory");
-  if (kinds[row].code > 0) write_data(to, job, kinds[row].kind);
-  pd__json_close(to, "}");
+  pd__json_close(to, "}}");
 }
 
 void pd__job_answer(const pd__job *job, pd__client *client) {

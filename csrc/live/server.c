@@ -1,5 +1,7 @@
 /* Starting and stopping servers, also in the child of a fork. */
 #include <fnmatch.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -17,7 +19,7 @@ void pd__server_hold(pd_live_server *server) { server->holders++; }
 
 static void free_server(pd_live_server *server) {
   if (server->audit) pd__audit_release(server->audit);
-  pd__socket_close(&server->socket, false);
+  pd__socket_close(&server->socket, true);
   free(server->address);
   free(server->program);
   free(server->settable);
@@ -134,28 +136,6 @@ static pd_status open_socket(pd_live_server *server, const char *address, pd_err
   return status;
 }
 
-static pd_status make_server(const pd_live_server_options *options, pd_live_server **out,
-                             pd_error *err) {
-  pd_live_server *made = calloc(1, sizeof *made);
-  if (!made) return pd__fail_memory(err);
-  made->holders = 1;
-  made->socket.fd = made->socket.directory = -1;
-  made->on_fork = options->on_fork;
-  bool copied = copy_text(options->address, &made->address) &&
-                copy_text(options->program, &made->program) &&
-                copy_text(options->settable, &made->settable);
-  pd_status status = copied ? pd__audit_open(options, &made->audit, err) : pd__fail_memory(err);
-  if (status == PD_OK) status = open_socket(made, made->address, err);
-  if (status == PD_OK) {
-    *out = made;
-    return status;
-  }
-  pthread_mutex_lock(&pd__lock);
-  free_server(made);
-  pthread_mutex_unlock(&pd__lock);
-  return status;
-}
-
 static pd_status check_options(const pd_live_server_options *options, pd_error *err) {
   if (options->on_fork > PD_LIVE_FORK_REOPEN) {
     return pd__fail(err, PD_ERR_ARGUMENT, "on_fork: %u: expected a pd_live_fork", options->on_fork);
@@ -184,7 +164,7 @@ static pd_status read_options(const pd_live_server_options *options, pd_live_ser
   return check_options(out, err);
 }
 
-static bool list_server(pd_live_server *server) {
+static pd_status list_server(pd_live_server *server, pd_error *err) {
   pthread_mutex_lock(&pd__lock);
   server->next = pd__servers;
   pd__servers = server;
@@ -192,27 +172,40 @@ static bool list_server(pd_live_server *server) {
   server->listed = runs;
   if (!runs) pd__servers = server->next;
   pthread_mutex_unlock(&pd__lock);
-  return runs;
+  return runs ? PD_OK : pd__fail(err, PD_ERR_MEMORY, "there can't be another thread");
+}
+
+static pd_status start_server(pd_live_server *server, const pd_live_server_options *options,
+                              pd_error *err) {
+  server->holders = 1;
+  server->socket.fd = server->socket.directory = -1;
+  server->on_fork = options->on_fork;
+  bool copied = copy_text(options->address, &server->address) &&
+                copy_text(options->program, &server->program) &&
+                copy_text(options->settable, &server->settable);
+  pd_status status = copied ? pd__audit_open(options, &server->audit, err) : pd__fail_memory(err);
+  if (status == PD_OK) status = open_socket(server, server->address, err);
+  return status == PD_OK ? list_server(server, err) : status;
 }
 
 pd_status pd_live_serve(const pd_live_server_options *given, pd_live_server **out, pd_error *err) {
   pd_live_server_options options;
-  pd_live_server *made = NULL;
   if (!out) return pd__fail(err, PD_ERR_ARGUMENT, "out is NULL");
   pd_status status = read_options(given, &options, err);
   if (status == PD_OK) status = pd_journal_start(err); /* PD_ERR_UNSUPPORTED without a registry */
   if (status == PD_OK) status = pd__fork_watch(err);
-  if (status == PD_OK) status = make_server(&options, &made, err);
-  if (status != PD_OK || !made) return status;
-  if (!list_server(made)) {
-    pthread_mutex_lock(&pd__lock);
-    pd__socket_close(&made->socket, true);
-    pd__server_release(made);
-    pthread_mutex_unlock(&pd__lock);
-    return pd__fail(err, PD_ERR_MEMORY, "there can't be another thread");
+  if (status != PD_OK) return status;
+  pd_live_server *made = calloc(1, sizeof *made);
+  if (!made) return pd__fail_memory(err);
+  status = start_server(made, &options, err);
+  if (status == PD_OK) {
+    *out = made;
+    return status;
   }
-  *out = made;
-  return PD_OK;
+  pthread_mutex_lock(&pd__lock);
+  pd__server_release(made);
+  pthread_mutex_unlock(&pd__lock);
+  return status;
 }
 
 size_t pd_live_count_temporary(void) {
@@ -225,16 +218,12 @@ size_t pd_live_count_temporary(void) {
 /* ---- The child of a fork. It has copies of the descriptors, but no threads: it closes what is the
  * parent's, and goes on with what is its own, such as temporary changes that are on. ---- */
 
-/* Listens for a server again, in a forked child. */
+/* Listens for a server again. What the parent listens at has a shorter path than PATH_MAX. */
 static pd_status reopen(pd_live_server *server, pd_error *err) {
-  pd__text address = {.data = NULL};
-  if (server->address) {
-    pd__text_add(&address, server->address, strlen(server->address));
-    pd__text_add_format(&address, ".%ld", (long)getpid());
-  }
-  pd_status status = address.failed ? pd__fail_memory(err) : open_socket(server, address.data, err);
-  pd__text_free(&address);
-  return status;
+  char address[PATH_MAX + 64];
+  if (!server->address) return open_socket(server, NULL, err);
+  snprintf(address, sizeof address, "%s.%ld", server->address, (long)getpid());
+  return open_socket(server, address, err);
 }
 
 /* Not at once: most children call exec, and runtimes such as Python's must repair their locks
@@ -243,17 +232,19 @@ static void *go_on(void *unused) {
   struct timespec pause = {.tv_nsec = 100000000};
   nanosleep(&pause, NULL);
   pthread_mutex_lock(&pd__lock);
-  for (pd_live_server *each = pd__servers; each; each = each->next) {
+  for (pd_live_server *each = pd__servers, *next; each; each = next) {
     pd_error err;
-    if (each->stopped || each->socket.fd >= 0 || each->on_fork != PD_LIVE_FORK_REOPEN) continue;
     pd__server_hold(each);
-    pthread_mutex_unlock(&pd__lock);
-    if (reopen(each, &err) != PD_OK) {
-      pd__warn("the flags of the forked process %ld are not served: %s", (long)getpid(),
-               err.message);
+    if (!each->stopped && each->socket.fd < 0 && each->on_fork == PD_LIVE_FORK_REOPEN) {
+      pthread_mutex_unlock(&pd__lock);
+      if (reopen(each, &err) != PD_OK) {
+        pd__warn("the flags of the forked process %ld are not served: %s", (long)getpid(),
+                 err.message);
+      }
+      pthread_mutex_lock(&pd__lock);
     }
-    pthread_mutex_lock(&pd__lock);
-    pd__server_release(each); /* the list holds it, too */
+    next = each->listed ? each->next : pd__servers; /* it may have stopped meanwhile */
+    pd__server_release(each);
   }
   pd__loop_start();
   pthread_mutex_unlock(&pd__lock);
