@@ -178,7 +178,7 @@ void pd__change_write_event(pd__text *to, const pd__change *change, const char *
 /* Returns the change that is due first; NULL: none is on. The caller holds pd__lock. */
 static pd__change *find_next(void) {
   pd__change *first = NULL;
-  for (pd__change *at = pd__change_latest(); at; at = at->older) {
+  for (pd__change *at = latest; at; at = at->older) {
     if (at->state == PD__ON && (!first || at->deadline < first->deadline)) first = at;
   }
   return first;
@@ -239,24 +239,6 @@ static void copy_label(char to[PD__LABEL_MAX + 1], const char *from) {
   to[length] = '\0';
 }
 
-static pd__change *copy_change(const pd_live_change *from) {
-  pd__who who = {.uid = geteuid()};
-  copy_label(who.label, from->by);
-  copy_label(who.host, from->fleet);
-  pd__change *made = pd__change_new(from->count, &who, from->reason);
-  bool copied = made != NULL;
-  for (size_t i = 0; copied && i < from->count; i++) {
-    copied = copy_flag(&made->flags[i], &from->flags[i]);
-  }
-  if (copied) {
-    made->of_fleet = true;
-    made->until = from->until;
-    return made;
-  }
-  free_change(made);
-  return NULL;
-}
-
 static pd_status check_change(const pd_live_change *change, pd_error *err) {
   if (!change || change->size != sizeof *change) {
     return pd__fail(err, PD_ERR_ARGUMENT, "change: expected a pd_live_change with its size");
@@ -271,8 +253,20 @@ static pd_status check_change(const pd_live_change *change, pd_error *err) {
 pd_status pd_live_report(const pd_live_change *change, pd_error *err) {
   pd_status status = check_change(change, err);
   if (status != PD_OK) return status;
-  pd__change *made = copy_change(change);
-  if (!made) return pd__fail_memory(err);
+  pd__who who = {.uid = geteuid()};
+  copy_label(who.label, change->by);
+  copy_label(who.host, change->fleet);
+  pd__change *made = pd__change_new(change->count, &who, change->reason);
+  bool copied = made != NULL;
+  for (size_t i = 0; copied && i < change->count; i++) {
+    copied = copy_flag(&made->flags[i], &change->flags[i]);
+  }
+  if (!copied) {
+    free_change(made);
+    return pd__fail_memory(err);
+  }
+  made->of_fleet = true;
+  made->until = change->until;
   pd__text event = {.data = NULL};
   pthread_mutex_lock(&pd__lock);
   pd__change_reserve(made);

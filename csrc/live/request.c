@@ -23,10 +23,15 @@ static size_t find_kind(const char *kind) {
   return row;
 }
 
+/* What failed must never happen because nobody could say so. */
+static pd__problem no_memory = {.kind = "internal",
+                                .error = {.status = PD_ERR_MEMORY, .message = "out of memory"}};
+
 void pd__job_fail(pd__job *job, const char *kind, const char *name, pd_status status,
                   const char *format, ...) {
   va_list arguments;
   pd__problem *made = calloc(1, sizeof *made);
+  if (!made && !job->problems) job->problems = &no_memory;
   if (!made) return;
   made->kind = kind;
   made->name = name ? strdup(name) : NULL;
@@ -39,7 +44,7 @@ void pd__job_fail(pd__job *job, const char *kind, const char *name, pd_status st
 }
 
 static void free_problems(pd__job *job) {
-  for (pd__problem *next; job->problems; job->problems = next) {
+  for (pd__problem *next; job->problems && job->problems != &no_memory; job->problems = next) {
     next = job->problems->next;
     free(job->problems->name);
     free(job->problems);

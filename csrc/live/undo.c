@@ -147,8 +147,9 @@ void pd__undo_run(pd__job *job) {
   pd__batch batch = {.job = job};
   pthread_mutex_lock(&pd__lock);
   batch.from = find_change(job);
+  if (batch.from) batch.from->holders++;
+  pthread_mutex_unlock(&pd__lock);
   if (batch.from) {
-    batch.from->holders++;
     batch.unchanged_count = batch.from->count;
     batch.unchanged = calloc(batch.from->count, sizeof *batch.unchanged);
     batch.made = pd__change_new(batch.from->count, &job->who, job->reason);
@@ -156,7 +157,6 @@ void pd__undo_run(pd__job *job) {
     batch.failed = !batch.unchanged || !batch.made || !numbers;
     if (!batch.failed) read_flags(&batch, numbers);
   }
-  pthread_mutex_unlock(&pd__lock);
   pd__batch_run(&batch, check_standing);
   free(numbers);
   pthread_mutex_lock(&pd__lock);
