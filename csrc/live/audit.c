@@ -79,11 +79,11 @@ static bool append_line(pd__audit *audit, const char *event, size_t length) {
   bool partial = audit->partial;
   if (partial) pd__text_add(&line, "\n", 1);
   if (audit->lost > 0) {
-    pd__json_open(&line, '{');
-    pd__json_add_text(&line, "event", "lost");
-    pd__json_add_time(&line, "at", pd__time_now());
-    pd__json_add_number(&line, "lost", audit->lost);
-    pd__json_close(&line, '}');
+    pd__json_open(&line, NULL, '{');
+    pd__json_text(&line, "event", "lost");
+    pd__json_time(&line, "at", pd__time_now());
+    pd__json_number(&line, "lost", audit->lost);
+    pd__json_close(&line, "}");
     pd__text_add(&line, "\n", 1);
   }
   pd__text_add(&line, event, length);
@@ -149,13 +149,54 @@ static void call_function(pd__audit *audit) {
   pd__audit_release(audit);
 }
 
-bool pd__audits_call(void) {
+/* Calls what waits in the queues. Returns whether there was any. */
+static bool call_functions(void) {
   pthread_mutex_lock(&pd__lock);
   pd__audit *audit = audits;
   while (audit && (!audit->function || audit->queue.length == 0)) audit = audit->next;
   if (audit) call_function(audit);
   pthread_mutex_unlock(&pd__lock);
   return audit != NULL;
+}
+
+/* ---- The thread for watchers and audits, which may wait for locks of the program ---- */
+
+static bool thread_runs, again; /* guarded by pd__lock */
+
+static bool finish(void) {
+  pthread_mutex_lock(&pd__lock);
+  bool done = !again;
+  again = false;
+  if (done) thread_runs = false;
+  pthread_mutex_unlock(&pd__lock);
+  return done;
+}
+
+/* A watcher that ends its thread leaves the rest to a new one. */
+static void leave(void *finished) {
+  if (*(volatile bool *)finished) return;
+  pthread_mutex_lock(&pd__lock);
+  thread_runs = false;
+  pthread_mutex_unlock(&pd__lock);
+}
+
+static void *run(void *unused) {
+  volatile bool finished = false;
+  pthread_cleanup_push(leave, (void *)&finished);
+  do {
+    pd_callbacks_run();
+    while (call_functions()) pd_callbacks_run();
+  } while (!finish());
+  finished = true;
+  pthread_cleanup_pop(0);
+  return unused;
+}
+
+void pd__callbacks_start(void) {
+  pthread_mutex_lock(&pd__lock);
+  again = thread_runs;
+  if (!thread_runs) thread_runs = pd__thread_start(run, NULL);
+  pthread_mutex_unlock(&pd__lock);
 }
 
 /* ---- All of it ---- */
@@ -201,29 +242,37 @@ void pd__audit_release(pd__audit *audit) {
   free(audit);
 }
 
-void pd__audit_write(pd__audit *audit, const char *event, size_t length) {
-  if (audit->path) write_file(audit, event, length);
+static void write_line(pd__audit *audit, const pd__text *event) {
+  if (event->failed) return;
+  if (audit->path) write_file(audit, event->data, event->length);
   pthread_mutex_lock(&pd__lock);
   bool queued = audit->function != NULL;
-  if (queued) enqueue(audit, event, length);
+  if (queued) enqueue(audit, event->data, event->length);
   pthread_mutex_unlock(&pd__lock);
   if (queued) pd__callbacks_start();
 }
 
-void pd__audits_write(const char *event, size_t length) {
+void pd__audit_write(pd__audit *audit, pd__text *event) {
+  if (audit) write_line(audit, event);
+  pd__text_free(event);
+}
+
+void pd__audits_write(pd__text *event) {
   pthread_mutex_lock(&pd__lock);
   for (pd__audit *at = audits, *next; at; at = next) {
     at->holders++;
     pthread_mutex_unlock(&pd__lock);
-    pd__audit_write(at, event, length);
+    write_line(at, event);
     pthread_mutex_lock(&pd__lock);
     next = at->next;
     pd__audit_release(at);
   }
   pthread_mutex_unlock(&pd__lock);
+  pd__text_free(event);
 }
 
 void pd__audits_forked(void) {
+  thread_runs = again = false;
   for (pd__audit *each = audits; each; each = each->next) {
     pthread_mutex_init(&each->lock, NULL);
     if (each->queue.length > 0) each->holders--;

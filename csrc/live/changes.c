@@ -1,28 +1,27 @@
 /* What clients have changed: for listing it, for undoing it, and until it ends. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "live.h"
 
 static pd__change *latest;
 static uint64_t last_number;
-static size_t all_bytes, on_count;
+static size_t on_count;
 
 void pd__who_write(pd__text *to, const char *name, const pd__who *who) {
-  pd__json_name(to, name);
-  pd__json_open(to, '{');
-  pd__json_add_number(to, "uid", who->uid);
-  if (who->pid > 0) pd__json_add_number(to, "pid", (uint64_t)who->pid);
-  if (who->pid <= 0) pd__json_add_text(to, "pid", NULL);
-  pd__json_add_text(to, "command", *who->command ? who->command : NULL);
+  pd__json_open(to, name, '{');
+  pd__json_number(to, "uid", who->uid);
+  if (who->pid > 0) pd__json_number(to, "pid", (uint64_t)who->pid);
+  if (who->pid <= 0) pd__json_text(to, "pid", NULL);
+  pd__json_text(to, "command", *who->command ? who->command : NULL);
   if (*who->label || *who->host) {
-    pd__json_name(to, "on_behalf_of");
-    pd__json_open(to, '{');
-    pd__json_add_optional(to, "label", who->label);
-    pd__json_add_optional(to, "host", who->host);
-    pd__json_close(to, '}');
+    pd__json_open(to, "on_behalf_of", '{');
+    pd__json_optional(to, "label", who->label);
+    pd__json_optional(to, "host", who->host);
+    pd__json_close(to, "}");
   }
-  pd__json_close(to, '}');
+  pd__json_close(to, "}");
 }
 
 bool pd__who_is_same(const pd__who *a, const pd__who *b) {
@@ -43,7 +42,7 @@ pd__change *pd__change_new(size_t count, const pd__who *who, const char *reason)
   return NULL;
 }
 
-void pd__change_free(pd__change *change) {
+static void free_change(pd__change *change) {
   if (!change) return;
   for (size_t i = 0; i < change->count; i++) {
     free(change->flags[i].name);
@@ -84,13 +83,12 @@ static void drop_oldest(void) {
   for (pd__change **at = &latest; *at;) {
     pd__change *each = *at;
     bytes += each->bytes;
-    if (bytes <= PD__CHANGES_MAX || each->state == PD__ON || each->ending || each == latest) {
+    if (bytes <= PD__CHANGES_MAX || each->state == PD__ON || each->holders > 0 || each == latest) {
       at = &each->older;
       continue;
     }
     *at = each->older;
-    all_bytes -= each->bytes;
-    pd__change_free(each);
+    free_change(each);
   }
 }
 
@@ -98,7 +96,7 @@ void pd__change_drop(pd__change *change) {
   pthread_mutex_lock(&pd__lock);
   if (change && change->number > 0 && change->number == last_number) last_number--;
   pthread_mutex_unlock(&pd__lock);
-  pd__change_free(change);
+  free_change(change);
 }
 
 void pd__change_add(pd__change *change) {
@@ -107,10 +105,9 @@ void pd__change_add(pd__change *change) {
   change->bytes = size_of(change);
   change->older = *at;
   *at = change;
-  all_bytes += change->bytes;
   on_count += change->state == PD__ON;
   if (change->state == PD__ON && change->audit) pd__audit_hold(change->audit);
-  if (all_bytes > PD__CHANGES_MAX) drop_oldest();
+  drop_oldest();
 }
 
 pd__change *pd__change_latest(void) { return latest; }
@@ -141,39 +138,141 @@ void pd__change_end(pd__change *change, pd__change_state state) {
 /* ---- JSON ---- */
 
 void pd__changed_flag_write(pd__text *to, const pd__changed_flag *flag) {
-  pd__json_add_text(to, "name", flag->name);
+  pd__json_text(to, "name", flag->name);
   if (flag->sensitive) return;
-  pd__json_name(to, "old");
-  pd__json_raw(to, flag->old_text ? flag->old_text : "null");
-  pd__json_name(to, "new");
-  pd__json_raw(to, flag->new_text ? flag->new_text : "null");
+  pd__json_raw(to, "old", flag->old_text ? flag->old_text : "null");
+  pd__json_raw(to, "new", flag->new_text ? flag->new_text : "null");
 }
 
 void pd__change_write(pd__text *to, const pd__change *change) {
   static const char *const states[] = {"kept", "on", "ended", "undone"};
-  pd__json_add_number(to, "change", change->number);
-  pd__json_add_time(to, "at", change->at);
-  pd__json_add_text(to, "kind", change->of_fleet ? "fleet" : change->undoes ? "undo" : "set");
-  if (change->undoes) pd__json_add_number(to, "undoes", change->undoes);
-  if (!change->undoes) pd__json_add_text(to, "undoes", NULL);
+  pd__json_number(to, "change", change->number);
+  pd__json_time(to, "at", change->at);
+  pd__json_text(to, "kind", change->of_fleet ? "fleet" : change->undoes ? "undo" : "set");
+  if (change->undoes) pd__json_number(to, "undoes", change->undoes);
+  if (!change->undoes) pd__json_text(to, "undoes", NULL);
   pd__who_write(to, "who", &change->who);
-  pd__json_add_text(to, "reason", change->reason);
-  pd__json_add_time(to, "until", change->until);
-  pd__json_add_text(to, "state", states[change->state]);
-  pd__json_name(to, "flags");
-  pd__json_open(to, '[');
+  pd__json_text(to, "reason", change->reason);
+  pd__json_time(to, "until", change->until);
+  pd__json_text(to, "state", states[change->state]);
+  pd__json_open(to, "flags", '[');
   for (size_t i = 0; i < change->count; i++) {
-    pd__json_open(to, '{');
+    pd__json_open(to, NULL, '{');
     pd__changed_flag_write(to, &change->flags[i]);
-    pd__json_close(to, '}');
+    pd__json_close(to, "}");
   }
-  pd__json_close(to, ']');
+  pd__json_close(to, "]");
 }
 
 void pd__change_write_event(pd__text *to, const pd__change *change, const char *event) {
-  pd__json_open(to, '{');
-  pd__json_add_text(to, "event", event);
-  pd__json_add_text(to, "result", "applied");
+  pd__json_open(to, NULL, '{');
+  pd__json_text(to, "event", event);
+  pd__json_text(to, "result", "applied");
   pd__change_write(to, change);
-  pd__json_close(to, '}');
+  pd__json_close(to, "}");
+}
+
+/* ---- The end of temporary changes, on the clients' thread. No validator is asked, and watchers
+ * are notified by others, so nothing keeps it waiting. ---- */
+
+/* Returns the change that is due first; NULL: none is on. The caller holds pd__lock. */
+static pd__change *find_next(void) {
+  pd__change *first = NULL;
+  for (pd__change *at = latest; at; at = at->older) {
+    if (at->state == PD__ON && (!first || at->deadline < first->deadline)) first = at;
+  }
+  return first;
+}
+
+/* Returns false if memory is out: then it stays on, and is tried again soon. Another thread may
+ * undo it meanwhile, but doesn't free it while it is held. */
+static bool end_change(pd__change *change) {
+  pd__text event = {.data = NULL};
+  pd__audit *audit = NULL;
+  pthread_mutex_lock(&pd__lock);
+  change->holders++;
+  pthread_mutex_unlock(&pd__lock);
+  bool ended = pd__batch_end(change) != PD_ERR_MEMORY;
+  pthread_mutex_lock(&pd__lock);
+  change->holders--;
+  if (ended && change->state == PD__ON) {
+    audit = change->audit;
+    if (audit) pd__audit_hold(audit);
+    pd__change_end(change, PD__ENDED);
+    pd__change_write_event(&event, change, "ended");
+  }
+  pthread_mutex_unlock(&pd__lock);
+  pd__audit_write(audit, &event);
+  pthread_mutex_lock(&pd__lock);
+  if (audit) pd__audit_release(audit);
+  pthread_mutex_unlock(&pd__lock);
+  return ended;
+}
+
+int64_t pd__changes_end_due(void) {
+  for (;;) {
+    pthread_mutex_lock(&pd__lock);
+    pd__change *next = find_next();
+    int64_t deadline = next ? next->deadline : INT64_MAX;
+    pthread_mutex_unlock(&pd__lock);
+    int64_t now = pd__now();
+    if (!next || deadline > now) return deadline;
+    if (!end_change(next)) return now + 100;
+  }
+}
+
+/* ---- Changes from outside that came through no server ---- */
+
+static bool copy_flag(pd__changed_flag *to, const pd_live_changed *from) {
+  to->name = strdup(from->name);
+  to->old_text = pd__text_as_json(from->old_text);
+  to->new_text = pd__text_as_json(from->new_text);
+  return to->name && (to->old_text || !from->old_text) && (to->new_text || !from->new_text);
+}
+
+/* Cuts a text that is too long between characters. */
+static void copy_label(char to[PD__LABEL_MAX + 1], const char *from) {
+  size_t length = from ? strlen(from) : 0;
+  if (length > PD__LABEL_MAX) length = PD__LABEL_MAX;
+  while (length == PD__LABEL_MAX && ((unsigned char)from[length] & 0xc0) == 0x80) length--;
+  memcpy(to, from ? from : "", length);
+  to[length] = '\0';
+}
+
+static pd_status check_change(const pd_live_change *change, pd_error *err) {
+  if (!change || change->size != sizeof *change) {
+    return pd__fail(err, PD_ERR_ARGUMENT, "change: expected a pd_live_change with its size");
+  }
+  for (size_t i = 0; i < change->count; i++) {
+    if (change->flags[i].name) continue;
+    return pd__fail(err, PD_ERR_ARGUMENT, "change->flags[%zu].name is NULL", i);
+  }
+  return PD_OK;
+}
+
+pd_status pd_live_report(const pd_live_change *change, pd_error *err) {
+  pd_status status = check_change(change, err);
+  if (status != PD_OK) return status;
+  pd__who who = {.uid = geteuid()};
+  copy_label(who.label, change->by);
+  copy_label(who.host, change->fleet);
+  pd__change *made = pd__change_new(change->count, &who, change->reason);
+  bool copied = made != NULL;
+  for (size_t i = 0; copied && i < change->count; i++) {
+    copied = copy_flag(&made->flags[i], &change->flags[i]);
+  }
+  if (!copied) {
+    free_change(made);
+    return pd__fail_memory(err);
+  }
+  made->of_fleet = true;
+  made->until = change->until;
+  pd__text event = {.data = NULL};
+  pthread_mutex_lock(&pd__lock);
+  pd__change_reserve(made);
+  pd__change_add(made);
+  pd__change_write_event(&event, made, "fleet");
+  pthread_mutex_unlock(&pd__lock);
+  pd__audits_write(&event);
+  return PD_OK;
 }

@@ -135,8 +135,7 @@ static void drop_bytes(pd__text *text, size_t length) {
 }
 
 static void refuse_line(pd__client *client) {
-  static const pd__id none = {"null"};
-  pd__answer_error(&client->out, &none, -32700, "a request is longer than %d bytes", PD__LINE_MAX);
+  pd__answer_failure(client, "null", "parse", "a request is longer than 1 MiB");
   client->closing = true;
 }
 

@@ -128,15 +128,6 @@ static size_t skip_digits(reader *from) {
   return (size_t)(from->at - start);
 }
 
-static const char *copy_text(reader *from, const char *start) {
-  size_t length = (size_t)(from->at - start);
-  char *out = from->texts;
-  memcpy(out, start, length);
-  out[length] = '\0';
-  from->texts += length + 1;
-  return out;
-}
-
 static const char *read_number(reader *from) {
   const char *start = from->at;
   is_next(from, '-');
@@ -148,22 +139,23 @@ static const char *read_number(reader *from) {
     if (!is_next(from, '+')) is_next(from, '-');
     right = skip_digits(from) > 0;
   }
-  if (!right) fail(from, "a number isn't as JSON writes it");
-  return right ? copy_text(from, start) : NULL;
+  if (!right) return fail(from, "a number isn't as JSON writes it"), NULL;
+  size_t length = (size_t)(from->at - start);
+  char *out = memcpy(from->texts, start, length);
+  out[length] = '\0';
+  from->texts += length + 1;
+  return out;
 }
 
 static bool read_word(reader *from, pd__value *out) {
-  static const struct {
-    const char *word;
-    pd__kind kind;
-  } words[] = {{"true", PD__BOOL}, {"false", PD__BOOL}, {"null", PD__NULL}};
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-    size_t length = strlen(words[i].word);
+  static const char *const words[] = {"true", "false", "null"};
+  for (size_t i = 0; i < 3; i++) {
+    size_t length = strlen(words[i]);
     if ((size_t)(from->end - from->at) < length) continue;
-    if (memcmp(from->at, words[i].word, length) != 0) continue;
+    if (memcmp(from->at, words[i], length) != 0) continue;
     from->at += length;
-    out->kind = words[i].kind;
-    out->text = out->kind == PD__BOOL ? words[i].word : NULL;
+    out->kind = i < 2 ? PD__BOOL : PD__NULL;
+    out->text = i < 2 ? words[i] : NULL;
     return true;
   }
   return fail(from, "expected a value");

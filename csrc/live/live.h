@@ -6,7 +6,7 @@
  * - the clients' thread (loop.c) reads requests, answers those that only read, ends temporary
  * changes on time, and gives up changes that take too long. It never calls code of the program.
  * - the changes' thread (jobs.c) makes one change after the other: validators may take long.
- * - the callbacks' thread (callbacks.c) runs watchers and audits. It exists while there are any.
+ * - the callbacks' thread (audit.c) runs watchers and audits. It exists while there are any.
  *
  * pd__lock guards what they share, and is held by fork. No function of pd_flags.h is called while
  * it is held. */
@@ -19,7 +19,6 @@
 #include <sys/types.h>
 
 #include "json.h"
-#include "socket.h"
 #include "text.h"
 
 enum {
@@ -46,6 +45,30 @@ int64_t pd__time_now(void); /* ms since 1970 */
 /* Starts a detached thread. Returns false if there can be none. */
 bool pd__thread_start(void *(*function)(void *), void *argument);
 
+/* ---- The socket that a server listens on (socket.c) ---- */
+
+typedef struct pd__socket {
+  int fd;      /* listening; -1: closed */
+  ino_t inode; /* of the socket behind `fd` */
+  int directory;
+  char name[108];
+  dev_t device; /* of the file `name` */
+  ino_t file;
+  char *where; /* the absolute path; yours to free */
+} pd__socket;
+
+/* Listens at an address of pd_live_server_options. All descriptors are closed by exec.
+ * PD_ERR_CONFLICT: a process listens there. */
+pd_status pd__socket_listen(const char *address, pd__socket *out, pd_error *err);
+
+/* With `remove`, removes the file too, unless it is no longer this socket's. */
+void pd__socket_close(pd__socket *socket, bool remove);
+void pd__socket_remove(const pd__socket *socket);
+
+/* Closes `fd` unless the program has closed it and opened something else there. */
+void pd__close_own(int fd, ino_t inode);
+ino_t pd__inode_of(int fd);
+
 /* ---- Who asks ---- */
 
 typedef struct pd__who {
@@ -67,7 +90,6 @@ struct pd_live_server {
   pd_live_server *next;
   pd__socket socket;                  /* fd -1: it isn't served */
   char *address, *program, *settable; /* options; or NULL */
-  char *where;                        /* what pd_live_get_address returns */
   pd__audit *audit;                   /* or NULL */
   pid_t process;                      /* that opened the socket */
   uint32_t on_fork;
@@ -83,9 +105,6 @@ void pd__server_release(pd_live_server *server);
 
 /* Takes those that have stopped out of the list, once they have no connections. */
 void pd__servers_sweep(void);
-
-/* Listens for a server again, in a forked child. */
-pd_status pd__server_reopen(pd_live_server *server, pd_error *err);
 
 /* Returns why clients may not change a flag; NULL: they may. */
 const char *pd__find_refusal(const pd_live_server *server, const pd_flag_info *info);
@@ -131,60 +150,90 @@ void pd__clients_sweep(void);
 pd__client *pd__client_find(uint64_t number);
 void pd__clients_forget(void); /* in a forked child */
 
-/* ---- Requests (request.c) ---- */
+/* ---- Requests (request.c), each of which is a job ---- */
 
 /* Carries out one line, and appends the answer to client->out. */
 void pd__request_answer(pd__client *client, const char *line, size_t length);
 
-/* What an answer is to: "" for a notification, which gets none. */
-typedef struct pd__id {
-  char text[128]; /* JSON */
-} pd__id;
+typedef enum pd__job_state {
+  PD__QUEUED,
+  PD__ASKING,  /* validators */
+  PD__DECIDED, /* it will happen, or has failed: no way back */
+  PD__GIVEN_UP
+} pd__job_state;
 
-/* Begins the answer; the result or the error follows, then pd__answer_end. */
-void pd__answer_begin(pd__text *to, const pd__id *id);
-void pd__answer_end(pd__text *to);
-void pd__answer_error(pd__text *to, const pd__id *id, int code, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+/* One thing that is wrong. */
+typedef struct pd__problem {
+  struct pd__problem *next;
+  const char *kind; /* a row of the table in request.c */
+  char *name;       /* of the flag; NULL: of no single one */
+  pd_error error;
+} pd__problem;
 
-/* The methods that only read: they append the result. Return false after an error was written. */
-typedef struct pd__request {
-  pd__client *client;
-  const pd__value *params; /* an object; or NULL */
-  pd__id id;
-} pd__request;
+typedef struct pd__since {
+  bool given, known; /* of this process, and kept */
+  uint64_t revision;
+} pd__since;
 
-bool pd__hello_write(pd__request *request, pd__text *to);
-bool pd__flags_list(pd__request *request, pd__text *to);
-bool pd__flags_get(pd__request *request, pd__text *to);
-bool pd__changes_list(pd__request *request, pd__text *to);
-bool pd__events_subscribe(pd__request *request, pd__text *to);
+enum { PD__ID_SIZE = 128 };
 
-/* Returns a member that is text, NULL if it is left out. Another kind: *wrong becomes true. */
-const char *pd__param_text(const pd__value *params, const char *name, bool *wrong);
+typedef struct pd__job {
+  struct pd__job *next;
+  pd__document document; /* the request: its texts are used until the end */
+  char id[PD__ID_SIZE];  /* JSON; "": a notification, which isn't answered */
+  uint64_t client;
+  pd_live_server *server; /* held */
+  void (*run)(struct pd__job *job);
+  /* The params (params.c); of objects and arrays, the first value in it. */
+  const char *name, *after, *reason;
+  pd__since since;
+  uint64_t before, undo; /* numbers of changes; `undo` 0: the last one */
+  const pd__value *set, *unset, *expect, *confirm;
+  double duration, timeout; /* seconds; `duration` 0: it stays */
+  bool dry_run;
+  pd__who who;
+  int64_t deadline; /* steady */
+  uint32_t state;   /* pd__job_state, atomic */
+  pd__problem *problems, *last_problem;
+  pd__text current; /* members of "current": the values of flags in `expect` */
+  pd__text result;  /* JSON */
+} pd__job;
 
-/* ---- Flags (flags.c, values.c) ---- */
+__attribute__((format(printf, 5, 6))) void pd__job_fail(pd__job *job, const char *kind,
+                                                        const char *name, pd_status status,
+                                                        const char *format, ...);
+/* Appends the result, or the problems if there are any. */
+void pd__job_answer(const pd__job *job, pd__client *client);
+void pd__answer_failure(pd__client *client, const char *id, const char *kind, const char *why);
+void pd__job_free(pd__job *job);
 
-/* Adds the members that a flag has in every answer. */
-void pd__flag_write(pd__text *to, pd_flag *flag, const pd_flag_info *info,
-                    const pd_live_server *server, bool whole);
+/* Reads the params, of which the method knows those in `known`, with blanks around. */
+void pd__params_read(pd__job *job, const char *known, const pd__value *params);
+void pd__set_check(pd__job *job); /* whether those of flags.set go together */
+size_t pd__value_count(const pd__value *first);
 
-/* Adds `value`, `text` and so on of an entry. */
-void pd__entry_write(pd__text *to, const pd_flag_info *info, const pd_flag_entry *entry,
-                     bool whole);
-void pd__default_write(pd__text *to, const pd_flag_info *info, bool whole);
-void pd__value_write(pd__text *to, pd_type type, pd_type list, pd_value value);
-void pd__place_write(pd__text *to, const pd_origin *origin);
+/* The methods. Those that only read run on the clients' thread, the others on the changes'. */
+void pd__hello_run(pd__job *job);
+void pd__flags_list(pd__job *job);
+void pd__flags_get(pd__job *job);
+void pd__set_run(pd__job *job);
+void pd__changes_list(pd__job *job);
+void pd__undo_run(pd__job *job);
+void pd__events_subscribe(pd__job *job);
+
+/* ---- Flags (flags.c) ---- */
+
+/* Returns NULL after it has added a problem. */
+pd_flag *pd__flag_find(pd__job *job, const char *name, pd_flag_info *info);
 
 /* Returns a value as text, in `number` or where it is; NULL for a type of 0. */
 enum { PD__NUMBER_SIZE = 64 };
 const char *pd__value_text(pd_type type, pd_value value, char number[PD__NUMBER_SIZE]);
 
+/* Adds "place". */
+void pd__place_write(pd__text *to, const pd_origin *origin);
 /* Adds "epoch" and "revision". */
 void pd__head_write(pd__text *to, uint64_t revision);
-
-/* Reads "EPOCH-REVISION". Returns false if it isn't one. *known: of this process, and kept. */
-bool pd__since_read(const char *text, uint64_t *revision, bool *known);
 
 /* ---- Events (events.c) ---- */
 
@@ -208,7 +257,10 @@ typedef struct pd__changed_flag {
   pd_value live_before;      /* this one: text is the registry's */
   pd_value given;            /* what the change gave; text is the registry's */
   bool hidden;               /* an override hides the new value */
-  const char *wanted;        /* the text that was asked for; belongs to the job */
+  const char *asked;         /* its name as the client wrote it; belongs to the job */
+  const char *text;          /* what it gets; belongs to the job. NULL: what is there is dropped */
+  uint32_t literal;          /* how the client wrote `text` */
+  bool unconfirmed;          /* it is unsafe to change */
   char *old_text, *new_text; /* JSON; NULL: no value, or sensitive */
 } pd__changed_flag;
 
@@ -226,13 +278,12 @@ typedef struct pd__change {
   pd__change_state state;
   pd__audit *audit; /* held while it is on; or NULL */
   size_t bytes;     /* of memory */
-  bool ending;      /* the clients' thread ends it */
+  size_t holders;   /* threads that end or undo it: it isn't freed */
   size_t count;
   pd__changed_flag flags[];
 } pd__change;
 
 pd__change *pd__change_new(size_t count, const pd__who *who, const char *reason);
-void pd__change_free(pd__change *change);
 /* Gives it its number. Returns false if too many are on. */
 bool pd__change_reserve(pd__change *change);
 /* Frees a change that didn't happen; its number is used again. NULL: does nothing. */
@@ -254,53 +305,16 @@ void pd__change_write_event(pd__text *to, const pd__change *change, const char *
 /* Adds "name", "old" and "new". */
 void pd__changed_flag_write(pd__text *to, const pd__changed_flag *flag);
 
-/* Ends what is due. Returns when the next one is, or -1 (ends.c). */
+/* Ends what is due. Returns when the next one is, or INT64_MAX. */
 int64_t pd__changes_end_due(void);
 
-/* ---- Jobs: changes that clients ask for (jobs.c) ---- */
-
-typedef enum pd__job_state {
-  PD__QUEUED,
-  PD__ASKING,  /* validators */
-  PD__DECIDED, /* it will happen, or has failed: no way back */
-  PD__GIVEN_UP
-} pd__job_state;
-
-/* One thing that is wrong. */
-typedef struct pd__problem {
-  struct pd__problem *next;
-  const char *kind; /* a row of the table in request.c */
-  char *name;       /* of the flag; NULL: of no single one */
-  pd_error error;
-} pd__problem;
-
-typedef struct pd__job {
-  struct pd__job *next;
-  pd__document document; /* the request: its texts are used until the end */
-  const pd__value *params;
-  pd__id id;
-  uint64_t client;
-  pd_live_server *server; /* held */
-  pd__who who;
-  bool undoes;
-  bool dry_run;
-  uint64_t undo; /* the number of the change; 0: the last one */
-  const char *reason;
-  int64_t duration; /* ms; 0: it stays */
-  double timeout;   /* seconds */
-  int64_t deadline; /* steady */
-  uint32_t state;   /* pd__job_state, atomic */
-  char *names;      /* of its flags, for messages */
-  pd__problem *problems, **problems_end;
-  pd__text current; /* members of "current": the values of flags in `expect` */
-  pd__text result;  /* JSON */
-} pd__job;
+/* ---- Jobs that change something (jobs.c) ---- */
 
 /* Queues a job, and owns it. Returns false if too many wait. */
 bool pd__job_start(pd__job *job);
-void pd__job_free(pd__job *job);
-void pd__problems_free(pd__job *job);
-/* Answers what is done, and what is late. Returns the next deadline, or -1. */
+/* Changes the state. Returns false if it is another one than `from`. */
+bool pd__job_enter(pd__job *job, uint32_t from, uint32_t to);
+/* Answers what is done, and what is late. Returns the next deadline, or INT64_MAX. */
 int64_t pd__jobs_answer(void);
 /* Gives up what a client asked for. */
 void pd__jobs_cancel(uint64_t client);
@@ -309,65 +323,40 @@ void pd__jobs_abandon(void); /* in a forked child */
 bool pd__jobs_wait(void);
 void pd__jobs_wake(void);
 
-__attribute__((format(printf, 5, 6))) void pd__job_fail(pd__job *job, const char *kind,
-                                                        const char *name, pd_status status,
-                                                        const char *format, ...);
-void pd__job_write_error(pd__text *to, const pd__job *job);
-
-/* Carry a job out, on the changes' thread. */
-void pd__set_run(pd__job *job);
-void pd__undo_run(pd__job *job);
-
-/* Reads the params (params.c). Returns NULL, or what is wrong, in `buffer`. */
-const char *pd__job_read(pd__job *job, char buffer[256]);
-/* Reads `on_behalf_of` to `who`. Returns NULL, or what is wrong. */
-const char *pd__behalf_read(const pd__value *params, pd__who *who);
-
-/* ---- Batches (batch.c): what set.c, undo.c and ends.c share ---- */
+/* ---- Batches (batch.c): what set.c and undo.c share ---- */
 
 typedef struct pd__batch {
-  pd__job *job; /* NULL: of ends.c */
-  const pd__who *who;
-  uint64_t mark; /* the number of the change; 0: a trial */
+  pd__job *job;     /* NULL: a temporary change ends */
+  pd__change *made; /* what happens; owned until it is in the list */
+  pd__change *from; /* what is undone; or NULL */
   pd_batch_change *items;
-  size_t count;
+  size_t count, room;
   pd_flag_revision *unchanged;
   size_t unchanged_count;
-  const size_t *flag_of; /* of each item: the index of its flag in `made` */
-  pd__change *made;      /* receives old and new texts; or NULL */
-  pd_error_list *errors;
+  bool failed; /* memory was out */
 } pd__batch;
 
-/* Applies a batch; on success the old and new texts are in `made`. */
-pd_status pd__batch_apply(pd__batch *batch, bool dry_run, pd_override *override, pd_error *err);
-/* Adds what was wrong with a batch to the problems of a job. */
-void pd__job_report(pd__job *job, const pd_error_list *errors);
+/* Makes the change, and writes the result, or problems. In each round, `check` fills the revisions
+ * in `unchanged`, and adds problems; it returns false if nothing else needs to be tried. */
+void pd__batch_run(pd__batch *batch, bool (*check)(pd__batch *batch));
+/* Takes back the values of a temporary change. */
+pd_status pd__batch_end(pd__change *change);
 /* Reads the value that clients have given the flag. Returns false if there is none. */
 bool pd__live_value(pd_flag *flag, pd_value *value);
-/* Write the result of a change to job->result, and events to the audit. */
-void pd__batch_write_result(pd__job *job, const pd__change *made);
-void pd__audit_change(pd__audit *audit, const pd__change *change, const char *event);
-void pd__audit_refusal(const pd__job *job, const pd__change *wanted);
 
 /* ---- Audits (audit.c) ---- */
 
 pd_status pd__audit_open(const pd_live_server_options *options, pd__audit **out, pd_error *err);
 void pd__audit_hold(pd__audit *audit);
 void pd__audit_release(pd__audit *audit);
-/* Writes one line. */
-void pd__audit_write(pd__audit *audit, const char *event, size_t length);
-void pd__audits_write(const char *event, size_t length); /* to all */
-void pd__audits_forked(void);
-/* Calls what waits in the audits' queues. Returns whether there was any. */
-bool pd__audits_call(void);
-
-/* ---- Callbacks (callbacks.c) ---- */
-
-/* Makes sure that what waits is called. */
+/* Writes one line, and frees it. `audit` NULL: frees it. */
+void pd__audit_write(pd__audit *audit, pd__text *event);
+void pd__audits_write(pd__text *event); /* to all */
+void pd__audits_forked(void);           /* in a forked child */
+/* Makes sure that watchers and the functions of audits are called. */
 void pd__callbacks_start(void);
-void pd__callbacks_forked(void);
 
-/* ---- Forks (fork.c) and LD_PRELOAD (start.c, preload.c) ---- */
+/* ---- Forks (server.c) and LD_PRELOAD (start.c) ---- */
 
 pd_status pd__fork_watch(pd_error *err);
 void pd__start_forked(void);

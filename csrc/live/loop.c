@@ -47,7 +47,6 @@ void pd__loop_wake(void) {
 typedef struct round {
   struct pollfd *fds; /* the descriptor that wakes, the servers', the clients' */
   size_t count, room, servers;
-  int64_t deadline; /* -1: none */
 } round;
 
 static void add_descriptor(round *this, int fd, short events) {
@@ -59,10 +58,6 @@ static void add_descriptor(round *this, int fd, short events) {
     this->room = room;
   }
   this->fds[this->count++] = (struct pollfd){.fd = fd, .events = events};
-}
-
-static void add_deadline(round *this, int64_t at) {
-  if (at >= 0 && (this->deadline < 0 || at < this->deadline)) this->deadline = at;
 }
 
 static void add_descriptors(round *this) {
@@ -110,25 +105,19 @@ static void handle_servers(const round *this) {
   pthread_mutex_unlock(&pd__lock);
 }
 
-static int timeout_of(const round *this, bool subscribers) {
-  int64_t left = this->deadline < 0 ? 1000 : this->deadline - pd__now();
-  if (subscribers && left > PD__TICK) left = PD__TICK;
-  return left < 0 ? 0 : left > 1000 ? 1000 : (int)left;
-}
-
-/* What clients wait for, and what is due. Returns whether somebody waits for events. */
-static bool do_work(round *this) {
-  this->deadline = -1;
-  add_deadline(this, pd__changes_end_due());
-  add_deadline(this, pd__jobs_answer());
-  bool subscribers = pd__subscribers_tell();
+/* Does what clients wait for, and what is due. Returns how many ms nothing else is. */
+static int do_work(void) {
+  int64_t ends = pd__changes_end_due(), answers = pd__jobs_answer();
+  int64_t most = pd__subscribers_tell() ? PD__TICK : 1000;
   for (pd__client *each = pd__clients; each; each = each->next) {
     if (each->out.length > 0) pd__client_send(each);
   }
   pd__clients_sweep();
   pd__servers_sweep();
   if (pd_callbacks_wait()) pd__callbacks_start();
-  return subscribers;
+  int64_t left = (ends < answers ? ends : answers) - pd__now();
+  if (left > most) left = most;
+  return left < 0 ? 0 : (int)left;
 }
 
 /* Returns true, once, if there is nothing left to do. */
@@ -145,9 +134,9 @@ static void *run(void *unused) {
   uint64_t waste;
   pd_callbacks_postpone(true);
   while (!finish()) {
-    bool subscribers = do_work(&this);
+    int timeout = do_work();
     add_descriptors(&this);
-    if (poll(this.fds, this.count, timeout_of(&this, subscribers)) <= 0 || !this.fds) continue;
+    if (poll(this.fds, this.count, timeout) <= 0 || !this.fds) continue;
     if (this.fds[0].revents & POLLIN) (void)!read(wake, &waste, sizeof waste);
     if (this.fds[0].revents & POLLNVAL) { /* the program has closed it */
       __atomic_store_n(&wake, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), __ATOMIC_RELEASE);

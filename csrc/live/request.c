@@ -6,64 +6,126 @@
 
 #include "live.h"
 
-enum {
-  PARSE_ERROR = -32700,
-  INVALID_REQUEST = -32600,
-  NO_METHOD = -32601,
-  INVALID_PARAMS = -32602
-};
+/* ---- Problems ---- */
+
+/* The first one that occurs is that of the answer. Those of JSON-RPC itself have no data. */
+static const struct {
+  int code;
+  const char *kind;
+} kinds[] = {{-32700, "parse"},  {-32600, "request"}, {-32601, "method"}, {-32602, "params"},
+             {400, "malformed"}, {404, "unknown"},    {403, "forbidden"}, {428, "confirm"},
+             {409, "conflict"},  {422, "rejected"},   {503, "busy"},      {504, "timeout"},
+             {500, "internal"}};
+
+static size_t find_kind(const char *kind) {
+  size_t row = 0;
+  while (strcmp(kinds[row].kind, kind) != 0) row++;
+  return row;
+}
+
+/* What failed must never happen because nobody could say so. */
+static pd__problem no_memory = {.kind = "internal",
+                                .error = {.status = PD_ERR_MEMORY, .message = "out of memory"}};
+
+void pd__job_fail(pd__job *job, const char *kind, const char *name, pd_status status,
+                  const char *format, ...) {
+  va_list arguments;
+  pd__problem *made = calloc(1, sizeof *made);
+  if (!made && !job->problems) job->problems = &no_memory;
+  if (!made) return;
+  made->kind = kind;
+  made->name = name ? strdup(name) : NULL;
+  made->error.status = status;
+  va_start(arguments, format);
+  vsnprintf(made->error.message, sizeof made->error.message, format, arguments);
+  va_end(arguments);
+  *(job->last_problem ? &job->last_problem->next : &job->problems) = made;
+  job->last_problem = made;
+}
+
+static void free_problems(pd__job *job) {
+  for (pd__problem *next; job->problems && job->problems != &no_memory; job->problems = next) {
+    next = job->problems->next;
+    free(job->problems->name);
+    free(job->problems);
+  }
+}
 
 /* ---- Answers ---- */
 
-void pd__answer_begin(pd__text *to, const pd__id *id) {
+static void write_error(pd__text *to, const pd__job *job) {
+  const pd__problem *worst = job->problems;
+  for (const pd__problem *each = worst; each; each = each->next) {
+    if (find_kind(each->kind) < find_kind(worst->kind)) worst = each;
+  }
+  size_t row = find_kind(worst ? worst->kind : "internal");
+  pd__json_open(to, "error", '{');
+  pd__json_number(to, "code", kinds[row].code);
+  pd__json_text(to, "message", worst ? worst->error.message : "out of memory");
+  if (kinds[row].code < 0) {
+    pd__json_close(to, "}");
+    return;
+  }
+  pd__json_open(to, "data", '{');
+  pd__json_text(to, "kind", kinds[row].kind);
+  pd__json_open(to, "errors", '[');
+  for (const pd__problem *each = job->problems; each; each = each->next) {
+    pd__json_open(to, NULL, '{');
+    pd__json_text(to, "name", each->name);
+    pd__json_text(to, "kind", each->kind);
+    pd__json_text(to, "code", pd_status_name(each->error.status));
+    pd__json_text(to, "detail", each->error.message);
+    pd__json_close(to, "}");
+  }
+  pd__json_close(to, "]");
+  if (job->current.length > 0) {
+    pd__json_open(to, "current", '{');
+    pd__json_raw(to, NULL, job->current.data);
+    pd__json_close(to, "}");
+  }
+  pd__json_close(to, "}}");
+}
+
+void pd__job_answer(const pd__job *job, pd__client *client) {
+  pd__text *to = &client->out;
+  if (!*job->id) return;
   pd__text_add(to, "{\"jsonrpc\":\"2.0\"", 16);
-  pd__json_name(to, "id");
-  pd__json_raw(to, id->text);
+  pd__json_raw(to, "id", job->id);
+  if (job->problems || !job->result.data || job->result.failed) {
+    write_error(to, job);
+  } else {
+    pd__json_raw(to, "result", job->result.data);
+  }
+  pd__text_add(to, "}\n", 2);
 }
 
-void pd__answer_end(pd__text *to) { pd__text_add(to, "}\n", 2); }
-
-void pd__answer_error(pd__text *to, const pd__id *id, int code, const char *format, ...) {
-  char message[1024];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(message, sizeof message, format, arguments);
-  va_end(arguments);
-  pd__answer_begin(to, id);
-  pd__json_name(to, "error");
-  pd__json_open(to, '{');
-  pd__json_name(to, "code");
-  pd__text_add_format(to, "%d", code);
-  pd__json_add_text(to, "message", message);
-  pd__json_close(to, '}');
-  pd__answer_end(to);
-}
-
-/* ---- Params ---- */
-
-const char *pd__param_text(const pd__value *params, const char *name, bool *wrong) {
-  const pd__value *found = pd__value_member(params, name);
-  if (!found || found->kind == PD__NULL) return NULL;
-  if (found->kind != PD__STRING) *wrong = true;
-  return found->kind == PD__STRING ? found->text : NULL;
+void pd__answer_failure(pd__client *client, const char *id, const char *kind, const char *why) {
+  pd__job failed = {.client = client->number};
+  snprintf(failed.id, sizeof failed.id, "%s", id);
+  pd__job_fail(&failed, kind, NULL, PD_ERR_REFUSED, "%s", why);
+  pd__job_answer(&failed, client);
+  free_problems(&failed);
 }
 
 /* ---- Methods ---- */
 
 typedef struct method {
   const char *name;
-  const char *params;                               /* known ones, with blanks around */
-  bool (*read)(pd__request *request, pd__text *to); /* NULL: it changes something */
+  const char *params;          /* known ones, with blanks around */
+  void (*run)(pd__job *job);   /* writes the result, or adds problems */
+  void (*check)(pd__job *job); /* whether the params go together; or NULL */
+  bool changes;                /* it runs on the changes' thread */
 } method;
 
 static const method methods[] = {
-    {"hello", " ", pd__hello_write},
-    {"flags.list", " since after ", pd__flags_list},
-    {"flags.get", " name ", pd__flags_get},
-    {"flags.set", " set unset expect reason for dry_run confirm on_behalf_of timeout ", NULL},
-    {"changes.list", " before on_behalf_of ", pd__changes_list},
-    {"changes.undo", " change reason dry_run on_behalf_of timeout ", NULL},
-    {"events.subscribe", " since ", pd__events_subscribe},
+    {"hello", " ", pd__hello_run, NULL, false},
+    {"flags.list", " since after ", pd__flags_list, NULL, false},
+    {"flags.get", " name ", pd__flags_get, NULL, false},
+    {"flags.set", " set unset expect reason for dry_run confirm on_behalf_of timeout ", pd__set_run,
+     pd__set_check, true},
+    {"changes.list", " before on_behalf_of ", pd__changes_list, NULL, false},
+    {"changes.undo", " change reason dry_run on_behalf_of timeout ", pd__undo_run, NULL, true},
+    {"events.subscribe", " since ", pd__events_subscribe, NULL, false},
 };
 
 static const method *find_method(const char *name) {
@@ -73,78 +135,27 @@ static const method *find_method(const char *name) {
   return NULL;
 }
 
-/* Returns the name of a member that the method doesn't know; NULL: there is none. */
-static const char *find_unknown(const method *to, const pd__value *params) {
-  char wanted[64];
-  for (const pd__value *each = params ? params->first : NULL; each; each = each->next) {
-    int length = snprintf(wanted, sizeof wanted, " %s ", each->name);
-    if (length >= (int)sizeof wanted || strchr(each->name, ' ')) return each->name;
-    if (!strstr(to->params, wanted)) return each->name;
-  }
-  return NULL;
-}
-
-static void answer_read(const method *to, pd__request *request) {
-  pd__text result = {.data = NULL};
-  pd__text *out = &request->client->out;
-  if (!to->read(request, &result)) {
-    pd__text_free(&result);
-    return;
-  }
-  if (result.failed) {
-    pd__answer_error(out, &request->id, 500, "out of memory");
-  } else if (*request->id.text) {
-    pd__answer_begin(out, &request->id);
-    pd__json_name(out, "result");
-    pd__json_raw(out, result.data);
-    pd__answer_end(out);
-  }
-  pd__text_free(&result);
-}
-
-/* The job takes over the document. */
-static void start_job(const method *to, pd__request *request, pd__document *document) {
-  char wrong[256];
-  pd__client *client = request->client;
-  pd__job *job = calloc(1, sizeof *job);
-  if (!job) {
-    pd__answer_error(&client->out, &request->id, 500, "out of memory");
-    return;
-  }
-  *job = (pd__job){.document = *document, .params = request->params, .id = request->id};
-  job->client = client->number;
-  job->who = client->who;
-  job->undoes = strcmp(to->name, "changes.undo") == 0;
-  job->problems_end = &job->problems;
-  *document = (pd__document){.memory = NULL};
-  const char *why = pd__job_read(job, wrong);
-  if (why) {
-    pd__answer_error(&client->out, &job->id, INVALID_PARAMS, "%s", why);
-    pd__job_free(job);
-    return;
-  }
-  job->server = client->server;
-  pthread_mutex_lock(&pd__lock);
-  pd__server_hold(job->server);
-  pthread_mutex_unlock(&pd__lock);
-  pd__id id = job->id;
-  client->waiting++;
-  if (pd__job_start(job)) return;
-  client->waiting--;
-  pd__job_fail(job, "busy", NULL, PD_ERR_REFUSED, "%d changes wait already: try again later",
-               PD__JOBS_MAX);
-  pd__answer_begin(&client->out, &id);
-  pd__job_write_error(&client->out, job);
-  pd__answer_end(&client->out);
-  pd__job_free(job);
-}
-
 /* ---- Requests ---- */
 
+/* Returns false if it is no id. */
+static bool read_id(const pd__value *found, char id[PD__ID_SIZE]) {
+  pd__text text = {.data = NULL};
+  if (!found) return true; /* a notification */
+  if (found->kind == PD__NUMBER) pd__json_raw(&text, NULL, found->text);
+  if (found->kind == PD__STRING || found->kind == PD__NULL) pd__json_text(&text, NULL, found->text);
+  bool valid = text.data && !text.failed && text.length < PD__ID_SIZE;
+  if (valid) memcpy(id, text.data, text.length + 1);
+  pd__text_free(&text);
+  return valid;
+}
+
 /* Returns what is wrong; NULL: it is a request. */
-static const char *check_request(const pd__value *root, pd__request *request, const char **name) {
+static const char *check_request(const pd__value *root, char id[PD__ID_SIZE]) {
   if (root->kind == PD__ARRAY) return "batches aren't supported; flags.set changes several flags";
   if (root->kind != PD__OBJECT) return "expected an object";
+  if (!read_id(pd__value_member(root, "id"), id)) {
+    return "id: expected a number, null, or text of up to 100 bytes";
+  }
   for (const pd__value *each = root->first; each; each = each->next) {
     if (!strcmp(each->name, "jsonrpc") || !strcmp(each->name, "id")) continue;
     if (!strcmp(each->name, "method") || !strcmp(each->name, "params")) continue;
@@ -152,75 +163,77 @@ static const char *check_request(const pd__value *root, pd__request *request, co
   }
   const pd__value *version = pd__value_member(root, "jsonrpc");
   const pd__value *called = pd__value_member(root, "method");
-  request->params = pd__value_member(root, "params");
+  const pd__value *params = pd__value_member(root, "params");
   if (!version || version->kind != PD__STRING || strcmp(version->text, "2.0") != 0) {
     return "expected \"jsonrpc\": \"2.0\"";
   }
   if (!called || called->kind != PD__STRING) return "method: expected text";
-  if (request->params && request->params->kind != PD__OBJECT) return "params: expected an object";
-  *name = called->text;
+  if (params && params->kind != PD__OBJECT) return "params: expected an object";
   return NULL;
 }
 
-/* Returns false if it is no id. */
-static bool read_id(const pd__value *root, pd__id *id) {
-  const pd__value *found = pd__value_member(root, "id");
-  pd__text text = {.data = NULL};
-  id->text[0] = '\0';
-  if (!found) return true;
-  bool valid = found->kind == PD__STRING || found->kind == PD__NUMBER || found->kind == PD__NULL;
-  if (!valid) return false;
-  if (found->kind == PD__NUMBER) pd__json_raw(&text, found->text);
-  if (found->kind != PD__NUMBER) pd__json_text(&text, found->text);
-  valid = !text.failed && text.length < sizeof id->text;
-  if (valid) memcpy(id->text, text.data, text.length + 1);
-  pd__text_free(&text);
-  return valid;
-}
-
-/* A request without id is a notification: nobody reads what is wrong with it. */
-static void refuse(pd__client *client, const pd__id *id, int code, const char *why,
-                   const char *what) {
-  if (*id->text) pd__answer_error(&client->out, id, code, "%s%.200s", why, what);
-}
-
-static void carry_out(pd__client *client, pd__document *document) {
-  static const pd__id none = {"null"};
-  pd__request request = {.client = client};
-  const char *name = NULL;
-  if (document->root->kind == PD__OBJECT && !read_id(document->root, &request.id)) {
-    refuse(client, &none, INVALID_REQUEST,
-           "id: expected a number, null, or text of up to 100 bytes", "");
-    return;
-  }
-  const char *why = check_request(document->root, &request, &name);
+/* Returns NULL if it can't be carried out. What isn't a request has an answer without its id. */
+static const method *read_request(pd__job *job, const char *line, size_t length) {
+  size_t at;
+  const char *why = pd__document_read(&job->document, line, length, &at);
   if (why) {
-    refuse(client, *request.id.text ? &request.id : &none, INVALID_REQUEST, why, "");
-    return;
-  }
-  const method *to = find_method(name);
-  const char *unknown = to ? find_unknown(to, request.params) : NULL;
-  if (!to) {
-    refuse(client, &request.id, NO_METHOD, "there is no method ", name);
-  } else if (unknown) {
-    refuse(client, &request.id, INVALID_PARAMS, "params: there is no member ", unknown);
-  } else if (to->read) {
-    answer_read(to, &request);
+    pd__job_fail(job, "parse", NULL, PD_ERR_ARGUMENT, "column %zu: %s", at + 1, why);
   } else {
-    start_job(to, &request, document);
+    why = check_request(job->document.root, job->id);
+    if (why) pd__job_fail(job, "request", NULL, PD_ERR_ARGUMENT, "%s", why);
   }
+  if (why && !*job->id) strcpy(job->id, "null");
+  if (why) return NULL;
+  const char *name = pd__value_member(job->document.root, "method")->text;
+  const method *to = find_method(name);
+  if (!to) pd__job_fail(job, "method", NULL, PD_ERR_ARGUMENT, "there is no method %.200s", name);
+  if (to) pd__params_read(job, to->params, pd__value_member(job->document.root, "params"));
+  if (to && to->check && !job->problems) to->check(job);
+  return job->problems ? NULL : to;
+}
+
+static pd__job *new_job(const pd__client *client) {
+  pd__job *made = calloc(1, sizeof *made);
+  if (!made) return NULL;
+  made->client = client->number;
+  made->server = client->server;
+  made->who = client->who;
+  made->before = UINT64_MAX;
+  made->timeout = 10;
+  pthread_mutex_lock(&pd__lock);
+  pd__server_hold(made->server);
+  pthread_mutex_unlock(&pd__lock);
+  return made;
+}
+
+void pd__job_free(pd__job *job) {
+  if (!job) return;
+  pthread_mutex_lock(&pd__lock);
+  pd__server_release(job->server);
+  pthread_mutex_unlock(&pd__lock);
+  free_problems(job);
+  pd__document_free(&job->document);
+  pd__text_free(&job->current);
+  pd__text_free(&job->result);
+  free(job);
 }
 
 void pd__request_answer(pd__client *client, const char *line, size_t length) {
-  static const pd__id none = {"null"};
-  pd__document document;
-  size_t at;
-  const char *why = pd__document_read(&document, line, length, &at);
-  if (why) {
-    pd__answer_error(&client->out, &none, PARSE_ERROR, "column %zu: %s", at + 1, why);
-    client->closing = true;
-    return;
+  pd__job *job = new_job(client);
+  client->dead |= !job;
+  if (!job) return;
+  const method *to = read_request(job, line, length);
+  client->closing |= !job->document.memory;
+  if (to && to->changes) {
+    job->run = to->run;
+    client->waiting++;
+    if (pd__job_start(job)) return;
+    client->waiting--;
+    pd__job_fail(job, "busy", NULL, PD_ERR_REFUSED, "%d changes wait already: try again later",
+                 PD__JOBS_MAX);
+  } else if (to) {
+    to->run(job);
   }
-  carry_out(client, &document);
-  pd__document_free(&document);
+  pd__job_answer(job, client);
+  pd__job_free(job);
 }

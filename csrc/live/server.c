@@ -1,7 +1,10 @@
-/* Starting and stopping servers. */
+/* Starting and stopping servers, also in the child of a fork. */
 #include <fnmatch.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "live.h"
@@ -16,11 +19,11 @@ void pd__server_hold(pd_live_server *server) { server->holders++; }
 
 static void free_server(pd_live_server *server) {
   if (server->audit) pd__audit_release(server->audit);
-  pd__socket_close(&server->socket, false);
+  pd__socket_close(&server->socket, true);
   free(server->address);
   free(server->program);
   free(server->settable);
-  free(server->where);
+  free(server->socket.where);
   free(server);
 }
 
@@ -78,9 +81,8 @@ static bool has_clients(const pd_live_server *server) {
   return false;
 }
 
-/* Takes servers that have stopped out of the list, once their connections are closed. */
-void pd__servers_sweep(void) {
-  pthread_mutex_lock(&pd__lock);
+/* The caller holds pd__lock. */
+static void sweep(void) {
   for (pd_live_server **at = &pd__servers; *at;) {
     pd_live_server *each = *at;
     if (!each->stopped || has_clients(each)) {
@@ -92,14 +94,12 @@ void pd__servers_sweep(void) {
     pd__socket_close(&each->socket, true);
     pthread_cond_broadcast(&swept);
   }
-  pthread_mutex_unlock(&pd__lock);
 }
 
-static void unlist(pd_live_server *server) {
-  pd_live_server **at = &pd__servers;
-  while (*at && *at != server) at = &(*at)->next;
-  if (*at) *at = server->next;
-  server->listed = false;
+void pd__servers_sweep(void) {
+  pthread_mutex_lock(&pd__lock);
+  sweep();
+  pthread_mutex_unlock(&pd__lock);
 }
 
 void pd_live_stop(pd_live_server *server) {
@@ -107,7 +107,7 @@ void pd_live_stop(pd_live_server *server) {
   pthread_mutex_lock(&pd__lock);
   server->stopped = true;
   pd__socket_remove(&server->socket);
-  if (!pd__loop_runs()) unlist(server);
+  if (!pd__loop_runs()) sweep();
   pd__loop_wake();
   while (server->listed) pthread_cond_wait(&swept, &pd__lock);
   pd__jobs_wake();
@@ -116,7 +116,7 @@ void pd_live_stop(pd_live_server *server) {
 }
 
 const char *pd_live_get_address(const pd_live_server *server) {
-  return server && server->where ? server->where : "";
+  return server && server->socket.where ? server->socket.where : "";
 }
 
 /* ---- Starting ---- */
@@ -130,37 +130,9 @@ static pd_status open_socket(pd_live_server *server, const char *address, pd_err
   pd__socket made;
   pd_status status = pd__socket_listen(address, &made, err);
   if (status != PD_OK) return status;
-  char *where = strdup(made.where);
-  if (!where) {
-    pd__socket_close(&made, true);
-    return pd__fail_memory(err);
-  }
+  free(server->socket.where);
   server->socket = made;
-  free(server->where);
-  server->where = where;
   server->process = getpid();
-  return PD_OK;
-}
-
-static pd_status make_server(const pd_live_server_options *options, pd_live_server **out,
-                             pd_error *err) {
-  pd_live_server *made = calloc(1, sizeof *made);
-  if (!made) return pd__fail_memory(err);
-  made->holders = 1;
-  made->socket.fd = made->socket.directory = -1;
-  made->on_fork = options->on_fork;
-  bool copied = copy_text(options->address, &made->address) &&
-                copy_text(options->program, &made->program) &&
-                copy_text(options->settable, &made->settable);
-  pd_status status = copied ? pd__audit_open(options, &made->audit, err) : pd__fail_memory(err);
-  if (status == PD_OK) status = open_socket(made, made->address, err);
-  if (status == PD_OK) {
-    *out = made;
-    return status;
-  }
-  pthread_mutex_lock(&pd__lock);
-  free_server(made);
-  pthread_mutex_unlock(&pd__lock);
   return status;
 }
 
@@ -192,7 +164,7 @@ static pd_status read_options(const pd_live_server_options *options, pd_live_ser
   return check_options(out, err);
 }
 
-static bool list_server(pd_live_server *server) {
+static pd_status list_server(pd_live_server *server, pd_error *err) {
   pthread_mutex_lock(&pd__lock);
   server->next = pd__servers;
   pd__servers = server;
@@ -200,37 +172,39 @@ static bool list_server(pd_live_server *server) {
   server->listed = runs;
   if (!runs) pd__servers = server->next;
   pthread_mutex_unlock(&pd__lock);
-  return runs;
+  return runs ? PD_OK : pd__fail(err, PD_ERR_MEMORY, "there can't be another thread");
+}
+
+static pd_status start_server(pd_live_server *server, const pd_live_server_options *options,
+                              pd_error *err) {
+  server->holders = 1;
+  server->socket.fd = server->socket.directory = -1;
+  server->on_fork = options->on_fork;
+  bool copied = copy_text(options->address, &server->address) &&
+                copy_text(options->program, &server->program) &&
+                copy_text(options->settable, &server->settable);
+  pd_status status = copied ? pd__audit_open(options, &server->audit, err) : pd__fail_memory(err);
+  if (status == PD_OK) status = open_socket(server, server->address, err);
+  return status == PD_OK ? list_server(server, err) : status;
 }
 
 pd_status pd_live_serve(const pd_live_server_options *given, pd_live_server **out, pd_error *err) {
   pd_live_server_options options;
-  pd_live_server *made = NULL;
   if (!out) return pd__fail(err, PD_ERR_ARGUMENT, "out is NULL");
   pd_status status = read_options(given, &options, err);
   if (status == PD_OK) status = pd_journal_start(err); /* PD_ERR_UNSUPPORTED without a registry */
   if (status == PD_OK) status = pd__fork_watch(err);
-  if (status == PD_OK) status = make_server(&options, &made, err);
-  if (status != PD_OK || !made) return status;
-  if (!list_server(made)) {
-    pthread_mutex_lock(&pd__lock);
-    pd__socket_close(&made->socket, true);
-    pd__server_release(made);
-    pthread_mutex_unlock(&pd__lock);
-    return pd__fail(err, PD_ERR_MEMORY, "there can't be another thread");
+  if (status != PD_OK) return status;
+  pd_live_server *made = calloc(1, sizeof *made);
+  if (!made) return pd__fail_memory(err);
+  status = start_server(made, &options, err);
+  if (status == PD_OK) {
+    *out = made;
+    return status;
   }
-  *out = made;
-  return PD_OK;
-}
-
-pd_status pd__server_reopen(pd_live_server *server, pd_error *err) {
-  pd__text address = {.data = NULL};
-  if (server->address) {
-    pd__text_add(&address, server->address, strlen(server->address));
-    pd__text_add_format(&address, ".%ld", (long)getpid());
-  }
-  pd_status status = address.failed ? pd__fail_memory(err) : open_socket(server, address.data, err);
-  pd__text_free(&address);
+  pthread_mutex_lock(&pd__lock);
+  pd__server_release(made);
+  pthread_mutex_unlock(&pd__lock);
   return status;
 }
 
@@ -239,6 +213,71 @@ size_t pd_live_count_temporary(void) {
   size_t count = pd__changes_on();
   pthread_mutex_unlock(&pd__lock);
   return count;
+}
+
+/* ---- The child of a fork. It has copies of the descriptors, but no threads: it closes what is the
+ * parent's, and goes on with what is its own, such as temporary changes that are on. ---- */
+
+/* Listens for a server again. What the parent listens at has a shorter path than PATH_MAX. */
+static pd_status reopen(pd_live_server *server, pd_error *err) {
+  char address[PATH_MAX + 64];
+  if (!server->address) return open_socket(server, NULL, err);
+  snprintf(address, sizeof address, "%s.%ld", server->address, (long)getpid());
+  return open_socket(server, address, err);
+}
+
+/* Not at once: most children call exec, and runtimes such as Python's must repair their locks
+ * before watchers are called. */
+static void *go_on(void *unused) {
+  struct timespec pause = {.tv_nsec = 100000000};
+  nanosleep(&pause, NULL);
+  pthread_mutex_lock(&pd__lock);
+  for (pd_live_server *each = pd__servers, *next; each; each = next) {
+    pd_error err;
+    pd__server_hold(each);
+    if (!each->stopped && each->socket.fd < 0 && each->on_fork == PD_LIVE_FORK_REOPEN) {
+      pthread_mutex_unlock(&pd__lock);
+      if (reopen(each, &err) != PD_OK) {
+        pd__warn("the flags of the forked process %ld are not served: %s", (long)getpid(),
+                 err.message);
+      }
+      pthread_mutex_lock(&pd__lock);
+    }
+    next = each->listed ? each->next : pd__servers; /* it may have stopped meanwhile */
+    pd__server_release(each);
+  }
+  pd__loop_start();
+  pthread_mutex_unlock(&pd__lock);
+  return unused;
+}
+
+static void before(void) { pthread_mutex_lock(&pd__lock); }
+
+static void in_parent(void) { pthread_mutex_unlock(&pd__lock); }
+
+static void in_child(void) {
+  bool reopens = false;
+  pd__loop_abandon();
+  pd__jobs_abandon();
+  pd__audits_forked();
+  for (pd_live_server *each = pd__servers; each; each = each->next) {
+    pd__socket_close(&each->socket, false);
+    if (each->socket.where) *each->socket.where = '\0';
+    reopens |= each->on_fork == PD_LIVE_FORK_REOPEN && !each->stopped;
+  }
+  bool waits = pd__changes_on() > 0;
+  pthread_mutex_unlock(&pd__lock);
+  if (reopens || waits) pd__thread_start(go_on, NULL);
+  pd__start_forked();
+}
+
+static int registered;
+static void watch(void) { registered = pthread_atfork(before, in_parent, in_child); }
+
+pd_status pd__fork_watch(pd_error *err) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, watch);
+  return registered == 0 ? PD_OK : pd__fail_memory(err);
 }
 
 /* ---- The end of the process ---- */

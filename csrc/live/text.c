@@ -51,18 +51,6 @@ static void begin_value(pd__text *to) {
   if (!strchr("{[:\n", last)) pd__text_add(to, ",", 1);
 }
 
-void pd__json_raw(pd__text *to, const char *json) {
-  begin_value(to);
-  pd__text_add(to, json, strlen(json));
-}
-
-void pd__json_open(pd__text *to, char sign) {
-  begin_value(to);
-  pd__text_add(to, &sign, 1);
-}
-
-void pd__json_close(pd__text *to, char sign) { pd__text_add(to, &sign, 1); }
-
 /* Copies a character that isn't plain ASCII, or writes what stands for it; returns its length. */
 static size_t add_special(pd__text *to, const char *at) {
   unsigned char sign = (unsigned char)*at;
@@ -89,77 +77,99 @@ static void add_quoted(pd__text *to, const char *text) {
 
 void pd__json_name(pd__text *to, const char *name) {
   begin_value(to);
+  if (!name) return;
   add_quoted(to, name);
   pd__text_add(to, ":", 1);
 }
 
-void pd__json_text(pd__text *to, const char *text) {
-  begin_value(to);
+void pd__json_open(pd__text *to, const char *name, char sign) {
+  pd__json_name(to, name);
+  pd__text_add(to, &sign, 1);
+}
+
+void pd__json_close(pd__text *to, const char *signs) { pd__text_add(to, signs, strlen(signs)); }
+
+void pd__json_raw(pd__text *to, const char *name, const char *json) {
+  pd__json_name(to, name);
+  pd__text_add(to, json, strlen(json));
+}
+
+void pd__json_text(pd__text *to, const char *name, const char *text) {
+  pd__json_name(to, name);
   if (text) add_quoted(to, text);
   if (!text) pd__text_add(to, "null", 4);
 }
 
-void pd__json_number(pd__text *to, uint64_t number) {
-  begin_value(to);
-  pd__text_add_format(to, "%llu", (unsigned long long)number);
+void pd__json_optional(pd__text *to, const char *name, const char *text) {
+  if (text && *text) pd__json_text(to, name, text);
 }
 
-void pd__json_shown(pd__text *to, const char *text) {
+void pd__json_number(pd__text *to, const char *name, int64_t number) {
+  pd__json_name(to, name);
+  pd__text_add_format(to, "%lld", (long long)number);
+}
+
+void pd__json_bool(pd__text *to, const char *name, bool value) {
+  pd__json_raw(to, name, value ? "true" : "false");
+}
+
+void pd__json_shown(pd__text *to, const char *name, const char *text) {
   char digest[65];
   size_t length = text ? strlen(text) : 0;
   if (length <= PD__SHOWN_MAX) {
-    pd__json_text(to, text);
+    pd__json_text(to, name, text);
     return;
   }
   pd__sha256(text, length, digest);
-  pd__json_open(to, '{');
-  pd__json_add_number(to, "length", length);
-  pd__json_add_text(to, "sha256", digest);
-  pd__json_close(to, '}');
+  pd__json_open(to, name, '{');
+  pd__json_number(to, "length", length);
+  pd__json_text(to, "sha256", digest);
+  pd__json_close(to, "}");
 }
 
 char *pd__text_as_json(const char *text) {
   pd__text out = {.data = NULL};
   if (!text) return NULL;
-  pd__json_shown(&out, text);
+  pd__json_shown(&out, NULL, text);
   if (out.failed) pd__text_free(&out);
   return out.data;
 }
 
-void pd__json_add_text(pd__text *to, const char *name, const char *text) {
-  pd__json_name(to, name);
-  pd__json_text(to, text);
-}
-
-void pd__json_add_optional(pd__text *to, const char *name, const char *text) {
-  if (text && *text) pd__json_add_text(to, name, text);
-}
-
-void pd__json_add_shown(pd__text *to, const char *name, const char *text) {
-  pd__json_name(to, name);
-  pd__json_shown(to, text);
-}
-
-void pd__json_add_number(pd__text *to, const char *name, uint64_t number) {
-  pd__json_name(to, name);
-  pd__json_number(to, number);
-}
-
-void pd__json_add_bool(pd__text *to, const char *name, bool value) {
-  pd__json_name(to, name);
-  pd__json_raw(to, value ? "true" : "false");
-}
-
-void pd__json_add_time(pd__text *to, const char *name, int64_t at) {
+void pd__json_time(pd__text *to, const char *name, int64_t at) {
   char text[64];
   struct tm parts;
   time_t seconds = (time_t)(at / 1000);
-  pd__json_name(to, name);
-  if (at == 0 || !gmtime_r(&seconds, &parts)) {
-    pd__json_text(to, NULL);
-    return;
-  }
-  size_t length = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
+  bool known = at != 0 && gmtime_r(&seconds, &parts);
+  size_t length = known ? strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts) : 0;
   snprintf(text + length, sizeof text - length, ".%03dZ", (int)(at % 1000));
-  pd__json_text(to, text);
+  pd__json_text(to, name, known ? text : NULL);
+}
+
+/* ---- Errors and warnings ---- */
+
+pd_status pd__fail(pd_error *err, pd_status status, const char *format, ...) {
+  if (!err) return status;
+  va_list arguments;
+  va_start(arguments, format);
+  err->status = status;
+  vsnprintf(err->message, sizeof err->message, format, arguments);
+  va_end(arguments);
+  return status;
+}
+
+pd_status pd__fail_memory(pd_error *err) {
+  return pd__fail(err, PD_ERR_MEMORY, "%s", pd_status_text(PD_ERR_MEMORY));
+}
+
+pd_status pd__fail_errno(pd_error *err, const char *what, const char *path) {
+  return pd__fail(err, PD_ERR_FILE, "%s: %.400s: %m", path, what);
+}
+
+void pd__warn(const char *format, ...) {
+  char text[1400]; /* a message of an error, and where it comes from */
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  pd_warning_report(text, NULL);
 }

@@ -95,6 +95,7 @@ def test_an_answer_has_the_id_of_its_request(client, number):
 def test_a_notification_is_carried_out_without_an_answer(client):
     client.send('{"jsonrpc":"2.0","method":"flags.set","params":{"set":{"level":9}}}\n')
     client.send('{"jsonrpc":"2.0","method":"nope"}\n{"jsonrpc":"2.0","method":"hello"}\n')
+    client.send('{"jsonrpc":"2.0","method":"flags.set","params":{"set":{}}}\n')
     client.ask("flags.set", set={"rate": 1})
     assert client.text("level") == "9"
 
