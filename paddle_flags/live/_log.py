@@ -34,7 +34,7 @@ def log_event(event: Event) -> None:
 def message_of(event: Event) -> str:
     """Return an event as one line, in which no text of a client passes for another part."""
     kind = str(event.get("event"))
-    heads = {"set": "change", "ended": "end of change", "fleet": "change of the fleet"}
+    heads = {"set": "change", "ended": "end of change", "fleet": "fleet change"}
     head = heads.get(kind, _word(kind))
     if event.get("change") is not None:
         head += f" {event['change']}"

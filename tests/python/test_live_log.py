@@ -92,9 +92,9 @@ def test_a_refusal_is_a_warning_with_its_kind_and_detail(logged):
          "change: x from no value to '1'"),
         ({"event": "set", "flags": [{"name": "x", "new": None}]}, "change: x to no value"),
         ({"event": "set", "who": {}}, "change; by somebody unknown"),
-        ({"event": "fleet", "fleet": "dir:///mnt/job 42", "on": "role:trainer",
-          "flags": [{"name": "x", "new": "1"}]},
-         "change of the fleet 'dir:///mnt/job 42' for role:trainer: x to '1'"),
+        ({"event": "fleet", "change": 7, "flags": [{"name": "x", "old": None, "new": "1"}],
+          "who": {"uid": 0, "on_behalf_of": {"label": "ann", "host": "dir:///mnt/job"}}},
+         "fleet change 7: x from no value to '1'; by uid 0, on behalf of ann at dir:///mnt/job"),
     ],
 )  # fmt: skip
 def test_each_event_has_its_sentence(event, message):

@@ -20,6 +20,7 @@
 #pragma pop_macro("all")
 #pragma pop_macro("at")
 #pragma pop_macro("b")
+#pragma pop_macro("by")
 #pragma pop_macro("c")
 #pragma pop_macro("def")
 #pragma pop_macro("den")

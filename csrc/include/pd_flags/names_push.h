@@ -43,6 +43,8 @@
 #undef at
 #pragma push_macro("b")
 #undef b
+#pragma push_macro("by")
+#undef by
 #pragma push_macro("c")
 #undef c
 #pragma push_macro("def")
