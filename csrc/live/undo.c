@@ -134,8 +134,9 @@ static bool check_standing(pd__job *job, const pd__change *from, pd_flag_revisio
     const pd__changed_flag *each = &from->flags[i];
     unchanged[i] = (pd_flag_revision){each->flag, pd_flag_get_revision(each->flag)};
     if (!stands(from, each)) {
-      pd__job_fail(job, "conflict", each->name, PD_ERR_CONFLICT, "%s: has changed since",
-                   each->name);
+      pd__job_fail(job, "conflict", each->name, PD_ERR_CONFLICT,
+                   "%s: has changed since change %llu", each->name,
+                   (unsigned long long)from->number);
     } else if (each->sensitive && each->had_live && !from->override) {
       pd__job_fail(job, "conflict", each->name, PD_ERR_CONFLICT,
                    "%s: is sensitive, and its former value isn't kept", each->name);
