@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from paddle_flags._report.facts import one_line
 from paddle_flags.cli.foreign import Report, print_report, show_problems
 from paddle_flags.cli.resolve import open_target
-from paddle_flags.cli.target import EXPECTED
+from paddle_flags.cli.target import EXPECTED, refusal_text
 from paddle_flags.errors import FlagArgumentError, FlagError, FlagFileError
 
 if TYPE_CHECKING:
@@ -314,7 +314,7 @@ def run(main_parser: Parser, tokens: list[str]) -> int:
         show_problems(*map(str, others))
         parser.error(one_line(str(last)))
     except FlagError as error:
-        problems = [str(each) for each in error.errors]
+        problems = [refusal_text(each) for each in error.errors]
         report = Report(problems=problems, status=_status_of(error))
     except KeyboardInterrupt:
         return 130
@@ -345,7 +345,7 @@ def _act(verb: Verb, options: argparse.Namespace) -> Report:
         return _open_all(options) if options.verb == "open" else _list_processes(options)
     target = open_target(options)
     if len(arguments) < verb.least:
-        message = f"expected {verb.arguments} behind {target.text}"
+        message = f"expected {verb.arguments} after {target.text}"
         raise FlagArgumentError(message)
     if len(arguments) > verb.most:
         message = f"unexpected argument {arguments[int(verb.most)] or repr('')}"

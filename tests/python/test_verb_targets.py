@@ -62,6 +62,17 @@ def test_an_unknown_name_suggests_the_nearest_process(served):
     assert ended.returncode == 3
 
 
+def test_a_name_is_suggested_without_its_suffix_too(served):
+    ended = served.cli("get", "train", "level")
+    assert ended.stderr.endswith("serves its flags; did you mean 'trainer'?\n")
+
+
+def test_a_file_in_place_of_a_name_says_that_no_process_has_it(served, tmp_path):
+    write(tmp_path / "server", "")
+    ended = served.cli("list", "server", cwd=tmp_path)
+    assert ended.stderr.endswith("-p server; no process of yours with this name serves its flags\n")
+
+
 def test_a_file_of_the_same_name_does_not_hide_a_process(served):
     assert (served.place / "trainer.py").exists()
     assert served.cli("get", "trainer.py", "level", cwd=served.place).stdout == "6\n"
