@@ -49,7 +49,7 @@ def add(main_parser: Parser) -> None:
     add(
         "--behind-proxy",
         metavar="ADDRESS",
-        help="a proxy with TLS is before this server; trust what it says of clients",
+        help="a proxy with TLS is in front of this server; trust what it says of clients",
     )
     add(
         "--fleet",

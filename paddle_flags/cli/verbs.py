@@ -83,12 +83,12 @@ VERBS = {
         "print each change of a flag as it happens", "TARGET [PATTERN]...", f"--reconnect {_ASK}"
     ),
     "diff": Verb(
-        "compare the flags of two targets, or of the members of a fleet",
+        "compare two targets, or files that 'list --json' wrote, or the members of a fleet",
         "TARGET [TARGET] [PATTERN]...",
         f"--attach {_ASK}",
     ),
     "status": Verb(
-        "say what a process is, or list the members of a fleet", "[TARGET]", f"--all-users {_ASK}"
+        "print what a process is, or list the members of a fleet", "[TARGET]", f"--all-users {_ASK}"
     ),
     "open": Verb(
         "show flags in a browser: of processes, or of a fleet",
@@ -106,7 +106,7 @@ VERBS = {
         "--once --confirm --json --timeout",
     ),
     "relay": Verb(
-        "let the members of a folder take part in a fleet, until SIGTERM",
+        "relay a fleet into a folder for C programs, until SIGTERM",
         "URL FOLDER",
         "--ttl --timeout",
     ),
@@ -187,7 +187,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "--file": _value("FILE", "more values: a file of TOML, YAML or JSON, or a flagfile"),
     "--for": _value(
         "TIME",
-        "how long, such as 90s, 10m or 1h30m: then the values end by themselves",
+        "how long it lasts, such as 90s, 10m or 1h30m; of unset, only in a fleet",
         dest="duration",
     ),
     "--reason": _value("TEXT", "why; everybody who watches sees it"),

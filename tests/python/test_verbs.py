@@ -458,6 +458,13 @@ def test_diff_refuses_other_files(served, tmp_path):
     assert ended.returncode == 2
 
 
+def test_diff_of_a_file_that_is_missing_says_so(served, tmp_path):
+    for missing in ("saved.json", f"{tmp_path}/saved.json"):
+        ended = served.cli("diff", missing, served.pid, cwd=tmp_path)
+        assert ended.stderr == f"{ERROR}{missing}: No such file or directory\n"
+        assert ended.returncode == 2
+
+
 # ---- tokens, help, completion ----
 
 TOKEN = "a-token-of-sixteen-bytes"  # noqa: S105 - for tests
