@@ -85,6 +85,20 @@ def test_a_file_is_no_process(served, tmp_path):
     assert line.startswith(f"{tmp_path}/alpha.txt: is a file, expected a PID, ")
 
 
+def test_diff_refuses_other_files(served, tmp_path):
+    file = write(tmp_path / "a.json", "{}")
+    ended = served.cli("diff", file, served.pid)
+    assert ended.stderr == f"{ERROR}{file}: expected what 'list --json' writes\n"
+    assert ended.returncode == 2
+
+
+def test_diff_of_a_file_that_is_missing_says_so(served, tmp_path):
+    for missing in ("saved.json", f"{tmp_path}/saved.json"):
+        ended = served.cli("diff", missing, served.pid, cwd=tmp_path)
+        assert ended.stderr == f"{ERROR}{missing}: No such file or directory\n"
+        assert ended.returncode == 2
+
+
 # ---- What a target can't do ----
 
 CANNOT = {

@@ -451,20 +451,6 @@ def test_diff_compares_with_a_file_that_list_has_written(served, tmp_path):
     assert same.returncode == 0
 
 
-def test_diff_refuses_other_files(served, tmp_path):
-    file = write(tmp_path / "a.json", "{}")
-    ended = served.cli("diff", file, served.pid)
-    assert ended.stderr == f"{ERROR}{file}: expected what 'list --json' writes\n"
-    assert ended.returncode == 2
-
-
-def test_diff_of_a_file_that_is_missing_says_so(served, tmp_path):
-    for missing in ("saved.json", f"{tmp_path}/saved.json"):
-        ended = served.cli("diff", missing, served.pid, cwd=tmp_path)
-        assert ended.stderr == f"{ERROR}{missing}: No such file or directory\n"
-        assert ended.returncode == 2
-
-
 # ---- tokens, help, completion ----
 
 TOKEN = "a-token-of-sixteen-bytes"  # noqa: S105 - for tests
