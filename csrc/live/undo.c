@@ -132,8 +132,9 @@ static bool check_standing(pd__batch *batch) {
     const pd__changed_flag *each = &batch->from->flags[i];
     batch->unchanged[i] = (pd_flag_revision){each->flag, pd_flag_get_revision(each->flag)};
     if (!stands(batch->from, each)) {
-      pd__job_fail(job, "conflict", each->name, PD_ERR_CONFLICT, "%s: has changed since",
-                   each->name);
+      pd__job_fail(job, "conflict", each->name, PD_ERR_CONFLICT,
+                   "%s: has changed since change %llu", each->name,
+                   (unsigned long long)batch->from->number);
     } else if (each->sensitive && each->had_live && !batch->from->override) {
       pd__job_fail(job, "conflict", each->name, PD_ERR_CONFLICT,
                    "%s: is sensitive, and its former value isn't kept", each->name);

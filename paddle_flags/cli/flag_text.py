@@ -7,6 +7,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from paddle_flags._core.status import shown
 from paddle_flags._core.values import REDACTED
 from paddle_flags._report.facts import plain_text
 from paddle_flags.cli.batch import is_pattern, plain, raise_all, shown_value
@@ -35,11 +36,14 @@ def is_changed(flag: Document) -> bool:
 
 def check_names(patterns: Iterable[str], flags: Iterable[Document]) -> None:
     """Raise LiveError for names that no flag has; a pattern may match none."""
+    raise_all(LiveError, unknown_names(patterns, flags))
+
+
+def unknown_names(patterns: Iterable[str], flags: Iterable[Document]) -> list[str]:
+    """Return what is wrong with each name that no flag has."""
     known = {plain(name) for flag in flags for name in names_of(flag)}
     missing = [each for each in patterns if not is_pattern(each) and plain(each) not in known]
-    raise_all(
-        LiveError, [f"{each}: is not defined{suggestion(plain(each), known)}" for each in missing]
-    )
+    return [f"no flag is named {shown(each)}{suggestion(plain(each), known)}" for each in missing]
 
 
 # ---- Values ----

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,6 @@ from paddle_flags.errors import FlagError, FlagUnsupportedError
 from paddle_flags.live._client import Client
 
 if TYPE_CHECKING:
-    import argparse
-
     from paddle_flags.cli.parser import Parser
 
 SUMMARY = "serve the flags of this machine's processes over HTTP"
@@ -36,7 +35,7 @@ def add(main_parser: Parser) -> None:
         help="only these: PIDs, names of programs, or sockets",
     )
     add("--host", default="127.0.0.1", help="the address to listen on; by default 127.0.0.1")
-    add("--port", type=int, default=8080, help="by default 8080; 0: any that is free")
+    add("--port", type=_port, default=8080, help="by default 8080; 0: any that is free")
     add("--token-file", metavar="FILE", required=True, help="the tokens of clients")
     add(
         "--allow-host",
@@ -50,7 +49,7 @@ def add(main_parser: Parser) -> None:
     add(
         "--behind-proxy",
         metavar="ADDRESS",
-        help="a proxy with TLS is before this server; trust what it says of clients",
+        help="a proxy with TLS is in front of this server; trust what it says of clients",
     )
     add(
         "--fleet",
@@ -60,6 +59,14 @@ def add(main_parser: Parser) -> None:
         help="show this fleet, too; may be repeated",
     )
     parser.set_defaults(act=lambda options: sys.exit(run(options)))
+
+
+def _port(text: str) -> int:
+    """Return the number of a port."""
+    if text.isascii() and text.isdigit() and len(text) <= 5 and int(text) <= 65535:  # noqa: PLR2004
+        return int(text)
+    message = f"'{text}': expected a port, from 0 to 65535"
+    raise argparse.ArgumentTypeError(message)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -27,14 +27,13 @@ def open_targets(one: Target | None, options: argparse.Namespace) -> Report:
     fleets: list[str] = [url for each in targets if (url := getattr(each, "url", None))]
     found = (getattr(each, "client", None) for each in targets)
     clients: list[Client] = [client for client in found if client]
-    pids = [client.process()["pid"] for client in clients]  # before a browser is started
     places = [client.target for client in clients]
     if any("://" in place for place in places):
         if len(targets) > 1:
             message = "a gateway has a page of its own; open its URL alone, and choose there"
             raise FlagArgumentError(message)
-        _show(f"{places[0]}/", options)  # a gateway has a page of its own
-        return Report()
+        return _show_gateway(places[0], options)
+    pids = [client.process()["pid"] for client in clients]  # before a browser is started
     if len(pids) > 1:
         home = f"?pid={pids[0]}&with={pids[1]}#compare"
     else:
@@ -53,6 +52,18 @@ def _serve(
         raise FlagUnsupportedError(_NEEDS) from None
     app = Gateway(paths, fleets).application()
     serve_browser(app, home, options.idle, lambda url: _show(url, options))
+    return Report()
+
+
+def _show_gateway(target: str, options: argparse.Namespace) -> Report:
+    """Show the page that a gateway has, which asks for a token itself."""
+    import webbrowser  # noqa: PLC0415 - seldom used
+
+    from paddle_flags.live._rest import page_of  # noqa: PLC0415 - seldom used
+
+    url = page_of(target)
+    if options.print_only or not webbrowser.open(url):
+        show(url)
     return Report()
 
 

@@ -24,7 +24,7 @@ from paddle_flags.cli.flag_text import (
 from paddle_flags.cli.foreign import Raw, Report
 from paddle_flags.cli.processes import place_of
 from paddle_flags.cli.suggestions import suggestion
-from paddle_flags.cli.target import Target
+from paddle_flags.cli.target import Target, refusal_text
 from paddle_flags.errors import FlagArgumentError
 from paddle_flags.live._client import Client
 from paddle_flags.live._errors import LiveConnectionError, LiveError
@@ -251,7 +251,7 @@ class Process(_Readable):
         text = re.sub(r"^(?:/|params: )(for|reason|expect|confirm|change)\b", r"--\1", str(part))
         name = part.name
         if name is None:
-            return text
+            return refusal_text(part) if kind == "token" else text
         if kind == "confirm":
             return f"{name}: is unsafe to change; add --confirm {name}"
         current = (problem.current or {}).get(name)
@@ -276,11 +276,15 @@ def _token_from(file: str | None) -> str | None:
         return os.environ.get("PADDLE_FLAGS_LIVE_TOKEN") or None
     try:
         with open(file, encoding="ascii") as source:
-            return source.readline(_LONGEST_TOKEN).strip()
+            token = source.readline(_LONGEST_TOKEN).strip()
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "expected ASCII"
         message = f"{file}: {why}"
         raise FlagArgumentError(message) from None
+    if len(token.split()) == 1:
+        return token
+    message = f"{file}: expected a token alone on the first line"
+    raise FlagArgumentError(message)
 
 
 class Gateway(Process):

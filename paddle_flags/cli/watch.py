@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.cli.batch import matches, shown_value
-from paddle_flags.cli.flag_text import change_text, time_text, units_of, who_text
+from paddle_flags.cli.flag_text import change_text, time_text, units_of, unknown_names, who_text
 from paddle_flags.cli.foreign import Report, show, show_errors
+from paddle_flags.live._errors import LiveError
 
 if TYPE_CHECKING:
     import argparse
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 def watch(client: Client, options: argparse.Namespace) -> Report:
     """Print changes until the process ends or Ctrl-C."""
     only, units = options.arguments, {} if options.json else units_of(client)
+    if only:  # a flag of this name may be defined later
+        with suppress(LiveError):
+            show_errors(*unknown_names(only, client.flags()["flags"]))
     try:
         for event in client.events(reconnect=options.reconnect):
             lines = _json_lines(event, only) if options.json else _lines(event, only, units)

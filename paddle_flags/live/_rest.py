@@ -40,15 +40,26 @@ _LARGEST = 256 << 20  # bytes of an answer
 _LONGEST_RETRY = 6  # digits: a quarter of an hour
 
 
+def page_of(url: str) -> str:
+    """Return the URL of a gateway's page, which shows the process that `url` names, if any."""
+    parts = urlsplit(url)
+    prefix, pid = _split(parts.path)
+    return f"{parts.scheme}://{parts.netloc}{prefix}/" + (f"?pid={pid}" if pid else "")
+
+
+def _split(path: str) -> tuple[str, str | None]:
+    """Return the path of a gateway, and the PID of the process, if there is one."""
+    found = re.fullmatch(r"(.*?)(?:/v1/processes)?/([0-9]{1,10})", path)
+    return (found[1], found[2]) if found else (path, None)
+
+
 class RestLink:
     """A process behind a gateway."""
 
     def __init__(self, url: str, token: str | None, timeout: float) -> None:
         self._url = url
         self._parts = urlsplit(url)
-        found = re.fullmatch(r"(.*?)(?:/v1/processes)?/([0-9]{1,10})", self._parts.path)
-        self._prefix: str = found[1] if found else self._parts.path
-        self._pid: str | None = found[2] if found else None
+        self._prefix, self._pid = _split(self._parts.path)
         self._timeout = timeout
         self._tls = ssl.create_default_context() if self._parts.scheme == "https" else None
         self._headers = {"User-Agent": "paddle-flags", "Connection": "close"}
@@ -140,7 +151,7 @@ class RestLink:
         processes = f"{self._prefix}/v1/processes"
         if self._pid is not None:
             return f"{processes}/{self._pid}"
-        found = _document(send("GET", processes))
+        found = self._gateway(send, processes)
         listed = found.get("processes") if isinstance(found, dict) else None
         pids = [each["pid"] for each in listed or () if isinstance(each.get("pid"), int)]
         if len(pids) == 1:
@@ -149,11 +160,27 @@ class RestLink:
         text = f"{self._url}: expected one process, as in {self._url}/PID; there are: {which}"
         raise LiveError(text)
 
+    def _gateway(self, send: Send, processes: str) -> Any:
+        """Return the list of its processes; where there is none, the URL is wrong."""
+        try:
+            return _document(send("GET", processes))
+        except LiveError as error:
+            if error.problem is None or error.problem.type != "unknown":
+                raise
+        text = f"{self._url}: is no process of a gateway, expected http://HOST:PORT/PID"
+        raise LiveError(text)
+
     def _lost(self, error: Exception) -> LiveConnectionError:
         if isinstance(error, http.client.IncompleteRead):
             error = ConnectionResetError()
         elif isinstance(error, http.client.HTTPException) and not isinstance(error, OSError):
             return LiveConnectionError(f"{self._url}: the answer isn't HTTP")
+        elif isinstance(error, ssl.SSLCertVerificationError):
+            why = f"the certificate isn't trusted: {error.verify_message}"
+            return LiveConnectionError(f"{self._url}: {why}")
+        elif isinstance(error, ssl.SSLError):
+            why = str(error.reason or "").replace("_", " ").lower()
+            return LiveConnectionError(f"{self._url}: TLS failed: {why}; does the URL need http?")
         return lost(self._url, error)
 
 

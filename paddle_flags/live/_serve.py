@@ -207,7 +207,7 @@ def _listed(audit: Audit | Iterable[Audit]) -> list[Audit]:
 
 def _checked_address(address: str | os.PathLike[str]) -> bytes:
     text = os.fspath(address)
-    if isinstance(text, str) and "/" in text:
+    if isinstance(text, str) and "/" in text and "://" not in text:
         return to_argument("address", text)
     message = (
         f"address: {shown(address)}: expected the path of a socket, which has a '/'; 'paddle-flags"

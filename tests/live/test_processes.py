@@ -105,8 +105,9 @@ def test_a_default_folder_that_is_a_link_or_open_to_others_is_refused(tmp_path):
     assert "expected 0700" in script(tmp_path, "serve()").stderr
 
 
-def test_an_address_without_a_slash_is_refused(tmp_path):
-    done = script(tmp_path, "serve('localhost:8080')")
+@pytest.mark.parametrize("address", ["localhost:8080", "tcp://localhost:8080", "http://a/"])
+def test_an_address_of_tcp_is_refused(tmp_path, address):
+    done = script(tmp_path, f"serve('{address}')")
     assert "paddle-flags gateway" in done.stderr
     assert "FlagArgumentError" in done.stderr
 

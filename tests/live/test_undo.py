@@ -42,7 +42,7 @@ def test_what_has_changed_since_cannot_be_undone(program, client):
     program.run("pf.FLAGS.level = 8")
     assert client.ask("changes.list")["changes"][0]["undoable"] is False
     error = client.fail("changes.undo", change=1)
-    assert (error["code"], error["message"]) == (409, "level: has changed since")
+    assert (error["code"], error["message"]) == (409, "level: has changed since change 1")
     assert client.text("level") == "8"
 
 

@@ -62,6 +62,17 @@ def test_an_unknown_name_suggests_the_nearest_process(served):
     assert ended.returncode == 3
 
 
+def test_a_name_is_suggested_without_its_suffix_too(served):
+    ended = served.cli("get", "train", "level")
+    assert ended.stderr.endswith("serves its flags; did you mean 'trainer'?\n")
+
+
+def test_a_file_in_place_of_a_name_says_that_no_process_has_it(served, tmp_path):
+    write(tmp_path / "server", "")
+    ended = served.cli("list", "server", cwd=tmp_path)
+    assert ended.stderr.endswith("-p server; no process of yours with this name serves its flags\n")
+
+
 def test_a_file_of_the_same_name_does_not_hide_a_process(served):
     assert (served.place / "trainer.py").exists()
     assert served.cli("get", "trainer.py", "level", cwd=served.place).stdout == "6\n"
@@ -72,6 +83,20 @@ def test_a_file_is_no_process(served, tmp_path):
     write(tmp_path / "alpha.txt", "")
     [line] = wrong(served, "list", tmp_path / "alpha.txt")
     assert line.startswith(f"{tmp_path}/alpha.txt: is a file, expected a PID, ")
+
+
+def test_diff_refuses_other_files(served, tmp_path):
+    file = write(tmp_path / "a.json", "{}")
+    ended = served.cli("diff", file, served.pid)
+    assert ended.stderr == f"{ERROR}{file}: expected what 'list --json' writes\n"
+    assert ended.returncode == 2
+
+
+def test_diff_of_a_file_that_is_missing_says_so(served, tmp_path):
+    for missing in ("saved.json", f"{tmp_path}/saved.json"):
+        ended = served.cli("diff", missing, served.pid, cwd=tmp_path)
+        assert ended.stderr == f"{ERROR}{missing}: No such file or directory\n"
+        assert ended.returncode == 2
 
 
 # ---- What a target can't do ----
