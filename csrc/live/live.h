@@ -91,7 +91,7 @@ struct pd_live_server {
   pd__socket socket;                  /* fd -1: it isn't served */
   char *address, *program, *settable; /* options; or NULL */
   pd__audit *audit;                   /* or NULL */
-  pid_t process;                      /* that opened the socket */
+  pid_t process;                      /* that opened the socket, or tried to */
   uint32_t on_fork;
   size_t holders; /* the owner, connections and jobs */
   bool stopped;

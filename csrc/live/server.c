@@ -128,11 +128,11 @@ static bool copy_text(const char *from, char **to) {
 
 static pd_status open_socket(pd_live_server *server, const char *address, pd_error *err) {
   pd__socket made;
+  server->process = getpid();
   pd_status status = pd__socket_listen(address, &made, err);
   if (status != PD_OK) return status;
   free(server->socket.where);
   server->socket = made;
-  server->process = getpid();
   return status;
 }
 
@@ -226,25 +226,31 @@ static pd_status reopen(pd_live_server *server, pd_error *err) {
   return open_socket(server, address, err);
 }
 
+/* Returns a server that this process has to open and hasn't tried to; NULL: there is none. */
+static pd_live_server *find_closed(void) {
+  pd_live_server *at = pd__servers;
+  while (at && (at->stopped || at->process == getpid() || at->on_fork != PD_LIVE_FORK_REOPEN)) {
+    at = at->next;
+  }
+  return at;
+}
+
 /* Not at once: most children call exec, and runtimes such as Python's must repair their locks
  * before watchers are called. */
 static void *go_on(void *unused) {
   struct timespec pause = {.tv_nsec = 100000000};
   nanosleep(&pause, NULL);
   pthread_mutex_lock(&pd__lock);
-  for (pd_live_server *each = pd__servers, *next; each; each = next) {
+  for (pd_live_server *each; (each = find_closed());) {
     pd_error err;
     pd__server_hold(each);
-    if (!each->stopped && each->socket.fd < 0 && each->on_fork == PD_LIVE_FORK_REOPEN) {
-      pthread_mutex_unlock(&pd__lock);
-      if (reopen(each, &err) != PD_OK) {
-        pd__warn("the flags of the forked process %ld are not served: %s", (long)getpid(),
-                 err.message);
-      }
-      pthread_mutex_lock(&pd__lock);
+    pthread_mutex_unlock(&pd__lock);
+    if (reopen(each, &err) != PD_OK) {
+      pd__warn("the flags of the forked process %ld are not served: %s", (long)getpid(),
+               err.message);
     }
-    next = each->listed ? each->next : pd__servers; /* it may have stopped meanwhile */
-    pd__server_release(each);
+    pthread_mutex_lock(&pd__lock);
+    pd__server_release(each); /* it may have stopped meanwhile */
   }
   pd__loop_start();
   pthread_mutex_unlock(&pd__lock);
@@ -262,6 +268,7 @@ static void in_child(void) {
   pd__audits_forked();
   for (pd_live_server *each = pd__servers; each; each = each->next) {
     pd__socket_close(&each->socket, false);
+    each->process = 0; /* the PID of the parent may be ours in another namespace */
     if (each->socket.where) *each->socket.where = '\0';
     reopens |= each->on_fork == PD_LIVE_FORK_REOPEN && !each->stopped;
   }
