@@ -34,6 +34,7 @@ bool pd__who_is_same(const pd__who *a, const pd__who *b) {
 pd__change *pd__change_new(size_t count, const pd__who *who, const char *reason) {
   pd__change *made = calloc(1, sizeof *made + count * sizeof *made->flags);
   if (!made) return NULL;
+  made->users = 1;
   made->count = count;
   made->who = *who;
   made->at = pd__time_now();
@@ -78,13 +79,13 @@ bool pd__change_reserve(pd__change *change) {
   return on_count < PD__TEMPORARY_MAX && bytes + size_of(change) <= PD__CHANGES_MAX / 2;
 }
 
-/* Keeps the latest ones that fit, none that is older than those, and all that are on. */
+/* Keeps the latest ones that fit, none that is older than those, and all that are on or used. */
 static void drop_oldest(void) {
   size_t bytes = 0;
   for (pd__change **at = &latest; *at;) {
     pd__change *each = *at;
     bytes += each->bytes;
-    if (bytes <= PD__CHANGES_MAX || each->state == PD__ON || each->ending || each == latest) {
+    if (bytes <= PD__CHANGES_MAX || each->state == PD__ON || each->users > 0 || each == latest) {
       at = &each->older;
       continue;
     }
@@ -111,6 +112,14 @@ void pd__change_add(pd__change *change) {
   on_count += change->state == PD__ON;
   if (change->state == PD__ON && change->audit) pd__audit_hold(change->audit);
   if (all_bytes > PD__CHANGES_MAX) drop_oldest();
+}
+
+void pd__change_use(pd__change *change) { change->users++; }
+
+void pd__change_leave(pd__change *change) {
+  pthread_mutex_lock(&pd__lock);
+  change->users--;
+  pthread_mutex_unlock(&pd__lock);
 }
 
 pd__change *pd__change_latest(void) { return latest; }

@@ -29,14 +29,14 @@ static pd_status drop_values(const pd__change *change) {
 }
 
 /* Returns false if memory is out: then it stays on, and is tried again soon. Another thread may
- * undo it meanwhile, but doesn't free it while it is `ending`. */
+ * undo it meanwhile, but doesn't free it while it is used. */
 static bool end_change(pd__change *change) {
   pthread_mutex_lock(&pd__lock);
-  change->ending = true;
+  pd__change_use(change);
   pthread_mutex_unlock(&pd__lock);
   bool ended = drop_values(change) != PD_ERR_MEMORY;
   pthread_mutex_lock(&pd__lock);
-  change->ending = false;
+  change->users--;
   pd__audit *audit = ended && change->state == PD__ON ? change->audit : NULL;
   if (audit) pd__audit_hold(audit);
   if (ended && change->state == PD__ON) pd__change_end(change, PD__ENDED);

@@ -6,15 +6,25 @@
 
 #include "live.h"
 
+/* Returns a server that this process has to open again, and hasn't tried yet. */
+static pd_live_server *find_closed(void) {
+  pd_live_server *at = pd__servers;
+  while (at && (at->stopped || at->socket.fd >= 0 || at->on_fork != PD_LIVE_FORK_REOPEN ||
+                at->process == getpid())) {
+    at = at->next;
+  }
+  return at;
+}
+
 /* Not at once: most children call exec, and runtimes such as Python's must repair their locks
  * before watchers are called. */
 static void *go_on(void *unused) {
   struct timespec pause = {.tv_nsec = 100000000};
   nanosleep(&pause, NULL);
   pthread_mutex_lock(&pd__lock);
-  for (pd_live_server *each = pd__servers; each; each = each->next) {
+  for (pd_live_server *each; (each = find_closed());) {
     pd_error err;
-    if (each->stopped || each->socket.fd >= 0 || each->on_fork != PD_LIVE_FORK_REOPEN) continue;
+    each->process = getpid();
     pd__server_hold(each);
     pthread_mutex_unlock(&pd__lock);
     if (pd__server_reopen(each, &err) != PD_OK) {
@@ -22,7 +32,8 @@ static void *go_on(void *unused) {
                err.message);
     }
     pthread_mutex_lock(&pd__lock);
-    pd__server_release(each); /* the list holds it, too */
+    if (each->stopped) pd__socket_remove(&each->socket); /* meanwhile */
+    pd__server_release(each);
   }
   pd__loop_start();
   pthread_mutex_unlock(&pd__lock);

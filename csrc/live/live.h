@@ -226,11 +226,12 @@ typedef struct pd__change {
   pd__change_state state;
   pd__audit *audit; /* held while it is on; or NULL */
   size_t bytes;     /* of memory */
-  bool ending;      /* the clients' thread ends it */
+  size_t users;     /* who looks at it without the lock: it isn't forgotten meanwhile */
   size_t count;
   pd__changed_flag flags[];
 } pd__change;
 
+/* The caller is its first user. */
 pd__change *pd__change_new(size_t count, const pd__who *who, const char *reason);
 void pd__change_free(pd__change *change);
 /* Gives it its number. Returns false if too many are on. */
@@ -239,6 +240,9 @@ bool pd__change_reserve(pd__change *change);
 void pd__change_drop(pd__change *change);
 /* Lists it, and drops the oldest ones that are too many. */
 void pd__change_add(pd__change *change);
+/* The caller holds pd__lock for the first, and not for the second. */
+void pd__change_use(pd__change *change);
+void pd__change_leave(pd__change *change);
 pd__change *pd__change_find(uint64_t number);
 pd__change *pd__change_latest(void);
 size_t pd__changes_on(void);

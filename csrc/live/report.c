@@ -52,6 +52,7 @@ static pd_status check_change(const pd_live_change *change, pd_error *err) {
 
 pd_status pd_live_report(const pd_live_change *change, pd_error *err) {
   pd_status status = check_change(change, err);
+  if (status == PD_OK) status = pd__fork_watch(err);
   if (status != PD_OK) return status;
   pd__change *made = copy_change(change);
   if (!made) return pd__fail_memory(err);
@@ -60,6 +61,7 @@ pd_status pd_live_report(const pd_live_change *change, pd_error *err) {
   pd__change_reserve(made);
   pd__change_add(made);
   pd__change_write_event(&event, made, "fleet");
+  made->users--;
   pthread_mutex_unlock(&pd__lock);
   if (!event.failed) pd__audits_write(event.data, event.length);
   pd__text_free(&event);

@@ -135,10 +135,12 @@ static pd_status open_socket(pd_live_server *server, const char *address, pd_err
     pd__socket_close(&made, true);
     return pd__fail_memory(err);
   }
+  pthread_mutex_lock(&pd__lock);
   server->socket = made;
   free(server->where);
   server->where = where;
   server->process = getpid();
+  pthread_mutex_unlock(&pd__lock);
   return PD_OK;
 }
 

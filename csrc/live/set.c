@@ -305,6 +305,7 @@ static void commit_change(setting *all) {
   if (made->state == PD__ON) pd__loop_wake(); /* it waits for the end */
   pd__batch_write_result(all->job, made);
   pd__audit_change(all->job->server->audit, made, "set");
+  pd__change_leave(made);
   all->made = NULL;
 }
 

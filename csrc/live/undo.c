@@ -196,6 +196,7 @@ static void finish(undoing *all) {
   pthread_mutex_unlock(&pd__lock);
   pd__batch_write_result(all->job, all->made);
   pd__audit_change(all->job->server->audit, all->made, "undo");
+  pd__change_leave(all->made);
   all->made = NULL;
 }
 
@@ -234,6 +235,7 @@ void pd__undo_run(pd__job *job) {
   undoing all = {.job = job};
   pthread_mutex_lock(&pd__lock);
   all.from = find_change(job);
+  if (all.from) pd__change_use(all.from);
   all.made = all.from ? new_undo(job, all.from) : NULL;
   if (all.made && !job->dry_run) pd__change_reserve(all.made);
   pthread_mutex_unlock(&pd__lock);
@@ -248,6 +250,7 @@ void pd__undo_run(pd__job *job) {
   }
   if (job->problems && !job->dry_run) pd__audit_refusal(job, all.made);
   pd__change_drop(all.made);
+  if (all.from) pd__change_leave(all.from);
   free(all.items);
   free(all.unchanged);
   free(all.flag_of);
