@@ -1,4 +1,4 @@
-"""Programs in C that report changes, which came through no server."""
+"""Programs in C that use the server from several threads, and after forks."""
 
 from __future__ import annotations
 
@@ -74,6 +74,45 @@ int main(void) {
 """
 
 
+# Children of forks stop their servers while these are opened again.
+STOPPING = """
+#include <pd_flags/live.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+PD_DEFINE_int32(threads, 4, "Worker threads", .runtime = true);
+
+enum { SERVERS = 60, CHILDREN = 10 };
+
+int main(int argc, char **argv) {
+  static pd_live_server *servers[SERVERS];
+  char address[256];
+  pd_live_server_options options = {
+      .size = sizeof options, .address = address, .on_fork = PD_LIVE_FORK_REOPEN};
+  char *line[] = {argv[0], NULL};
+  int one = 1;
+  if (pd_parse_argv(&one, line, NULL, NULL) != PD_OK) return 2;
+  for (int i = 0; i < SERVERS && argc == 2; i++) {
+    snprintf(address, sizeof address, "%s/%d.sock", argv[1], i);
+    if (pd_live_serve(&options, &servers[i], NULL) != PD_OK) return 2;
+  }
+  for (int i = 0; i < CHILDREN; i++) {
+    pid_t child = fork();
+    int status;
+    if (child == 0) alarm(20);
+    if (child == 0) usleep((useconds_t)(99500 + 200 * i));
+    for (int k = 0; child == 0 && k < SERVERS; k++) pd_live_stop(servers[k]);
+    if (child == 0) usleep(100000);
+    if (child == 0) _exit(0);
+    if (waitpid(child, &status, 0) != child || status != 0) return 1;
+  }
+  for (int i = 0; i < SERVERS; i++) pd_live_stop(servers[i]);
+  return 0;
+}
+"""
+
 # What is freed is overwritten at once.
 OVERWRITE = {"MALLOC_PERTURB_": "165", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
 
@@ -116,3 +155,13 @@ def test_a_change_and_its_undo_outlast_reports_that_fill_the_list(reporting):
 
 def test_a_process_that_reports_without_a_server_can_fork(tmp_path):
     assert subprocess.run([built(tmp_path, FORKING)], timeout=60, check=False).returncode == 0
+
+
+def test_a_forked_child_may_stop_servers_while_they_are_opened_again(tmp_path):
+    (tmp_path / "sockets").mkdir(0o700)
+    host = built(tmp_path, STOPPING)
+    ended = subprocess.run(
+        [host, tmp_path / "sockets"], env={**os.environ, **OVERWRITE}, timeout=60, check=False
+    )
+    assert ended.returncode == 0
+    assert not list((tmp_path / "sockets").iterdir())
