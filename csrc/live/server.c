@@ -105,7 +105,7 @@ static void unlist(pd_live_server *server) {
 void pd_live_stop(pd_live_server *server) {
   if (!server) return;
   pthread_mutex_lock(&pd__lock);
-  server->stopped = true;
+  __atomic_store_n(&server->stopped, true, __ATOMIC_RELAXED); /* read without the lock, too */
   pd__socket_remove(&server->socket);
   if (!pd__loop_runs()) unlist(server);
   pd__loop_wake();
