@@ -157,9 +157,11 @@ static void prepare_items(pd__batch *batch) {
     if (batch->from) continue;
     each->had_live = pd__live_value(each->flag, &each->live_before);
     if (!each->drops) continue;
+    size_t before = batch->count;
     pthread_mutex_lock(&pd__lock);
     add_overrides(batch, each->flag, pd__change_latest());
     pthread_mutex_unlock(&pd__lock);
+    each->had_override = batch->count > before;
   }
 }
 
@@ -252,6 +254,13 @@ static void audit_refusal(const pd__job *job, const pd__change *wanted) {
   pd__audit_write(job->server->audit, &line);
 }
 
+/* The client has its answer, or is gone. */
+void pd__batch_give_up(pd__job *job, const pd__change *wanted) {
+  if (__atomic_load_n(&job->state, __ATOMIC_ACQUIRE) != PD__GIVEN_UP) return;
+  pd__job_fail(job, "timeout", NULL, PD_ERR_REFUSED, "the change was given up");
+  if (!job->dry_run) audit_refusal(job, wanted);
+}
+
 /* ---- All together ---- */
 
 static void reserve_change(pd__batch *batch) {
@@ -289,6 +298,7 @@ void pd__batch_run(pd__batch *batch, bool (*check)(pd__batch *batch)) {
   }
   if (batch->failed) pd__job_fail(job, "internal", NULL, PD_ERR_MEMORY, "out of memory");
   if (job->problems && !job->dry_run) audit_refusal(job, batch->made);
+  if (!job->problems) pd__batch_give_up(job, batch->made);
   pd__change_drop(batch->made);
   free(batch->items);
   free(batch->unchanged);

@@ -252,6 +252,7 @@ static pd_status check_change(const pd_live_change *change, pd_error *err) {
 
 pd_status pd_live_report(const pd_live_change *change, pd_error *err) {
   pd_status status = check_change(change, err);
+  if (status == PD_OK) status = pd__fork_watch(err);
   if (status != PD_OK) return status;
   pd__who who = {.uid = geteuid()};
   copy_label(who.label, change->by);

@@ -229,7 +229,8 @@ static bool is_over(const pd__client *client, int64_t now) {
   bool pending = client->out.length > 0;
   bool stalled = pending && now - client->active > PD__STALLED_TIME;
   bool done = client->closing && !pending && client->waiting == 0 && !client->subscribed;
-  return client->dead || client->server->stopped || stalled || done;
+  bool stopped = __atomic_load_n(&client->server->stopped, __ATOMIC_RELAXED);
+  return client->dead || stopped || stalled || done;
 }
 
 void pd__clients_sweep(void) {

@@ -37,7 +37,11 @@ bool pd__job_enter(pd__job *job, uint32_t from, uint32_t to) {
 static void *run_jobs(void *unused) {
   pd_callbacks_postpone(true);
   for (pd__job *job; (job = next_job());) {
-    if (pd__job_enter(job, PD__QUEUED, PD__ASKING)) job->run(job);
+    if (pd__job_enter(job, PD__QUEUED, PD__ASKING)) {
+      job->run(job);
+    } else {
+      pd__batch_give_up(job, NULL);
+    }
     pd__job_enter(job, PD__ASKING, PD__DECIDED); /* it failed, and no one gave it up */
     pthread_mutex_lock(&pd__lock);
     running = NULL;

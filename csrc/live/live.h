@@ -250,9 +250,10 @@ typedef struct pd__changed_flag {
   char *name;
   uint32_t generation; /* of its definition */
   bool sensitive;
-  bool drops;    /* it took back what clients had set */
-  bool over;     /* of a temporary change: the value was taken back */
-  bool had_live; /* clients had set a value before, */
+  bool drops;        /* it took back what clients had set */
+  bool over;         /* of a temporary change: the value was taken back */
+  bool had_override; /* it ended temporary values */
+  bool had_live;     /* clients had set a value before, */
   pd_type type;
   pd_value live_before;      /* this one: text is the registry's */
   pd_value given;            /* what the change gave; text is the registry's */
@@ -339,6 +340,8 @@ typedef struct pd__batch {
 /* Makes the change, and writes the result, or problems. In each round, `check` fills the revisions
  * in `unchanged`, and adds problems; it returns false if nothing else needs to be tried. */
 void pd__batch_run(pd__batch *batch, bool (*check)(pd__batch *batch));
+/* Audits a change that was given up. `wanted` NULL: nobody has looked what it was. */
+void pd__batch_give_up(pd__job *job, const pd__change *wanted);
 /* Takes back the values of a temporary change. */
 pd_status pd__batch_end(pd__change *change);
 /* Reads the value that clients have given the flag. Returns false if there is none. */

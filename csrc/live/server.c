@@ -105,7 +105,7 @@ void pd__servers_sweep(void) {
 void pd_live_stop(pd_live_server *server) {
   if (!server) return;
   pthread_mutex_lock(&pd__lock);
-  server->stopped = true;
+  __atomic_store_n(&server->stopped, true, __ATOMIC_RELAXED); /* read without the lock, too */
   pd__socket_remove(&server->socket);
   if (!pd__loop_runs()) sweep();
   pd__loop_wake();
@@ -128,11 +128,13 @@ static bool copy_text(const char *from, char **to) {
 
 static pd_status open_socket(pd_live_server *server, const char *address, pd_error *err) {
   pd__socket made;
-  server->process = getpid();
   pd_status status = pd__socket_listen(address, &made, err);
   if (status != PD_OK) return status;
+  pthread_mutex_lock(&pd__lock);
   free(server->socket.where);
   server->socket = made;
+  server->process = getpid();
+  pthread_mutex_unlock(&pd__lock);
   return status;
 }
 
@@ -243,6 +245,7 @@ static void *go_on(void *unused) {
   pthread_mutex_lock(&pd__lock);
   for (pd_live_server *each; (each = find_closed());) {
     pd_error err;
+    each->process = getpid();
     pd__server_hold(each);
     pthread_mutex_unlock(&pd__lock);
     if (reopen(each, &err) != PD_OK) {
@@ -250,7 +253,8 @@ static void *go_on(void *unused) {
                err.message);
     }
     pthread_mutex_lock(&pd__lock);
-    pd__server_release(each); /* it may have stopped meanwhile */
+    if (each->stopped) pd__socket_remove(&each->socket); /* meanwhile */
+    pd__server_release(each);
   }
   pd__loop_start();
   pthread_mutex_unlock(&pd__lock);

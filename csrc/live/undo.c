@@ -41,6 +41,13 @@ static const char *find_obstacle(const pd__change *change) {
   return change->state == PD__UNDONE ? "is undone already" : NULL;
 }
 
+/* Returns why the value that the flag had before can't be given again; NULL: it can. */
+static const char *find_loss(const pd__change *change, const pd__changed_flag *each) {
+  if (change->override) return NULL;
+  if (each->sensitive && each->had_live) return "is sensitive, and its former value isn't kept";
+  return each->had_override ? "had a temporary value, which has ended for good" : NULL;
+}
+
 /* ---- changes.list ---- */
 
 static bool is_frozen(pd_flag *flag) {
@@ -52,8 +59,7 @@ static bool is_undoable(const pd__change *change, const pd__who *who) {
   if (find_obstacle(change) || !pd__who_is_same(&change->who, who)) return false;
   for (size_t i = 0; i < change->count; i++) {
     const pd__changed_flag *each = &change->flags[i];
-    if (!stands(change, each) || is_frozen(each->flag)) return false;
-    if (each->sensitive && each->had_live) return false;
+    if (!stands(change, each) || is_frozen(each->flag) || find_loss(change, each)) return false;
   }
   return true;
 }
@@ -130,14 +136,14 @@ static bool check_standing(pd__batch *batch) {
   pd__job *job = batch->job;
   for (size_t i = 0; i < batch->from->count; i++) {
     const pd__changed_flag *each = &batch->from->flags[i];
+    const char *loss = find_loss(batch->from, each);
     batch->unchanged[i] = (pd_flag_revision){each->flag, pd_flag_get_revision(each->flag)};
     if (!stands(batch->from, each)) {
       pd__job_fail(job, "conflict", each->name, PD_ERR_CONFLICT,
                    "%s: has changed since change %llu", each->name,
                    (unsigned long long)batch->from->number);
-    } else if (each->sensitive && each->had_live && !batch->from->override) {
-      pd__job_fail(job, "conflict", each->name, PD_ERR_CONFLICT,
-                   "%s: is sensitive, and its former value isn't kept", each->name);
+    } else if (loss) {
+      pd__job_fail(job, "conflict", each->name, PD_ERR_CONFLICT, "%s: %s", each->name, loss);
     }
   }
   return job->problems == NULL;

@@ -6,7 +6,7 @@ import json
 import os
 
 import pytest
-from serving import change, until
+from serving import Client, change, until
 
 import paddle_flags as pf
 
@@ -109,3 +109,14 @@ def test_a_warning_lists_the_temporary_changes_when_the_program_ends(start):
     assert program.stop() == 0
     text = (program.socket.parent / "log").read_text()
     assert "the program ends and temporary change 1 is on: level from '6' to '9'" in text
+
+
+def test_changes_that_are_given_up_are_refusals(program):
+    program.hang()
+    with Client(program.socket) as client, Client(program.socket) as other:
+        client.fail("flags.set", set={"mode": "best"}, timeout=0.5, reason="why")
+        other.fail("flags.set", set={"rate": 2}, timeout=0.5)  # it has never begun
+    program.go_on()
+    events = until(lambda: len(found := program.events()) == 2 and found)
+    assert [(each["event"], each["kind"]) for each in events] == [("refused", "timeout")] * 2
+    assert (events[0]["flags"], events[0]["reason"]) == ([{"name": "mode", "new": "best"}], "why")

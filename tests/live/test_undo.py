@@ -101,3 +101,12 @@ def test_a_second_client_of_the_same_user_may_undo(program, client):
     with Client(program.socket) as other:
         other.ask("changes.undo")
     assert client.text("level") == "6"
+
+
+def test_taking_back_a_temporary_value_cannot_be_undone(client):
+    client.ask("flags.set", set={"rate": 7}, for_="1h")
+    client.ask("flags.set", unset=["rate"])
+    assert client.ask("changes.list")["changes"][0]["undoable"] is False
+    error = client.fail("changes.undo", change=2)
+    assert error["message"] == "rate: had a temporary value, which has ended for good"
+    assert client.text("rate") == "0.5"

@@ -75,7 +75,7 @@ PD_LIVE_API pd_status pd_live_serve(const pd_live_server_options *options, pd_li
 PD_LIVE_API void pd_live_stop(pd_live_server *server);
 
 /* The absolute path of the socket; "" in a forked child that isn't served. Valid until
- * pd_live_stop. */
+ * pd_live_stop, and in a forked child until it is served again. */
 PD_LIVE_API const char *pd_live_get_address(const pd_live_server *server);
 
 /* How many temporary changes are on in this process. */
