@@ -18,7 +18,7 @@ export CC CXX PYTHON
 BIN      := $(VENV)/bin
 PIP      := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile \
               $(if $(PACKAGES),--no-build-isolation)
-SOURCES  := setup.py build_ffi.py pyproject.toml $(shell find csrc -type f -not -path 'csrc/live/*' -not -path 'csrc/fleet/*')
+SOURCES  := setup.py build_ffi.py pyproject.toml $(shell find csrc -type f -not -path 'csrc/fleet/*')
 # pytest-xdist would wait forever for a worker that it starts again after a crash.
 PYTEST   := $(BIN)/python -m pytest -n auto --dist loadfile --max-worker-restart 0
 C_FILES   = $(shell find csrc examples tests -name '*.[ch]' -o -name '*.cc')
@@ -39,7 +39,7 @@ live: $(VENV)/dev ## Serve the flags of an example, show its page, and make pict
 	@tools/step.sh "Compile three plugins, which do not link the library" \
 	  $(MAKE) -C examples BUILD=$(CURDIR)/build
 	@tools/step.sh "Make pictures of the page into build/live, with Chromium if it is there" \
-	  env PD_SCREENSHOTS=$(CURDIR)/build/live $(BIN)/python -m pytest tests/live_page/test_page_pictures.py
+	  env PD_SCREENSHOTS=$(CURDIR)/build/live $(BIN)/python -m pytest tests/gateway_page/test_page_pictures.py
 	@examples/live/show.sh $(BIN) $(ARGS)
 
 fluid: $(VENV)/fluid ## Train a model with servers and trainers that get their flags from a fleet; ARGS=--steps=660
@@ -53,10 +53,10 @@ test: $(VENV)/test ## Run the tests that need only what this Makefile needs
 	$(PYTEST) -m "not extended" $(ARGS)
 
 test-all: $(VENV)/test $(if $(REAL),$(REAL)/tried) ## Run all tests; tests that lack a tool or the network are skipped and name it
-	$(PYTEST) $(or $(ARGS),--ignore tests/live_page --ignore tests/fleet)
+	$(PYTEST) $(or $(ARGS),--ignore tests/gateway_page --ignore tests/fleet)
 	@# By themselves: Playwright brings greenlets, beside which scoped values are refused, and
 	@# engines of fleets bring all that their packages import. Tests of fleets mostly wait.
-	$(if $(ARGS),,$(BIN)/python -m pytest -n 1 tests/live_page)
+	$(if $(ARGS),,$(BIN)/python -m pytest -n 1 tests/gateway_page)
 	$(if $(ARGS),,PYTHONPATH="$$(echo $(CURDIR)/$(REAL)/lib/python3*/site-packages)" $(PYTEST) -n 4 tests/fleet)
 
 lint: $(VENV)/dev ## Check style and types of Python and C
@@ -68,10 +68,10 @@ lint: $(VENV)/dev ## Check style and types of Python and C
 	@# One file at a time: with several, clang-tidy 14 reports uninitialized va_lists. A third of the
 	@# default number of nodes finds the same errors when they are added to our longest functions.
 	@# PD_HEADER_ONLY expands the lists of pd_flags.h into switches, some of whose branches are equal.
-	printf '%s\n' $(filter csrc/live/%.c csrc/serve/%.c csrc/fleet/%.c,$(C_FILES)) | \
+	printf '%s\n' $(filter csrc/live/%.c csrc/fleet/%.c,$(C_FILES)) | \
 	  xargs -P 2 -I{} clang-tidy --quiet --checks=-bugprone-branch-clone {} -- -std=gnu11 \
 	  -Icsrc/include -Icsrc/live -D_GNU_SOURCE -DPD_HEADER_ONLY
-	printf '%s\n' $(filter-out csrc/live/% csrc/serve/% csrc/fleet/% tests/% examples/gen/%,$(filter %.c,$(C_FILES))) | \
+	printf '%s\n' $(filter-out csrc/live/% csrc/fleet/% tests/% examples/gen/%,$(filter %.c,$(C_FILES))) | \
 	  xargs -P 2 -I{} clang-tidy --quiet {} -- -std=gnu11 -Icsrc/include \
 	  -isystem "$$($(BIN)/python -c 'import sysconfig as s; print(s.get_path("include"))')" -DPy_LIMITED_API=0x030B0000 \
 	  -Xclang -analyzer-config -Xclang max-nodes=75000
@@ -128,9 +128,6 @@ library: $(VENV)/dev ## Build only the library into build/full; PROFILE=no-repor
 	PD_PROFILE=$(PROFILE) $(BIN)/python setup.py -q build_library \
 	  --build-lib build/$(PROFILE) --build-temp build/temp/$(PROFILE)
 
-live-module: ## Build libpd_flags_live.so, which serves the flags of C and C++ programs, into build/live
-	@$(MAKE) --silent --no-print-directory -C csrc/live OUT=$(CURDIR)/build/live
-
 fleet-module: ## Build libpd_flags_fleet.so, by which C and C++ programs join a fleet, into build/fleet
 	@$(MAKE) --silent --no-print-directory -C csrc/fleet OUT=$(CURDIR)/build/fleet
 
@@ -178,4 +175,4 @@ check:
 	@tools/check.sh $(MAKECMDGOALS)
 
 .DELETE_ON_ERROR:
-.PHONY: help real live demo fluid test test-all lint format matrix matrix-peers bench bench-instructions layers lists abi asan tsan stress mutation fuzz library live-module fleet-module wheel sdist release docs clean check
+.PHONY: help real live demo fluid test test-all lint format matrix matrix-peers bench bench-instructions layers lists abi asan tsan stress mutation fuzz library fleet-module wheel sdist release docs clean check

@@ -9,7 +9,6 @@ from pathlib import Path
 from cffi import FFI
 
 HEADER = Path(__file__).parent / "csrc" / "include" / "pd_flags.h"
-LIVE = HEADER.parent / "pd_flags" / "live.h"
 
 # The module record is for plugins; the extension defines no flags.
 SOURCE = """
@@ -22,7 +21,7 @@ def declarations(compiler: list[str]) -> str:
     """Return the declarations and constants of the header."""
     command = [*compiler, "-E", "-P", "-DPD_CDEF", str(HEADER)]
     expanded = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-    text = HEADER.read_text("utf-8") + LIVE.read_text("utf-8")
+    text = HEADER.read_text("utf-8")
     constants = re.findall(r"^#define (PD_\w+) (\d|\")", text, re.MULTILINE)
     for name, first in constants:
         text = f"static const char *const {name};" if first == '"' else f"#define {name} ..."

@@ -12,12 +12,12 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 INCLUDE, SOURCES = Path("csrc", "include"), Path("csrc", "src")
-SERVER = Path("csrc", "serve")
+SERVER = Path("csrc", "live")
 VERSION = re.findall(r'#define PD_VERSION "(.+)"', (INCLUDE / "pd_flags.h").read_text())[0]
 LIMITED_API = not sysconfig.get_config_var("Py_GIL_DISABLED")
 
 # A profile leaves out whole layers: PD_PROFILE=no-report.
-PROFILES = {"full": (), "no-report": ("report", "live"), "no-input": ("report", "live", "input")}
+PROFILES = {"full": (), "no-report": ("report",), "no-input": ("report", "input")}
 PROFILE = os.environ.get("PD_PROFILE", "full")
 
 # Hardening, the same for the library and for the extension modules.
@@ -96,7 +96,7 @@ class Build(build_ext):
         compiler.create_static_lib([whole], "pd_flags", str(library.parent))
         for extension in self.extensions:
             extension.extra_objects = [str(library)]
-        if sys.platform == "linux" and "live" not in left_out:
+        if sys.platform == "linux":
             self.build_server(library.with_name("libpd_flags_live.so"), flags)
 
     def build_server(self, library, flags):

@@ -193,7 +193,7 @@ def _info(now: _Now | None) -> InfoMetricFamily:
 
 def _live(now: _Now | None) -> Iterator[Metric]:
     """Yield what is known once the flags were served, and one has changed."""
-    revision = lib.pd_live_revision()
+    revision = lib.pd_journal_get_revision()
     if now is not None and not revision:
         return
     temporary = _temporary() if now else None
@@ -202,9 +202,9 @@ def _live(now: _Now | None) -> Iterator[Metric]:
 
 
 def _temporary() -> int:
-    from paddle_flags.live._look import look  # noqa: PLC0415 - for Linux
+    from paddle_flags.live._serve import count_temporary  # noqa: PLC0415 - for Linux
 
-    return int(look(b"/v1/process")["temporary"])
+    return count_temporary()
 
 
 def _fleet(*, described: bool) -> Iterator[Metric]:

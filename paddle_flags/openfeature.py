@@ -184,7 +184,7 @@ def _resolved(flag: Flag[Any], entry: Any, value: Any) -> FlagResolutionDetails[
     place = place_of(entry.origin)
     if place:
         metadata["place"] = place
-    revision = lib.pd_live_revision()
+    revision = lib.pd_journal_get_revision()
     if revision:
         metadata["revision"] = revision
     variant = None if entry.unset else _variant(flag, entry)

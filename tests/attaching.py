@@ -116,18 +116,6 @@ int main(int argc, char **argv) {
 """
 ARGUMENTS = ("--from_argv=5", "--noa_bool", "--at_startup")
 ENVIRONMENT = {"FLAGS_from_environment": "6"}
-# Prints what the live API answers, too.
-ASK = r"""
-  pd_live *live = NULL;
-  pd_live_options serving = {.size = sizeof serving};
-  TRY(pd_live_open(&serving, &live, &err));
-  pd_live_request request = {.size = sizeof request, .method = "GET", .target = "/v1/flags"};
-  request.may = PD_LIVE_READ;
-  pd_live_response response = {.size = sizeof response};
-  TRY(pd_live_answer(live, &request, &response, &err));
-  printf("LIVE\n%s\n", response.body);
-  printf("END\n");
-"""
 STATIC = (f"{LIBDIR}/libpd_flags.a", "-ldl", "-pthread", "-lm")
 SECRETS = ("secret", "123454321", "987656789")
 
@@ -174,9 +162,9 @@ def build_report(place: Path, *flags: str, text: str = PROGRAM) -> Path:
 
 
 @contextmanager
-def reporting(program: Path) -> Iterator[Running]:
+def reporting(program: Path, **variables: str) -> Iterator[Running]:
     """Run the program with values from the command line, a file and the environment."""
     file = write(program.parent / "values.conf", "--from_file=7\n")
     words = (*ARGUMENTS, f"--flagfile={file}")
-    with started(program, *words, env={**os.environ, **ENVIRONMENT}) as running:
+    with started(program, *words, env={**os.environ, **ENVIRONMENT, **variables}) as running:
         yield running

@@ -38,15 +38,14 @@ PACKAGE = Path("paddle_flags")
 C_LAYERS: list[str] = []
 C_LAYERS += ["base", "platform", "value", "registry", "definition", "op"]
 C_LAYERS += ["module", "input", "report"]
-C_LAYERS += ["live", "api"]
-# The extension modules, which use only the public headers of the core. That of fleets takes some
-# sources of the live server.
-MODULE_LAYERS = ["python", "live", "serve", "fleet"]
-SHARED = Path("live")
-TANGLED = frozenset({"live", "serve", "fleet"})  # files of these folders still form circles
+C_LAYERS += ["api"]
+# The extension modules, which use only the public headers of the core.
+MODULE_LAYERS = ["python", "live", "fleet"]
+TANGLED = frozenset({"live", "fleet"})  # files of these folders still form circles
 PYTHON_LAYERS: list[str] = []
 PYTHON_LAYERS += ["errors", "_core", "_ops", "_input", "_report", "_doctor", "_completion", "_new"]
-PYTHON_LAYERS += ["live", "fleet", "cli", "testing", "_integrations", "metrics", "openfeature"]
+PYTHON_LAYERS += ["live", "fleet", "gateway", "cli", "testing"]
+PYTHON_LAYERS += ["_integrations", "metrics", "openfeature"]
 PYTHON_LAYERS += ["__init__", "paddle", "gen", "__main__"]
 
 # Headers of the C core that only files of their own folder may include.
@@ -140,7 +139,7 @@ def symbols_of(source: Path, root: Path) -> tuple[set[str], list[str]]:
     cpp = source.suffix == ".cpp"
     compiler = shlex.split(os.environ.get("CXX", "c++") if cpp else os.environ.get("CC", "cc"))
     language = ["-std=gnu++17"] if cpp else ["-std=gnu11"]
-    places = [root / "csrc" / "include", root / MODULES / SHARED, sysconfig.get_path("include")]
+    places = [root / "csrc" / "include", sysconfig.get_path("include")]
     directories = [f"-I{place}" for place in places]
     with tempfile.TemporaryDirectory() as place:
         built = Path(place, "one.o")
@@ -155,11 +154,9 @@ def symbols_of(source: Path, root: Path) -> tuple[set[str], list[str]]:
 def includes(name: str, path: Path, folder: Path) -> Iterator[tuple[str, str]]:
     """Yield the file with each header of ours that it includes."""
     for header in re.findall(r'(?m)^\s*#\s*include\s*"([^"]+)"', path.read_text("utf-8")):
-        for place in (path.parent, folder / SHARED):
-            found = (place / header).resolve()
-            if found.exists() and folder.resolve() in found.parents:
-                yield name, found.relative_to(folder.resolve()).as_posix()
-                break
+        found = (path.parent / header).resolve()
+        if found.exists() and folder.resolve() in found.parents:
+            yield name, found.relative_to(folder.resolve()).as_posix()
 
 
 def run(*command: object) -> str:

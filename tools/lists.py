@@ -26,7 +26,6 @@ INCLUDE = Path("csrc", "include")
 HEADER = INCLUDE / "pd_flags.h"
 MODULE = Path("paddle_flags", "_core", "header.py")
 TABLE = INCLUDE / "pd_flags" / "table.h"
-LIVE = INCLUDE / "pd_flags" / "live.h"
 WORK = Path("csrc", "src", "base", "work.h")
 PUBLIC_NAMES = Path("csrc", "src", "base", "public_names.h")
 WIDTH = 100
@@ -401,7 +400,7 @@ def written(root: Path) -> dict[Path, str]:
         for path in sorted((root / INCLUDE).rglob("*.h*"))
     }
     pure = listed((root / WORK).read_text("utf-8"))
-    functions = functions_of(header + (root / LIVE).read_text("utf-8"), lists.types)
+    functions = functions_of(header, lists.types)
     headers[TABLE] = table_of(headers[TABLE], pure, functions)
     put_names(headers)
     return {

@@ -220,6 +220,7 @@ json_t *pd__applier_given(void) {
 }
 
 static void hold(pd__applier *applier, json_t *values) {
+  pd__changes_report(applier->place, applier->held, values);
   json_decref(applier->held);
   applier->held = values;
   json_decref(__atomic_exchange_n(&given, json_incref(values), __ATOMIC_SEQ_CST));

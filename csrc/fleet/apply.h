@@ -43,4 +43,7 @@ json_t *pd__applier_given(void);
 /* Take all values back of flags that can change now. */
 void pd__applier_drop(pd__applier *applier);
 
+/* Tell the audits of the servers of this process what has changed (report.c). */
+void pd__changes_report(const char *fleet, json_t *before, json_t *after);
+
 #endif /* PD_FLEET_APPLY_H */

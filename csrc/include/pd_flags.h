@@ -1431,12 +1431,6 @@ PD_API pd_status pd_impl_register(const pd_op_def *def, pd_impl *out, pd_error *
 PD_API pd_status pd_impl_unregister(pd_impl impl, pd_error *err);
 
 /* ------------------------------------------------------------------------
- * The flags of a running process, for clients outside of it
- */
-
-#include "pd_flags/live.h"
-
-/* ------------------------------------------------------------------------
  * Lists
  */
 

@@ -1,34 +1,44 @@
-/* The file to which each change appends one line of JSON: one write(2) with O_APPEND each, so that
- * lines of several processes never mix. logrotate needs no signal: a file that was renamed or
- * removed is noticed by its inode before each line, and opened again. */
-#include "audit.h"
-
+/* Where events go: to a file, one line each, and to a function of the program.
+ *
+ * A line is one write(2) with O_APPEND, so that lines of several processes never mix. If only a
+ * part of it fits, as on a full disk, the part is cut off again, unless somebody has written behind
+ * it: then a line break separates it from the next line. What is lost is counted, and the next line
+ * that can be written has the number. logrotate needs no signal: a file that was renamed or removed
+ * is noticed by its inode before each line. */
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "say.h"
+#include "live.h"
+
+enum { QUEUE_MAX = 1 << 20 }; /* bytes that wait for the function */
 
 struct pd__audit {
   pd__audit *next;
-  char *path;
+  size_t holders;
+  char *path; /* NULL: no file */
   bool sync;
-  pthread_mutex_t lock;
-  int fd;      /* -1: could not be opened */
-  bool failed; /* and a warning says so */
+  pthread_mutex_t lock;   /* of the file */
+  int fd;                 /* -1: could not be opened */
+  uint64_t lost;          /* lines that are missing in the file */
+  bool partial;           /* the file ends with a part of a line */
+  pd_live_audit function; /* NULL: none. Guarded by pd__lock, as what follows */
+  void *context;
+  pd__text queue; /* lines */
+  uint64_t dropped;
 };
 
-static pthread_mutex_t audits_lock = PTHREAD_MUTEX_INITIALIZER;
-static pd__audit *audits;
+static pd__audit *audits; /* guarded by pd__lock */
+
+/* ---- The file ---- */
 
 /* O_NONBLOCK: opening a FIFO must not wait for its reader. O_NOFOLLOW: nobody who may write in the
  * directory chooses another file. */
 static int open_file(const char *path) {
-  return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW,
+  return open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW,
               0600);
 }
 
@@ -41,63 +51,231 @@ static void open_again(pd__audit *audit) {
   if (fd < 0) return; /* the old file is better than none */
   if (audit->fd >= 0) close(audit->fd);
   audit->fd = fd;
+  audit->partial = false;
 }
 
-pd_status pd__audit_open(const char *path, bool sync, pd__audit **out, pd_error *err) {
-  int fd = open_file(path);
-  if (fd < 0) return pd__say_errno(err, "the audit file can't be opened", path);
-  pd__audit *audit = calloc(1, sizeof *audit);
-  if (audit) audit->path = strdup(path);
-  if (!audit || !audit->path) {
-    free(audit);
-    close(fd);
-    return pd__say(err, PD_ERR_MEMORY, "%s", pd_status_text(PD_ERR_MEMORY));
-  }
-  audit->sync = sync;
-  audit->fd = fd;
-  pthread_mutex_init(&audit->lock, NULL);
-  pthread_mutex_lock(&audits_lock);
-  audit->next = audits;
-  audits = audit;
-  pthread_mutex_unlock(&audits_lock);
-  *out = audit;
-  return PD_OK;
+/* Cuts off a part of a line that is still the end of the file. */
+static void cut_part(pd__audit *audit, off_t start, size_t length) {
+  struct stat now;
+  bool last = fstat(audit->fd, &now) == 0 && now.st_size == start + (off_t)length;
+  audit->partial = !last || ftruncate(audit->fd, start) != 0;
 }
 
-static bool append(int fd, const char *line, size_t length) {
+static bool append(pd__audit *audit, const char *line, size_t length) {
   ssize_t written;
-  do written = write(fd, line, length);
+  do written = write(audit->fd, line, length);
   while (written < 0 && errno == EINTR);
-  if (written >= 0 && (size_t)written < length) errno = ENOSPC;
-  return written >= 0 && (size_t)written == length;
+  if (written == (ssize_t)length) return true;
+  if (written < 0) return false;
+  off_t end = lseek(audit->fd, 0, SEEK_CUR); /* O_APPEND leaves it behind what was written */
+  cut_part(audit, end - written, (size_t)written);
+  errno = ENOSPC;
+  return false;
+}
+
+/* Begins with a line break if the file ends within a line, and with the number of lost lines. */
+static bool append_line(pd__audit *audit, const char *event, size_t length) {
+  pd__text line = {.data = NULL};
+  bool partial = audit->partial;
+  if (partial) pd__text_add(&line, "\n", 1);
+  if (audit->lost > 0) {
+    pd__json_open(&line, NULL, '{');
+    pd__json_text(&line, "event", "lost");
+    pd__json_time(&line, "at", pd__time_now());
+    pd__json_number(&line, "lost", audit->lost);
+    pd__json_close(&line, "}");
+    pd__text_add(&line, "\n", 1);
+  }
+  pd__text_add(&line, event, length);
+  pd__text_add(&line, "\n", 1);
+  errno = ENOMEM;
+  audit->partial = false;
+  bool written = !line.failed && append(audit, line.data, line.length);
+  if (!written) audit->partial |= partial;
+  pd__text_free(&line);
+  return written;
 }
 
 /* Warns once until a line succeeds again. */
-void pd__audit_write(const char *event, size_t length, void *context) {
-  pd__audit *audit = context;
-  char *line = malloc(length + 1);
-  bool written = false, first = false;
-  if (line) {
-    memcpy(line, event, length);
-    line[length] = '\n';
-  }
+static void write_file(pd__audit *audit, const char *event, size_t length) {
   pthread_mutex_lock(&audit->lock);
-  errno = ENOMEM;
-  if (line) open_again(audit);
-  if (line && audit->fd >= 0) written = append(audit->fd, line, length + 1);
+  errno = ENOENT;
+  open_again(audit);
+  bool written = audit->fd >= 0 && append_line(audit, event, length);
   if (written && audit->sync) written = fdatasync(audit->fd) == 0 || errno == EINVAL;
-  first = !written && !audit->failed;
-  audit->failed = !written;
+  int reason = errno;
+  bool first = !written && audit->lost == 0;
+  audit->lost = written ? 0 : audit->lost + 1;
   pthread_mutex_unlock(&audit->lock);
   pd_error err;
+  errno = reason;
   if (first) {
-    pd__say_errno(&err, "a change can't be written to the audit file", audit->path);
+    pd__fail_errno(&err, "a change can't be written to the audit file", audit->path);
     pd__warn("%s", err.message);
   }
-  free(line);
+}
+
+/* ---- The function ---- */
+
+/* What waits holds the audit: all others may have gone before it is called. The caller holds
+ * pd__lock. */
+static void enqueue(pd__audit *audit, const char *event, size_t length) {
+  if (audit->queue.length + length > QUEUE_MAX) {
+    audit->dropped++;
+    return;
+  }
+  bool empty = audit->queue.length == 0;
+  pd__text_add(&audit->queue, event, length);
+  pd__text_add(&audit->queue, "\n", 1);
+  if (empty && audit->queue.length > 0) audit->holders++;
+}
+
+/* Calls the function for each line. pd__lock is free meanwhile. */
+static void call_function(pd__audit *audit) {
+  pd__text lines = audit->queue;
+  uint64_t dropped = audit->dropped;
+  pd_live_audit function = audit->function;
+  audit->queue = (pd__text){.data = NULL};
+  audit->dropped = 0;
+  pthread_mutex_unlock(&pd__lock);
+  if (dropped > 0) pd__warn("%llu events of the audit are lost", (unsigned long long)dropped);
+  for (char *at = lines.data, *end; at && *at; at = end + 1) {
+    end = strchr(at, '\n');
+    *end = '\0';
+    function(at, (size_t)(end - at), audit->context);
+  }
+  pd__text_free(&lines);
+  pthread_mutex_lock(&pd__lock);
+  pd__audit_release(audit);
+}
+
+/* Calls what waits in the queues. Returns whether there was any. */
+static bool call_functions(void) {
+  pthread_mutex_lock(&pd__lock);
+  pd__audit *audit = audits;
+  while (audit && (!audit->function || audit->queue.length == 0)) audit = audit->next;
+  if (audit) call_function(audit);
+  pthread_mutex_unlock(&pd__lock);
+  return audit != NULL;
+}
+
+/* ---- The thread for watchers and audits, which may wait for locks of the program ---- */
+
+static bool thread_runs, again; /* guarded by pd__lock */
+
+static bool finish(void) {
+  pthread_mutex_lock(&pd__lock);
+  bool done = !again;
+  again = false;
+  if (done) thread_runs = false;
+  pthread_mutex_unlock(&pd__lock);
+  return done;
+}
+
+/* A watcher that ends its thread leaves the rest to a new one. */
+static void leave(void *finished) {
+  if (*(volatile bool *)finished) return;
+  pthread_mutex_lock(&pd__lock);
+  thread_runs = false;
+  pthread_mutex_unlock(&pd__lock);
+}
+
+static void *run(void *unused) {
+  volatile bool finished = false;
+  pthread_cleanup_push(leave, (void *)&finished);
+  do {
+    pd_callbacks_run();
+    while (call_functions()) pd_callbacks_run();
+  } while (!finish());
+  finished = true;
+  pthread_cleanup_pop(0);
+  return unused;
+}
+
+void pd__callbacks_start(void) {
+  pthread_mutex_lock(&pd__lock);
+  again = thread_runs;
+  if (!thread_runs) thread_runs = pd__thread_start(run, NULL);
+  pthread_mutex_unlock(&pd__lock);
+}
+
+/* ---- All of it ---- */
+
+pd_status pd__audit_open(const pd_live_server_options *options, pd__audit **out, pd_error *err) {
+  if (!options->audit_path && !options->audit) return PD_OK;
+  int fd = options->audit_path ? open_file(options->audit_path) : -1;
+  if (options->audit_path && fd < 0) {
+    return pd__fail_errno(err, "the audit file can't be opened", options->audit_path);
+  }
+  pd__audit *made = calloc(1, sizeof *made);
+  if (made && options->audit_path) made->path = strdup(options->audit_path);
+  if (!made || (options->audit_path && !made->path)) {
+    free(made);
+    if (fd >= 0) close(fd);
+    return pd__fail_memory(err);
+  }
+  made->holders = 1;
+  made->sync = options->audit_fsync;
+  made->fd = fd;
+  made->function = options->audit;
+  made->context = options->context;
+  pthread_mutex_init(&made->lock, NULL);
+  pthread_mutex_lock(&pd__lock);
+  made->next = audits;
+  audits = made;
+  pthread_mutex_unlock(&pd__lock);
+  *out = made;
+  return PD_OK;
+}
+
+void pd__audit_hold(pd__audit *audit) { audit->holders++; }
+
+void pd__audit_release(pd__audit *audit) {
+  if (--audit->holders > 0) return;
+  pd__audit **at = &audits;
+  while (*at != audit) at = &(*at)->next;
+  *at = audit->next;
+  if (audit->fd >= 0) close(audit->fd);
+  pthread_mutex_destroy(&audit->lock);
+  pd__text_free(&audit->queue);
+  free(audit->path);
+  free(audit);
+}
+
+static void write_line(pd__audit *audit, const pd__text *event) {
+  if (event->failed) return;
+  if (audit->path) write_file(audit, event->data, event->length);
+  pthread_mutex_lock(&pd__lock);
+  bool queued = audit->function != NULL;
+  if (queued) enqueue(audit, event->data, event->length);
+  pthread_mutex_unlock(&pd__lock);
+  if (queued) pd__callbacks_start();
+}
+
+void pd__audit_write(pd__audit *audit, pd__text *event) {
+  if (audit) write_line(audit, event);
+  pd__text_free(event);
+}
+
+void pd__audits_write(pd__text *event) {
+  pthread_mutex_lock(&pd__lock);
+  for (pd__audit *at = audits, *next; at; at = next) {
+    at->holders++;
+    pthread_mutex_unlock(&pd__lock);
+    write_line(at, event);
+    pthread_mutex_lock(&pd__lock);
+    next = at->next;
+    pd__audit_release(at);
+  }
+  pthread_mutex_unlock(&pd__lock);
+  pd__text_free(event);
 }
 
 void pd__audits_forked(void) {
-  pthread_mutex_init(&audits_lock, NULL);
-  for (pd__audit *each = audits; each; each = each->next) pthread_mutex_init(&each->lock, NULL);
+  thread_runs = again = false;
+  for (pd__audit *each = audits; each; each = each->next) {
+    pthread_mutex_init(&each->lock, NULL);
+    if (each->queue.length > 0) each->holders--;
+    each->queue.length = 0; /* the parent's */
+  }
 }

@@ -1,213 +1,246 @@
-/* Connections: who they are, how many there may be, and for how long. */
-#include <arpa/inet.h>
+/* Connections: who they are, what they send, and how much of everything they may have. */
 #include <errno.h>
 #include <fcntl.h>
-#include <microhttpd.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include "module.h"
+#include "live.h"
 
-typedef union pd__peer {
-  struct sockaddr any;
-  struct sockaddr_in four;
-  struct sockaddr_in6 six;
-  struct sockaddr_un local;
-} pd__peer;
+enum {
+  ACCEPTED_MAX = 32,     /* in one round */
+  PART = 1 << 16,        /* bytes that are read at once */
+  SMALL_BUFFER = 1 << 14 /* bytes; a larger one isn't kept when it is empty */
+};
+
+pd__client *pd__clients;
+static size_t client_count;
+static uint64_t last_number;
 
 /* ---- Who ---- */
 
-static void read_command(pd__client *client) {
+static void read_command(pd__who *who) {
   char path[64];
-  snprintf(path, sizeof path, "/proc/%lld/comm", (long long)client->pid);
+  snprintf(path, sizeof path, "/proc/%lld/comm", (long long)who->pid);
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return;
-  ssize_t length = read(fd, client->command, sizeof client->command - 1);
+  ssize_t length = read(fd, who->command, sizeof who->command - 1);
   close(fd);
-  if (length <= 0) length = 0;
-  client->command[length] = '\0';
-  client->command[strcspn(client->command, "\n")] = '\0';
+  who->command[length > 0 ? length : 0] = '\0';
+  who->command[strcspn(who->command, "\n")] = '\0';
 }
 
-/* The credentials are those of the moment of connect. A process of another pid namespace has 0. */
-static bool is_allowed(pd__client *client) {
+/* The credentials are those of the moment of connect. */
+static bool read_who(int fd, pd__who *who) {
   struct ucred peer;
   socklen_t size = sizeof peer;
-  if (getsockopt(client->fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
   if (peer.uid != geteuid() && peer.uid != 0) return false;
-  client->uid = peer.uid;
-  client->pid = peer.pid > 0 ? peer.pid : -1;
-  if (client->pid > 0) read_command(client);
+  who->uid = peer.uid;
+  who->pid = peer.pid;
+  if (peer.pid > 0) read_command(who);
   return true;
 }
 
-static void read_host(pd__client *client, const pd__peer *peer) {
-  bool newer = peer->any.sa_family == AF_INET6;
-  const void *address =
-      newer ? (const void *)&peer->six.sin6_addr : (const void *)&peer->four.sin_addr;
-  inet_ntop(peer->any.sa_family, address, client->host, sizeof client->host);
-}
+/* ---- Coming and going ---- */
 
-/* ---- How many ---- */
-
-/* Write a whole answer. Returns its length, or 0 if it doesn't fit. */
-static size_t write_answer(char *text, size_t size, const pd_live_response *response) {
-  size_t length = 0;
-  for (size_t at = 0; at <= response->header_count + 1 && length < size; at++) {
-    char *end = text + length;
-    size_t room = size - length;
-    int written;
-    if (at == 0) {
-      written = snprintf(end, room, "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n");
-    } else if (at <= response->header_count) {
-      const pd_live_header *header = &response->headers[at - 1];
-      written = snprintf(end, room, "%s: %s\r\n", header->name, header->value);
-    } else {
-      written = snprintf(end, room, "Content-Length: %zu\r\n\r\n%.*s", response->length,
-                         (int)response->length, response->body ? response->body : "");
-    }
-    length += written > 0 ? (size_t)written : size;
-  }
-  return length < size ? length : 0;
-}
-
-/* Send 503 as far as the socket takes it, without waiting. What the client has sent already is read
- * first, because close() would otherwise reset the connection before the client has the answer. */
-static void refuse_many(int fd) {
-  char text[4096], waste[4096];
-  pd_live_response response = {.size = sizeof response};
-  size_t length = 0;
-  if (pd_live_refuse(503, "too many connections", &response, NULL) == PD_OK) {
-    length = write_answer(text, sizeof text, &response);
-    pd_live_response_free(&response);
-  }
-  for (int each = 0; each < 16 && recv(fd, waste, sizeof waste, MSG_DONTWAIT) > 0;) each++;
-  if (length > 0) (void)send(fd, text, length, MSG_DONTWAIT | MSG_NOSIGNAL);
-  shutdown(fd, SHUT_WR);
-  close(fd);
-}
-
-static void link_client(pd__client *client) {
-  pd__running *running = client->running;
-  pthread_mutex_lock(&pd__servers_lock);
-  client->next = running->clients;
-  running->clients = client;
-  running->client_count++;
-  pthread_mutex_unlock(&pd__servers_lock);
-}
-
-static void unlink_client(pd__client *client) {
-  pd__running *running = client->running;
-  pthread_mutex_lock(&pd__servers_lock);
-  pd__client **at = &running->clients;
-  while (*at && *at != client) at = &(*at)->next;
-  if (*at) {
-    *at = client->next;
-    running->client_count--;
-  }
-  pthread_mutex_unlock(&pd__servers_lock);
-}
-
-/* Before libmicrohttpd sees a byte. It closes the descriptor when it can't take it. */
-static void admit(pd__running *running, int fd, const pd__peer *peer, socklen_t size, int64_t now) {
-  pd__client *client = calloc(1, sizeof *client);
-  if (!client) {
-    close(fd);
-    return;
-  }
-  client->running = running;
-  client->fd = fd;
-  client->inode = pd__inode_of(fd);
-  client->deadline = now + PD__REQUEST_TIME;
-  client->uid = client->pid = -1;
-  if (!running->socket.local) {
-    read_host(client, peer);
-  } else if (!is_allowed(client)) {
-    close(fd);
-    free(client);
-    return;
-  }
-  link_client(client);
-  MHD_add_connection(running->daemon, fd, &peer->any, size);
-  if (running->clients != client || client->connection) return; /* it is forgotten, or taken */
-  unlink_client(client);
+static void remove_client(pd__client **at) {
+  pd__client *client = *at;
+  if (client->waiting > 0) pd__jobs_cancel(client->number);
+  pthread_mutex_lock(&pd__lock);
+  *at = client->next;
+  pd__close_own(client->fd, client->inode);
+  pd__server_release(client->server);
+  pthread_mutex_unlock(&pd__lock);
+  client_count--;
+  pd__text_free(&client->in);
+  pd__text_free(&client->out);
   free(client);
 }
 
-/* Without descriptors or memory the socket stays readable: it is left alone for a moment. */
-void pd__clients_accept(pd__running *running, int64_t now) {
-  for (int each = 0; each < 64; each++) {
-    pd__peer peer = {.any = {.sa_family = AF_UNSPEC}};
-    socklen_t size = sizeof peer;
-    int fd = accept4(running->socket.fd, &peer.any, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd < 0) {
-      bool none = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
-      if (none) running->accept_again = now + PD__PAUSE;
-      if (none || errno == EAGAIN || errno == EWOULDBLOCK) return;
-    } else if (running->client_count >= PD__CLIENTS_MAX) {
-      refuse_many(fd);
+/* Closes the connection that has been idle longest, behind this place of the list: of those that
+ * wait for nothing, if there are any. So silent connections can't keep others out. */
+static void close_idlest(pd__client **from) {
+  pd__client **victim = NULL;
+  bool waits = true;
+  for (pd__client **at = from; *at; at = &(*at)->next) {
+    bool own = (*at)->subscribed || (*at)->waiting > 0;
+    bool better =
+        !victim || (waits && !own) || (waits == own && (*at)->active <= (*victim)->active);
+    if (!better || (own && !waits)) continue;
+    victim = at;
+    waits = own;
+  }
+  if (victim) remove_client(victim);
+}
+
+static void add_client(pd__client *made, pd_live_server *server) {
+  made->number = ++last_number;
+  made->inode = pd__inode_of(made->fd);
+  made->server = server;
+  made->active = pd__now();
+  made->next = pd__clients;
+  pd__clients = made;
+  pd__server_hold(server);
+  client_count++;
+}
+
+/* Under the lock, so that the child of a fork has no connection that isn't in the list. */
+static int accept_client(pd_live_server *server) {
+  pd__client *made = calloc(1, sizeof *made);
+  pthread_mutex_lock(&pd__lock);
+  int fd = accept4(server->socket.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  int result = fd >= 0 ? 0 : errno;
+  bool allowed = fd >= 0 && made && read_who(fd, &made->who);
+  if (allowed) made->fd = fd;
+  if (allowed) add_client(made, server);
+  if (fd >= 0 && !allowed) close(fd);
+  pthread_mutex_unlock(&pd__lock);
+  if (!allowed) {
+    free(made);
+    return result;
+  }
+  if (client_count > PD__CLIENTS_MAX) close_idlest(&made->next);
+  pd__client_read(made);
+  return 0;
+}
+
+void pd__clients_accept(pd_live_server *server) {
+  for (int i = 0; i < ACCEPTED_MAX; i++) {
+    int error = accept_client(server);
+    if (error == EMFILE || error == ENFILE) close_idlest(&pd__clients);
+    if (error != 0 && error != ECONNABORTED && error != EINTR) return;
+  }
+}
+
+pd__client *pd__client_find(uint64_t number) {
+  pd__client *at = pd__clients;
+  while (at && at->number != number) at = at->next;
+  return at;
+}
+
+void pd__clients_forget(void) {
+  pd__clients = NULL; /* what the parent's thread was doing to them isn't known */
+  client_count = 0;
+}
+
+/* ---- Requests ---- */
+
+static void drop_bytes(pd__text *text, size_t length) {
+  text->length -= length;
+  if (text->length > 0) memmove(text->data, text->data + length, text->length);
+  if (text->length == 0 && text->capacity > SMALL_BUFFER) pd__text_free(text);
+}
+
+static void refuse_line(pd__client *client) {
+  pd__answer_failure(client, "null", "parse", "a request is longer than 1 MiB");
+  client->closing = true;
+}
+
+/* Carries out the lines that are there, unless the client should first read what it was answered.
+ */
+static void answer_lines(pd__client *client) {
+  size_t start = 0;
+  while (start < client->in.length && !client->closing && client->out.length < PD__ANSWER_MAX) {
+    const char *line = client->in.data + start;
+    size_t left = client->in.length - start;
+    const char *end = memchr(line, '\n', left);
+    if (!end && left > PD__LINE_MAX) refuse_line(client);
+    if (!end) break;
+    size_t length = (size_t)(end - line);
+    if (length > PD__LINE_MAX)
+      refuse_line(client);
+    else if (length > 0)
+      pd__request_answer(client, line, length);
+    start += length + 1;
+  }
+  drop_bytes(&client->in, client->closing ? client->in.length : start);
+}
+
+/* The last line needs no line break. */
+static void end_of_input(pd__client *client) {
+  if (client->in.length > 0) pd__text_add(&client->in, "\n", 1);
+  answer_lines(client);
+  client->closing = true;
+}
+
+/* Cuts the connections that hold the most, until all together hold little enough. */
+static void cut_largest(void) {
+  for (;;) {
+    size_t in = 0, out = 0;
+    pd__client *most_in = pd__clients, *most_out = pd__clients;
+    for (pd__client *each = pd__clients; each; each = each->next) {
+      in += each->in.capacity;
+      out += each->out.capacity;
+      if (each->in.capacity > most_in->in.capacity) most_in = each;
+      if (each->out.capacity > most_out->out.capacity) most_out = each;
+    }
+    if (in <= PD__BUFFERS_MAX && out <= PD__BUFFERS_MAX) return;
+    pd__client *victim = in > PD__BUFFERS_MAX ? most_in : most_out;
+    victim->dead = true;
+    pd__text_free(&victim->in);
+    pd__text_free(&victim->out);
+  }
+}
+
+void pd__client_read(pd__client *client) {
+  char part[PART];
+  while (!client->closing && !client->dead && client->out.length < PD__ANSWER_MAX) {
+    ssize_t length = recv(client->fd, part, sizeof part, 0);
+    if (length < 0 && errno == EINTR) continue;
+    if (length < 0 && errno == EAGAIN) break;
+    if (length < 0) client->dead = true;
+    if (length == 0) end_of_input(client);
+    if (length <= 0) break;
+    client->active = pd__now();
+    pd__text_add(&client->in, part, (size_t)length);
+    client->dead |= client->in.failed;
+    answer_lines(client);
+    break; /* others have their turn */
+  }
+  pd__client_send(client);
+  cut_largest();
+}
+
+/* ---- Answers ---- */
+
+void pd__client_send(pd__client *client) {
+  client->dead |= client->out.failed;
+  while (client->sent < client->out.length && !client->dead) {
+    ssize_t length = send(client->fd, client->out.data + client->sent,
+                          client->out.length - client->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (length < 0 && errno == EINTR) continue;
+    if (length < 0 && errno == EAGAIN) return;
+    if (length < 0) client->dead = true;
+    if (length < 0) return;
+    client->active = pd__now();
+    client->sent += (size_t)length;
+  }
+  drop_bytes(&client->out, client->out.length);
+  client->sent = 0;
+  if (client->in.length > 0 && !client->closing) answer_lines(client);
+}
+
+/* ---- Limits ---- */
+
+static bool is_over(const pd__client *client, int64_t now) {
+  bool pending = client->out.length > 0;
+  bool stalled = pending && now - client->active > PD__STALLED_TIME;
+  bool done = client->closing && !pending && client->waiting == 0 && !client->subscribed;
+  bool stopped = __atomic_load_n(&client->server->stopped, __ATOMIC_RELAXED);
+  return client->dead || stopped || stalled || done;
+}
+
+void pd__clients_sweep(void) {
+  int64_t now = pd__now();
+  cut_largest();
+  for (pd__client **at = &pd__clients; *at;) {
+    if (is_over(*at, now)) {
+      remove_client(at);
     } else {
-      admit(running, fd, &peer, size, now);
+      at = &(*at)->next;
     }
   }
-}
-
-/* ---- libmicrohttpd's view ---- */
-
-/* MHD_add_connection calls this for the client that was linked last. */
-pd__client *pd__client_take(pd__running *running, struct MHD_Connection *connection) {
-  pd__client *client = running->clients;
-  client->connection = connection;
-  return client;
-}
-
-void pd__client_forget(pd__client *client) {
-  unlink_client(client);
-  free(client);
-}
-
-pd__client *pd__client_of(struct MHD_Connection *connection) {
-  const union MHD_ConnectionInfo *info =
-      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-  return info ? info->socket_context : NULL;
-}
-
-void pd__client_suspend(pd__client *client) {
-  client->suspended = true;
-  MHD_suspend_connection(client->connection);
-}
-
-void pd__client_resume(pd__client *client) {
-  if (!client->suspended) return;
-  client->suspended = false;
-  MHD_resume_connection(client->connection);
-}
-
-/* ---- How long ---- */
-
-/* libmicrohttpd's timeout begins anew with each byte: a slow client could keep a connection
- * forever. After shutdown it reads the end, and closes. */
-void pd__clients_sweep(pd__running *running, int64_t now) {
-  if (now - running->swept < 250) return;
-  running->swept = now;
-  for (pd__client *each = running->clients; each; each = each->next) {
-    if (each->deadline > now) continue;
-    each->deadline = INT64_MAX;
-    shutdown(each->fd, SHUT_RDWR);
-  }
-}
-
-void pd__clients_close(pd__running *running) {
-  pthread_mutex_lock(&pd__servers_lock);
-  for (pd__client *each = running->clients; each; each = each->next) {
-    pd__close_own(each->fd, each->inode);
-  }
-  running->clients = NULL;
-  running->client_count = 0;
-  pthread_mutex_unlock(&pd__servers_lock);
 }

@@ -1,177 +1,239 @@
-/* A request on its way from libmicrohttpd to pd_live_answer. */
-#include <microhttpd.h>
+/* JSON-RPC 2.0: one request, one answer, each on a line. */
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "body.h"
-#include "module.h"
+#include "live.h"
 
-/* ---- Life ---- */
+/* ---- Problems ---- */
 
-void pd__request_free(pd__request *request) {
-  pd_live_response_free(&request->response);
-  free(request->target);
-  free(request->method);
-  free(request->text);
-  free(request->headers);
-  if (request->body) explicit_bzero(request->body, request->length);
-  free(request->body);
-  free(request);
+/* The first one that occurs is that of the answer. Those of JSON-RPC itself have no data. */
+static const struct {
+  int code;
+  const char *kind;
+} kinds[] = {{-32700, "parse"},  {-32600, "request"}, {-32601, "method"}, {-32602, "params"},
+             {400, "malformed"}, {404, "unknown"},    {403, "forbidden"}, {428, "confirm"},
+             {409, "conflict"},  {422, "rejected"},   {503, "busy"},      {504, "timeout"},
+             {500, "internal"}};
+
+static size_t find_kind(const char *kind) {
+  size_t row = 0;
+  while (strcmp(kinds[row].kind, kind) != 0) row++;
+  return row;
 }
 
-static void copy_who(pd__request *request, const pd__client *client) {
-  memcpy(request->command, client->command, sizeof request->command);
-  memcpy(request->host, client->host, sizeof request->host);
-  request->who = (pd_live_who){.uid = client->uid,
-                               .pid = client->pid,
-                               .command = *request->command ? request->command : NULL,
-                               .host = *request->host ? request->host : NULL};
+/* What failed must never happen because nobody could say so. */
+static pd__problem no_memory = {.kind = "internal",
+                                .error = {.status = PD_ERR_MEMORY, .message = "out of memory"}};
+
+void pd__job_fail(pd__job *job, const char *kind, const char *name, pd_status status,
+                  const char *format, ...) {
+  va_list arguments;
+  pd__problem *made = calloc(1, sizeof *made);
+  if (!made && !job->problems) job->problems = &no_memory;
+  if (!made) return;
+  made->kind = kind;
+  made->name = name ? strdup(name) : NULL;
+  made->error.status = status;
+  va_start(arguments, format);
+  vsnprintf(made->error.message, sizeof made->error.message, format, arguments);
+  va_end(arguments);
+  *(job->last_problem ? &job->last_problem->next : &job->problems) = made;
+  job->last_problem = made;
 }
 
-void *pd__request_begin(struct MHD_Connection *connection, const char *target) {
-  pd__client *client = pd__client_of(connection);
-  pd__request *request = client ? calloc(1, sizeof *request) : NULL;
-  if (!request) return NULL; /* then the connection ends */
-  request->running = client->running;
-  request->client = client;
-  request->connection = connection;
-  request->place = target;
-  request->target = strdup(target ? target : "");
-  request->response.size = sizeof request->response;
-  copy_who(request, client);
-  int64_t until = pd__now() + PD__REQUEST_TIME;
-  if (client->deadline > until) client->deadline = until;
-  return request;
-}
-
-/* The next request of the connection may come later, and must then be complete in time. */
-void pd__request_end(pd__request *request) {
-  if (request->client) request->client->deadline = pd__now() + PD__IDLE_TIME + PD__REQUEST_TIME;
-  request->client = NULL;
-  request->connection = NULL;
-  if (request->phase != PD__WORKING) pd__request_free(request);
-}
-
-/* ---- Asking ---- */
-
-void pd__request_ask(pd__request *request, bool whole) {
-  pd__body body = {.error = NULL};
-  if (whole) pd__body_read(&body, request->body ? request->body : "", request->length);
-  pd_live_request asked = {.size = sizeof asked,
-                           .method = request->method,
-                           .target = request->target,
-                           .headers = request->headers,
-                           .header_count = request->header_count,
-                           .may = request->running->may,
-                           .who = request->who,
-                           .has_body = whole,
-                           .body_error = body.error,
-                           .fields = body.fields,
-                           .field_count = body.count};
-  request->response.size = sizeof request->response;
-  request->status = pd_live_answer(request->running->live, &asked, &request->response, NULL);
-  pd__body_free(&body);
-}
-
-/* ---- Reading ---- */
-
-static uint64_t announced_length(const pd__request *request) {
-  const char *text = MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND,
-                                                 MHD_HTTP_HEADER_CONTENT_LENGTH);
-  return text ? strtoull(text, NULL, 10) : 0;
-}
-
-static bool refuse(pd__request *request, uint32_t status, const char *detail) {
-  request->phase = PD__ANSWERED;
-  request->close = true;
-  return pd__respond_refusal(request, status, detail);
-}
-
-static bool answer(pd__request *request) {
-  request->phase = PD__ANSWERED;
-  return pd__respond(request);
-}
-
-static bool has_body(const pd__request *request) {
-  return request->close || announced_length(request) > 0; /* it ends after a body in chunks */
-}
-
-/* With the head alone. A body is asked for only if the answer depends on it; otherwise the response
- * goes out before the body is read. libmicrohttpd closes the connection after each response that it
- * gets now, so without a body the next call is waited for, which comes at once. */
-static bool begin(pd__request *request, const char *method, const char *version) {
-  request->phase = PD__READING;
-  const char *wrong = pd__head_take(request, method, version);
-  if (wrong) return refuse(request, 400, wrong);
-  request->streams_allowed = strcmp(request->method, "HEAD") != 0;
-  pd__request_ask(request, false);
-  bool answered = request->status != PD_OK || request->response.status != 0;
-  if (answered && has_body(request)) return answer(request);
-  if (answered) {
-    request->phase = PD__READY;
-    return true;
+static void free_problems(pd__job *job) {
+  for (pd__problem *next; job->problems && job->problems != &no_memory; job->problems = next) {
+    next = job->problems->next;
+    free(job->problems->name);
+    free(job->problems);
   }
-  pd_live_response_free(&request->response);
-  request->response = (pd_live_response){.size = sizeof request->response};
-  if (announced_length(request) > PD_LIVE_BODY_MAX) {
-    return refuse(request, 413, "the body has more than 1 MiB");
-  }
-  return true;
 }
 
-/* Of a chunked body that is too large, the rest is read and dropped: libmicrohttpd takes no
- * response meanwhile. Returns false to end the connection, when that goes on for too long. */
-static bool take_body(pd__request *request, const char *data, size_t size) {
-  size_t length = request->length + size;
-  if (request->too_large || length > PD_LIVE_BODY_MAX) {
-    request->too_large = true;
-    request->length += size < SIZE_MAX - request->length ? size : 0;
-    return request->length <= 4 * (size_t)PD_LIVE_BODY_MAX;
+/* ---- Answers ---- */
+
+static void write_error(pd__text *to, const pd__job *job) {
+  const pd__problem *worst = job->problems;
+  for (const pd__problem *each = worst; each; each = each->next) {
+    if (find_kind(each->kind) < find_kind(worst->kind)) worst = each;
   }
-  if (length > request->room) {
-    size_t room = request->room ? request->room : 4096;
-    while (room < length) room *= 2;
-    char *larger = realloc(request->body, room);
-    if (!larger) return false;
-    request->body = larger;
-    request->room = room;
+  size_t row = find_kind(worst ? worst->kind : "internal");
+  pd__json_open(to, "error", '{');
+  pd__json_number(to, "code", kinds[row].code);
+  pd__json_text(to, "message", worst ? worst->error.message : "out of memory");
+  if (kinds[row].code < 0) {
+    pd__json_close(to, "}");
+    return;
   }
-  memcpy(request->body + request->length, data, size);
-  request->length = length;
-  return true;
+  pd__json_open(to, "data", '{');
+  pd__json_text(to, "kind", kinds[row].kind);
+  pd__json_open(to, "errors", '[');
+  for (const pd__problem *each = job->problems; each; each = each->next) {
+    pd__json_open(to, NULL, '{');
+    pd__json_text(to, "name", each->name);
+    pd__json_text(to, "kind", each->kind);
+    pd__json_text(to, "code", pd_status_name(each->error.status));
+    pd__json_text(to, "detail", each->error.message);
+    pd__json_close(to, "}");
+  }
+  pd__json_close(to, "]");
+  if (job->current.length > 0) {
+    pd__json_open(to, "current", '{');
+    pd__json_raw(to, NULL, job->current.data);
+    pd__json_close(to, "}");
+  }
+  pd__json_close(to, "}}");
 }
 
-/* A worker asks, while the connection is suspended; without one, this thread does. */
-static bool ask_elsewhere(pd__request *request) {
-  request->client->deadline = INT64_MAX;
-  request->phase = PD__WORKING;
-  request->queued = pd__now();
-  pd__client_suspend(request->client);
-  if (pd__worker_take(request)) return true;
-  pd__request_ask(request, true);
-  pd__client_resume(request->client);
-  return true;
-}
-
-static bool complete(pd__request *request) {
-  if (request->phase == PD__READING && request->too_large) {
-    request->length = 0;
-    return refuse(request, 413, "the body has more than 1 MiB");
+void pd__job_answer(const pd__job *job, pd__client *client) {
+  pd__text *to = &client->out;
+  if (!*job->id) return;
+  pd__text_add(to, "{\"jsonrpc\":\"2.0\"", 16);
+  pd__json_raw(to, "id", job->id);
+  if (job->problems || !job->result.data || job->result.failed) {
+    write_error(to, job);
+  } else {
+    pd__json_raw(to, "result", job->result.data);
   }
-  if (request->phase == PD__READING) return ask_elsewhere(request);
-  if (request->busy) return refuse(request, 503, "earlier changes are still being validated");
-  return answer(request);
+  pd__text_add(to, "}\n", 2);
 }
 
-/* libmicrohttpd calls this with the head, then with each part of the body, then with a size of 0
- * until there is a response. Returns 0 to end the connection. */
-int pd__request_continue(struct MHD_Connection *connection, pd__request *request,
-                         const char *method, const char *version, const char *data, size_t *size) {
-  (void)connection;
-  if (request->phase == PD__FRESH) return begin(request, method, version);
-  if (request->phase == PD__ANSWERED) return 1;
-  if (*size == 0) return complete(request);
-  bool taken = take_body(request, data, *size);
-  *size = 0;
-  return taken;
+void pd__answer_failure(pd__client *client, const char *id, const char *kind, const char *why) {
+  pd__job failed = {.client = client->number};
+  snprintf(failed.id, sizeof failed.id, "%s", id);
+  pd__job_fail(&failed, kind, NULL, PD_ERR_REFUSED, "%s", why);
+  pd__job_answer(&failed, client);
+  free_problems(&failed);
+}
+
+/* ---- Methods ---- */
+
+typedef struct method {
+  const char *name;
+  const char *params;          /* known ones, with blanks around */
+  void (*run)(pd__job *job);   /* writes the result, or adds problems */
+  void (*check)(pd__job *job); /* whether the params go together; or NULL */
+  bool changes;                /* it runs on the changes' thread */
+} method;
+
+static const method methods[] = {
+    {"hello", " ", pd__hello_run, NULL, false},
+    {"flags.list", " since after ", pd__flags_list, NULL, false},
+    {"flags.get", " name ", pd__flags_get, NULL, false},
+    {"flags.set", " set unset expect reason for dry_run confirm on_behalf_of timeout ", pd__set_run,
+     pd__set_check, true},
+    {"changes.list", " before on_behalf_of ", pd__changes_list, NULL, false},
+    {"changes.undo", " change reason dry_run on_behalf_of timeout ", pd__undo_run, NULL, true},
+    {"events.subscribe", " since ", pd__events_subscribe, NULL, false},
+};
+
+static const method *find_method(const char *name) {
+  for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+    if (strcmp(methods[i].name, name) == 0) return &methods[i];
+  }
+  return NULL;
+}
+
+/* ---- Requests ---- */
+
+/* Returns false if it is no id. */
+static bool read_id(const pd__value *found, char id[PD__ID_SIZE]) {
+  pd__text text = {.data = NULL};
+  if (!found) return true; /* a notification */
+  if (found->kind == PD__NUMBER) pd__json_raw(&text, NULL, found->text);
+  if (found->kind == PD__STRING || found->kind == PD__NULL) pd__json_text(&text, NULL, found->text);
+  bool valid = text.data && !text.failed && text.length < PD__ID_SIZE;
+  if (valid) memcpy(id, text.data, text.length + 1);
+  pd__text_free(&text);
+  return valid;
+}
+
+/* Returns what is wrong; NULL: it is a request. */
+static const char *check_request(const pd__value *root, char id[PD__ID_SIZE]) {
+  if (root->kind == PD__ARRAY) return "batches aren't supported; flags.set changes several flags";
+  if (root->kind != PD__OBJECT) return "expected an object";
+  if (!read_id(pd__value_member(root, "id"), id)) {
+    return "id: expected a number, null, or text of up to 100 bytes";
+  }
+  for (const pd__value *each = root->first; each; each = each->next) {
+    if (!strcmp(each->name, "jsonrpc") || !strcmp(each->name, "id")) continue;
+    if (!strcmp(each->name, "method") || !strcmp(each->name, "params")) continue;
+    return "expected only jsonrpc, id, method and params";
+  }
+  const pd__value *version = pd__value_member(root, "jsonrpc");
+  const pd__value *called = pd__value_member(root, "method");
+  const pd__value *params = pd__value_member(root, "params");
+  if (!version || version->kind != PD__STRING || strcmp(version->text, "2.0") != 0) {
+    return "expected \"jsonrpc\": \"2.0\"";
+  }
+  if (!called || called->kind != PD__STRING) return "method: expected text";
+  if (params && params->kind != PD__OBJECT) return "params: expected an object";
+  return NULL;
+}
+
+/* Returns NULL if it can't be carried out. What isn't a request has an answer without its id. */
+static const method *read_request(pd__job *job, const char *line, size_t length) {
+  size_t at;
+  const char *why = pd__document_read(&job->document, line, length, &at);
+  if (why) {
+    pd__job_fail(job, "parse", NULL, PD_ERR_ARGUMENT, "column %zu: %s", at + 1, why);
+  } else {
+    why = check_request(job->document.root, job->id);
+    if (why) pd__job_fail(job, "request", NULL, PD_ERR_ARGUMENT, "%s", why);
+  }
+  if (why && !*job->id) strcpy(job->id, "null");
+  if (why) return NULL;
+  const char *name = pd__value_member(job->document.root, "method")->text;
+  const method *to = find_method(name);
+  if (!to) pd__job_fail(job, "method", NULL, PD_ERR_ARGUMENT, "there is no method %.200s", name);
+  if (to) pd__params_read(job, to->params, pd__value_member(job->document.root, "params"));
+  if (to && to->check && !job->problems) to->check(job);
+  return job->problems ? NULL : to;
+}
+
+static pd__job *new_job(const pd__client *client) {
+  pd__job *made = calloc(1, sizeof *made);
+  if (!made) return NULL;
+  made->client = client->number;
+  made->server = client->server;
+  made->who = client->who;
+  made->before = UINT64_MAX;
+  made->timeout = 10;
+  pthread_mutex_lock(&pd__lock);
+  pd__server_hold(made->server);
+  pthread_mutex_unlock(&pd__lock);
+  return made;
+}
+
+void pd__job_free(pd__job *job) {
+  if (!job) return;
+  pthread_mutex_lock(&pd__lock);
+  pd__server_release(job->server);
+  pthread_mutex_unlock(&pd__lock);
+  free_problems(job);
+  pd__document_free(&job->document);
+  pd__text_free(&job->current);
+  pd__text_free(&job->result);
+  free(job);
+}
+
+void pd__request_answer(pd__client *client, const char *line, size_t length) {
+  pd__job *job = new_job(client);
+  client->dead |= !job;
+  if (!job) return;
+  const method *to = read_request(job, line, length);
+  client->closing |= !job->document.memory;
+  if (to && to->changes) {
+    job->run = to->run;
+    client->waiting++;
+    if (pd__job_start(job)) return;
+    client->waiting--;
+    pd__job_fail(job, "busy", NULL, PD_ERR_REFUSED, "%d changes wait already: try again later",
+                 PD__JOBS_MAX);
+  } else if (to) {
+    to->run(job);
+  }
+  pd__job_answer(job, client);
+  pd__job_free(job);
 }

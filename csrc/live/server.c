@@ -1,289 +1,303 @@
-/* pd_live_serve and pd_live_stop. */
-#include <errno.h>
+/* Starting and stopping servers, also in the child of a fork. */
+#include <fnmatch.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "module.h"
-#include "say.h"
+#include "live.h"
 
-pthread_mutex_t pd__servers_lock = PTHREAD_MUTEX_INITIALIZER;
 pd_live_server *pd__servers;
 
-static pd_status out_of_memory(pd_error *err) {
-  return pd__say(err, PD_ERR_MEMORY, "%s", pd_status_text(PD_ERR_MEMORY));
-}
+static pthread_cond_t swept = PTHREAD_COND_INITIALIZER;
 
-/* ---- What runs ---- */
+/* ---- Lifetime. The caller holds pd__lock. ---- */
 
-void pd__running_hold(pd__running *running) {
-  pthread_mutex_lock(&running->lock);
-  running->references++;
-  pthread_mutex_unlock(&running->lock);
-}
+void pd__server_hold(pd_live_server *server) { server->holders++; }
 
-static void free_requests(pd__request *first) {
-  for (pd__request *next; first; first = next) {
-    next = first->next;
-    pd__request_free(first);
-  }
-}
-
-/* The last reference may be that of a worker, whose validator returned long after pd_live_stop. */
-void pd__running_release(pd__running *running) {
-  pthread_mutex_lock(&running->lock);
-  bool last = --running->references == 0;
-  pthread_mutex_unlock(&running->lock);
-  if (!last) return;
-  free_requests(running->done);
-  free_requests(running->queue);
-  pd__socket_close(&running->socket, false);
-  if (running->wake >= 0) close(running->wake);
-  pd_live_close(running->live);
-  pthread_cond_destroy(&running->changed);
-  pthread_mutex_destroy(&running->lock);
-  free(running);
-}
-
-static pd_status open_live(const pd_live_server *server, pd__running *running, pd_error *err) {
-  const pd__socket *socket = &running->socket;
-  const char *hosts = server->hosts ? server->hosts : socket->hosts;
-  if (!socket->local && !*hosts) {
-    return pd__say(err, PD_ERR_ARGUMENT,
-                   "hosts: %s is any address: expected the values of Host to allow", socket->where);
-  }
-  pd_live_options options = {.size = sizeof options,
-                             .settable = server->settable,
-                             .hosts = socket->local ? server->hosts : hosts,
-                             .tokens = server->tokens,
-                             .token_count = server->token_count,
-                             .audit = server->audit ? pd__audit_write : NULL,
-                             .context = server->audit};
-  running->may = socket->local ? PD_LIVE_READ | PD_LIVE_CHANGE : 0;
-  return pd_live_open(&options, &running->live, err);
-}
-
-static pd__running *make_running(void) {
-  pd__running *running = calloc(1, sizeof *running);
-  if (!running) return NULL;
-  pthread_mutex_init(&running->lock, NULL);
-  pthread_condattr_t monotonic;
-  pthread_condattr_init(&monotonic);
-  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-  pthread_cond_init(&running->changed, &monotonic);
-  pthread_condattr_destroy(&monotonic);
-  running->references = 1;
-  running->maker = getpid();
-  running->epoll = -1;
-  running->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  running->socket = (pd__socket){.fd = -1, .directory = -1};
-  return running;
-}
-
-static void publish(pd_live_server *server, pd__running *running, char *where) {
-  pthread_mutex_lock(&pd__servers_lock);
-  server->running = running;
-  if (where) server->where = where; /* the old one stays: somebody may have it */
-  pthread_mutex_unlock(&pd__servers_lock);
-}
-
-/* A program may end, or fork, as soon as somebody is served: so the server is known before. */
-pd_status pd__server_run(pd_live_server *server, const char *address, pd_error *err) {
-  pd_status status = PD_OK;
-  pd__running *running = make_running();
-  if (!running) return out_of_memory(err);
-  if (running->wake < 0) status = pd__say_errno(err, "no eventfd", "pd_live_serve");
-  if (status == PD_OK) status = pd__socket_listen(address, &running->socket, err);
-  if (status == PD_OK) status = open_live(server, running, err);
-  char *where = status == PD_OK ? strdup(running->socket.where) : NULL;
-  if (status == PD_OK && !where) status = out_of_memory(err);
-  if (status == PD_OK) {
-    publish(server, running, where);
-    status = pd__loop_start(running, err);
-  }
-  if (status == PD_OK) return PD_OK;
-  publish(server, NULL, NULL);
-  pd__socket_remove(&running->socket);
-  pd__running_release(running);
-  return status;
-}
-
-/* ---- Options ---- */
-
-static bool copy_text(char **out, const char *text) {
-  *out = text ? strdup(text) : NULL;
-  return !text || *out;
-}
-
-static void free_tokens(pd_live_server *server) {
-  for (size_t at = 0; server->tokens && at < server->token_count; at++) {
-    char *text = (char *)(uintptr_t)server->tokens[at].text;
-    if (text) explicit_bzero(text, strlen(text));
-    free(text);
-    free((char *)(uintptr_t)server->tokens[at].label);
-  }
-  free(server->tokens);
-}
-
-void pd__server_free(pd_live_server *server) {
-  free_tokens(server);
+static void free_server(pd_live_server *server) {
+  if (server->audit) pd__audit_release(server->audit);
+  pd__socket_close(&server->socket, true);
   free(server->address);
+  free(server->program);
   free(server->settable);
-  free(server->hosts);
-  free(server->audit_path);
-  free(server->where);
+  free(server->socket.where);
   free(server);
 }
 
-static bool copy_tokens(pd_live_server *server, const pd_live_server_options *options) {
-  server->tokens = calloc(options->token_count + 1, sizeof *server->tokens);
-  if (!server->tokens) return false;
-  for (size_t at = 0; at < options->token_count; at++) {
-    pd_live_token *to = &server->tokens[server->token_count++];
-    const pd_live_token *from = &options->tokens[at];
-    *to = (pd_live_token){.may = from->may};
-    if (!copy_text((char **)(uintptr_t)&to->text, from->text)) return false;
-    if (!copy_text((char **)(uintptr_t)&to->label, from->label)) return false;
+void pd__server_release(pd_live_server *server) {
+  if (--server->holders == 0) free_server(server);
+}
+
+/* ---- What clients may change ---- */
+
+static pd_status check_patterns(const char *patterns, pd_error *err) {
+  static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-.*?,";
+  bool empty = !*patterns || *patterns == ',' || strstr(patterns, ",,") ||
+               patterns[strlen(patterns) - 1] == ',';
+  if (!empty && strspn(patterns, allowed) == strlen(patterns)) return PD_OK;
+  return pd__fail(
+      err, PD_ERR_ARGUMENT,
+      "settable: '%.200s': expected names or patterns with * and ?, with commas between", patterns);
+}
+
+/* Copies a part of a text, with the dashes that the registry takes for underscores. */
+static void copy_plain(char *to, const char *from, size_t length) {
+  for (size_t i = 0; i < length; i++) to[i] = from[i] == '-' ? '_' : from[i];
+  to[length] = '\0';
+}
+
+static bool is_listed(const char *patterns, const char *name) {
+  char plain[PD_NAME_MAX + 1], pattern[PD_NAME_MAX + 1];
+  copy_plain(plain, name, strlen(name));
+  while (patterns && *patterns) {
+    size_t length = strcspn(patterns, ",");
+    copy_plain(pattern, patterns, length < PD_NAME_MAX ? length : PD_NAME_MAX);
+    if (fnmatch(pattern, plain, FNM_NOESCAPE) == 0) return true;
+    patterns += length + (patterns[length] == ',');
   }
-  return true;
+  return false;
+}
+
+const char *pd__find_refusal(const pd_live_server *server, const pd_flag_info *info) {
+  if (info->retired && *info->retired) return "is retired";
+  if (info->read_only) return "is read-only";
+  if (info->startup_only) return "needs a restart";
+  if (info->frozen) return "is frozen";
+  if (info->runtime || is_listed(server->settable, info->name)) return NULL;
+  return "may not be changed from outside: the program neither defines it with runtime=True nor "
+         "serves it as settable";
+}
+
+/* ---- Stopping ---- */
+
+static bool has_clients(const pd_live_server *server) {
+  for (const pd__client *each = pd__clients; each; each = each->next) {
+    if (each->server == server) return true;
+  }
+  return false;
+}
+
+/* The caller holds pd__lock. */
+static void sweep(void) {
+  for (pd_live_server **at = &pd__servers; *at;) {
+    pd_live_server *each = *at;
+    if (!each->stopped || has_clients(each)) {
+      at = &each->next;
+      continue;
+    }
+    *at = each->next;
+    each->listed = false;
+    pd__socket_close(&each->socket, true);
+    pthread_cond_broadcast(&swept);
+  }
+}
+
+void pd__servers_sweep(void) {
+  pthread_mutex_lock(&pd__lock);
+  sweep();
+  pthread_mutex_unlock(&pd__lock);
+}
+
+void pd_live_stop(pd_live_server *server) {
+  if (!server) return;
+  pthread_mutex_lock(&pd__lock);
+  __atomic_store_n(&server->stopped, true, __ATOMIC_RELAXED); /* read without the lock, too */
+  pd__socket_remove(&server->socket);
+  if (!pd__loop_runs()) sweep();
+  pd__loop_wake();
+  while (server->listed) pthread_cond_wait(&swept, &pd__lock);
+  pd__jobs_wake();
+  pd__server_release(server);
+  pthread_mutex_unlock(&pd__lock);
+}
+
+const char *pd_live_get_address(const pd_live_server *server) {
+  return server && server->socket.where ? server->socket.where : "";
+}
+
+/* ---- Starting ---- */
+
+static bool copy_text(const char *from, char **to) {
+  *to = from ? strdup(from) : NULL;
+  return *to || !from;
+}
+
+static pd_status open_socket(pd_live_server *server, const char *address, pd_error *err) {
+  pd__socket made;
+  pd_status status = pd__socket_listen(address, &made, err);
+  if (status != PD_OK) return status;
+  pthread_mutex_lock(&pd__lock);
+  free(server->socket.where);
+  server->socket = made;
+  server->process = getpid();
+  pthread_mutex_unlock(&pd__lock);
+  return status;
 }
 
 static pd_status check_options(const pd_live_server_options *options, pd_error *err) {
-  bool tcp = options->address && !strchr(options->address, '/');
-  if (tcp && options->token_count == 0) {
-    return pd__say(err, PD_ERR_ARGUMENT, "tokens: at least one is needed on TCP");
-  }
-  if (options->token_count > 0 && !options->tokens) {
-    return pd__say(err, PD_ERR_ARGUMENT, "tokens is NULL");
-  }
   if (options->on_fork > PD_LIVE_FORK_REOPEN) {
-    return pd__say(err, PD_ERR_ARGUMENT, "on_fork: expected PD_LIVE_FORK_CLOSE or _REOPEN");
+    return pd__fail(err, PD_ERR_ARGUMENT, "on_fork: %u: expected a pd_live_fork", options->on_fork);
   }
-  const char *port = tcp ? strrchr(options->address, ':') : NULL;
-  if (options->on_fork == PD_LIVE_FORK_REOPEN && port && strcmp(port, ":0") != 0) {
-    return pd__say(err, PD_ERR_ARGUMENT,
-                   "on_fork: a child can't listen at %.400s too: expected port 0, or a Unix socket",
-                   options->address);
+  if (options->address && !strchr(options->address, '/')) {
+    return pd__fail(err, PD_ERR_ARGUMENT, "address: %.400s: expected a path with a slash",
+                    options->address);
   }
-  return PD_OK;
+  return options->settable ? check_patterns(options->settable, err) : PD_OK;
 }
 
-static pd_status copy_options(pd_live_server *server, const pd_live_server_options *options,
+/* Callers of another version of the header may know fewer fields, or more that they leave 0. */
+static pd_status read_options(const pd_live_server_options *options, pd_live_server_options *out,
                               pd_error *err) {
-  bool copied = copy_text(&server->address, options->address) &&
-                copy_text(&server->settable, options->settable) &&
-                copy_text(&server->hosts, options->hosts) &&
-                copy_text(&server->audit_path, options->audit_path) && copy_tokens(server, options);
-  if (!copied) return out_of_memory(err);
-  server->audit_fsync = options->audit_fsync;
-  server->on_fork = options->on_fork;
-  if (!server->audit_path) return PD_OK;
-  return pd__audit_open(server->audit_path, server->audit_fsync, &server->audit, err);
+  *out = (pd_live_server_options){.size = sizeof *out};
+  if (!options) return PD_OK;
+  if (options->size < sizeof options->size || options->size > 4096) {
+    return pd__fail(err, PD_ERR_ARGUMENT,
+                    "options->size is %zu: expected sizeof(pd_live_server_options)", options->size);
+  }
+  for (size_t i = sizeof *out; i < options->size; i++) {
+    if (!((const char *)options)[i]) continue;
+    return pd__fail(err, PD_ERR_UNSUPPORTED, "options: a field isn't known to this version");
+  }
+  memcpy(out, options, options->size < sizeof *out ? options->size : sizeof *out);
+  return check_options(out, err);
 }
 
-/* ---- The public functions ---- */
-
-static void enlist(pd_live_server *server) {
-  pthread_mutex_lock(&pd__servers_lock);
+static pd_status list_server(pd_live_server *server, pd_error *err) {
+  pthread_mutex_lock(&pd__lock);
   server->next = pd__servers;
   pd__servers = server;
-  pthread_mutex_unlock(&pd__servers_lock);
+  bool runs = pd__loop_start();
+  server->listed = runs;
+  if (!runs) pd__servers = server->next;
+  pthread_mutex_unlock(&pd__lock);
+  return runs ? PD_OK : pd__fail(err, PD_ERR_MEMORY, "there can't be another thread");
 }
 
-/* Returns whether the server is to be stopped later, by the thread that reopens it. */
-static bool delist(pd_live_server *server) {
-  pthread_mutex_lock(&pd__servers_lock);
-  pd_live_server **at = &pd__servers;
-  while (*at && *at != server) at = &(*at)->next;
-  if (*at) *at = server->next;
-  bool later = server->stopped = server->reopening;
-  pthread_mutex_unlock(&pd__servers_lock);
-  return later;
+static pd_status start_server(pd_live_server *server, const pd_live_server_options *options,
+                              pd_error *err) {
+  server->holders = 1;
+  server->socket.fd = server->socket.directory = -1;
+  server->on_fork = options->on_fork;
+  bool copied = copy_text(options->address, &server->address) &&
+                copy_text(options->program, &server->program) &&
+                copy_text(options->settable, &server->settable);
+  pd_status status = copied ? pd__audit_open(options, &server->audit, err) : pd__fail_memory(err);
+  if (status == PD_OK) status = open_socket(server, server->address, err);
+  return status == PD_OK ? list_server(server, err) : status;
 }
 
-static pd_status serve(const pd_live_server_options *options, pd_live_server **out, pd_error *err) {
-  pd_live_server *server = calloc(1, sizeof *server);
-  if (!server) return out_of_memory(err);
-  pd_status status = copy_options(server, options, err);
+pd_status pd_live_serve(const pd_live_server_options *given, pd_live_server **out, pd_error *err) {
+  pd_live_server_options options;
+  if (!out) return pd__fail(err, PD_ERR_ARGUMENT, "out is NULL");
+  pd_status status = read_options(given, &options, err);
+  if (status == PD_OK) status = pd_journal_start(err); /* PD_ERR_UNSUPPORTED without a registry */
   if (status == PD_OK) status = pd__fork_watch(err);
+  if (status != PD_OK) return status;
+  pd_live_server *made = calloc(1, sizeof *made);
+  if (!made) return pd__fail_memory(err);
+  status = start_server(made, &options, err);
   if (status == PD_OK) {
-    enlist(server);
-    status = pd__server_run(server, server->address, err);
-  }
-  if (status != PD_OK) {
-    delist(server);
-    pd__server_free(server);
+    *out = made;
     return status;
   }
-  *out = server;
-  return PD_OK;
+  pthread_mutex_lock(&pd__lock);
+  pd__server_release(made);
+  pthread_mutex_unlock(&pd__lock);
+  return status;
 }
 
-PD_LIVE_API pd_status pd_live_serve(const pd_live_server_options *options, pd_live_server **out,
-                                    pd_error *err) {
-  pd_live_server_options all = {.size = sizeof all};
-  if (!out) return pd__say(err, PD_ERR_ARGUMENT, "out is NULL");
-  if (options && options->size < sizeof(size_t)) {
-    return pd__say(err, PD_ERR_ARGUMENT, "options->size is %zu", options->size);
+size_t pd_live_count_temporary(void) {
+  pthread_mutex_lock(&pd__lock);
+  size_t count = pd__changes_on();
+  pthread_mutex_unlock(&pd__lock);
+  return count;
+}
+
+/* ---- The child of a fork. It has copies of the descriptors, but no threads: it closes what is the
+ * parent's, and goes on with what is its own, such as temporary changes that are on. ---- */
+
+/* Listens for a server again. What the parent listens at has a shorter path than PATH_MAX. */
+static pd_status reopen(pd_live_server *server, pd_error *err) {
+  char address[PATH_MAX + 64];
+  if (!server->address) return open_socket(server, NULL, err);
+  snprintf(address, sizeof address, "%s.%ld", server->address, (long)getpid());
+  return open_socket(server, address, err);
+}
+
+/* Returns a server that this process has to open and hasn't tried to; NULL: there is none. */
+static pd_live_server *find_closed(void) {
+  pd_live_server *at = pd__servers;
+  while (at && (at->stopped || at->process == getpid() || at->on_fork != PD_LIVE_FORK_REOPEN)) {
+    at = at->next;
   }
-  if (options) memcpy(&all, options, options->size < sizeof all ? options->size : sizeof all);
-  pd_status status = check_options(&all, err);
-  return status == PD_OK ? serve(&all, out, err) : status;
+  return at;
 }
 
-/* From the loop itself, as in a handler of warnings, there is nothing to wait for. */
-void pd__running_stop(pd__running *running) {
-  pthread_mutex_lock(&running->lock);
-  running->stopping = true;
-  pthread_mutex_unlock(&running->lock);
-  pd__loop_wake(running);
-  if (pthread_equal(running->loop, pthread_self())) {
-    pthread_detach(running->loop);
-  } else {
-    pthread_join(running->loop, NULL);
-  }
-  pd__running_release(running);
-}
-
-PD_LIVE_API void pd_live_stop(pd_live_server *server) {
-  if (!server) return;
-  if (delist(server)) return;
-  if (server->running) pd__running_stop(server->running);
-  pd__server_free(server);
-}
-
-PD_LIVE_API const char *pd_live_get_address(const pd_live_server *server) {
-  pthread_mutex_lock(&pd__servers_lock);
-  const char *where = server && server->running ? server->where : "";
-  pthread_mutex_unlock(&pd__servers_lock);
-  return where;
-}
-
-/* ---- At exit ---- */
-
-/* Remove the sockets and end the loops, so that libmicrohttpd isn't used after its own destructor.
- * Nothing is waited for for long: a validator may never return. */
-__attribute__((destructor)) static void leave(void) {
-  struct timespec until;
-  clock_gettime(CLOCK_MONOTONIC, &until);
-  until.tv_sec += 2;
-  pthread_mutex_lock(&pd__servers_lock);
-  pd_live_server *server = pd__servers;
-  pd__servers = NULL;
-  pthread_mutex_unlock(&pd__servers_lock);
-  for (; server; server = server->next) {
-    pd__running *running = server->running;
-    if (!running || running->maker != getpid()) continue;
-    pthread_mutex_lock(&running->lock);
-    running->stopping = true;
-    pd__loop_wake(running);
-    while (!running->ended && !pthread_equal(running->loop, pthread_self())) {
-      if (pthread_cond_timedwait(&running->changed, &running->lock, &until) != 0) break;
+/* Not at once: most children call exec, and runtimes such as Python's must repair their locks
+ * before watchers are called. */
+static void *go_on(void *unused) {
+  struct timespec pause = {.tv_nsec = 100000000};
+  nanosleep(&pause, NULL);
+  pthread_mutex_lock(&pd__lock);
+  for (pd_live_server *each; (each = find_closed());) {
+    pd_error err;
+    each->process = getpid();
+    pd__server_hold(each);
+    pthread_mutex_unlock(&pd__lock);
+    if (reopen(each, &err) != PD_OK) {
+      pd__warn("the flags of the forked process %ld are not served: %s", (long)getpid(),
+               err.message);
     }
-    pthread_mutex_unlock(&running->lock);
-    pd__socket_remove(&running->socket);
+    pthread_mutex_lock(&pd__lock);
+    if (each->stopped) pd__socket_remove(&each->socket); /* meanwhile */
+    pd__server_release(each);
   }
+  pd__loop_start();
+  pthread_mutex_unlock(&pd__lock);
+  return unused;
+}
+
+static void before(void) { pthread_mutex_lock(&pd__lock); }
+
+static void in_parent(void) { pthread_mutex_unlock(&pd__lock); }
+
+static void in_child(void) {
+  bool reopens = false;
+  pd__loop_abandon();
+  pd__jobs_abandon();
+  pd__audits_forked();
+  for (pd_live_server *each = pd__servers; each; each = each->next) {
+    pd__socket_close(&each->socket, false);
+    each->process = 0; /* the PID of the parent may be ours in another namespace */
+    if (each->socket.where) *each->socket.where = '\0';
+    reopens |= each->on_fork == PD_LIVE_FORK_REOPEN && !each->stopped;
+  }
+  bool waits = pd__changes_on() > 0;
+  pthread_mutex_unlock(&pd__lock);
+  if (reopens || waits) pd__thread_start(go_on, NULL);
+  pd__start_forked();
+}
+
+static int registered;
+static void watch(void) { registered = pthread_atfork(before, in_parent, in_child); }
+
+pd_status pd__fork_watch(pd_error *err) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, watch);
+  return registered == 0 ? PD_OK : pd__fail_memory(err);
+}
+
+/* ---- The end of the process ---- */
+
+/* A forked child has copies of its parent's sockets, whose files aren't its own. */
+__attribute__((destructor)) static void remove_sockets(void) {
+  pthread_mutex_lock(&pd__lock);
+  for (pd_live_server *each = pd__servers; each; each = each->next) {
+    if (each->process == getpid()) pd__socket_remove(&each->socket);
+  }
+  pthread_mutex_unlock(&pd__lock);
 }

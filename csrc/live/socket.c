@@ -1,18 +1,241 @@
-/* The socket that a server listens on: a Unix socket, or one of TCP at a numeric address. */
-#include "socket.h"
-
-#include <arpa/inet.h>
+/* The socket that a server listens on.
+ *
+ * Whoever can replace a socket can answer in our place, so its directory is opened once, checked
+ * through its descriptor, and used through it.
+ *
+ * The socket is bound under a temporary name, listens, and is then renamed: a name that exists
+ * always listens, so one that refuses connections is left over from a process that has died. The
+ * lock of the directory lets only one process at a time look for and remove such sockets. Paths go
+ * through /proc/self/fd, as bind and connect have no form with a directory's descriptor. */
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "say.h"
+#include "live.h"
+
+#ifndef RENAME_NOREPLACE
+#define RENAME_NOREPLACE 1
+#endif
+
+enum { SERVERS_MAX = 100 };
+
+/* ---- Its directory ---- */
+
+static const char *absolute(const char *variable) {
+  const char *value = secure_getenv(variable);
+  return value && *value == '/' ? value : NULL;
+}
+
+/* The directory above the default one. There is no other try: clients look only there. */
+static int open_base(char *path, size_t size) {
+  const char *base = absolute("XDG_RUNTIME_DIR"), *other = absolute("TMPDIR");
+  if (base) {
+    snprintf(path, size, "%s/paddle_flags", base);
+  } else {
+    base = other ? other : "/tmp";
+    snprintf(path, size, "%s/paddle_flags-%u", base, (unsigned)geteuid());
+  }
+  return open(base, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* The name is made first: if somebody else has made it, the checks find out. */
+static pd_status open_default(char *path, size_t size, int *out, pd_error *err) {
+  int base = open_base(path, size);
+  if (base < 0) return pd__fail_errno(err, "can't be opened", path);
+  const char *name = strrchr(path, '/') + 1;
+  bool made = mkdirat(base, name, 0700) == 0;
+  int fd = openat(base, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd >= 0 && made) fchmod(fd, 0700); /* a umask may have taken bits */
+  int reason = errno;
+  close(base);
+  errno = reason == ELOOP ? ENOTDIR : reason;
+  if (fd < 0) return pd__fail_errno(err, "expected a real directory", path);
+  struct stat status;
+  *out = fd;
+  if (fstat(fd, &status) != 0) return pd__fail_errno(err, "can't be read", path);
+  if (status.st_uid != geteuid()) {
+    return pd__fail(err, PD_ERR_FILE, "%s: belongs to uid %u: expected a directory of this user",
+                    path, (unsigned)status.st_uid);
+  }
+  if ((status.st_mode & 07777) != 0700) {
+    return pd__fail(err, PD_ERR_FILE, "%s: has mode %04o: expected 0700", path,
+                    (unsigned)status.st_mode & 07777);
+  }
+  return PD_OK;
+}
+
+/* Others may read the directory and, if it is sticky, add files of their own to it. */
+static pd_status open_named(const char *path, char *real, int *out, pd_error *err) {
+  char copy[PATH_MAX];
+  const char *slash = strrchr(path, '/');
+  size_t length = (size_t)(slash - path);
+  if (length >= sizeof copy) return pd__fail(err, PD_ERR_ARGUMENT, "address: is too long");
+  memcpy(copy, length ? path : "/", length ? length : 1);
+  copy[length ? length : 1] = '\0';
+  int fd = open(copy, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return pd__fail_errno(err, "can't be opened", copy);
+  *out = fd;
+  struct stat status;
+  if (fstat(fd, &status) != 0 || !realpath(copy, real)) {
+    return pd__fail_errno(err, "can't be read", copy);
+  }
+  if (status.st_uid != geteuid() && status.st_uid != 0) {
+    return pd__fail(err, PD_ERR_FILE, "%.400s: belongs to uid %u: expected this user or root", copy,
+                    (unsigned)status.st_uid);
+  }
+  if ((status.st_mode & 022) && !(status.st_mode & S_ISVTX)) {
+    return pd__fail(err, PD_ERR_FILE, "%.400s: has mode %04o: others may replace files in it", copy,
+                    (unsigned)status.st_mode & 07777);
+  }
+  return PD_OK;
+}
+
+static pd_status take_name(const char *path, int number, pd__socket *out, pd_error *err) {
+  if (!path) {
+    long self = getpid();
+    const char *form = number == 1 ? "%ld.sock" : "%ld-%d.sock";
+    snprintf(out->name, sizeof out->name, form, self, number);
+    return PD_OK;
+  }
+  const char *name = strrchr(path, '/') + 1;
+  size_t length = strlen(name);
+  if (length == 0 || length > 64 || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
+    return pd__fail(err, PD_ERR_ARGUMENT,
+                    "address: %.400s: expected the name of a socket, of at most 64 bytes", path);
+  }
+  memcpy(out->name, name, length + 1);
+  return PD_OK;
+}
+
+/* Opens the directory and checks that no other user can replace what is in it. Fills `directory`,
+ * `name` and `where`. `path` NULL: the default, of the server `number` of this process, from 1. */
+static pd_status open_directory(const char *path, int number, pd__socket *out, pd_error *err) {
+  char real[PATH_MAX] = "";
+  pd_status status = take_name(path, number, out, err);
+  if (status != PD_OK) return status;
+  status = path ? open_named(path, real, &out->directory, err)
+                : open_default(real, sizeof real, &out->directory, err);
+  if (status != PD_OK) return status;
+  if (asprintf(&out->where, "%s/%s", strcmp(real, "/") == 0 ? "" : real, out->name) >= 0) {
+    return PD_OK;
+  }
+  out->where = NULL;
+  return pd__fail_memory(err);
+}
+
+/* ---- Its name ---- */
+
+static struct sockaddr_un place(const pd__socket *socket, const char *name) {
+  struct sockaddr_un at = {.sun_family = AF_UNIX};
+  snprintf(at.sun_path, sizeof at.sun_path, "/proc/self/fd/%d/%s", socket->directory, name);
+  return at;
+}
+
+/* Another user who may read the directory could hold its lock: it isn't waited for for long. */
+static pd_status lock_directory(const pd__socket *socket, pd_error *err) {
+  struct timespec pause = {.tv_nsec = 10000000};
+  for (int tries = 0; flock(socket->directory, LOCK_EX | LOCK_NB) != 0; tries++) {
+    if (errno != EWOULDBLOCK || tries == 300) {
+      return pd__fail_errno(err, "its directory can't be locked", socket->where);
+    }
+    nanosleep(&pause, NULL);
+  }
+  return PD_OK;
+}
+
+/* Connect to what has the name. Returns PD_OK if nobody answers there any more. */
+static pd_status check_dead(const pd__socket *self, pd_error *err) {
+  struct sockaddr_un at = place(self, self->name);
+  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) return pd__fail_errno(err, "no socket", self->where);
+  int failed = connect(fd, (const struct sockaddr *)&at, sizeof at) == 0 ? 0 : errno;
+  struct ucred peer = {.pid = 0};
+  socklen_t size = sizeof peer;
+  if (failed == 0) getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size);
+  close(fd);
+  if (failed == ECONNREFUSED || failed == ENOENT) return PD_OK;
+  if (failed && failed != EAGAIN) {
+    errno = failed;
+    return pd__fail_errno(err, "can't be connected to", self->where);
+  }
+  if (failed == 0 && (peer.pid == getpid() || peer.pid == 0)) { /* 0: of another container */
+    return pd__fail(err, PD_ERR_CONFLICT, "%s: this process serves there already", self->where);
+  }
+  return pd__fail(err, PD_ERR_CONFLICT, "%s: process %ld serves there already", self->where,
+                  (long)peer.pid);
+}
+
+static pd_status remove_stale(const pd__socket *socket, pd_error *err) {
+  struct stat status;
+  if (fstatat(socket->directory, socket->name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    return errno == ENOENT ? PD_OK : pd__fail_errno(err, "can't be read", socket->where);
+  }
+  if (!S_ISSOCK(status.st_mode)) {
+    return pd__fail(err, PD_ERR_FILE, "%s: exists, and is not a socket", socket->where);
+  }
+  if (status.st_uid != geteuid()) {
+    return pd__fail(err, PD_ERR_FILE, "%s: is a socket of uid %u", socket->where,
+                    (unsigned)status.st_uid);
+  }
+  pd_status dead = check_dead(socket, err);
+  if (dead != PD_OK) return dead;
+  if (unlinkat(socket->directory, socket->name, 0) == 0 || errno == ENOENT) return PD_OK;
+  return pd__fail_errno(err, "can't be removed", socket->where);
+}
+
+/* renameat2 is newer than some kernels and file systems. */
+static bool give_name(const pd__socket *socket, const char *temporary) {
+  int at = socket->directory;
+  if (syscall(SYS_renameat2, at, temporary, at, socket->name, RENAME_NOREPLACE) == 0) return true;
+  if (errno != ENOSYS && errno != EINVAL) return false;
+  return linkat(at, temporary, at, socket->name, 0) == 0 && unlinkat(at, temporary, 0) == 0;
+}
+
+/* Until it is bound, the mode of the socket is that of the file to come: it never has another. */
+static pd_status bind_and_name(pd__socket *self, pd_error *err) {
+  char temporary[sizeof self->name + 24];
+  struct stat status;
+  snprintf(temporary, sizeof temporary, ".%s.%ld", self->name, (long)getpid());
+  unlinkat(self->directory, temporary, 0);
+  struct sockaddr_un at = place(self, temporary);
+  if (fchmod(self->fd, 0600) != 0) return pd__fail_errno(err, "can't set its mode", self->where);
+  if (bind(self->fd, (const struct sockaddr *)&at, sizeof at) != 0) {
+    return pd__fail_errno(err, "can't be bound", self->where);
+  }
+  bool done = fstatat(self->directory, temporary, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+              listen(self->fd, SOMAXCONN) == 0 && give_name(self, temporary);
+  if (!done) {
+    pd__fail_errno(err, "can't listen", self->where);
+    unlinkat(self->directory, temporary, 0);
+    return PD_ERR_FILE;
+  }
+  self->device = status.st_dev;
+  self->file = status.st_ino;
+  return PD_OK;
+}
+
+/* Binds `fd` in the directory, listens, and gives it its name. PD_ERR_CONFLICT: a process has it.
+ */
+static pd_status bind_socket(pd__socket *socket, pd_error *err) {
+  pd_status status = lock_directory(socket, err);
+  if (status != PD_OK) return status;
+  status = remove_stale(socket, err);
+  if (status == PD_OK) status = bind_and_name(socket, err);
+  flock(socket->directory, LOCK_UN);
+  return status;
+}
+
+/* ---- All together ---- */
 
 ino_t pd__inode_of(int fd) {
   struct stat status;
@@ -23,119 +246,25 @@ void pd__close_own(int fd, ino_t inode) {
   if (fd >= 0 && inode != 0 && pd__inode_of(fd) == inode) close(fd);
 }
 
-/* ---- TCP ---- */
-
-typedef union pd__place {
-  struct sockaddr any;
-  struct sockaddr_in four;
-  struct sockaddr_in6 six;
-} pd__place;
-
-static bool read_port(const char *text, uint16_t *out) {
-  char *end;
-  unsigned long number = strtoul(text, &end, 10);
-  if (*text < '0' || *text > '9' || *end || number > 65535) return false;
-  *out = htons((uint16_t)number);
-  return true;
-}
-
-/* No names: a server must not be elsewhere than its address says. */
-static bool read_place(const char *address, pd__place *out, socklen_t *size) {
-  char host[64];
-  uint16_t port;
-  const char *colon = strrchr(address, ':');
-  if (!colon || colon == address || (size_t)(colon - address) >= sizeof host) return false;
-  size_t length = (size_t)(colon - address);
-  memcpy(host, address, length);
-  host[length] = '\0';
-  memset(out, 0, sizeof *out);
-  if (!read_port(colon + 1, &port)) return false;
-  if (host[0] == '[' && host[length - 1] == ']') {
-    host[length - 1] = '\0';
-    out->six.sin6_family = AF_INET6;
-    out->six.sin6_port = port;
-    *size = sizeof out->six;
-    return inet_pton(AF_INET6, host + 1, &out->six.sin6_addr) == 1;
-  }
-  out->four.sin_family = AF_INET;
-  out->four.sin_port = port;
-  *size = sizeof out->four;
-  return inet_pton(AF_INET, host, &out->four.sin_addr) == 1;
-}
-
-static void write_place(const pd__place *at, pd__socket *out, char *where, size_t size) {
-  char host[INET6_ADDRSTRLEN] = "";
-  const struct in6_addr *six = &at->six.sin6_addr;
-  bool newer = at->any.sa_family == AF_INET6, loopback, wild;
-  inet_ntop(at->any.sa_family, newer ? (const void *)six : &at->four.sin_addr, host, sizeof host);
-  uint16_t port = ntohs(newer ? at->six.sin6_port : at->four.sin_port);
-  snprintf(where, size, newer ? "[%s]:%u" : "%s:%u", host, port);
-  uint32_t four = ntohl(at->four.sin_addr.s_addr);
-  loopback = newer ? IN6_IS_ADDR_LOOPBACK(six) : four >> 24 == 127;
-  wild = newer ? IN6_IS_ADDR_UNSPECIFIED(six) : four == INADDR_ANY;
-  const char *form = newer ? "[%s]%s" : "%s%s";
-  if (wild) return;
-  snprintf(out->hosts, sizeof out->hosts, form, host, loopback ? ",localhost" : "");
-}
-
-static pd_status listen_tcp(const char *address, pd__socket *out, pd_error *err) {
-  pd__place at;
-  socklen_t size;
-  int on = 1;
-  char where[96];
-  if (!read_place(address, &at, &size)) {
-    return pd__say(err, PD_ERR_ARGUMENT,
-                   "address: %.400s: expected a path with a slash, or a numeric address and a port,"
-                   " such as 127.0.0.1:8080",
-                   address);
-  }
-  out->fd = socket(at.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (out->fd < 0) return pd__say_errno(err, "no socket", address);
-  setsockopt(out->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (at.any.sa_family == AF_INET6) {
-    setsockopt(out->fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
-  }
-  if (bind(out->fd, &at.any, size) != 0 || listen(out->fd, SOMAXCONN) != 0 ||
-      getsockname(out->fd, &at.any, &size) != 0) {
-    return pd__say_errno(err, "can't listen", address);
-  }
-  write_place(&at, out, where, sizeof where);
-  out->where = strdup(where);
-  return out->where ? PD_OK : pd__say(err, PD_ERR_MEMORY, "%s", pd_status_text(PD_ERR_MEMORY));
-}
-
-/* ---- Unix sockets, and either ---- */
-
-enum { SERVERS_MAX = 100 };
-
-static pd_status listen_local(const char *path, int number, pd__socket *out, pd_error *err) {
-  *out = (pd__socket){.fd = -1, .directory = -1, .local = true};
+static pd_status listen_once(const char *path, int number, pd__socket *out, pd_error *err) {
+  *out = (pd__socket){.fd = -1, .directory = -1};
   out->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (out->fd < 0) return pd__say_errno(err, "no socket", path ? path : "address");
-  pd_status status = pd__directory_open(path, number, out, err);
-  if (status == PD_OK) status = pd__local_listen(out, err);
-  if (status != PD_OK) pd__socket_close(out, false);
+  if (out->fd < 0) return pd__fail_errno(err, "no socket", path ? path : "address");
+  out->inode = pd__inode_of(out->fd);
+  pd_status status = open_directory(path, number, out, err);
+  if (status == PD_OK) status = bind_socket(out, err);
+  if (status == PD_OK) return status;
+  pd__socket_close(out, false);
+  free(out->where);
   return status;
 }
 
 /* A second server of the process has another name at the default place. */
-static pd_status listen_somewhere(const char *path, pd__socket *out, pd_error *err) {
-  pd_status status = PD_ERR_CONFLICT;
-  for (int number = 1; status == PD_ERR_CONFLICT && number <= (path ? 1 : SERVERS_MAX); number++) {
-    status = listen_local(path, number, out, err);
-  }
-  if (status == PD_ERR_CONFLICT && err) err->status = PD_ERR_FILE;
-  return status == PD_ERR_CONFLICT ? PD_ERR_FILE : status;
-}
-
 pd_status pd__socket_listen(const char *address, pd__socket *out, pd_error *err) {
-  *out = (pd__socket){.fd = -1, .directory = -1};
-  bool local = !address || strchr(address, '/');
-  pd_status status = local ? listen_somewhere(address, out, err) : listen_tcp(address, out, err);
-  if (status == PD_OK) {
-    out->inode = pd__inode_of(out->fd);
-  } else if (!local) {
-    pd__socket_close(out, false);
+  int most = address ? 1 : SERVERS_MAX;
+  pd_status status = PD_ERR_CONFLICT;
+  for (int number = 1; status == PD_ERR_CONFLICT && number <= most; number++) {
+    status = listen_once(address, number, out, err);
   }
   return status;
 }
@@ -150,10 +279,7 @@ void pd__socket_remove(const pd__socket *socket) {
 
 void pd__socket_close(pd__socket *socket, bool remove) {
   if (remove) pd__socket_remove(socket);
-  if (socket->fd >= 0 && socket->inode) pd__close_own(socket->fd, socket->inode);
-  if (socket->fd >= 0 && !socket->inode) close(socket->fd);
+  pd__close_own(socket->fd, socket->inode);
   if (socket->directory >= 0) close(socket->directory);
-  free(socket->where);
-  socket->where = NULL;
   socket->fd = socket->directory = -1;
 }

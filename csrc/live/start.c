@@ -1,4 +1,5 @@
-/* LD_PRELOAD: serving a program whose own code doesn't, as the variable PADDLE_FLAGS_LIVE says.
+/* Serving a program whose own code doesn't, as the variable PADDLE_FLAGS_LIVE says: with
+ * LD_PRELOAD, for example.
  *
  * Constructors of preloaded libraries run before those of the program, so its registry arrives
  * later and joins this module like any other; but a module isn't called when that happens. So a
@@ -8,17 +9,14 @@
  *
  * Python's package reads the same variable and serves by itself, with more options. Where it is in
  * the process when the registry arrives, this file leaves the serving to it. */
-#include "start.h"
-
 #include <link.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "module.h"
-#include "preload.h"
-#include "say.h"
+#include "live.h"
 
 enum { WAIT_TIME = 10000, SHORT_TIME = 300 };
 
@@ -27,8 +25,14 @@ static int waiting;   /* atomic: a thread does */
 
 /* ---- Whether ---- */
 
+/* Returns NULL for an empty variable, too, and in a setuid program. */
+static const char *read_variable(const char *name) {
+  const char *value = secure_getenv(name);
+  return value && *value ? value : NULL;
+}
+
 static bool is_told(void) {
-  const char *value = pd__variable("PADDLE_FLAGS_LIVE");
+  const char *value = read_variable("PADDLE_FLAGS_LIVE");
   return value && strcmp(value, "0") != 0;
 }
 
@@ -43,17 +47,17 @@ static int is_python(struct dl_phdr_info *image, size_t size, void *context) {
 
 /* A parent with the same variables may have the path, as its children have theirs. */
 static pd_status serve_at(const char *path, pd_error *err) {
-  const char *fsync = pd__variable("PADDLE_FLAGS_LIVE_AUDIT_FSYNC");
+  const char *fsync = read_variable("PADDLE_FLAGS_LIVE_AUDIT_FSYNC");
   pd_live_server *server;
   char own[4096];
   pd_live_server_options options = {.size = sizeof options,
                                     .address = path,
-                                    .settable = pd__variable("PADDLE_FLAGS_LIVE_SETTABLE"),
-                                    .audit_path = pd__variable("PADDLE_FLAGS_LIVE_AUDIT"),
+                                    .settable = read_variable("PADDLE_FLAGS_LIVE_SETTABLE"),
+                                    .audit_path = read_variable("PADDLE_FLAGS_LIVE_AUDIT"),
                                     .audit_fsync = fsync && strcmp(fsync, "1") == 0,
                                     .on_fork = PD_LIVE_FORK_REOPEN};
   pd_status status = pd_live_serve(&options, &server, err);
-  if (status != PD_ERR_FILE || !path || access(path, F_OK) != 0) return status;
+  if (status != PD_ERR_CONFLICT || !path || access(path, F_OK) != 0) return status;
   snprintf(own, sizeof own, "%s.%ld", path, (long)getpid());
   options.address = own;
   return pd_live_serve(&options, &server, NULL) == PD_OK ? PD_OK : status;
@@ -61,7 +65,7 @@ static pd_status serve_at(const char *path, pd_error *err) {
 
 static void serve(void) {
   pd_error err;
-  const char *value = pd__variable("PADDLE_FLAGS_LIVE");
+  const char *value = read_variable("PADDLE_FLAGS_LIVE");
   if (!value || dl_iterate_phdr(is_python, NULL)) return;
   pd_status status;
   if (strcmp(value, "1") == 0) {
@@ -69,8 +73,8 @@ static void serve(void) {
   } else if (strchr(value, '/')) {
     status = serve_at(value, &err);
   } else {
-    status = pd__say(&err, PD_ERR_ARGUMENT,
-                     "%.200s: expected 1, or the path of a socket with a slash", value);
+    status = pd__fail(&err, PD_ERR_ARGUMENT,
+                      "%.200s: expected 1, or the path of a socket with a slash", value);
   }
   if (status == PD_OK) return;
   pd__warn("environment: PADDLE_FLAGS_LIVE: the flags are not served: %s", err.message);
@@ -96,7 +100,7 @@ static void *wait_for_registry(void *argument) {
 
 static void begin(void) {
   __atomic_store_n(&waiting, 1, __ATOMIC_RELEASE);
-  if (pd__thread_start(NULL, true, wait_for_registry, NULL) != 0) waiting = 0;
+  if (!pd__thread_start(wait_for_registry, NULL)) waiting = 0;
 }
 
 /* The thread stayed in the parent. */
@@ -105,7 +109,7 @@ void pd__start_forked(void) {
 }
 
 __attribute__((constructor)) static void enter(void) {
-  if (!is_told() || !pd__is_preloaded()) return;
+  if (!is_told()) return;
   if (pd__fork_watch(NULL) != PD_OK) return;
   began = pd__now();
   begin();

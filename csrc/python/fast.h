@@ -208,8 +208,8 @@ void fast_gate_clear(fast_state *state);
  * text, and returns None or whether it accepts that, with the canonical text or the reason. An
  * auditor is called with the event as bytes alone.
  * `follows` says whether Python knows in which interpreter a thread is. Returns the addresses of a
- * pd_validator, a pd_watcher, a pd_converter, a pd_live_audit and a function that releases a hook,
- * which deletes it from the dict. */
+ * pd_validator, a pd_watcher, a pd_converter, the function of an audit (pd_flags/live.h) and a
+ * function that releases a hook, which deletes it from the dict. */
 PyObject *fast_open_gate(PyObject *module, PyObject *arguments);
 
 /* in_hook(): true within a call of a hook on this thread. */

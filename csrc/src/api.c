@@ -28,13 +28,6 @@ PD__PURE_MAP(PD__PURE_S, PD__PURE_R, PD__PURE_V)
 #define PD__WITHOUT_report_help ,
 #define PD__WITHOUT_report_flagfile ,
 #define PD__WITHOUT_report_json ,
-#define PD__WITHOUT_live_open ,
-#define PD__WITHOUT_live_close ,
-#define PD__WITHOUT_live_answer ,
-#define PD__WITHOUT_live_refuse ,
-#define PD__WITHOUT_live_response_free ,
-#define PD__WITHOUT_live_revision ,
-#define PD__WITHOUT_live_events ,
 #endif
 #if defined(PD_WITHOUT_INPUT)
 #define PD__WITHOUT_parse_argv ,

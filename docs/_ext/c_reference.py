@@ -38,11 +38,8 @@ WORDS = re.compile(
 
 @functools.cache
 def header() -> Header:
-    """Read the header once, with the one that it includes in its middle."""
-    text = (INCLUDE / "pd_flags.h").read_text("utf-8")
-    live = (INCLUDE / "pd_flags" / "live.h").read_text("utf-8")
-    body = live.partition("#define PD_FLAGS_LIVE_H\n")[2].rpartition("#endif")[0]
-    return Header(text.replace('#include "pd_flags/live.h"\n', body))
+    """Read the header once."""
+    return Header((INCLUDE / "pd_flags.h").read_text("utf-8"))
 
 
 def text_of(comment: str) -> list[str]:
@@ -136,8 +133,7 @@ class PdHeader(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Parse the part as reStructuredText."""
-        for name in ("pd_flags.h", "pd_flags/live.h"):
-            self.env.note_dependency(str(INCLUDE / name))
+        self.env.note_dependency(str(INCLUDE / "pd_flags.h"))
         lines = "\n".join(self.part(self.arguments[0])).splitlines()
         place = nodes.Element()
         place.document = self.state.document

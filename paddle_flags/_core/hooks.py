@@ -457,16 +457,11 @@ def _end() -> None:
 
 _VALIDATE, _WATCH, CONVERT, AUDIT, _RELEASE = map(
     ffi.cast,
-    ("pd_validator", "pd_watcher", "pd_converter", "pd_live_audit", "void (*)(void *)"),
+    ("pd_validator", "pd_watcher", "pd_converter", "uintptr_t", "void (*)(void *)"),
     open_gate(sys.version_info >= (3, 12), held),
 )
 atexit.register(_end)
 
 
-def _after_fork() -> None:
-    after_fork()
-    lib.pd_live_revision()  # now temporary changes may end in the child: they call watchers
-
-
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(after_in_child=after_fork)

@@ -66,7 +66,7 @@ def is_startup_over() -> bool:
 def why_not(name: str) -> str | None:
     """Return why a flag of the running process can't change from outside; None if it can.
 
-    It is as for clients of the live API, with the same words: only a flag with the attribute
+    It is as for live clients, with the same words: only a flag with the attribute
     `runtime` changes. A name that isn't defined can: its value is pending.
     """
     try:

@@ -22,7 +22,7 @@ _OPTIONS: dict[str, tuple[Callable[[], str], str]] = {
         "the directory of the compatible gflags/gflags.h and c10/util/Flags.h",
     ),
     "--libs": (paths.libs, "linker arguments of a host, quoted for a shell"),
-    "--libdir": (paths.get_library_dir, "the directory of libpd_flags.so"),
+    "--libdir": (paths.get_library_dir, "the directory of libpd_flags.so and libpd_flags_live.so"),
     "--static": (paths.get_static_library, "the path of libpd_flags.a"),
     "--cmakedir": (paths.get_cmake_dir, "the directory for CMake's paddle_flags_DIR"),
     "--pkgconfigdir": (paths.get_pkgconfig_dir, "the directory for PKG_CONFIG_PATH"),

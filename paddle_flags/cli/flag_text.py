@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from paddle_flags._core.status import shown
 from paddle_flags._core.values import REDACTED
 from paddle_flags._report.facts import plain_text
 from paddle_flags.cli.batch import is_pattern, plain, raise_all, shown_value
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from paddle_flags.cli.foreign import Part
+    from paddle_flags.live._client import Client
 
     Document = Mapping[str, Any]
 
@@ -34,11 +36,14 @@ def is_changed(flag: Document) -> bool:
 
 def check_names(patterns: Iterable[str], flags: Iterable[Document]) -> None:
     """Raise LiveError for names that no flag has; a pattern may match none."""
+    raise_all(LiveError, unknown_names(patterns, flags))
+
+
+def unknown_names(patterns: Iterable[str], flags: Iterable[Document]) -> list[str]:
+    """Return what is wrong with each name that no flag has."""
     known = {plain(name) for flag in flags for name in names_of(flag)}
     missing = [each for each in patterns if not is_pattern(each) and plain(each) not in known]
-    raise_all(
-        LiveError, [f"{each}: is not defined{suggestion(plain(each), known)}" for each in missing]
-    )
+    return [f"no flag is named {shown(each)}{suggestion(plain(each), known)}" for each in missing]
 
 
 # ---- Values ----
@@ -61,9 +66,27 @@ def value_of(flag: Document, *, wide: bool = False) -> str:
     return text if wide else cut(text)
 
 
-def change_text(change: Document) -> str:
+def units_of(client: Client) -> dict[str, str]:
+    """Return the units of flags by name, without which quantities are plain numbers."""
+    try:
+        return {flag["name"]: flag["unit"] for flag in client.flags()["flags"] if "unit" in flag}
+    except LiveError:
+        return {}
+
+
+def _text_of(text: str | None, unit: str | None) -> str:
+    """Return the text of a value for people: with a unit, as a list of flags has it."""
+    if text is not None and unit is not None:
+        for kind in (int, float):
+            with suppress(ValueError):
+                return plain_text(kind(text), unit)
+    return shown_value(text)
+
+
+def change_text(change: Document, units: Mapping[str, str]) -> str:
     """Return "6 -> 9" for what has an old and a new value."""
-    old, new = (shown_value(change[key]) if key in change else "" for key in ("old", "new"))
+    unit = units.get(change["name"])
+    old, new = (_text_of(change[key], unit) if key in change else "" for key in ("old", "new"))
     if old and new:
         return f"{old} -> {new}"
     return new or (f"was {old}" if old else REDACTED)
@@ -72,10 +95,11 @@ def change_text(change: Document) -> str:
 def who_text(who: Document | None) -> str:
     """Return who made a change."""
     who = who or {}
+    behalf = who.get("on_behalf_of") or {}
     uid, pid = who.get("uid"), who.get("pid")
     parts = [
-        who.get("label"),
-        who.get("host"),
+        who.get("label", behalf.get("label")),
+        who.get("host", behalf.get("host")),
         None if uid is None else f"uid {uid}",
         who.get("command"),
         None if pid is None else f"pid {pid}",
@@ -101,11 +125,9 @@ def end_text(flag: Document) -> str:
     if "left" not in temporary:
         return ""
     below = temporary.get("below")
-    if below is not None and "unit" in flag and re.fullmatch(r"-?\d{1,20}", below, re.ASCII):
-        below = plain_text(int(below), flag["unit"])
     whole = max(0, round(temporary["left"]))
     left = plain_text(whole, "seconds") if whole else "0s"
-    return left + ("" if below is None else f", then {shown_value(below)}")
+    return left + ("" if below is None else f", then {_text_of(below, flag.get('unit'))}")
 
 
 # ---- Lists ----
@@ -147,19 +169,21 @@ def _grouped(flags: Iterable[Document], program: str) -> list[Document]:
     return sorted(flags, key=key)
 
 
-def changes_table(changes: Iterable[Document]) -> Table:
+def changes_table(changes: Iterable[Document], units: Mapping[str, str]) -> Table:
     """Return the table of what was changed from outside."""
     titles = ("change", "at", "state", "flags", "who", "reason")
-    return Table(titles, [_change_row(each) for each in changes])
+    return Table(titles, [_change_row(each, units) for each in changes])
 
 
-def _change_row(change: Document) -> tuple[str, ...]:
+def _change_row(change: Document, units: Mapping[str, str]) -> tuple[str, ...]:
     state = change["state"]
     if state == "on" and change["until"]:
         state = f"until {time_text(change['until'])}"
     if change["undoes"] is not None:
         state = f"undo of {change['undoes']}"
-    flags = ", ".join(f"{each['name']}: {change_text(each)}" for each in change["flags"])
+    elif change["kind"] == "fleet":
+        state = f"fleet, {state}"
+    flags = ", ".join(f"{each['name']}: {change_text(each, units)}" for each in change["flags"])
     return (
         str(change["change"]),
         time_text(change["at"]),
@@ -197,7 +221,8 @@ def explained(flag: Document) -> list[Part]:
         titles = ("value", "state", "source", "place")
         parts += ["", "values, the one that holds first:", Table(titles, rows, "  ")]
     if flag.get("log"):
-        rows = [_event_row(event) for event in flag["log"]]
+        units = {flag["name"]: flag["unit"]} if "unit" in flag else {}
+        rows = [_event_row(event, units) for event in flag["log"]]
         titles = ("at", "change", "who", "reason")
         parts += ["", "changes, the latest first:", Table(titles, rows, "  ")]
     return parts
@@ -246,8 +271,8 @@ def _fate(entry: Document, holding: Document) -> str:
     return f"hidden by {above}"
 
 
-def _event_row(event: Document) -> tuple[str, ...]:
-    what = change_text(event) if event["kind"] == "value" else event["kind"]
+def _event_row(event: Document, units: Mapping[str, str]) -> tuple[str, ...]:
+    what = change_text(event, units) if event["kind"] == "value" else event["kind"]
     return (
         time_text(event["at"]),
         cut(what),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.cli import fleet_text
@@ -10,6 +9,7 @@ from paddle_flags.cli.batch import batch_of, matches, raise_all, shown_value
 from paddle_flags.cli.foreign import Raw, Report
 from paddle_flags.cli.target import Target
 from paddle_flags.errors import FlagArgumentError
+from paddle_flags.fleet._duration import seconds_of
 from paddle_flags.fleet._fleet import Fleet
 from paddle_flags.fleet._operate import AbortedError, ConflictError, UnconfirmedError
 from paddle_flags.fleet._record import Change, selector
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 SILENT = 4
 """The exit status if a member hasn't answered, is slow, gone or missing."""
 
-_LONGEST = 366 * 86400.0  # seconds that a value holds
-_UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
-
 
 class FleetTarget(Target):
     """A fleet."""
@@ -40,8 +37,6 @@ class FleetTarget(Target):
     kind = "a fleet"
     instead: ClassVar[Mapping[str, str]] = {
         "watch": "'{command} log {target}' lists its changes, and '{command} watch PID' watches one"
-        " of its processes",
-        "open": "'{command} status {target}' lists its members, and '{command} open PID' shows one"
         " of its processes",
     }
     no_options = ("token_file", "changed", "settable", "temporary", "all_users")
@@ -57,6 +52,12 @@ class FleetTarget(Target):
     def _on(self) -> str:
         """Return the members that the command line chooses."""
         return selector(self.options.role, self.options.host, self.options.member)
+
+    def do_open(self) -> Report:
+        """Show the fleet in a browser."""
+        from paddle_flags.cli.open import open_targets  # noqa: PLC0415 - seldom used
+
+        return open_targets(self, self.options)
 
     def candidates(self) -> list[Mapping[str, Any]]:
         """Return the flags that the fleet sets, or that members use."""
@@ -177,7 +178,7 @@ class FleetTarget(Target):
         """Change flags."""
         batch = batch_of(self.options, by_revision=True)
         on = self._on()
-        duration = _seconds(self.options.duration)
+        duration = seconds_of(self.options.duration, "--for")
         changes = [Change(name, value, on) for name, value in batch.values.items()]
         create = any(each.value is not None for each in changes)
         with self._open(create=create) as fleet:
@@ -280,19 +281,3 @@ def _no_value(name: str, others: Mapping[str, Entry]) -> str:
     some = ", ".join(sorted(others))
     kind, _, which = min(others).partition(":")
     return f"{name}: the fleet gives it a value for {some} only; add --{kind} {which}"
-
-
-def _seconds(text: str | None) -> float | None:
-    """Return the seconds of 90, 90s, 10m or 1h30m."""
-    if text is None:
-        return None
-    seconds = -1.0
-    if re.fullmatch(r"(\d{1,9}(\.\d{1,3})?(d|h|ms|m|s))+", text, re.ASCII):
-        parts = re.findall(r"([\d.]+)(d|h|ms|m|s)", text)
-        seconds = sum(float(number) * _UNITS[unit] for number, unit in parts)
-    elif re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text, re.ASCII):
-        seconds = float(text)
-    if 0 < seconds <= _LONGEST:
-        return seconds
-    message = f"--for: '{text}': expected a time such as 90s, 10m or 1h30m, at most 366d"
-    raise FlagArgumentError(message)

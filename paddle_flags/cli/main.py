@@ -15,6 +15,7 @@ from paddle_flags.cli import (
     config,
     doctor,
     explain,
+    gateway,
     impls,
     new,
     run,
@@ -65,7 +66,7 @@ def _build_parser(generator: Generator) -> Parser:
     run.add(main_parser)
     for verb in verbs.VERBS:
         verbs.add(main_parser, verb, plugins.commands.get(verb))
-    for command in (impls, stubs, doctor, config, completion):
+    for command in (gateway, impls, stubs, doctor, config, completion):
         command.add(main_parser)
     main_parser.add_command("gen", generator.summary, add_help=False)  # it reads its own tokens
     new.add(main_parser)

@@ -1,76 +1,75 @@
-"""The page of a process, or of two, in a browser."""
+"""The page of processes and fleets in a browser."""
 
 from __future__ import annotations
 
-import asyncio
 import threading
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from paddle_flags.cli.foreign import Report, show, show_errors
 from paddle_flags.errors import FlagArgumentError, FlagUnsupportedError
-from paddle_flags.live._client import token_from
-from paddle_flags.live._find import endpoint_of
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
-    from paddle_flags.cli.process import Process
+    from paddle_flags.cli.target import Target
     from paddle_flags.live._client import Client
-    from paddle_flags.live._proxy import Answer, Assets
-    from paddle_flags.live._proxy_rules import Header
 
-_ABOUT_FILES = (b"accept", b"if-none-match")
+_NEEDS = "'open' needs the packages starlette and uvicorn: pip install 'paddle_flags[live]'"
 
 
-def open_page(one: Process, options: argparse.Namespace) -> Report:
+def open_targets(one: Target | None, options: argparse.Namespace) -> Report:
+    """Show a process in a browser, two side by side, or a fleet, which may be that of a process.
+
+    Without a process, the page has all of this machine.
+    """
+    targets = [] if one is None else [one, *map(one.find, options.arguments)]
+    fleets: list[str] = [url for each in targets if (url := getattr(each, "url", None))]
+    found = (getattr(each, "client", None) for each in targets)
+    clients: list[Client] = [client for client in found if client]
+    places = [client.target for client in clients]
+    if any("://" in place for place in places):
+        if len(targets) > 1:
+            message = "a gateway has a page of its own; open its URL alone, and choose there"
+            raise FlagArgumentError(message)
+        return _show_gateway(places[0], options)
+    pids = [client.process()["pid"] for client in clients]  # before a browser is started
+    if len(pids) > 1:
+        home = f"?pid={pids[0]}&with={pids[1]}#compare"
+    else:
+        home = "?fleet=1" if fleets and not pids else ""
+    return _serve(places if clients else None, fleets, home, options)
+
+
+def _serve(
+    paths: Sequence[str] | None, fleets: Sequence[str], home: str, options: argparse.Namespace
+) -> Report:
     """Serve the page to a browser until Ctrl-C."""
     try:
-        from paddle_flags.live._proxy import Proxy  # noqa: PLC0415 - needs h11
+        from paddle_flags.gateway.app import Gateway  # noqa: PLC0415 - an extra
+        from paddle_flags.gateway.server import serve_browser  # noqa: PLC0415
     except ImportError:
-        message = "'open' needs the package h11: pip install 'paddle_flags[live]'"
-        raise FlagUnsupportedError(message) from None
-    clients = [one.client]
-    for text in options.arguments:
-        other = one.find(text)
-        client: Client | None = getattr(other, "client", None)
-        if client is None:
-            message = f"{text} is {other.kind}: the page compares processes"
-            raise FlagArgumentError(message)
-        clients.append(client)
-    for client in clients:  # before a browser is started
-        client.process()
-    ends = [endpoint_of(client.target) for client in clients]
-    proxy = Proxy(
-        ends[0],
-        ends[1] if len(ends) > 1 else None,
-        _assets(),
-        token=token_from(options.token_file),
-        idle=options.idle,
-    )
-    with suppress(KeyboardInterrupt):
-        asyncio.run(proxy.run(lambda url: _show(url, print_only=options.print_only)))
+        raise FlagUnsupportedError(_NEEDS) from None
+    app = Gateway(paths, fleets).application()
+    serve_browser(app, home, options.idle, lambda url: _show(url, options))
     return Report()
 
 
-def _assets() -> Assets:
-    """Return the function that answers requests for the files of the page, which we have."""
-    from paddle_flags.live._application import Application, Request  # noqa: PLC0415
-    from paddle_flags.live._sockets import Peer  # noqa: PLC0415
+def _show_gateway(target: str, options: argparse.Namespace) -> Report:
+    """Show the page that a gateway has, which asks for a token itself."""
+    import webbrowser  # noqa: PLC0415 - seldom used
 
-    application = Application()
+    from paddle_flags.live._rest import page_of  # noqa: PLC0415 - seldom used
 
-    def answer(method: str, target: str, headers: list[Header]) -> Answer:
-        kept = [each for each in headers if each[0] in _ABOUT_FILES]
-        made = application.answer(Request(method.encode(), target.encode(), kept, Peer(), 0))
-        return made.status, made.headers, made.body
-
-    return answer
+    url = page_of(target)
+    if options.print_only or not webbrowser.open(url):
+        show(url)
+    return Report()
 
 
-def _show(url: str, *, print_only: bool) -> None:
+def _show(url: str, options: argparse.Namespace) -> None:
     """Start a browser, or print the URL."""
-    if print_only:
+    if options.print_only:
         show(url)
     else:  # on another thread, as a browser in a terminal returns when it is left
         threading.Thread(target=_start_browser, args=(url,), daemon=True).start()

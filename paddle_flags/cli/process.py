@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -18,13 +19,14 @@ from paddle_flags.cli.flag_text import (
     is_sensitive,
     names_of,
     time_text,
+    units_of,
 )
 from paddle_flags.cli.foreign import Raw, Report
 from paddle_flags.cli.processes import place_of
 from paddle_flags.cli.suggestions import suggestion
-from paddle_flags.cli.target import Target
+from paddle_flags.cli.target import Target, refusal_text
 from paddle_flags.errors import FlagArgumentError
-from paddle_flags.live._client import Client, token_from
+from paddle_flags.live._client import Client
 from paddle_flags.live._errors import LiveConnectionError, LiveError
 
 if TYPE_CHECKING:
@@ -37,6 +39,9 @@ if TYPE_CHECKING:
 
 _OF_FLEETS = ("role", "host", "member", "wait", "all_or_none", "at_step", "all_users")
 _ONLY_FLEETS = dict.fromkeys(("reset", "mirror", "relay"), "it needs the URL of a fleet")
+
+
+_LONGEST_TOKEN = 1 << 16
 
 
 class _Readable(Target):
@@ -139,7 +144,7 @@ class Process(_Readable):
     @cached_property
     def client(self) -> Client:
         """The client of the process, which is looked for only when it is used."""
-        token = token_from(self.options.token_file)
+        token = _token_from(self.options.token_file)
         return Client(place_of(self.text), token=token, timeout=self.options.timeout)
 
     def read(self) -> dict[str, Any]:
@@ -165,7 +170,7 @@ class Process(_Readable):
             )
         except LiveError as error:
             return self._refused(error, batch.expect)
-        return _result(dict(result))
+        return self._result(dict(result))
 
     do_unset = do_set
 
@@ -175,14 +180,14 @@ class Process(_Readable):
             result = self.client.undo(self.options.number, reason=self.options.reason)
         except LiveError as error:
             return self._refused(error, {})
-        return _result(dict(result))
+        return self._result(dict(result))
 
     def do_log(self) -> Report:
         """List what was changed from outside."""
         changes = self.client.changes()[: self.options.last]
         if not changes:
             return Report({"changes": []}, remarks=["no client has changed anything"])
-        return Report({"changes": changes}, [changes_table(changes)])
+        return Report({"changes": changes}, [changes_table(changes, self._units)])
 
     def do_status(self) -> Report:
         """Return what the process is."""
@@ -201,9 +206,25 @@ class Process(_Readable):
 
     def do_open(self) -> Report:
         """Show the page in a browser."""
-        from paddle_flags.cli.open import open_page  # noqa: PLC0415 - seldom used
+        from paddle_flags.cli.open import open_targets  # noqa: PLC0415 - seldom used
 
-        return open_page(self, self.options)
+        return open_targets(self, self.options)
+
+    @cached_property
+    def _units(self) -> dict[str, str]:
+        return {} if self.options.json else units_of(self.client)
+
+    def _result(self, result: dict[str, Any]) -> Report:
+        start = "would set " if result["dry_run"] else ""
+        lines = [
+            f"{start}{each['name']}: {change_text(each, self._units)}"
+            + (", hidden by an override" if each.get("hidden") else "")
+            for each in result["flags"]
+        ]
+        if result["change"] is not None:
+            end = f", until {time_text(result['until'])}" if result["until"] else ""
+            lines.append(f"change {result['change']}{end}")
+        return Report(result, lines)
 
     # ---- Refusals ----
 
@@ -227,10 +248,10 @@ class Process(_Readable):
         self, part: LiveError, kind: str, problem: Problem, expected: Mapping[str, str]
     ) -> str:
         """Return what is wrong with one flag, or the request, in the words of the command line."""
-        text = re.sub(r"^/(for|reason|expect|confirm|change)\b", r"--\1", str(part))
+        text = re.sub(r"^(?:/|params: )(for|reason|expect|confirm|change)\b", r"--\1", str(part))
         name = part.name
         if name is None:
-            return text
+            return refusal_text(part) if kind == "token" else text
         if kind == "confirm":
             return f"{name}: is unsafe to change; add --confirm {name}"
         current = (problem.current or {}).get(name)
@@ -249,6 +270,23 @@ class Process(_Readable):
             return []
 
 
+def _token_from(file: str | None) -> str | None:
+    """Return the token in a file, or in the environment; None if there is none."""
+    if file is None:
+        return os.environ.get("PADDLE_FLAGS_LIVE_TOKEN") or None
+    try:
+        with open(file, encoding="ascii") as source:
+            token = source.readline(_LONGEST_TOKEN).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "expected ASCII"
+        message = f"{file}: {why}"
+        raise FlagArgumentError(message) from None
+    if len(token.split()) == 1:
+        return token
+    message = f"{file}: expected a token alone on the first line"
+    raise FlagArgumentError(message)
+
+
 class Gateway(Process):
     """A process behind a URL, which needs a token."""
 
@@ -260,19 +298,6 @@ def _duration(text: str | None) -> float | str | None:
     if text is not None and re.fullmatch(r"\d{1,15}(\.\d{1,9})?", text, re.ASCII):
         return float(text)
     return text
-
-
-def _result(result: dict[str, Any]) -> Report:
-    start = "would set " if result["dry_run"] else ""
-    lines = [
-        f"{start}{each['name']}: {change_text(each)}"
-        + (", hidden by an override" if each.get("hidden") else "")
-        for each in result["flags"]
-    ]
-    if result["change"] is not None:
-        end = f", until {time_text(result['until'])}" if result["until"] else ""
-        lines.append(f"change {result['change']}{end}")
-    return Report(result, lines)
 
 
 # ---- A process that serves nothing ----

@@ -36,10 +36,18 @@ def place_of(text: str) -> str:
         raise FlagArgumentError(message)
     if os.path.isfile(text):
         message = f"{text}: is a file, expected {EXPECTED}; to load a plugin, use -p {text}"
+        if not is_path:
+            message += "; no process of yours with this name serves its flags"
         raise FlagArgumentError(message)
-    near = suggestion(text, {each.process["program"] for each in find_processes() if each.process})
+    near = suggestion(text, _names_of_processes())
     message = f"{shown(text)}: no process of yours with this name serves its flags{near}"
     raise LiveConnectionError(message)
+
+
+def _names_of_processes() -> set[str]:
+    """Return the names of all programs, with and without their suffixes."""
+    programs = [each.process["program"] for each in find_processes() if each.process]
+    return {name for each in programs for name in (each, os.path.splitext(each)[0])}
 
 
 def with_name(name: str) -> list[Found]:

@@ -36,7 +36,8 @@ def open_target(options: argparse.Namespace, text: str | None = None) -> Target:
         from paddle_flags.cli.diff import File, is_file
         from paddle_flags.cli.processes import with_name
 
-        if is_file(name) and ("/" in name or not with_name(name)):
+        looks_like_file = is_file(name) or name.endswith(".json")
+        if looks_like_file and ("/" in name or not with_name(name)):
             return File(name, options, find)
     from paddle_flags.cli.process import Process
 

@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     Find = Callable[[str], "Target"]
 
 EXPECTED = "a PID, a program's name, a socket, or the URL of a gateway or a fleet"
+NEEDS_TOKEN = "expected a token that the gateway knows: see --token-file"
+
+
+def refusal_text(error: Exception) -> str:
+    """Return what is wrong in the words of the command line."""
+    problem = getattr(error, "problem", None)
+    return NEEDS_TOKEN if problem is not None and problem.type == "token" else str(error)
 
 
 class Target:

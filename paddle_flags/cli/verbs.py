@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from paddle_flags._report.facts import one_line
 from paddle_flags.cli.foreign import Report, print_report, show_problems
 from paddle_flags.cli.resolve import open_target
-from paddle_flags.cli.target import EXPECTED
+from paddle_flags.cli.target import EXPECTED, refusal_text
 from paddle_flags.errors import FlagArgumentError, FlagError, FlagFileError
 
 if TYPE_CHECKING:
@@ -83,15 +83,17 @@ VERBS = {
         "print each change of a flag as it happens", "TARGET [PATTERN]...", f"--reconnect {_ASK}"
     ),
     "diff": Verb(
-        "compare the flags of two targets, or of the members of a fleet",
+        "compare two targets, or files that 'list --json' wrote, or the members of a fleet",
         "TARGET [TARGET] [PATTERN]...",
         f"--attach {_ASK}",
     ),
     "status": Verb(
-        "say what a process is, or list the members of a fleet", "[TARGET]", f"--all-users {_ASK}"
+        "print what a process is, or list the members of a fleet", "[TARGET]", f"--all-users {_ASK}"
     ),
     "open": Verb(
-        "show the flags in a browser", "TARGET [TARGET]", "--print --idle --timeout --token-file"
+        "show flags in a browser: of processes, or of a fleet",
+        "[TARGET] [TARGET]",
+        "--print --idle --timeout --token-file",
     ),
     "reset": Verb(
         "bring back the values that a fleet had at a revision, as a new one",
@@ -104,7 +106,7 @@ VERBS = {
         "--once --confirm --json --timeout",
     ),
     "relay": Verb(
-        "let the members of a folder take part in a fleet, until SIGTERM",
+        "relay a fleet into a folder for C programs, until SIGTERM",
         "URL FOLDER",
         "--ttl --timeout",
     ),
@@ -185,7 +187,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "--file": _value("FILE", "more values: a file of TOML, YAML or JSON, or a flagfile"),
     "--for": _value(
         "TIME",
-        "how long, such as 90s, 10m or 1h30m: then the values end by themselves",
+        "how long it lasts, such as 90s, 10m or 1h30m; of unset, only in a fleet",
         dest="duration",
     ),
     "--reason": _value("TEXT", "why; everybody who watches sees it"),
@@ -312,7 +314,7 @@ def run(main_parser: Parser, tokens: list[str]) -> int:
         show_problems(*map(str, others))
         parser.error(one_line(str(last)))
     except FlagError as error:
-        problems = [str(each) for each in error.errors]
+        problems = [refusal_text(each) for each in error.errors]
         report = Report(problems=problems, status=_status_of(error))
     except KeyboardInterrupt:
         return 130
@@ -340,16 +342,22 @@ def _act(verb: Verb, options: argparse.Namespace) -> Report:
         if verb.needs_target:
             message = f"expected a target: {verb.target}"
             raise FlagArgumentError(message)
-        return _list_processes(options)
+        return _open_all(options) if options.verb == "open" else _list_processes(options)
     target = open_target(options)
     if len(arguments) < verb.least:
-        message = f"expected {verb.arguments} behind {target.text}"
+        message = f"expected {verb.arguments} after {target.text}"
         raise FlagArgumentError(message)
     if len(arguments) > verb.most:
         message = f"unexpected argument {arguments[int(verb.most)] or repr('')}"
         raise FlagArgumentError(message)
     _sort_arguments(options)
     return target.act(options.verb)
+
+
+def _open_all(options: argparse.Namespace) -> Report:
+    from paddle_flags.cli.open import open_targets  # noqa: PLC0415 - seldom used
+
+    return open_targets(None, options)
 
 
 def _list_processes(options: argparse.Namespace) -> Report:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.cli.batch import matches, shown_value
-from paddle_flags.cli.flag_text import change_text, time_text, who_text
+from paddle_flags.cli.flag_text import change_text, time_text, units_of, unknown_names, who_text
 from paddle_flags.cli.foreign import Report, show, show_errors
+from paddle_flags.live._errors import LiveError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping
 
     from paddle_flags.live._client import Client
     from paddle_flags.live._documents import Event
@@ -18,10 +21,14 @@ if TYPE_CHECKING:
 
 def watch(client: Client, options: argparse.Namespace) -> Report:
     """Print changes until the process ends or Ctrl-C."""
-    line_of = _json_lines if options.json else _lines
+    only, units = options.arguments, {} if options.json else units_of(client)
+    if only:  # a flag of this name may be defined later
+        with suppress(LiveError):
+            show_errors(*unknown_names(only, client.flags()["flags"]))
     try:
         for event in client.events(reconnect=options.reconnect):
-            if not all(show(line) for line in line_of(event, options.arguments)):
+            lines = _json_lines(event, only) if options.json else _lines(event, only, units)
+            if not all(map(show, lines)):
                 return Report()  # nobody reads any more
             if not options.json:
                 show_errors(*_remarks(event))
@@ -30,14 +37,14 @@ def watch(client: Client, options: argparse.Namespace) -> Report:
     return Report(remarks=["the process has ended the stream"])
 
 
-def _lines(event: Event, patterns: list[str]) -> list[str]:
+def _lines(event: Event, patterns: list[str], units: Mapping[str, str]) -> list[str]:
     if event.kind != "changes":
         return []
-    return [_line(each) for each in event.data["changes"] if matches(each["name"], patterns)]
+    return [_line(each, units) for each in event.data["changes"] if matches(each["name"], patterns)]
 
 
-def _line(change: dict[str, Any]) -> str:
-    parts = [time_text(change["at"]), f"{change['name']}: {_what(change)}"]
+def _line(change: dict[str, Any], units: Mapping[str, str]) -> str:
+    parts = [time_text(change["at"]), f"{change['name']}: {_what(change, units)}"]
     who = who_text(change.get("who")) or change.get("place", "")
     by = ", ".join(filter(None, (change.get("source", ""), who)))
     parts += [f"({by})"] if by else []
@@ -48,10 +55,10 @@ def _line(change: dict[str, Any]) -> str:
     return "  ".join(parts)
 
 
-def _what(change: dict[str, Any]) -> str:
+def _what(change: dict[str, Any], units: Mapping[str, str]) -> str:
     kind = str(change["kind"])
     if kind == "value":
-        return change_text(change)
+        return change_text(change, units)
     return f"{kind} as {shown_value(change['new'])}" if change.get("new") is not None else kind
 
 

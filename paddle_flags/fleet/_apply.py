@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
     from paddle_flags._core.flag import Flag
+    from paddle_flags.fleet._record import Record
     from paddle_flags.fleet._state import Entry
 
     Values = dict[str, Entry]
@@ -50,8 +52,10 @@ _given: Values = {}
 class Applier:
     """The values that the fleet gives this process. Used by one thread at a time."""
 
-    def __init__(self, place: str) -> None:
-        self._place = ffi.new("char[]", to_bytes(place))
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._place = ffi.new("char[]", to_bytes(url))
+        self._about: Record | None = None
         self.wanted: Values = {}
         """What the log says."""
         self.held: Values = _given
@@ -74,13 +78,19 @@ class Applier:
             answers[revision] = self._apply({name: wanted[name] for name in names}, names)
         return answers
 
-    def change(self, wanted: Values) -> tuple[set[str], Answer]:
-        """Give what is different from before; return those names, and the answer."""
+    def change(self, wanted: Values, about: Record | None = None) -> tuple[set[str], Answer]:
+        """Give what is different from before; return those names, and the answer.
+
+        `about` is the record that makes the difference.
+        """
         names = self._changed(wanted)
         self.wanted = wanted
         if not names:
             return names, Answer(APPLIED)
-        return names, self._apply({n: wanted[n] for n in names if n in wanted}, names)
+        self._about = about
+        answer = self._apply({n: wanted[n] for n in names if n in wanted}, names)
+        self._about = None
+        return names, answer
 
     def check(self, wanted: Values) -> Answer:
         """Return what `change` would answer; nothing changes."""
@@ -142,8 +152,28 @@ class Applier:
         global _given  # noqa: PLW0603 - one process, one registry
         problem = self._give(values, lib.pd_config_apply)
         if problem is None:
-            self.held = _given = values
+            before, self.held = self.held, values
+            _given = values
+            self._report(before, values)
         return problem
+
+    def _report(self, before: Values, values: Values) -> None:
+        """Add what was changed to the audits of the servers of this process."""
+        live: Any = sys.modules.get("paddle_flags.live._serve")
+        news: dict[int, list[str]] = {}
+        for name in sorted({*before, *values} if live and live.open_servers() else ()):
+            if _text(before, name) != _text(values, name):
+                entry = values.get(name) or before[name]
+                news.setdefault(entry.revision, []).append(name)
+        for names in news.values():
+            about = self._about or values.get(names[0])
+            live.report_change(
+                [(name, _text(before, name), _text(values, name)) for name in names],
+                fleet=self._url,
+                by=about.by if about else "",
+                reason=about.reason if about else "",
+                until=about.time + about.duration if about and about.duration else 0.0,
+            )
 
     def _runs(self) -> bool:
         return self.started or bool(lib.pd_startup_over())

@@ -20,14 +20,12 @@ from paddle_flags.fleet._presence import Presence
 from paddle_flags.fleet._record import check_text
 from paddle_flags.fleet._store import FleetError, check_name
 from paddle_flags.fleet._view import View
-from paddle_flags.live import _fleet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from paddle_flags.fleet._membership import Membership, OnLate, OnLost
     from paddle_flags.fleet._store import Store
-    from paddle_flags.live._fleet import Asked, Reply
 
 Where = Union[str, "Store"]
 
@@ -120,16 +118,8 @@ def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a defa
         finally:
             _is_joining = False
         _member = made
-        _view = view = View(made)
-        _fleet.let_answer(lambda asked: _answer(view, asked))
+        _view = View(made)
     return made
-
-
-def _answer(view: View, asked: Asked) -> Reply:
-    """Answer a request of the live API."""
-    from paddle_flags.fleet import _live  # noqa: PLC0415 - only where flags are served
-
-    return _live.answer(view, asked)
 
 
 def view() -> View | None:
@@ -144,7 +134,6 @@ def leave() -> None:
     with _joining:
         _refuse_while_joining()
         left, _member, _view = _member, None, None
-        _fleet.let_answer(None)
     if left is not None:
         left.leave()
 
@@ -267,7 +256,6 @@ def _forget() -> None:
     if _member is not None:
         _member.abandon()
     _member = _view = None
-    _fleet.let_answer(None)
 
 
 atexit.register(leave)

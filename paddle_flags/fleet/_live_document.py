@@ -1,4 +1,4 @@
-"""A fleet as a JSON document: the answer to `GET /v1/fleet`."""
+"""A fleet, and what became of a change, as JSON documents: the answers of a gateway."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from paddle_flags.fleet._record import PROPOSE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from paddle_flags.fleet._apply import Answer
     from paddle_flags.fleet._difference import Difference
-    from paddle_flags.fleet._membership import Membership
+    from paddle_flags.fleet._outcome import Outcome
     from paddle_flags.fleet._state import Step, Tables
     from paddle_flags.fleet._status import MemberStatus
     from paddle_flags.fleet._view import Seen, View
@@ -26,22 +27,21 @@ _MOST_ANSWERS = 8  # of a member
 
 
 def document_of(view: View, seen: Seen | None) -> dict[str, Any]:
-    """Return what a member has seen of its fleet, with its age."""
-    own = view.member
+    """Return what was seen of a fleet, with its age."""
     status = seen and seen.status
     members = status.members if status else []
     differences = seen.differences if seen else []
     secret = seen.sensitive if seen else frozenset()
     log = seen.log[-_MOST_CHANGES:] if seen else []
     return {
-        "url": own.url,
+        "url": view.member.url,
         "fleet": status.fleet if status else "",
-        "revision": status.revision if status else own.revision,
+        "revision": status.revision if status else 0,
         "ok": bool(status and status.ok and not differences and not view.problem),
         "age": round(time.monotonic() - seen.moment, 3) if seen else None,
         "problem": view.problem,
-        "member": _own(own),
         "count": len(members),
+        "present": seen.present if seen else 0,
         "members": [_member(each) for each in members[:_MOST_MEMBERS]],
         "differing": len(differences),
         "differences": [_difference(each, secret) for each in differences[:_MOST_DIFFERENCES]],
@@ -50,21 +50,23 @@ def document_of(view: View, seen: Seen | None) -> dict[str, Any]:
     }
 
 
-def _own(own: Membership) -> dict[str, Any]:
-    stale = own.stale
+def result_of(outcome: Outcome) -> dict[str, Any]:
+    """Return what became of a change."""
+    members = [
+        {"name": name, "state": each.state, "why": each.why}
+        for name, each in sorted(outcome.answers.items())
+    ]
+    silent = [{"name": name, "why": why} for name, why in sorted(outcome.silent.items())]
     return {
-        "name": own.name,
-        "role": own.role,
-        "rank": own.rank,
-        "host": own.host,
-        "revision": own.revision,
-        "stale": None if stale is None else round(stale, 3),
-        "problem": own.problem,
+        "revision": outcome.revision,
+        "verdict": outcome.verdict,
+        "ok": outcome.ok,
+        "members": members,
+        "silent": silent,
     }
 
 
 def _member(status: MemberStatus) -> dict[str, Any]:
-    latest = sorted(status.answers)[-_MOST_ANSWERS:]
     return {
         "name": status.name,
         "state": status.state,
@@ -75,8 +77,14 @@ def _member(status: MemberStatus) -> dict[str, Any]:
         "revision": status.revision,
         "step": status.step,
         "why": status.why,
-        "answers": [{"revision": each, **status.answers[each]._asdict()} for each in latest],
+        "answers": _latest(status.answers),
+        "problems": _latest(status.problems),
     }
+
+
+def _latest(answers: dict[int, Answer]) -> list[dict[str, Any]]:
+    latest = sorted(answers)[-_MOST_ANSWERS:]
+    return [{"revision": each, **answers[each]._asdict()} for each in latest]
 
 
 def _difference(difference: Difference, secret: frozenset[str]) -> dict[str, Any]:

@@ -95,7 +95,7 @@ class Member:
         self._peers = len(step.record.members)
         if not step.holds:
             return
-        names, answer = self.applier.change(self._wanted(self.follower.state))
+        names, answer = self.applier.change(self._wanted(self.follower.state), step.record)
         mine = concerned(step.record, self.selected) | names
         if not mine and step.record.reset is None:
             return

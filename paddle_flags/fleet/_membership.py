@@ -9,7 +9,7 @@ from paddle_flags._core.frames import public_class
 from paddle_flags.fleet import _role
 from paddle_flags.fleet._member import Member
 from paddle_flags.fleet._state import Selected
-from paddle_flags.live._threads import allocate_reentrant_lock
+from paddle_flags.fleet._threads import allocate_reentrant_lock
 
 if TYPE_CHECKING:
     from typing import Literal

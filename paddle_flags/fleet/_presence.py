@@ -14,7 +14,7 @@ from paddle_flags.fleet._membership import Membership
 from paddle_flags.fleet._snapshot import Snapshot
 from paddle_flags.fleet._steps import NEVER, TickTimeoutError, check_step
 from paddle_flags.fleet._store import FleetError, LeaseError, ReadOnlyError, UnreachableError
-from paddle_flags.live._threads import allocate_reentrant_lock, start_thread
+from paddle_flags.fleet._threads import allocate_reentrant_lock, start_thread
 
 if TYPE_CHECKING:
     from typing import Any

@@ -10,11 +10,26 @@ from paddle_flags.fleet._document import all_of
 from paddle_flags.fleet._follow import Follower
 from paddle_flags.fleet._status import ABSENT, WELL, Status, status_of
 from paddle_flags.fleet._store import FleetError
-from paddle_flags.live._threads import allocate_lock, start_thread
+from paddle_flags.fleet._threads import allocate_lock, start_thread
 
 if TYPE_CHECKING:
-    from paddle_flags.fleet._presence import Presence
+    from typing import Protocol
+
     from paddle_flags.fleet._state import Step, Tables
+    from paddle_flags.fleet._store import Store
+
+    class Observer(Protocol):
+        """Who looks: a member, or somebody who isn't one."""
+
+        @property
+        def name(self) -> str: ...
+        @property
+        def url(self) -> str: ...
+        @property
+        def left(self) -> bool: ...
+        @property
+        def store(self) -> Store: ...
+
 
 _PERIOD = 0.5  # seconds between two looks, while somebody asks
 _SHARE = 4  # a look that takes long is followed by so many times as long a pause
@@ -53,7 +68,7 @@ class View:
     Whoever asks gets what was seen last, and never waits for the engine.
     """
 
-    def __init__(self, member: Presence) -> None:
+    def __init__(self, member: Observer) -> None:
         self.member = member
         self.seen: Seen | None = None
         self.problem = ""

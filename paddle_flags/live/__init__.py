@@ -4,51 +4,47 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
-    from paddle_flags.live._audit_file import AuditFile
+    from paddle_flags.gateway.mount import asgi
+    from paddle_flags.gateway.users import User
     from paddle_flags.live._client import Client
     from paddle_flags.live._documents import Event
     from paddle_flags.live._errors import LiveConnectionError, LiveError, Problem
     from paddle_flags.live._serve import Server, serve
-    from paddle_flags.live._tokens import Token, User
-    from paddle_flags.live._wsgi import app
+
+# The module of each name, imported on first use: a client needs no server, and the reverse.
+_MODULES = {
+    "Client": "paddle_flags.live._client",
+    "Event": "paddle_flags.live._documents",
+    "LiveConnectionError": "paddle_flags.live._errors",
+    "LiveError": "paddle_flags.live._errors",
+    "Problem": "paddle_flags.live._errors",
+    "Server": "paddle_flags.live._serve",
+    "User": "paddle_flags.gateway.users",
+    "asgi": "paddle_flags.gateway.mount",
+    "serve": "paddle_flags.live._serve",
+}
 
 
 def __getattr__(name: str) -> object:
-    """Import the module of a name on first use: a client needs no server, and the reverse."""
-    # ruff: noqa: PLC0415
-    module: object = None
-    if name in ("Server", "serve"):
-        from paddle_flags.live import _serve as module
-    elif name == "AuditFile":
-        from paddle_flags.live import _audit_file as module
-    elif name in ("Token", "User"):
-        from paddle_flags.live import _tokens as module
-    elif name == "app":
-        from paddle_flags.live import _wsgi as module
-    elif name == "Client":
-        from paddle_flags.live import _client as module
-    elif name == "Event":
-        from paddle_flags.live import _documents as module
-    elif name in ("LiveConnectionError", "LiveError", "Problem"):
-        from paddle_flags.live import _errors as module
-    if module is None:
+    """Import the module of a name."""
+    if name not in _MODULES:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
-    found: object = getattr(module, name)
+    from importlib import import_module  # noqa: PLC0415 - as above
+
+    found: object = getattr(import_module(_MODULES[name]), name)
     globals()[name] = found
     return found
 
 
 __all__ = [
-    "AuditFile",
     "Client",
     "Event",
     "LiveConnectionError",
     "LiveError",
     "Problem",
     "Server",
-    "Token",
     "User",
-    "app",
+    "asgi",
     "serve",
 ]

@@ -22,7 +22,7 @@ def read(pid: int, *, history: bool = False) -> dict[str, Any]:
     It needs no help of the process, only the right to read its memory: that of the same user, if
     Yama and the container allow it, or of root. AttachError says what is missing.
 
-    The document is that of `GET /v1/flags` in docs/reference/live-api.md, without revisions and
+    The document is that of `flags.list` in docs/reference/live-protocol.md, without revisions and
     with these fields more:
 
     - `attached`: true.
@@ -36,7 +36,7 @@ def read(pid: int, *, history: bool = False) -> dict[str, Any]:
     - `complete`: false if flags are missing whose names could not be read, or if there was more
       than a sound process has.
 
-    With `history`, each flag also has `history`, as `GET /v1/flags/NAME` has it. No flag is
+    With `history`, each flag also has `history`, as `flags.get` has it. No flag is
     `settable`. A sensitive flag has no values here either.
     """
     program = _program(pid)

@@ -152,7 +152,7 @@ class _Flag:
         self.sensitive = True
 
     def read(self, *, history: bool) -> dict[str, Any]:
-        """Return the flag as the live API has it; Unreadable if it isn't one."""
+        """Return the flag as the live protocol has it; Unreadable if it isn't one."""
         index = self.index
         self.name = self._read_name()
         self.cell = self._struct("cell", index.number("flag.cells", self.node))

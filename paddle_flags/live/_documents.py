@@ -1,166 +1,181 @@
-"""The documents of the live API as types, and the check that an answer is one of them.
+"""The documents of the live protocol as types, and the check that an answer is one of them.
 
-docs/reference/live-api.md describes their fields. What a client relies on is checked: an answer
-may come from any program that listens there.
+docs/reference/live-protocol.md describes their fields. All of them are checked: an answer may come
+from any program that listens there.
 """
+# Without `annotations` of `__future__`, as the check reads the types.
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from functools import cache
+from types import NoneType, UnionType
+from typing import (
+    Any,
+    Literal,
+    NamedTuple,
+    NotRequired,
+    TypedDict,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 from paddle_flags.live._errors import LiveError
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Literal, TypedDict
+Value = bool | int | float | str | list[Any] | None
 
-    Value = bool | int | float | str | list[Any] | None
 
-    class Who(TypedDict):
-        """Who makes a change."""
+Text = str | dict[str, Any] | None
+"""In place of a long one, its length and digest."""
 
-        uid: int | None
-        pid: int | None
-        command: str | None
-        host: str | None
-        label: str | None
 
-    class You(Who):
-        """Who asks, and what is allowed."""
+class Who(TypedDict, total=False):
+    """Who makes a change, or asks; a gateway says for whom it asks, and what they may do."""
 
-        may: list[str]
+    uid: int | None
+    pid: int | None
+    command: str | None
+    on_behalf_of: dict[str, str]
+    label: str
+    host: str
+    may: list[str]
 
-    class Process(TypedDict):
-        """What a process is."""
 
-        api: str
-        version: str
-        program: str
-        pid: int
-        host: str
-        epoch: str
-        revision: int
-        flags: int
-        you: You
-        temporary: int
+class Process(TypedDict):
+    """What a process is."""
 
-    class Temporary(TypedDict):
-        """That a value is a temporary one."""
+    api: int
+    version: str
+    program: str
+    pid: int
+    host: str
+    epoch: str
+    revision: int
+    flags: int
+    you: Who
+    temporary: int
 
-        change: int
-        until: str
-        left: float
-        below: str
 
-    class _FlagBase(TypedDict):
-        name: str
-        type: str
-        source: str
-        settable: bool
+class Temporary(TypedDict):
+    """That a value is a temporary one."""
 
-    class FlagState(_FlagBase, total=False):
-        """A flag with its value."""
+    change: int
+    until: str
+    left: float
+    below: NotRequired[Text]
 
-        help: str
-        items: str
-        value: Value
-        text: str
-        default: Value
-        default_text: str
-        place: str
-        revision: int
-        min: float
-        max: float
-        choices: list[str]
-        unit: str
-        category: str
-        aliases: list[str]
-        old_names: list[str]
-        deprecated: str
-        retired: str
-        metavar: str
-        module: str
-        file: str
-        line: int
-        marks: list[str]
-        frozen: bool
-        refusal: str
-        temporary: Temporary
 
-    class Entry(TypedDict, total=False):
-        """A value in the history of a flag."""
+class Entry(TypedDict):
+    """A value in the history of a flag."""
 
-        value: Value
-        text: str
-        source: str
-        place: str
-        replaced: bool
+    value: NotRequired[Value]
+    text: NotRequired[Text]
+    source: str
+    place: NotRequired[str]
+    replaced: NotRequired[bool]
 
-    class FlagDetails(FlagState, total=False):
-        """A flag with its history, the current value first, and with its latest changes."""
 
-        history: list[Entry]
-        log: list[FlagEvent]
+class FlagEvent(TypedDict):
+    """What happened to a flag."""
 
-    class Flags(TypedDict):
-        """All flags, or those that changed after a revision."""
+    revision: int
+    at: str
+    name: str
+    kind: Literal["value", "defined", "removed", "frozen"]
+    old: NotRequired[Text]
+    new: NotRequired[Text]
+    source: NotRequired[str]
+    place: NotRequired[str]
+    change: NotRequired[int]
+    who: NotRequired[Who]
+    reason: NotRequired[str | None]
+    until: NotRequired[str | None]
 
-        epoch: str
-        revision: int
-        complete: bool
-        flags: list[FlagState]
-        removed: list[str]
 
-    class _ChangedBase(TypedDict):
-        name: str
+class FlagState(TypedDict):
+    """A flag with its value."""
 
-    class Changed(_ChangedBase, total=False):
-        """A flag in a change."""
+    name: str
+    type: str
+    help: NotRequired[str]
+    items: NotRequired[str]
+    value: NotRequired[Value]
+    text: NotRequired[Text]
+    default: NotRequired[Value]
+    default_text: NotRequired[Text]
+    source: str
+    place: NotRequired[str]
+    revision: NotRequired[int]
+    min: NotRequired[float | str]
+    max: NotRequired[float | str]
+    choices: NotRequired[list[str]]
+    unit: NotRequired[str]
+    category: NotRequired[str]
+    aliases: NotRequired[list[str]]
+    old_names: NotRequired[list[str]]
+    deprecated: NotRequired[str]
+    retired: NotRequired[str]
+    metavar: NotRequired[str]
+    module: NotRequired[str]
+    file: NotRequired[str]
+    line: NotRequired[int]
+    marks: NotRequired[list[str]]
+    frozen: NotRequired[bool]
+    settable: bool
+    refusal: NotRequired[str]
+    temporary: NotRequired[Temporary]
 
-        old: str | None
-        new: str | None
-        source: str
-        hidden: bool
 
-    class ChangeResult(TypedDict):
-        """What a change did."""
+class FlagDetails(FlagState):
+    """A flag with its history, the current value first, and with its latest changes."""
 
-        change: int | None
-        revision: int
-        dry_run: bool
-        until: str | None
-        flags: list[Changed]
+    history: NotRequired[list[Entry]]
+    log: NotRequired[list[FlagEvent]]
 
-    class Change(TypedDict):
-        """A change by a client."""
 
-        change: int
-        at: str
-        kind: Literal["set", "undo"]
-        undoes: int | None
-        who: Who
-        reason: str | None
-        until: str | None
-        state: Literal["on", "kept", "ended", "undone"]
-        flags: list[Changed]
+class Flags(TypedDict):
+    """All flags, or those that changed after a revision."""
 
-    class _EventBase(TypedDict):
-        revision: int
-        at: str
-        name: str
-        kind: Literal["value", "defined", "removed", "frozen"]
+    epoch: str
+    revision: int
+    complete: bool
+    flags: list[FlagState]
+    removed: list[str]
 
-    class FlagEvent(_EventBase, total=False):
-        """What happened to a flag."""
 
-        old: str | None
-        new: str | None
-        source: str
-        place: str
-        change: int
-        who: Who
-        reason: str | None
-        until: str | None
+class Changed(TypedDict):
+    """A flag in a change."""
+
+    name: str
+    old: NotRequired[Text]
+    new: NotRequired[Text]
+    source: NotRequired[str]
+    hidden: NotRequired[bool]
+
+
+class ChangeResult(TypedDict):
+    """What a change did."""
+
+    change: int | None
+    revision: int
+    dry_run: bool
+    until: str | None
+    flags: list[Changed]
+
+
+class Change(TypedDict):
+    """A change by a client."""
+
+    change: int
+    at: str
+    kind: Literal["set", "undo", "fleet"]
+    undoes: int | None
+    who: Who
+    reason: str | None
+    until: str | None
+    state: Literal["on", "kept", "ended", "undone"]
+    undoable: bool
+    flags: list[Changed]
 
 
 class Event(NamedTuple):
@@ -173,158 +188,74 @@ class Event(NamedTuple):
     data: dict[str, Any]
 
 
-_TEXT = (str,)
-_MAYBE_TEXT = (str, type(None))
-_INTEGER = (int,)
-_MAYBE_INTEGER = (int, type(None))
-_NUMBER = (int, float)
-_LIST = (list,)
-_SWITCH = (bool,)
-_OBJECT = (dict,)
-
-_PLACE = {"epoch": _TEXT, "revision": _INTEGER}
-_WHO = {
-    "uid": _MAYBE_INTEGER,
-    "pid": _MAYBE_INTEGER,
-    "command": _MAYBE_TEXT,
-    "host": _MAYBE_TEXT,
-    "label": _MAYBE_TEXT,
+ANSWERS: Mapping[str, Any] = {
+    "hello": Process,
+    "flags.list": Flags,
+    "flags.get": {"flag": FlagDetails},
+    "flags.set": ChangeResult,
+    "changes.list": {"changes": list[Change]},
+    "changes.undo": ChangeResult,
 }
-_PROCESS = {
-    **_PLACE,
-    "program": _TEXT,
-    "pid": _INTEGER,
-    "host": _TEXT,
-    "flags": _INTEGER,
-    "temporary": _INTEGER,
+"""The results of the methods; an object has at least the fields in braces."""
+
+EVENTS: Mapping[str, Any] = {
+    "hello": Process,
+    "changes": {"changes": list[FlagEvent]},
+    "gap": {"revision": int},
 }
-_FLAG = {"name": _TEXT, "type": _TEXT, "source": _TEXT, "settable": _SWITCH}
-_FLAG_MORE = {
-    **dict.fromkeys(("help", "place", "unit", "module"), _TEXT),
-    **dict.fromkeys(("text", "default_text"), _MAYBE_TEXT),
-    **dict.fromkeys(("items", "category", "deprecated", "retired", "refusal", "file"), _TEXT),
-    **dict.fromkeys(("marks", "choices", "aliases", "old_names", "history", "log"), _LIST),
-    "line": _INTEGER,
-    "temporary": _OBJECT,
-}
-_TEMPORARY = {"change": _INTEGER, "until": _TEXT, "left": _NUMBER, "below": _MAYBE_TEXT}
-_HISTORY_MORE = {"text": _MAYBE_TEXT, "place": _TEXT, "replaced": _SWITCH}
-_CHANGED = {"name": _TEXT}
-_CHANGED_MORE = {"old": _MAYBE_TEXT, "new": _MAYBE_TEXT, "source": _TEXT, "hidden": _SWITCH}
-_RESULT = {
-    "change": _MAYBE_INTEGER,
-    "dry_run": _SWITCH,
-    "until": _MAYBE_TEXT,
-    "flags": _LIST,
-}
-_CHANGE = {
-    "change": _INTEGER,
-    "at": _TEXT,
-    "kind": _TEXT,
-    "undoes": _MAYBE_INTEGER,
-    "who": _OBJECT,
-    "reason": _MAYBE_TEXT,
-    "until": _MAYBE_TEXT,
-    "state": _TEXT,
-    "flags": _LIST,
-}
-_EVENT = {"revision": _INTEGER, "at": _TEXT, "name": _TEXT, "kind": _TEXT}
-_EVENT_MORE = {
-    **dict.fromkeys(("source", "place"), _TEXT),
-    **dict.fromkeys(("old", "new", "reason", "until"), _MAYBE_TEXT),
-    "change": _MAYBE_INTEGER,
-}
+"""The data of events by their kinds."""
 
 
-def check_process(document: Any) -> Process:
-    """Return the document if it is that of `GET /v1/process`."""
-    return _checked(document, _PROCESS)  # type: ignore[return-value]
+def check(document: Any, form: Any) -> Any:
+    """Return a document if it has a form, one of the above; raise LiveError if not."""
+    fault = fault_of(document, form)
+    if fault is None:
+        return document
+    what = f": its field {fault!r} is missing or of another type" if fault else ""
+    message = f"the answer isn't one of the live protocol{what}"
+    raise LiveError(message)
 
 
-def check_flags(document: Any) -> Flags:
-    """Return the document if it is that of `GET /v1/flags`."""
-    _checked(document, {**_PLACE, "flags": _LIST})
-    for each in document["flags"]:
-        _check_flag(each)
-    return document  # type: ignore[no-any-return]
+def fault_of(value: object, form: Any, name: str = "") -> str | None:
+    """Return the name of a field in a value that hasn't its type; None if there is none."""
+    if isinstance(form, dict) or is_typeddict(form):
+        return _fault_in_object(value, form, name)
+    if type(value) in _types_of(form):
+        return None
+    kind, kinds = get_origin(form), get_args(form)
+    if kind is UnionType:
+        fits = any(fault_of(value, each, name) is None for each in kinds)
+        return None if fits else name
+    if kind in (list, dict) and isinstance(value, kind):
+        parts = value.values() if isinstance(value, dict) else value
+        faults = (fault_of(each, kinds[-1], name) for each in parts)
+        return next((each for each in faults if each is not None), None)
+    return None if form is Any else name
 
 
-def check_details(document: Any) -> FlagDetails:
-    """Return the flag in the document if that is one of `GET /v1/flags/NAME`."""
-    flag = _checked(document, {**_PLACE, "flag": _OBJECT})["flag"]
-    _check_flag(flag)
-    for each in flag.get("history", ()):
-        _checked(each, {"source": _TEXT}, _HISTORY_MORE)
-    for each in flag.get("log", ()):
-        _check_event(each)
-    return flag  # type: ignore[no-any-return]
+@cache
+def _types_of(form: Any) -> frozenset[type]:
+    """Return the types of which each value has a form."""
+    if get_origin(form) is UnionType:
+        return frozenset().union(*map(_types_of, get_args(form)))
+    if get_origin(form) is Literal:  # a later version may have others
+        return frozenset([str])
+    return frozenset([int, float] if form is float else {form} & {str, int, bool, NoneType})
 
 
-def check_result(document: Any) -> ChangeResult:
-    """Return the document if it is the answer to a change."""
-    _checked(document, _RESULT)
-    for each in document["flags"]:
-        _checked(each, _CHANGED, _CHANGED_MORE)
-    return document  # type: ignore[no-any-return]
+_fields = cache(get_type_hints)
 
 
-def check_changes(document: Any) -> list[Change]:
-    """Return the changes in the document if it is that of `GET /v1/changes`."""
-    changes: list[Any] = _checked(document, {**_PLACE, "changes": _LIST})["changes"]
-    for change in changes:
-        _checked(change, _CHANGE)
-        _checked(change["who"], {}, _WHO)
-        for each in change["flags"]:
-            _checked(each, _CHANGED, _CHANGED_MORE)
-    return changes
-
-
-def check_stream(kind: str, document: Any) -> dict[str, Any]:
-    """Return the document if it is one of an event of this kind."""
-    if kind == "hello":
-        return _checked(document, _PROCESS)
-    if kind == "gap":
-        return _checked(document, {"revision": _INTEGER})
-    if kind == "changes":
-        for each in _checked(document, {"changes": _LIST})["changes"]:
-            _check_event(each)
-    return _checked(document, {})
-
-
-def _check_flag(flag: Any) -> None:
-    _checked(flag, _FLAG, _FLAG_MORE)
-    if "temporary" in flag:
-        _checked(flag["temporary"], {}, _TEMPORARY)
-    for name in ("marks", "choices", "aliases", "old_names"):
-        if not all(isinstance(each, str) for each in flag.get(name, ())):
-            raise _wrong(name)
-
-
-def _check_event(event: Any) -> None:
-    _checked(event, _EVENT, _EVENT_MORE)
-    if event.get("who") is not None:
-        _checked(event["who"], {}, _WHO)
-
-
-def _checked(
-    document: Any,
-    needed: Mapping[str, tuple[type, ...]],
-    allowed: Mapping[str, tuple[type, ...]] | None = None,
-) -> dict[str, Any]:
-    """Return an object that has the fields that are needed; the others have the right types."""
-    if not isinstance(document, dict):
-        raise _wrong()
-    for name, types in needed.items():
-        if not isinstance(document.get(name), types) or name not in document:
-            raise _wrong(name)
-    for name, types in (allowed or {}).items():
-        if name in document and not isinstance(document[name], types):
-            raise _wrong(name)
-    return document
-
-
-def _wrong(name: str = "") -> LiveError:
-    return LiveError(
-        "the answer isn't one of the live API"
-        + (f": its field {name!r} is missing or of another type" if name else "")
-    )
+def _fault_in_object(value: object, form: Any, name: str) -> str | None:
+    if not isinstance(value, dict):
+        return name
+    needed = getattr(form, "__required_keys__", form)
+    for key, each in (form if isinstance(form, dict) else _fields(form)).items():
+        fault = None
+        if key in value:
+            fault = fault_of(value[key], each, key)
+        elif key in needed:
+            fault = key
+        if fault is not None:
+            return fault
+    return None

@@ -12,6 +12,7 @@ from paddle_flags.errors import FlagWarning
 VARIABLE = "PADDLE_FLAGS_LIVE"
 _SETTABLE = "PADDLE_FLAGS_LIVE_SETTABLE"
 _AUDIT = "PADDLE_FLAGS_LIVE_AUDIT"
+_FSYNC = "PADDLE_FLAGS_LIVE_AUDIT_FSYNC"
 
 
 def serve_as_told() -> None:
@@ -29,27 +30,24 @@ def serve_as_told() -> None:
         _serve(None if value == "1" else value)
     except Exception as error:  # noqa: BLE001 - also of an import
         message = f"environment: {VARIABLE}: the flags are not served: {error}"
-        _warn(message)
-
-
-def _warn(message: str) -> None:
-    try:
-        warnings.warn(FlagWarning(message), stacklevel=3)
-    except Warning as error:  # by a filter, which would end the program at its first import
-        report(error, "Exception ignored while the flags were to be served", serve_as_told)
+        try:
+            warnings.warn(FlagWarning(message), stacklevel=2)
+        except Warning as raised:  # by a filter: it would end the program at its first import
+            report(raised, "Exception ignored while the flags were to be served", serve_as_told)
 
 
 def _serve(address: str | None) -> None:
-    from paddle_flags.live._serve import serve  # noqa: PLC0415 - errors are reported above
-    from paddle_flags.live._sockets import SocketInUseError  # noqa: PLC0415
+    from paddle_flags.errors import FlagConflictError  # noqa: PLC0415 - errors are reported above
+    from paddle_flags.live._serve import serve  # noqa: PLC0415
 
     settable = [name.strip() for name in os.environ.get(_SETTABLE, "").split(",")]
     options: dict[str, Any] = {
         "settable": [name for name in settable if name],
-        "audit": os.environ.get(_AUDIT) or None,
+        "audit": os.environ.get(_AUDIT) or (),
+        "fsync": os.environ.get(_FSYNC) == "1",
         "on_fork": "reopen",
     }
     try:
         serve(address, **options)
-    except SocketInUseError:  # of a parent, which has the same variable
+    except FlagConflictError:  # of a parent, which has the same variable
         serve(f"{address}.{os.getpid()}", **options)

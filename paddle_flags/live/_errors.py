@@ -11,7 +11,7 @@ class Problem(NamedTuple):
     """What a process answered in place of doing what was asked (RFC 9457)."""
 
     status: int
-    """Of HTTP: 422."""
+    """The code of the error: 422."""
     type: str
     """What the type ends in: `"rejected"`."""
     title: str
@@ -23,7 +23,7 @@ class Problem(NamedTuple):
 
 
 class LiveError(FlagError):
-    """A process refused a request, or its answer isn't one of the live API.
+    """A process refused a request, or its answer isn't one of the live protocol.
 
     `errors` has one exception for each thing that was wrong.
     """
@@ -31,7 +31,7 @@ class LiveError(FlagError):
     __module__ = "paddle_flags.live"
 
     problem: Problem | None = None
-    """The answer; None if there was none, or it isn't one of the live API."""
+    """The answer; None if there was none, or it isn't one of the live protocol."""
 
     name: str | None = None
     """The flag that it is about, in `errors`."""
@@ -43,23 +43,44 @@ class LiveConnectionError(LiveError, OSError):
     __module__ = "paddle_flags.live"
 
 
-_PREFIX = "urn:paddle-flags:problem:"
+TITLES = {
+    "busy": "too much is asked at a time",
+    "confirm": "an unsafe flag must be confirmed",
+    "conflict": "something has changed meanwhile",
+    "forbidden": "this isn't allowed",
+    "headers": "the headers are too large",
+    "host": "the request is for another host",
+    "internal": "the server has failed",
+    "malformed": "the request isn't one of this API",
+    "media-type": "the body has another type",
+    "method": "the method isn't for this resource",
+    "rejected": "a value was rejected",
+    "timeout": "it took too long",
+    "token": "a token is needed",
+    "too-large": "the body is too large",
+    "unknown": "no such flag, change or resource",
+    "unreachable": "the process can't be reached",
+}
+"""The titles of all types of problems, also of those that only a gateway has."""
+
 _MOST_ERRORS = 1000
 
 
-def refusal(status: int, document: Any) -> LiveError:
-    """Return the exception for a problem that a process answered."""
-    fields: dict[str, Any] = document if isinstance(document, dict) else {}
-    title = _text(fields, "title") or f"HTTP status {status}"
-    listed: Any = fields.get("errors")
-    listed = listed[:_MOST_ERRORS] if isinstance(listed, list) else []
-    current: Any = fields.get("current")
+def refusal(status: int, kind: str, fields: dict[str, Any]) -> LiveError:
+    """Return the exception for a problem, of which `fields` has `detail`, `errors` and `current`.
+
+    They may come from any program that listens there.
+    """
+    listed, current = fields.get("errors"), fields.get("current")
+    title = TITLES.get(kind, kind or f"HTTP status {status}")
     problem = Problem(
         status,
-        _text(fields, "type").removeprefix(_PREFIX),
+        kind,
         title,
         _text(fields, "detail") or title,
-        tuple(each for each in listed if isinstance(each, dict)),
+        tuple(each for each in listed[:_MOST_ERRORS] if isinstance(each, dict))
+        if isinstance(listed, list)
+        else (),
         {str(k): str(v) for k, v in current.items()} if isinstance(current, dict) else None,
     )
     error = LiveError(problem.detail)

@@ -1,78 +1,64 @@
-"""Where processes serve their flags: sockets in the directories of users, and other targets."""
+"""Where processes serve their flags, and which there are; none of them is trusted."""
 
 from __future__ import annotations
 
 import glob
-import json
 import os
 import re
-import socket
 import stat
 import tempfile
-import time
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError, FlagUnsupportedError
-from paddle_flags.live._errors import LiveConnectionError
+from paddle_flags.live._errors import LiveConnectionError, LiveError
+from paddle_flags.live._rpc import Connection
 
-_LONGEST_PATH = 107  # bytes of a socket's path, in the kernel
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 _FOLDER = "paddle_flags"
+_AT_ONCE = 32  # sockets that are asked at a time
+_PATIENCE = 1.0  # seconds for all that one of them says
+_LONGEST = 1 << 20  # bytes of that
 
 
-class Endpoint(NamedTuple):
-    """Where a server listens."""
-
-    path: str = ""
-    """Of a Unix socket; "" on TCP."""
-    host: str = "localhost"
-    port: int = 0
-    secure: bool = False
-    prefix: str = ""
-    """What is before `/v1` in the path of a URL."""
-
-    def __str__(self) -> str:
-        """Return it as a user writes it."""
-        if self.path:
-            return self.path
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http{'s' * self.secure}://{host}:{self.port}{self.prefix}"
-
-
-def endpoint_of(target: int | str) -> Endpoint:
-    """Return where a target listens: a PID, the path of a socket, or a URL."""
+def address_of(target: int | str) -> str:
+    """Return where a target listens: the path of its socket, or a URL."""
     text = str(target)
     if re.fullmatch(r"[0-9]{1,10}", text):
-        return Endpoint(_socket_of(int(text)))
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", text):
-        return _from_url(text)
+        return _socket_of(int(text))
+    if is_url(text):
+        return _checked_url(text)
     if not text or "\0" in text:
         message = f"{shown(text)}: expected a PID, the path of a socket, or a URL"
         raise FlagArgumentError(message)
-    return Endpoint(os.path.abspath(text))
+    return os.path.abspath(text)
 
 
-def _from_url(text: str) -> Endpoint:
+def is_url(text: str) -> bool:
+    """Return whether a target is a URL."""
+    return bool(re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", text))
+
+
+def _checked_url(text: str) -> str:
     try:
         parts = urlsplit(text)
-        port = parts.port
+        is_whole = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
     except ValueError as error:
         message = f"{shown(text)}: {error}"
         raise FlagArgumentError(message) from None
-    if parts.username is not None or parts.password is not None:
+    if "@" in parts.netloc:
         message = (
             "a secret in a URL can be seen by everybody on this machine; use a file with the"
             " token, or $PADDLE_FLAGS_LIVE_TOKEN"
         )
         raise FlagArgumentError(message)
-    plain = re.fullmatch(r"[A-Za-z0-9._~:\[\]/%-]*", text)
-    if parts.scheme not in ("http", "https") or not parts.hostname or not plain:
+    if not is_whole or not re.fullmatch(r"[A-Za-z0-9._~:\[\]/%-]*", text):
         message = f"{shown(text)}: expected a URL as http://HOST:PORT"
         raise FlagArgumentError(message)
-    secure = parts.scheme == "https"
-    port = port if port is not None else 443 if secure else 80
-    return Endpoint("", parts.hostname, port, secure, parts.path.rstrip("/"))
+    return text.rstrip("/")
 
 
 # ---- Directories ----
@@ -150,12 +136,7 @@ def _socket_of(pid: int) -> str:
     raise LiveConnectionError(message)
 
 
-# ---- The processes behind the sockets, of which none is trusted ----
-
-_AT_ONCE = 32  # sockets that are asked at a time
-_PATIENCE = 1.0  # seconds for all that one of them says
-_LARGEST = 1 << 20  # bytes of what it says
-_FIELDS = {"pid": int, "program": str, "flags": int, "temporary": int}
+# ---- Processes ----
 
 
 class Found(NamedTuple):
@@ -165,16 +146,17 @@ class Found(NamedTuple):
     owner: int | None
     """The user whose socket it is, if it is known."""
     process: dict[str, Any]
-    """What the process says: `pid`, `program`, `flags`, `temporary`. Empty after a problem."""
+    """What the process says of itself, as in `hello`, without `you`. Empty after a problem."""
     problem: str
 
 
-def find_processes(*, all_users: bool = False) -> list[Found]:
-    """Ask all sockets what is behind them; those of dead processes are left out."""
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - clients don't need it
+def find_processes(*, all_users: bool = False, paths: Sequence[str] | None = None) -> list[Found]:
+    """Ask sockets, by default all of this user; those of dead processes are left out."""
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - not when a program ends
 
+    asked = sockets(all_users=all_users) if paths is None else paths
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        answers = list(pool.map(_ask, sockets(all_users=all_users)))
+        answers = list(pool.map(_ask, asked))
     return [each for each in answers if each is not None]
 
 
@@ -182,105 +164,14 @@ def _ask(path: str) -> Found | None:
     process: dict[str, Any] = {}
     problem = ""
     owner: int | None = None
-    deadline = time.monotonic() + _PATIENCE
     try:
         owner = os.lstat(path).st_uid
-        with connect(path, _PATIENCE) as made:
-            process = _checked(_hello(made, deadline))
-    except (ConnectionRefusedError, FileNotFoundError):
-        return None
-    except TimeoutError:
-        problem = f"no answer after {_PATIENCE:g} s"
-    except LiveConnectionError as error:
+        process = Connection(path, _PATIENCE, _LONGEST).answer("hello", {})
+        process.pop("you", None)
+    except LiveError as error:
+        if isinstance(error.__cause__, (ConnectionRefusedError, FileNotFoundError)):
+            return None
         problem = str(error).removeprefix(f"{path}: ")
-    except OSError as error:
-        problem = error.strerror or str(error)
-    except (ValueError, KeyError, TypeError, RecursionError):
-        problem = "it doesn't answer as a process that serves its flags"
+    except FileNotFoundError:
+        return None
     return Found(path, owner, process, problem)
-
-
-def _checked(process: Any) -> dict[str, Any]:
-    """Return the fields that are used; raise ValueError if one is missing."""
-    if not isinstance(process, dict) or not all(
-        type(process.get(name)) is kind for name, kind in _FIELDS.items()
-    ):
-        raise ValueError
-    return {name: process[name] for name in _FIELDS}
-
-
-def _hello(made: socket.socket, deadline: float) -> Any:
-    """Ask a process what it is. This alone knows the protocol."""
-    made.sendall(b"GET /v1/process HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-    answer = _read(made, deadline, b"")
-    return json.loads(answer.partition(b"\r\n\r\n")[2])
-
-
-def _read(made: socket.socket, deadline: float, end: bytes) -> bytes:
-    """Read until the end of the stream, or what ends with `end`; raise ValueError for too much."""
-    parts = bytearray()
-    while not (end and parts.endswith(end)):
-        left = deadline - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        made.settimeout(left)
-        part = made.recv(1 << 16)
-        if not part:
-            break
-        parts += part
-        if len(parts) > _LARGEST:
-            raise ValueError
-    return bytes(parts)
-
-
-# ---- Connections ----
-
-
-class Socket(socket.socket):
-    """A socket whose reads end at a deadline, however slowly the bytes come."""
-
-    deadline: float | None = None
-
-    def recv_into(self, *arguments: object, **options: object) -> int:
-        """Read, as the class above does."""
-        if self.deadline is not None:
-            left = self.deadline - time.monotonic()
-            if left <= 0:
-                raise TimeoutError
-            self.settimeout(left)
-        return super().recv_into(*arguments, **options)  # type: ignore[arg-type]
-
-
-def connect(path: str, timeout: float) -> Socket:
-    """Connect to a Unix socket of this user or of root; root connects to any."""
-    if not hasattr(socket, "SO_PEERCRED"):
-        message = f"{path}: only Linux tells whose a socket is; use a URL here"
-        raise FlagUnsupportedError(message)
-    from paddle_flags.live import _sockets  # noqa: PLC0415 - not on every system
-
-    made = Socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        made.settimeout(timeout)
-        _connect(made, path)
-        _, owner = _sockets.credentials(made)
-    except BaseException:
-        made.close()
-        raise
-    if os.geteuid() not in (0, owner) and owner != 0:
-        made.close()
-        message = f"{path}: the process behind it has uid {owner}, expected yours or root's"
-        raise LiveConnectionError(message)
-    return made
-
-
-def _connect(made: socket.socket, path: str) -> None:
-    """Connect to a path of any length."""
-    if len(os.fsencode(path)) <= _LONGEST_PATH:
-        made.connect(path)
-        return
-    folder, name = os.path.split(path)
-    place = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        made.connect(f"/proc/self/fd/{place}/{name}")
-    finally:
-        os.close(place)

@@ -6,19 +6,20 @@ import logging
 import re
 from typing import TYPE_CHECKING, Any
 
+from paddle_flags._core.status import shown
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     Event = Mapping[str, Any]
 
-__all__ = ["log_event", "logger", "message_of"]
+__all__ = ["log_event", "log_exit", "logger", "message_of"]
 
 logger = logging.getLogger("paddle_flags.live")
 """Gets each event, with the level INFO, or WARNING if the change was refused."""
 
 logger.addHandler(logging.NullHandler())  # a library doesn't print: the program decides
 
-_LONGEST = 200  # characters of a text in a message; `extra` has all of it
 _WORD = re.compile(r"[\w.:/@*?-]{1,200}", re.ASCII)
 _MOST = 10  # flags in a message
 
@@ -33,10 +34,8 @@ def log_event(event: Event) -> None:
 def message_of(event: Event) -> str:
     """Return an event as one line, in which no text of a client passes for another part."""
     kind = str(event.get("event"))
-    heads = {"set": "change", "ended": "end of change", "fleet": "change of the fleet"}
+    heads = {"set": "change", "ended": "end of change", "fleet": "fleet change"}
     head = heads.get(kind, _word(kind))
-    if kind == "fleet":
-        head += f" {_word(event.get('fleet'))} for {_word(event.get('on'))}"
     if event.get("change") is not None:
         head += f" {event['change']}"
     if event.get("undoes") is not None:
@@ -44,9 +43,19 @@ def message_of(event: Event) -> str:
     return _line(head, event)
 
 
+def log_exit(change: Event) -> None:
+    """Warn of a temporary change that is on when the program ends."""
+    text = _line(f"the program ends and temporary change {change['change']} is on", change)
+    logger.warning(text, extra={"paddle_flags": {**change, "event": "exit"}})
+
+
 def _line(head: str, event: Event) -> str:
-    parts = [head + _listed(event)]
-    if isinstance(event.get("who"), dict):
+    flags = event.get("flags") or []
+    is_over = event.get("event") == "ended"  # what it was is long ago
+    listed = [_word(each.get("name")) if is_over else _change_of(each) for each in flags[:_MOST]]
+    listed += [f"and {len(flags) - _MOST} more flags"] * (len(flags) > _MOST)
+    parts = [f"{head}: {', '.join(listed)}" if listed else head]
+    if event.get("who") is not None:
         parts.append(f"by {_who(event['who'])}")
     if event.get("until"):
         parts.append(f"until {_word(event['until'])}")
@@ -57,21 +66,8 @@ def _line(head: str, event: Event) -> str:
     return "; ".join(parts)
 
 
-def _listed(event: Event) -> str:
-    flags = event.get("flags") or []
-    show = _change_of if event.get("event") != "ended" else _name_of  # what it was is long ago
-    shown = [show(flag) for flag in flags[:_MOST] if isinstance(flag, dict)]
-    if len(flags) > _MOST:
-        shown.append(f"and {len(flags) - _MOST} more flags")
-    return ": " + ", ".join(shown) if shown else ""
-
-
-def _name_of(flag: Event) -> str:
-    return _word(flag.get("name"))
-
-
 def _change_of(flag: Event) -> str:
-    name = _name_of(flag)
+    name = _word(flag.get("name"))
     if "new" not in flag:
         return name
     old = f"from {_quoted(flag['old'])} " if "old" in flag else ""
@@ -80,12 +76,10 @@ def _change_of(flag: Event) -> str:
 
 def _who(who: Event) -> str:
     known = [f"{key} {who[key]}" for key in ("uid", "pid") if who.get(key) not in {None, -1}]
-    if who.get("command"):
-        known.append(_word(who["command"]))
+    known += [_word(who["command"])] if who.get("command") else []
     behalf = who.get("on_behalf_of") or {}
-    if behalf:
-        parts = [_word(behalf[key]) for key in ("label", "host") if behalf.get(key)]
-        known.append(f"on behalf of {' at '.join(parts)}")
+    parts = [_word(behalf[key]) for key in ("label", "host") if behalf.get(key)]
+    known += [f"on behalf of {' at '.join(parts)}"] if behalf else []
     return ", ".join(known) or "somebody unknown"
 
 
@@ -96,14 +90,4 @@ def _word(text: object) -> str:
 
 def _quoted(value: object) -> str:
     """Return text in quotes; control characters, and those that reorder a line, are escaped."""
-    if value is None:
-        return "no value"
-    text = str(value)
-    shown = "".join(map(_escaped, text[:_LONGEST]))
-    return f"'{shown}...'" if len(text) > _LONGEST else f"'{shown}'"
-
-
-def _escaped(character: str) -> str:
-    if character in {"'", "\\"}:
-        return f"\\{character}"
-    return character if character.isprintable() else ascii(character)[1:-1]
+    return "no value" if value is None else shown(str(value))

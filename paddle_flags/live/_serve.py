@@ -1,128 +1,142 @@
-"""`serve`: a server in this process."""
+"""`serve`: the flags of this process, served by a library that answers without Python."""
 
 from __future__ import annotations
 
 import atexit
+import ctypes
+import json
 import os
 import sys
 import threading
-import warnings
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 from paddle_flags._core.frames import public, public_class
-from paddle_flags._core.missing import importing
-from paddle_flags._core.status import shown
-from paddle_flags.errors import FlagArgumentError, FlagTypeError, FlagUnsupportedError, FlagWarning
-from paddle_flags.live import _sockets, _tcp
-from paddle_flags.live._application import Application
-from paddle_flags.live._audit import make_sink
-from paddle_flags.live._patterns import join_patterns
-from paddle_flags.live._threads import allocate_reentrant_lock, fork_lock
-from paddle_flags.live._tokens import Token
+from paddle_flags._core.hooks import AUDIT, held_for_good
+from paddle_flags._core.status import new_error, shown, to_argument, to_exception
+from paddle_flags._core.unraisable import report
+from paddle_flags._native import ffi
+from paddle_flags.errors import FlagArgumentError, FlagTypeError, FlagUnsupportedError
+from paddle_flags.live._log import log_event, log_exit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Literal
 
-    from paddle_flags.live._audit import Audit
-    from paddle_flags.live._server import Listener
+    Listener = Callable[[dict[str, Any]], object]
+    Audit = str | os.PathLike[str] | Listener
 
-    Address = str | os.PathLike[str] | tuple[str, int]
-
-
-class _Options(NamedTuple):
-    """What a server was asked for; a forked child begins with the same."""
-
-    address: Address | None
-    tokens: Mapping[str, Token] | None
-    hosts: list[str] | None
-    settable: str
-    audit: Callable[[bytes], object]
-    reopens: bool
+LIBRARY = Path(__file__).parents[1] / "lib" / "libpd_flags_live.so"
+"""Comes with the package; C programs link it, or preload it."""
 
 
-_servers: list[Server] = []  # that are open in this process
-_lock = allocate_reentrant_lock()  # of that list
+class _Options(ctypes.Structure):
+    """pd_live_server_options, as in pd_flags/live.h."""
+
+    _fields_ = (
+        ("size", ctypes.c_size_t),
+        ("address", ctypes.c_char_p),
+        ("program", ctypes.c_char_p),
+        ("settable", ctypes.c_char_p),
+        ("audit_path", ctypes.c_char_p),
+        ("audit_fsync", ctypes.c_bool),
+        ("audit", ctypes.c_void_p),
+        ("context", ctypes.c_void_p),
+        ("on_fork", ctypes.c_uint32),
+    )
+
+
+class _Changed(ctypes.Structure):
+    """pd_live_changed."""
+
+    _fields_ = tuple((name, ctypes.c_char_p) for name in ("name", "old_text", "new_text"))
+
+
+class _Change(ctypes.Structure):
+    """pd_live_change."""
+
+    _fields_ = (
+        ("size", ctypes.c_size_t),
+        ("by", ctypes.c_char_p),
+        ("fleet", ctypes.c_char_p),
+        ("reason", ctypes.c_char_p),
+        ("until", ctypes.c_int64),
+        ("flags", ctypes.POINTER(_Changed)),
+        ("count", ctypes.c_size_t),
+    )
+
+
+def _call(name: str, *arguments: object) -> None:
+    """Call a function of the library that returns a status."""
+    error = new_error()
+    place = ctypes.c_void_p(int(ffi.cast("uintptr_t", error)))
+    if getattr(_load(), name)(*arguments, place):
+        raise to_exception(error)
+
+
+@cache
+def _load() -> ctypes.CDLL:
+    try:
+        library = ctypes.CDLL(str(LIBRARY))
+    except OSError as error:
+        message = f"serve: works on Linux only: {error}"
+        raise FlagUnsupportedError(message) from None
+    library.pd_live_stop.argtypes = [ctypes.c_void_p]
+    library.pd_live_stop.restype = None
+    library.pd_live_get_address.argtypes = [ctypes.c_void_p]
+    library.pd_live_get_address.restype = ctypes.c_char_p
+    library.pd_live_count_temporary.restype = ctypes.c_size_t
+    return library
+
+
+_servers: list[Server] = []  # that are open in this process, or its parent
 
 
 @public_class
 class Server:
     """A server of the flags of this process, until `close`, the end of a `with` block, or exit."""
 
-    def __init__(self, options: _Options) -> None:
-        self._options = options
-        self._bound: _sockets.Bound | None = None
-        self._listener: Listener | None = None
-        self._ended = threading.Event()
-        self._address = ""
-        self._url: str | None = None
-        with fork_lock:  # a child closes the servers that it finds listed
-            self._start(options.address)
-            _servers.append(self)
+    def __init__(self, options: _Options, listeners: list[Listener]) -> None:
+        self._listeners = listeners
+        self._handle = ctypes.c_void_p()
+        self._closed = threading.Event()
+        context = held_for_good(self._take_event)
+        options.audit, options.context = int(AUDIT), int(ffi.cast("uintptr_t", context))
+        _call("pd_live_serve", ctypes.byref(options), ctypes.byref(self._handle))
+        _servers.append(self)
+        _watch_children(self)
 
-    def _start(self, address: Address | None) -> None:
-        from paddle_flags.live._server import Listener  # noqa: PLC0415 - it needs h11
-
-        where = _tcp.parse_address(address)
-        tokens, hosts = self._options.tokens, self._options.hosts
-        if isinstance(where, _tcp.Port):
-            made = _tcp.listen(where, tokens, hosts)
-            allowed: str | None = _tcp.hosts_text(hosts)
-            self._address = _tcp.address_text(made)
-            self._url = f"http://{self._address}/"
-        else:
-            _tcp.refuse_on_unix(tokens, hosts)
-            bound = _sockets.listen_default() if where is None else _sockets.listen_at(where)
-            self._bound, made, allowed = bound, bound.socket, None
-            self._address = bound.path
-        try:
-            application = Application(
-                settable=self._options.settable,
-                hosts=allowed,
-                tokens=dict(tokens or {}),
-                audit=self._options.audit,
-            )
-            self._listener = Listener(made, application)
-        except BaseException:
-            made.close()
-            self._unlink()
-            raise
-        util: Any = sys.modules.get("multiprocessing.util")
-        if util is not None:  # its children may end without atexit
-            util.register_after_fork(self, Server._close_with_process)
-
-    def _unlink(self) -> None:
-        bound, self._bound = self._bound, None  # a signal handler may close, too
-        if bound is not None:
-            _sockets.remove(bound)
+    def _take_event(self, event: bytes) -> None:
+        """Hand over an event, on a thread of the library."""
+        for listener in (log_event, *self._listeners):
+            try:
+                listener(json.loads(event))  # its own: it may change it
+            except BaseException as error:  # noqa: BLE001 - the change has happened
+                report(error, "Exception ignored in an audit of changes", listener)
 
     @property
     def address(self) -> str:
-        """The path of the Unix socket, or host and port, as in `"127.0.0.1:8080"`."""
-        return self._address
-
-    @property
-    def url(self) -> str | None:
-        """What a browser opens; None for a Unix socket, for which there is `paddle-flags open`."""
-        return self._url
+        """The path of the socket; "" in a forked child that isn't served, and after `close`."""
+        if not self._handle.value:
+            return ""
+        return os.fsdecode(_load().pd_live_get_address(self._handle))
 
     def close(self) -> None:
-        """Close all connections and end the thread; temporary changes still end in time.
+        """Close all connections and remove the socket; temporary changes still end on time.
 
         Closing again does nothing.
         """
-        with _lock:
-            if self in _servers:
-                _servers.remove(self)
-            listener, self._listener = self._listener, None
-        self._unlink()
-        if listener is not None:  # a signal handler may come in between and close again
-            listener.stop()
-            self._ended.set()
+        handle, self._handle = self._handle, ctypes.c_void_p()
+        if self in _servers:
+            _servers.remove(self)
+        if handle.value:
+            _load().pd_live_stop(handle)
+            self._closed.set()
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the server is closed; return False if it isn't after `timeout` seconds."""
-        return self._ended.wait(timeout)
+        return self._closed.wait(timeout)
 
     def __enter__(self) -> Self:
         return self
@@ -131,141 +145,153 @@ class Server:
         self.close()
 
     def __repr__(self) -> str:
-        state = "" if self._listener is not None else ": closed"
-        return f"<Server {self._url or self._address}{state}>"
-
-    # ---- a forked child ----
-
-    def _abandon(self) -> None:
-        """Close what belongs to the parent."""
-        listener, self._listener = self._listener, None
-        self._bound = None
-        self._ended = threading.Event()
-        if listener is not None:
-            _abandoned.append(listener)
-            listener.abandon()
-        if not self._options.reopens:
-            self._ended.set()
-
-    def _reopen(self) -> None:
-        path = self._options.address
-        self._start(None if path is None else f"{os.fspath(path)}.{os.getpid()}")  # type: ignore[arg-type]
-
-    def _close_with_process(self) -> None:
-        util: Any = sys.modules["multiprocessing.util"]
-        util.Finalize(self, self.close, exitpriority=0)
+        return f"<Server {self.address or 'closed'}>"
 
 
 @public
-def serve(  # noqa: PLR0913 - a keyword for each choice
-    address: Address | None = None,
+def serve(
+    address: str | os.PathLike[str] | None = None,
     *,
-    tokens: Mapping[str, Token] | None = None,
-    hosts: Iterable[str] | None = None,
     settable: str | Iterable[str] = (),
-    audit: Audit | None = None,
+    audit: Audit | Iterable[Audit] = (),
+    fsync: bool = False,
     on_fork: Literal["close", "reopen"] = "close",
 ) -> Server:
-    """Serve the flags of this process, from a thread of its own.
+    """Serve the flags of this process on a Unix socket, from threads that need no Python.
 
-    `address` is the path of a Unix socket, which has a `/`, or `"host:port"`, or `(host, port)`.
-    Left out, it is a socket where `paddle-flags` finds it, by the number of the process. Only
-    processes of the same user and of root may connect to a Unix socket. TCP needs `tokens`: a
-    Token for each label. It listens on loopback addresses only, unless `hosts` has the names by
-    which clients call this server.
+    `address` is the path of the socket. Left out, it is where `paddle-flags` finds it, by the
+    number of the process. Only processes of the same user and of root may connect. For browsers
+    and other machines, there is `paddle-flags gateway`.
 
     `settable` has names and patterns of flags that clients may change besides those with the
     attribute `runtime`. Each change is an event for the logger `paddle_flags.live` and for `audit`:
-    the path of a file, an AuditFile, a function that takes the event as a dictionary, or a list of
-    these.
+    the path of a file, a function that takes the event as a dictionary, or a list of functions
+    with at most one path. With `fsync`, clients get their answers when the event is on disk.
 
-    A forked child closes the server, or with `on_fork="reopen"` serves on a socket of its own.
+    A forked child isn't served, or with `on_fork="reopen"` on a socket of its own.
 
-    Raises FlagArgumentError, FlagFileError, OSError, or ImportError if h11 is missing.
+    Raises FlagArgumentError, FlagFileError, FlagConflictError if a process serves there already.
     """
-    if sys.platform != "linux":
-        message = "serve: works on Linux only"
-        raise FlagUnsupportedError(message)
-    _check_h11()
-    _prepare()
     if on_fork not in ("close", "reopen"):
         message = f"on_fork: {shown(on_fork)}: expected 'close' or 'reopen'"
         raise FlagArgumentError(message)
-    reopens = on_fork == "reopen"
-    if reopens and isinstance(_tcp.parse_address(address), _tcp.Port):
-        message = "on_fork: 'reopen' needs a Unix socket: a child can't have its parent's port"
+    options = _Options(size=ctypes.sizeof(_Options), audit_fsync=bool(fsync))
+    options.on_fork = ("close", "reopen").index(on_fork)
+    options.address = None if address is None else _checked_address(address)
+    options.program = _program()
+    options.settable = _joined(settable) or None
+    listeners = _listed(audit)
+    paths = [each for each in listeners if isinstance(each, (str, os.PathLike))]
+    if len(paths) > 1:
+        message = "audit: expected one path, and any number of functions"
         raise FlagArgumentError(message)
-    options = _Options(
-        address,
-        _checked(tokens),
-        None if hosts is None else _tcp.check_names(hosts),
-        join_patterns(settable),
-        make_sink(audit),
-        reopens,
-    )
-    return Server(options)
+    options.audit_path = to_argument("audit", os.fspath(paths[0])) if paths else None
+    return Server(options, [each for each in listeners if callable(each)])
 
 
-def _check_h11() -> None:
-    with importing("serve", "h11", "live"):
-        import paddle_flags.live._server  # noqa: F401, PLC0415 - h11 is an extra
+def _joined(settable: str | Iterable[str]) -> bytes:
+    """Return names and patterns of flags as the library takes them."""
+    each = [settable] if isinstance(settable, str) else list(settable)
+    return b",".join(to_argument("settable", pattern) for pattern in each)
 
 
-def _checked(tokens: Mapping[str, Token] | None) -> Mapping[str, Token] | None:
-    for label, token in (tokens or {}).items():
-        if not isinstance(label, str) or not isinstance(token, Token):
-            message = 'tokens: expected a Token for each label, as in {"ops": Token("...")}'
+def _listed(audit: Audit | Iterable[Audit]) -> list[Audit]:
+    several = isinstance(audit, (list, tuple, set, frozenset))
+    found: list[Any] = [*audit] if several else [audit]  # type: ignore[misc]
+    for each in found:
+        if not (callable(each) or isinstance(each, (str, os.PathLike))):
+            message = f"audit: expected a path or a function, not {type(each).__name__}"
             raise FlagTypeError(message)
-    return None if tokens is None else dict(tokens)
+    return found
+
+
+def _checked_address(address: str | os.PathLike[str]) -> bytes:
+    text = os.fspath(address)
+    if isinstance(text, str) and "/" in text and "://" not in text:
+        return to_argument("address", text)
+    message = (
+        f"address: {shown(address)}: expected the path of a socket, which has a '/'; 'paddle-flags"
+        " gateway' listens on TCP"
+    )
+    raise FlagArgumentError(message)
+
+
+def _program() -> bytes | None:
+    """Return the name of the program; None where the system knows it best."""
+    place, name = os.path.split(sys.argv[0] if sys.argv else "")
+    if name == "__main__.py":
+        name = os.path.basename(place)
+    return os.fsencode(name) if name not in ("", "-c", "-m") and "\0" not in name else None
 
 
 def open_servers() -> list[Server]:
     """Return the servers that are open in this process."""
-    with _lock:
-        return list(_servers)
+    return [each for each in _servers if each.address]
 
 
-# ---- Exit and fork ----
-
-_abandoned: list[Listener] = []  # in a forked child: of its parent, whose threads it doesn't have
-_prepared = False
+def _encoded(text: str | None) -> bytes | None:
+    return None if text is None else os.fsencode(text)
 
 
-def _prepare() -> None:
-    """Register what happens at exit and at a fork, once."""
-    global _prepared  # noqa: PLW0603 - once per process
-    if _prepared:
-        return
-    _prepared = True
-    atexit.register(_close_all)
-    os.register_at_fork(
-        before=fork_lock.acquire,
-        after_in_parent=fork_lock.release,
-        after_in_child=_after_fork,
+def report_change(
+    flags: Sequence[tuple[str, str | None, str | None]],
+    *,
+    by: str,
+    fleet: str,
+    reason: str,
+    until: float,
+) -> None:
+    """Add a change that a fleet has made to the audits and the list of changes.
+
+    `flags` has names with texts before and after; `until` is in seconds since 1970, or 0.
+    """
+    changed = (_Changed * len(flags))(*(_Changed(*map(_encoded, flag)) for flag in flags))
+    change = _Change(
+        ctypes.sizeof(_Change),
+        *map(_encoded, (by or None, fleet, reason or None)),
+        int(until * 1000),
+        changed,
+        len(flags),
     )
+    _call("pd_live_report", ctypes.byref(change))
 
 
+def count_temporary() -> int:
+    """Return how many temporary changes are on in this process."""
+    return int(_load().pd_live_count_temporary())
+
+
+def _watch_children(*servers: Server) -> None:
+    """Close the servers when a child of multiprocessing ends, which it does without atexit."""
+    util: Any = sys.modules.get("multiprocessing.util")
+    for server in servers if util else ():
+        util.register_after_fork(server, _close_with_process)
+
+
+def _close_with_process(server: Server) -> None:
+    util: Any = sys.modules["multiprocessing.util"]
+    util.Finalize(server, server.close, exitpriority=0)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: _watch_children(*_servers))
+
+
+@atexit.register
 def _close_all() -> None:
+    if _servers and count_temporary():
+        _log_temporary()
     while _servers:
         _servers[0].close()
 
 
-def _after_fork() -> None:
-    global _lock  # noqa: PLW0603 - another thread may have had it
-    _lock = allocate_reentrant_lock()
-    fork_lock.release()
-    servers = list(_servers)
-    _servers.clear()
-    for server in servers:
-        server._abandon()  # noqa: SLF001 - of this file
-    for server in servers:
-        if not server._options.reopens:  # noqa: SLF001
-            continue
-        try:
-            server._reopen()  # noqa: SLF001
-        except Exception as error:  # noqa: BLE001 - the child has other things to do
-            message = f"the flags of the forked process {os.getpid()} are not served: {error}"
-            warnings.warn(FlagWarning(message), stacklevel=2)
-            server._ended.set()  # noqa: SLF001
-        else:
-            _servers.append(server)
+def _log_temporary() -> None:
+    """Warn of temporary changes that are on when the program ends."""
+    from paddle_flags.live._client import Client  # noqa: PLC0415 - seldom used
+
+    try:
+        for change in Client(_servers[0].address).changes():
+            if change["state"] == "on":
+                log_exit(change)
+    except Exception as error:  # noqa: BLE001 - the program ends in any case
+        report(error, "Exception ignored while temporary changes were listed", _log_temporary)

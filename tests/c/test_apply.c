@@ -175,6 +175,17 @@ TEST(a_value_below_an_override_is_hidden) {
   CHECK_STR(text_of(a), "5");
 }
 
+TEST(a_flag_that_has_gone_keeps_nothing_of_a_batch_waiting) {
+  start();
+  pd_override made = assign_for_a_while(a, "5");
+  CHECK_OK(pd_flag_unregister(a, &err));
+  pd_batch_change ended = {.flag = a, .override = made};
+  CHECK_OK(apply(&ended, 1, deciding(true)));
+  CHECK_STR(told, "none>none|");
+  pd_batch_change dropped = {.flag = a};
+  CHECK_STATUS(apply(&dropped, 1, deciding(true)), PD_ERR_UNDEFINED, "a: is no longer defined");
+}
+
 TEST(a_batch_must_be_whole) {
   start();
   pd_batch_change none = {.text = "1"};
@@ -182,6 +193,9 @@ TEST(a_batch_must_be_whole) {
   CHECK_STATUS(pd_batch_apply(&none, 1, NULL, &err), PD_ERR_ARGUMENT, "changes[0].flag is NULL");
   CHECK_STATUS(apply(NULL, 0, (pd_batch_options){.unchanged_count = 1}), PD_ERR_ARGUMENT,
                "options->unchanged is NULL");
+  pd_flag_revision nothing = {.revision = 1};
+  pd_batch_options options = {.unchanged = &nothing, .unchanged_count = 1};
+  CHECK_STATUS(apply(NULL, 0, options), PD_ERR_ARGUMENT, "options->unchanged[0].flag is NULL");
   CHECK_OK(pd_batch_apply(NULL, 0, NULL, &err));
 }
 

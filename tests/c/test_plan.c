@@ -2,7 +2,7 @@
  * before the flag is defined, and what comes of it. */
 #include "noted.h"
 
-#include "asking.h"
+#include "check.h"
 
 /* ---- Pending values ---- */
 
@@ -208,8 +208,10 @@ TEST(a_temporary_change_is_asked_about_and_what_waits_goes_below_it) {
   was.runtime = def.runtime = true;
   pd_flag *flag = define(&was);
   set_from(flag, PD_SOURCE_FILE, "2");
-  serve(NULL);
-  CHECK(CHANGE(TEXT("/set/n", "9"), TEXT("/for", "1h")) == 200);
+  pd_override made = 0;
+  pd_batch_change change = {.flag = flag, .text = "9"};
+  pd_batch_options options = {.size = sizeof options, .override = &made};
+  CHECK_OK(pd_batch_apply(&change, 1, &options, &err));
   CHECK_OK(pd_flag_unregister(flag, &err));
   let_wait("n", "1", PD_SOURCE_FILE);
   let_wait("n", "3", PD_SOURCE_ARGV);

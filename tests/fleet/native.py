@@ -81,9 +81,8 @@ def checked_host() -> Path:
     out = folder_of_checks()
     checks = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", "-O1"]
     flags = ["-std=gnu11", "-D_GNU_SOURCE", "-pthread", f"-I{ROOT}/csrc/include", *checks]
-    own = [f"-I{SOURCES}", f"-I{ROOT}/csrc/live", "-DPD_HEADER_ONLY"]
-    files = [*sorted(SOURCES.glob("*.c")), ROOT / "csrc" / "live" / "say.c"]
-    files = [each for each in files if each.name != "start.c"]
+    own = [f"-I{SOURCES}", "-DPD_HEADER_ONLY"]
+    files = [each for each in sorted(SOURCES.glob("*.c")) if each.name != "start.c"]
     run(
         *CC,
         *flags,

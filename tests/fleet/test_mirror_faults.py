@@ -244,7 +244,7 @@ def test_a_mirror_that_cannot_begin_ends_with_an_exit_status(
         (command("mirror", f"configmap://{tmp_path}/missing", url, "--once"), 3, "cannot read it"),
         (command("mirror", f"dir://{tmp_path}/typo", url), 1, "there is no fleet in this folder"),
         (side_car(), 1, "'1st': expected the name of a flag"),
-        (command("mirror", url), 2, "expected URL behind "),
+        (command("mirror", url), 2, "expected URL after "),
     ):
         ended, _, problems = one.end()
         assert ended == status

@@ -1,49 +1,40 @@
-"""Fixtures of the tests of the live API: a program for each server."""
+"""A program that serves its flags, and clients of it."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import live_subjects
 import pytest
-from live_client import Client
-from live_subjects import KINDS, Subject, kinds, running
+from serving import Client, Program
 
 if sys.platform != "linux":
-    collect_ignore_glob = ["test_*"]  # live serves on Linux
-
-
-@pytest.fixture(autouse=True, scope="session")
-def factory(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Give subjects in C a place to be built in."""
-    live_subjects.factories.append(tmp_path_factory)
-
-
-@pytest.fixture(params=kinds(*KINDS))
-def subject(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Subject]:
-    """A fresh program, served by each server on each transport."""
-    with running(request.param, tmp_path) as made:
-        yield made
-
-
-@pytest.fixture(scope="module", params=kinds(*KINDS))
-def shared(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Subject]:
-    """A program for all tests of a module that leave its flags as they are."""
-    with running(request.param, tmp_path_factory.mktemp("shared")) as made:
-        yield made
+    collect_ignore_glob = ["test_*"]  # flags are served on Linux
 
 
 @pytest.fixture
-def reader(shared: Subject) -> Client:
-    """A client for tests that change nothing, though it may."""
-    return shared.client
+def start(tmp_path: Path) -> Iterator[Callable[..., Program]]:
+    """Start programs, which end with the test."""
+    started: list[Program] = []
+
+    def run(*arguments: str, folder: Path = tmp_path) -> Program:
+        folder.mkdir(exist_ok=True)
+        started.append(Program(folder, *arguments))
+        return started[-1]
+
+    yield run
+    for each in started:
+        each.process.kill()
+        each.process.communicate()
 
 
 @pytest.fixture
-def client(subject: Subject) -> Client:
-    """A client that may do everything."""
-    return subject.client
+def program(start: Callable[..., Program]) -> Program:
+    return start()
+
+
+@pytest.fixture
+def client(program: Program) -> Iterator[Client]:
+    with Client(program.socket) as made:
+        yield made

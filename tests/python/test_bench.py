@@ -15,7 +15,7 @@ from support import ROOT, SANITIZE, package, require, run, tool
 
 sys.path.insert(0, str(ROOT))
 
-from bench import document, instructions, measure, rows, scopes, table
+from bench import document, instructions, live, measure, rows, scopes, table
 
 COMMITTED = ROOT / "bench" / "results"
 pytestmark = pytest.mark.skipif(bool(SANITIZE), reason="what is measured is what ships")
@@ -121,6 +121,15 @@ def test_the_document_shows_the_committed_results():
     assert table.page(results) == (COMMITTED / "results.md").read_text("utf-8")
     of_scopes = json.loads((COMMITTED / "scopes.json").read_text("utf-8"))
     assert document.filled(text, {"scopes": scopes.text(of_scopes)}) == text
+    of_live = json.loads((COMMITTED / "live.json").read_text("utf-8"))
+    assert document.filled(text, {"live": live.text(of_live)}) == text
+    assert not list(live.exceeded(of_live))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="flags are served on Linux")
+def test_a_process_that_serves_its_flags_can_be_attacked():
+    ended = bench("bench.live", "--rounds", 1, "--seconds", 1)
+    assert "`flags.get` over a new connection" in ended.stdout, ended.stderr
 
 
 @pytest.mark.parametrize("work", scopes.WORKS)

@@ -77,7 +77,7 @@ def needs(path: Path) -> bool:
 
 @pytest.mark.parametrize("build", BUILDS, ids=lambda build: build.__name__[6:])
 def test_a_build_elsewhere_finds_headers_and_both_libraries(
-    home: Home, consumers: Path, build: Callable[[Home, Path], Path]
+    home: Home, consumers: Path, tmp_path: Path, build: Callable[[Home, Path], Path]
 ) -> None:
     built = build(home, consumers / build.__name__[6:])
     (plugin,) = built.glob("*plugin.so")
@@ -89,6 +89,10 @@ def test_a_build_elsewhere_finds_headers_and_both_libraries(
         assert needs(built / name) == linked
     words = ("--program_level=9", "--program_mode", "best")
     assert home.run(built / "program", *words, cwd=built).stdout == "9 best\n"
+    runtime = tmp_path / "run"
+    runtime.mkdir(mode=0o700)
+    served = home.run("env", f"XDG_RUNTIME_DIR={runtime}", built / "served", cwd=built).stdout
+    assert re.fullmatch(rf"{runtime}/paddle_flags/\d+\.sock\n", served)
     (used,) = re.findall(r"libpd_flags\.so => (\S+)", home.run("ldd", "host", cwd=built).stdout)
     assert used.startswith(str(home.path))
 

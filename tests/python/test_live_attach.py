@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from attaching import ASK, PROGRAM, SECRETS, STATIC, build_report, reporting, started
+from attaching import PROGRAM, SECRETS, STATIC, build_report, reporting, started
 from support import LIBDIR, build, build_plugin, build_program, run, tool, write
 from versions import build_library, older
 
@@ -132,13 +133,26 @@ def test_the_flags_of_a_program_for_musl_are_found(link, musl, tmp_path):
         check_report(running)
 
 
-def test_the_document_is_that_of_the_live_api(tmp_path):
-    text = PROGRAM.replace('  printf("END\\n");\n', ASK)
-    assert text != PROGRAM
-    with reporting(build_report(tmp_path, text=text)) as running:
+def list_flags(address: Path) -> dict[str, Any]:
+    """Ask the server of a program that has just started."""
+    end = time.monotonic() + DEADLINE
+    while not address.exists():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    with socket.socket(socket.AF_UNIX) as made:
+        made.connect(str(address))
+        made.sendall(b'{"jsonrpc": "2.0", "id": 1, "method": "flags.list"}\n')
+        answer: dict[str, Any] = json.loads(made.makefile().readline())["result"]
+    return answer
+
+
+def test_the_document_is_that_of_the_live_protocol(program, tmp_path):
+    address = tmp_path / "flags.sock"
+    preloaded = {"LD_PRELOAD": f"{LIBDIR}/libpd_flags_live.so", "PADDLE_FLAGS_LIVE": str(address)}
+    with reporting(program, **preloaded) as running:
+        answer = list_flags(address)
         document = read(running.pid)
-    answer = json.loads(running.report.split("\nLIVE\n")[1])
-    assert set(answer) <= set(document)
+    assert set(answer) - set(document) == {"next"}
     assert document["complete"] is answer["complete"]
     ours = ("settable", "refusal")
     assert [without(flag, *ours) for flag in document["flags"]] == [

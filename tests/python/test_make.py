@@ -157,10 +157,10 @@ def test_test_leaves_out_what_is_marked_and_test_all_nothing(tmp_path):
     usual = dry_run(tmp_path, "test").splitlines()[-1]
     commands = dry_run(tmp_path, "test-all").splitlines()
     everything, page, fleet = [line for line in commands if " -m pytest" in line]
-    apart = " --ignore tests/live_page --ignore tests/fleet"
+    apart = " --ignore tests/gateway_page --ignore tests/fleet"
     assert ' -m "not extended"' in usual
     assert usual.rstrip().replace(' -m "not extended"', apart) == everything
-    assert page.endswith(" -m pytest -n 1 tests/live_page")
+    assert page.endswith(" -m pytest -n 1 tests/gateway_page")
     assert fleet.endswith(" --max-worker-restart 0 -n 4 tests/fleet")
 
 

@@ -15,8 +15,7 @@ from support import CC, INCLUDE, LIBDIR, ROOT, SANITIZE, build_plugin, run, writ
 VERSION = version("paddle_flags")
 # Each profile leaves out whole layers: the rows of the table that they implement, which are
 # lacking, and at least so many bytes of the stripped library.
-REPORT = {"report_help", "report_flagfile", "report_json", "live_open", "live_close"}
-REPORT |= {"live_answer", "live_refuse", "live_response_free", "live_revision", "live_events"}
+REPORT = {"report_help", "report_flagfile", "report_json"}
 INPUT = {"parse_argv", "environment_enable", "program_set", "program_get"}
 CONFIG = ("new", "free", "add", "add_flagfile", "fail", "apply", "check")
 INPUT |= {f"config_{verb}" for verb in CONFIG}

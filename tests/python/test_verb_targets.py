@@ -62,6 +62,17 @@ def test_an_unknown_name_suggests_the_nearest_process(served):
     assert ended.returncode == 3
 
 
+def test_a_name_is_suggested_without_its_suffix_too(served):
+    ended = served.cli("get", "train", "level")
+    assert ended.stderr.endswith("serves its flags; did you mean 'trainer'?\n")
+
+
+def test_a_file_in_place_of_a_name_says_that_no_process_has_it(served, tmp_path):
+    write(tmp_path / "server", "")
+    ended = served.cli("list", "server", cwd=tmp_path)
+    assert ended.stderr.endswith("-p server; no process of yours with this name serves its flags\n")
+
+
 def test_a_file_of_the_same_name_does_not_hide_a_process(served):
     assert (served.place / "trainer.py").exists()
     assert served.cli("get", "trainer.py", "level", cwd=served.place).stdout == "6\n"
@@ -72,6 +83,20 @@ def test_a_file_is_no_process(served, tmp_path):
     write(tmp_path / "alpha.txt", "")
     [line] = wrong(served, "list", tmp_path / "alpha.txt")
     assert line.startswith(f"{tmp_path}/alpha.txt: is a file, expected a PID, ")
+
+
+def test_diff_refuses_other_files(served, tmp_path):
+    file = write(tmp_path / "a.json", "{}")
+    ended = served.cli("diff", file, served.pid)
+    assert ended.stderr == f"{ERROR}{file}: expected what 'list --json' writes\n"
+    assert ended.returncode == 2
+
+
+def test_diff_of_a_file_that_is_missing_says_so(served, tmp_path):
+    for missing in ("saved.json", f"{tmp_path}/saved.json"):
+        ended = served.cli("diff", missing, served.pid, cwd=tmp_path)
+        assert ended.stderr == f"{ERROR}{missing}: No such file or directory\n"
+        assert ended.returncode == 2
 
 
 # ---- What a target can't do ----
@@ -88,7 +113,6 @@ CANNOT = {
     "watch --attach {pid}": "{pid} is a process that --attach only reads, which has no 'watch'",
     "watch dir:///mnt/job": "dir:///mnt/job is a fleet, which has no 'watch';"
     " 'python -m paddle_flags log dir:///mnt/job' lists its changes",
-    "open dir:///mnt/job": "'python -m paddle_flags status dir:///mnt/job' lists its members",
     "list dir:///mnt/job --settable": "--settable doesn't go with dir:///mnt/job, which is a fleet",
     "diff {pid} dir:///mnt/job": "is a fleet, whose members 'diff' compares if it stands alone",
     "diff {pid}": "expected a second TARGET to compare with {pid}",
@@ -233,23 +257,20 @@ def send_drops(made: socket.socket) -> None:
         threading.Event().wait(0.05)
 
 
-def answer(document: object, blanks: int = 0) -> Act:
-    """Return what answers a request of either protocol with a document behind blanks."""
+def answer(document: object, end: bytes = b"\n") -> Act:
+    """Return what answers a request with a document."""
 
     def act(made: socket.socket) -> None:
         request = made.recv(4096)
-        if request.startswith(b"{"):
-            line = {"jsonrpc": "2.0", "id": json.loads(request)["id"], "result": document}
-            made.sendall(b" " * blanks + json.dumps(line, ensure_ascii=False).encode() + b"\n")
-            return
-        body = b" " * blanks + json.dumps(document, ensure_ascii=False).encode()
-        head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n"
-        made.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        line = {"jsonrpc": "2.0", "id": json.loads(request)["id"], "result": document}
+        made.sendall(json.dumps(line, ensure_ascii=False).encode() + end)
+        send_nothing(made)
 
     return act
 
 
 ESCAPES = {"pid": 7, "program": "\x1b[2J\x1b]0;x\x07\u202eevil\n4711", "flags": 1, "temporary": 0}
+ESCAPES.update(api=1, version="0", you={}, epoch="a", revision=1, host="\x1b[2J")
 
 
 class Hostile:
@@ -288,7 +309,7 @@ def hostile() -> Iterator[Callable[[Path, str, Act], None]]:
 
 def test_hostile_sockets_do_not_hinder_the_list(served, hostile):
     folder = Path(served.address).parent
-    hostile(folder, "1.sock", answer(ESCAPES, blanks=2 << 20))
+    hostile(folder, "1.sock", answer(ESCAPES, end=b" " * (2 << 20)))
     hostile(folder, "2.sock", send_nothing)
     hostile(folder, "3.sock", send_drops)
     hostile(folder, "4.sock", answer(["no", "object"]))
@@ -303,9 +324,11 @@ def test_hostile_sockets_do_not_hinder_the_list(served, hostile):
     left_out = {line.split(": ", 2)[1]: line for line in ended.stderr.splitlines()}
     assert len(left_out) == 105
     assert 1 < counted.most < 64  # 32, and those that this side still has to close
-    assert "doesn't answer as a process" in left_out[f"{folder}/1.sock"]
-    assert "no answer after 1 s" in left_out[f"{folder}/2.sock"]
-    assert "no answer after 1 s" in left_out[f"{folder}/3.sock"]
+    assert "longer than 1048576 bytes" in left_out[f"{folder}/1.sock"]
+    for number in (2, 3):
+        assert "no answer in time" in left_out[f"{folder}/{number}.sock"]
+    for number in (4, 5):
+        assert "isn't one of the live" in left_out[f"{folder}/{number}.sock"]
 
 
 def test_what_a_hostile_process_says_cannot_control_the_terminal(served, hostile):

@@ -43,6 +43,8 @@
 #undef at
 #pragma push_macro("b")
 #undef b
+#pragma push_macro("by")
+#undef by
 #pragma push_macro("c")
 #undef c
 #pragma push_macro("def")
@@ -83,8 +85,6 @@
 #undef map
 #pragma push_macro("max")
 #undef max
-#pragma push_macro("may")
-#undef may
 #pragma push_macro("min")
 #undef min
 #pragma push_macro("now")
@@ -101,8 +101,6 @@
 #undef out
 #pragma push_macro("own")
 #undef own
-#pragma push_macro("pid")
-#undef pid
 #pragma push_macro("put")
 #undef put
 #pragma push_macro("ref")
@@ -125,12 +123,8 @@
 #undef ttl
 #pragma push_macro("u64")
 #undef u64
-#pragma push_macro("uid")
-#undef uid
 #pragma push_macro("url")
 #undef url
-#pragma push_macro("who")
-#undef who
 #pragma push_macro("why")
 #undef why
 #pragma push_macro("x")

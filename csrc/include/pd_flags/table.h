@@ -164,17 +164,6 @@ PD__BEGIN_C
   RESULT(const uint64_t *, op_revision, (void), ())                                                \
   STATUS(op_check_arrays, (const pd_op *operation, const void *const *tensors, size_t count,       \
     pd_error *err), (operation, tensors, count, err))                                              \
-  STATUS(live_open, (const pd_live_options *options, pd_live **out, pd_error *err),                \
-    (options, out, err))                                                                           \
-  VOID(live_close, (pd_live *live), (live))                                                        \
-  STATUS(live_answer, (pd_live *live, const pd_live_request *request, pd_live_response *response,  \
-    pd_error *err), (live, request, response, err))                                                \
-  STATUS(live_refuse, (uint32_t status, const char *detail, pd_live_response *response,            \
-    pd_error *err), (status, detail, response, err))                                               \
-  VOID(live_response_free, (pd_live_response *response), (response))                               \
-  RESULT(uint64_t, live_revision, (void), ())                                                      \
-  STATUS(live_events, (uint64_t since, pd_live_response *response, pd_error *err),                 \
-    (since, response, err))                                                                        \
   STATUS(config_check, (const pd_config *config, bool allow_pending, pd_error_list *errors,        \
     pd_error *err), (config, allow_pending, errors, err))                                          \
   RESULT(bool, startup_over, (void), ())                                                           \

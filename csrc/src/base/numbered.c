@@ -46,9 +46,3 @@ void *pd__numbered_after(const pd__numbered *list, uint64_t number) {
   while (at < list->count && !list->rows[at].item) at++;
   return at < list->count ? list->rows[at].item : NULL;
 }
-
-void *pd__numbered_before(const pd__numbered *list, uint64_t number) {
-  size_t at = find_row(list, number);
-  while (at > 0 && !list->rows[at - 1].item) at--;
-  return at > 0 ? list->rows[at - 1].item : NULL;
-}

@@ -103,13 +103,6 @@
 #define pd_op_choose pd__do_op_choose
 #define pd_op_revision pd__do_op_revision
 #define pd_op_check_arrays pd__do_op_check_arrays
-#define pd_live_open pd__do_live_open
-#define pd_live_close pd__do_live_close
-#define pd_live_answer pd__do_live_answer
-#define pd_live_refuse pd__do_live_refuse
-#define pd_live_response_free pd__do_live_response_free
-#define pd_live_revision pd__do_live_revision
-#define pd_live_events pd__do_live_events
 #define pd_config_check pd__do_config_check
 #define pd_startup_over pd__do_startup_over
 #define pd_error_list_get_flag pd__do_error_list_get_flag

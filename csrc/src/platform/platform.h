@@ -107,42 +107,8 @@ bool pd__platform_at_thread_exit(void (*function)(void *argument), void *argumen
  * in a signal handler: this needs neither a lock nor memory. */
 void *pd__platform_exit_argument(void);
 
-/* Milliseconds since 1970, and since some moment: the second one never jumps. */
+/* Milliseconds since 1970. */
 int64_t pd__platform_time(void);
-int64_t pd__platform_steady_time(void);
-
-/* Starts the one background thread, which runs `body`, unless it runs already; it takes no signals.
- * Returns false if there can be none. The caller holds the lock. A forked child gets one of its own
- * if there was one. */
-bool pd__platform_start_thread(void (*body)(void));
-
-/* For that thread, which holds the lock: releases the lock and waits until pd__platform_wake_thread
- * or until that steady time. */
-void pd__platform_wait_until(int64_t until);
-
-/* Wakes that thread, or keeps it from waiting. The caller holds the lock. */
-void pd__platform_wake_thread(void);
-
-/* In a forked child, don't start that thread before pd__platform_resume_thread: what it calls needs
- * a runtime, such as Python's, that must be repaired first. For the last one, the caller holds the
- * lock. pd__platform_is_thread_deferred returns whether it is to be started. */
-void pd__platform_defer_thread(void);
-bool pd__platform_is_thread_deferred(void);
-void pd__platform_resume_thread(void);
-
-/* Runs `body` on a new thread that takes no signals. Returns false if there can be none. */
-bool pd__platform_run_thread(void (*body)(void));
-
-/* That thread ends: after this it may be started again. The caller holds the lock. */
-void pd__platform_end_thread(void);
-
-/* Of this process. The texts are cut to their size; "" where unknown. */
-typedef struct pd__platform_self {
-  int64_t pid;
-  char host[256];
-  char program[256];
-} pd__platform_self;
-void pd__platform_identify(pd__platform_self *out);
 
 /* Returns a number of this thread, which a later thread may have after it has ended, and the thread
  * that forked in the child. */

@@ -50,18 +50,6 @@ void pd__platform_leave_loader(uintptr_t entered) { (void)entered; }
 
 /* ---- This process ---- */
 
-void pd__platform_identify(pd__platform_self *out) {
-  memset(out, 0, sizeof *out);
-  out->pid = getpid();
-  if (gethostname(out->host, sizeof out->host - 1) != 0) out->host[0] = '\0';
-#ifdef __APPLE__
-  const char *program = getprogname();
-#else
-  const char *program = program_invocation_short_name;
-#endif
-  snprintf(out->program, sizeof out->program, "%s", program ? program : "");
-}
-
 /* ---- Time ---- */
 
 static int64_t read_clock(clockid_t clock) {
@@ -71,8 +59,6 @@ static int64_t read_clock(clockid_t clock) {
 }
 
 int64_t pd__platform_time(void) { return read_clock(CLOCK_REALTIME); }
-int64_t pd__platform_steady_time(void) { return read_clock(CLOCK_MONOTONIC); }
-
 /* dladdr returns the name by which the loader knows the image. dlopen recognizes that name without
  * looking at the file. The program itself needs no reference, so it doesn't matter if dlopen fails
  * for it. */

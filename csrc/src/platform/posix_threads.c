@@ -29,97 +29,6 @@ static pd__fork_pause state; /* of this fork */
 
 static void (*start_child)(void);
 
-/* ---- The background thread ---- */
-
-static bool thread_runs;
-static bool thread_lost; /* the parent of this process had it */
-static pthread_cond_t woken;
-
-static void (*thread_body)(void);
-static bool thread_held; /* a forked child waits for pd__platform_resume_thread */
-static bool thread_due;  /* such a child has to start it */
-
-static void *run_thread(void *unused) {
-  thread_body();
-  return unused;
-}
-
-static bool make_condition(void) {
-  pthread_condattr_t attributes;
-  pthread_condattr_init(&attributes);
-  bool made = true;
-#ifndef __APPLE__ /* it has no steady condition: pd__platform_wait_until converts */
-  made = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0;
-#endif
-  made = made && pthread_cond_init(&woken, &attributes) == 0;
-  pthread_condattr_destroy(&attributes);
-  return made;
-}
-
-/* The thread takes no signals: it inherits that. */
-static bool create_thread(void *(*start)(void *), void *argument) {
-  pthread_attr_t attributes;
-  pthread_t thread;
-  sigset_t all, before;
-  if (pthread_attr_init(&attributes) != 0) return false;
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  bool created = pthread_create(&thread, &attributes, start, argument) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  pthread_attr_destroy(&attributes);
-  return created;
-}
-
-bool pd__platform_start_thread(void (*body)(void)) {
-  if (thread_runs) return true;
-  thread_body = body;
-  thread_runs = make_condition() && create_thread(run_thread, NULL);
-  if (thread_runs) __atomic_store_n(&thread_due, false, __ATOMIC_RELEASE);
-  return thread_runs;
-}
-
-static void *run_once(void *body) {
-  ((void (*)(void))(uintptr_t)body)();
-  return NULL;
-}
-
-bool pd__platform_run_thread(void (*body)(void)) {
-  return create_thread(run_once, (void *)(uintptr_t)body);
-}
-
-void pd__platform_defer_thread(void) { __atomic_store_n(&thread_held, true, __ATOMIC_RELEASE); }
-bool pd__platform_is_thread_deferred(void) {
-  return __atomic_load_n(&thread_due, __ATOMIC_ACQUIRE);
-}
-void pd__platform_resume_thread(void) {
-  if (pd__platform_is_thread_deferred()) pd__platform_start_thread(thread_body);
-}
-
-void pd__platform_wait_until(int64_t until) {
-#ifdef __APPLE__
-  until += pd__platform_time() - pd__platform_steady_time();
-#endif
-  struct timespec at = {.tv_sec = (time_t)(until / 1000), .tv_nsec = until % 1000 * 1000000};
-  pthread_cond_timedwait(&woken, &lock, &at);
-}
-
-void pd__platform_wake_thread(void) {
-  if (thread_runs) pthread_cond_signal(&woken);
-}
-
-void pd__platform_end_thread(void) { thread_runs = false; }
-
-static void restart_thread(void) {
-  bool wanted = thread_lost && !thread_runs;
-  thread_lost = false;
-  if (wanted && __atomic_load_n(&thread_held, __ATOMIC_ACQUIRE)) {
-    __atomic_store_n(&thread_due, true, __ATOMIC_RELEASE);
-  } else if (wanted) {
-    pd__platform_start_thread(thread_body);
-  }
-}
-
 /* ---- Fork ---- */
 
 static bool is_forking(void) {
@@ -147,8 +56,6 @@ static void release_from_fork(void) {
 static void become_child(void) {
   state.process = getpid();
   state.in_child = true;
-  thread_lost |= thread_runs;
-  thread_runs = false;
   if (holds_walks) walks = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
   holds_walks = false;
   start_child();
@@ -179,7 +86,6 @@ static bool end_nested(void) {
 
 static void unlock_after_fork(void) {
   if (!is_forking() || end_nested()) return;
-  restart_thread();
   release_from_fork();
 }
 

@@ -51,11 +51,6 @@ uintptr_t pd__platform_thread(void) { return GetCurrentThreadId(); }
 
 void pd__platform_yield(void) { Sleep(0); }
 
-void pd__platform_identify(pd__platform_self *out) {
-  memset(out, 0, sizeof *out);
-  out->pid = (int64_t)GetCurrentProcessId();
-}
-
 #define TO_1970 116444736000000000 /* from 1601, in units of 100 ns */
 
 int64_t pd__platform_time(void) {
@@ -64,18 +59,6 @@ int64_t pd__platform_time(void) {
   uint64_t ticks = (uint64_t)now.dwHighDateTime << 32 | now.dwLowDateTime;
   return ((int64_t)ticks - TO_1970) / 10000;
 }
-
-int64_t pd__platform_steady_time(void) { return (int64_t)GetTickCount64(); }
-
-/* No background thread here: what would need one is for Linux. */
-bool pd__platform_start_thread(void (*body)(void)) { return body == NULL; }
-void pd__platform_wait_until(int64_t until) { (void)until; }
-void pd__platform_wake_thread(void) {}
-void pd__platform_end_thread(void) {}
-void pd__platform_defer_thread(void) {}
-bool pd__platform_is_thread_deferred(void) { return false; }
-void pd__platform_resume_thread(void) {}
-bool pd__platform_run_thread(void (*body)(void)) { return body == NULL; }
 
 /* Windows has no fork, so `in_child` is never called. */
 void pd__platform_begin_hosting(const pd_copy_record *own, void (*in_child)(void)) {

@@ -41,11 +41,13 @@ static pd_status prepare_value(batch *all, size_t index, pd_error *err) {
   size_t before = changes->count;
   pd_value none = {.str = NULL};
   pd_status status = pd__flag_check_defined(changes->operation, item->flag, err);
-  if (status == PD_OK) {
+  if (status == PD_OK && item->text) {
     status =
         pd__changes_try(changes, item->flag, item->text, none, &all->origin, item->literal, err);
+    if (status == PD_OK && changes->count > before) all->indexes[index] = changes->count;
+  } else if (status == PD_OK) {
+    pd__changes_drop(changes, item->flag, all->origin.source);
   }
-  if (status == PD_OK && changes->count > before) all->indexes[index] = changes->count;
   return status;
 }
 
@@ -54,10 +56,8 @@ static void prepare(batch *all) {
     pd_error err;
     const pd_batch_change *item = &all->items[i];
     all->changes.report->about = item->flag;
-    if (item->text) {
+    if (item->text || !item->override) {
       if (prepare_value(all, i, &err) != PD_OK) pd__report_add(all->changes.report, &err);
-    } else if (!item->override) {
-      pd__changes_drop(&all->changes, item->flag, all->origin.source);
     } else if (pd__flag_is_overridden_by(item->flag, item->override)) {
       pd__changes_pop(&all->changes, item->flag, item->override);
     }
@@ -95,14 +95,15 @@ static const char *text_left(batch *all, size_t first, size_t end) {
   return pd__flag_value_below(flag, popped, drops, &value) ? text_of(all, flag, value) : NULL;
 }
 
-/* Describes the changes of one flag, and returns the index behind them. */
+/* Describes the changes of one flag, and returns the index behind them. A flag whose module has
+ * gone has no value, before and after an override of it ends. */
 static size_t describe_flag(batch *all, pd_batch_effect *effects, size_t first) {
   const pd_flag *flag = all->items[first].flag;
   size_t end = first + 1;
   while (end < all->count && all->items[end].flag == flag) end++;
   const char *old = NULL, *left = NULL;
-  if (!pd__flag_is_unset(flag)) old = text_of(all, flag, pd__flag_value(flag));
-  left = text_left(all, first, end);
+  if (flag->defined && !pd__flag_is_unset(flag)) old = text_of(all, flag, pd__flag_value(flag));
+  if (flag->defined) left = text_left(all, first, end);
   bool hidden = !all->options->override && pd__flag_is_overridden(flag);
   for (size_t i = first; i < end; i++) {
     bool assigns = all->items[i].text != NULL;
@@ -165,6 +166,10 @@ static pd_status check_changes(const pd_batch_change *items, size_t count,
   }
   if (!options->unchanged && options->unchanged_count > 0) {
     return pd__fail_null(err, "options->unchanged");
+  }
+  for (size_t i = 0; i < options->unchanged_count; i++) {
+    if (options->unchanged[i].flag) continue;
+    return pd__fail(err, PD_ERR_ARGUMENT, "options->unchanged[%zu].flag is NULL", i);
   }
   return options->override ? PD_OK : pd__origin_check(options->origin, err);
 }

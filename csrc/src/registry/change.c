@@ -189,15 +189,6 @@ void pd__changes_pop(pd__changes *changes, const pd_flag *flag, pd_override numb
   pd__changes_pop_entry(changes, pd__flag_override_of(flag, number));
 }
 
-void pd__changes_take_back(pd__changes *changes, pd_flag *flag) {
-  pd__override_entry *at = pd__flag_override(flag);
-  pd__changes_drop(changes, flag, PD_SOURCE_LIVE);
-  while (at && at->below) at = at->below;
-  for (; at; at = at->above) {
-    if (at->temporary) pd__changes_pop_entry(changes, at);
-  }
-}
-
 /* ---- The remaining stages ---- */
 
 pd_status pd__changes_validate(pd__changes *changes) {

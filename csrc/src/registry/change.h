@@ -91,10 +91,6 @@ void pd__changes_pop(pd__changes *changes, const pd_flag *flag, pd_override numb
 void pd__changes_pop_entry(pd__changes *changes, pd__override_entry *overridden);
 void pd__changes_clear(pd__changes *changes, pd_flag *flag, pd__action action);
 
-/* Prepares to take back what clients have set: the live value, and temporary overrides. What is
- * hidden goes first, so that readers see no value between the old and the new one. */
-void pd__changes_take_back(pd__changes *changes, pd_flag *flag);
-
 /* The remaining stages; they do nothing if there was an error. pd__changes_validate calls the
  * validators and releases the lock meanwhile. pd__changes_commit commits; the lock must not have
  * been released since pd__changes_validate. pd__changes_finish does both. Each returns the status
@@ -189,11 +185,6 @@ bool pd__notices_add_deferred(pd__operation *operation, pd_flag *flag, pd_hook w
 /* For an operation that ends before it has notified all watchers: leaves the rest to the next
  * operation of any thread. */
 void pd__notices_abandon(pd__operation *operation);
-
-/* For watchers that another operation notifies: pd__notices_detach takes the notices out of an
- * operation, and pd__notices_attach, which frees the list, gives them to one that ends then. */
-pd__notice *pd__notices_detach(pd__operation *operation);
-void pd__notices_attach(pd__operation *operation, pd__notice *list);
 
 /* Notifies the watchers. The caller must not hold the lock. */
 void pd__notices_deliver(pd__operation *operation);

@@ -49,10 +49,8 @@ static pd_status remove_or_defer(pd_hook number, bool removes, pd_error *err) {
 pd_status pd_hook_remove(pd_hook number, pd_error *err) {
   return remove_or_defer(number, true, err);
 }
-/* A hook that waits for a lock of its runtime can't be called in a forked child before that has
- * repaired its locks. */
+
 pd_status pd_hook_defer(pd_hook number, pd_error *err) {
-  pd__platform_defer_thread();
   return remove_or_defer(number, false, err);
 }
 

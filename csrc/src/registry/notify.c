@@ -124,29 +124,17 @@ static pd__handler pin_watcher(pd__operation *operation, pd__notice *notice) {
 
 static pd__notice *left, **left_end = &left; /* copies from malloc */
 
-/* Moves the notices of the operation to a list of copies from malloc, and returns its end. */
-static pd__notice **move_notices(pd__operation *operation, pd__notice **to) {
+void pd__notices_abandon(pd__operation *operation) {
   for (; operation->notices; operation->notices = operation->notices->next) {
     pd__notice *made = malloc(sizeof *made);
     if (!made) continue;
     *made = *operation->notices;
     made->next = NULL;
-    *to = made;
-    to = &made->next;
+    *left_end = made;
+    left_end = &made->next;
   }
   operation->notices_end = &operation->notices;
-  return to;
-}
-
-void pd__notices_abandon(pd__operation *operation) {
-  left_end = move_notices(operation, left_end);
   if (left) pd__set_pending_work(PD__WORK_NOTICES, true);
-}
-
-pd__notice *pd__notices_detach(pd__operation *operation) {
-  pd__notice *list = NULL;
-  move_notices(operation, &list);
-  return list;
 }
 
 /* Puts a list before the operation's own notices, whose watchers may throw. */
@@ -163,10 +151,6 @@ static void prepend_notices(pd__operation *operation, pd__notice *list) {
   }
   *operation->notices_end = own;
   if (own) operation->notices_end = own_end;
-}
-
-void pd__notices_attach(pd__operation *operation, pd__notice *list) {
-  prepend_notices(operation, list);
 }
 
 /* The caller holds the lock. */

@@ -90,14 +90,6 @@ bool pd__flag_is_overridden_by(const pd_flag *flag, pd_override number) {
   return pd__flag_override_of(flag, number) != NULL;
 }
 
-pd_override pd__flag_temporary(const pd_flag *flag, pd_value *below, bool *below_unset) {
-  const pd__override_entry *top = pd__flag_override(flag);
-  if (!top || !top->temporary) return 0;
-  *below = top->below ? top->below->values->value : pd__flag_base(flag);
-  *below_unset = flag->optional && !top->below && !flag->assigned;
-  return top->number;
-}
-
 /* An optional flag whose override has its default has no value. */
 bool pd__flag_value_below(const pd_flag *flag, pd_override number, bool drops_live, pd_value *out) {
   const pd__override_entry *top = pd__flag_override(flag);

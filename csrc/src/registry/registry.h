@@ -392,10 +392,6 @@ bool pd__flag_is_overridden_by(const pd_flag *flag, pd_override number);
 bool pd__override_is_empty(pd_override number);
 void pd__override_forget(pd_override number);
 
-/* Returns the number of the temporary override on top of the flag's values, and what the flag will
- * have once it ends; 0 if there is none on top. */
-pd_override pd__flag_temporary(const pd_flag *flag, pd_value *below, bool *below_unset);
-
 /* Copies the value that the flag would have without the override of that number, or with 0 without
  * the temporary ones on top, and without the live value if it `drops_live`. Returns false if it
  * would have none. */

@@ -8,7 +8,6 @@
 /* Initialize `out`, and `place.arena` with its arena; zero the rest. */
 typedef struct pd__json {
   pd__out *out;
-  bool compact; /* without line breaks and blanks; else indented by 2 */
   bool started; /* the innermost object or array has an item */
   size_t depth; /* of those that are open */
   char *item;   /* room for an item of a list of values */
@@ -25,9 +24,6 @@ void pd__json_close(pd__json *to, const char *sign);
 void pd__json_begin_item(pd__json *to);
 void pd__json_begin_member(pd__json *to, const char *key);
 
-/* The same for a key that may need escapes. */
-void pd__json_begin_escaped_member(pd__json *to, const char *key);
-
 /* Write a string: up to a NUL, or to `end`. */
 void pd__json_write_text(pd__out *out, const char *text);
 void pd__json_write_span(pd__out *out, const char *text, const char *end);
@@ -38,7 +34,6 @@ void pd__json_add_nullable(pd__json *to, const char *key, const char *text);
 void pd__json_add_text(pd__json *to, const char *key, const char *text);
 void pd__json_add_optional(pd__json *to, const char *key, const char *text);
 void pd__json_add_bool(pd__json *to, const char *key, bool value);
-void pd__json_add_number(pd__json *to, const char *key, int64_t number);
 
 /* Adds an array of the names in a list such as "fast|best". */
 void pd__json_add_names(pd__json *to, const char *key, const char *names);

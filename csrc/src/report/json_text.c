@@ -56,7 +56,6 @@ void pd__json_write_text(pd__out *out, const char *text) {
 
 static void begin_json_line(pd__json *to) {
   static const char blanks[] = "                "; /* deeper than anything here */
-  if (to->compact) return;
   pd__out_add_text(to->out, "\n");
   pd__out_add(to->out, blanks, 2 * to->depth);
 }
@@ -71,13 +70,7 @@ void pd__json_begin_member(pd__json *to, const char *key) {
   pd__json_begin_item(to);
   pd__out_add_text(to->out, "\"");
   pd__out_add_text(to->out, key);
-  pd__out_add_text(to->out, to->compact ? "\":" : "\": ");
-}
-
-void pd__json_begin_escaped_member(pd__json *to, const char *key) {
-  pd__json_begin_item(to);
-  pd__json_write_text(to->out, key);
-  pd__out_add_text(to->out, to->compact ? ":" : ": ");
+  pd__out_add_text(to->out, "\": ");
 }
 
 void pd__json_open(pd__json *to, const char *sign) {
@@ -181,11 +174,6 @@ void pd__json_add_optional(pd__json *to, const char *key, const char *text) {
 void pd__json_add_bool(pd__json *to, const char *key, bool value) {
   pd__json_begin_member(to, key);
   pd__out_add_text(to->out, value ? "true" : "false");
-}
-
-void pd__json_add_number(pd__json *to, const char *key, int64_t number) {
-  pd__json_begin_member(to, key);
-  pd__out_add_format(to->out, "%lld", (long long)number);
 }
 
 bool pd__json_is_limit(const pd_flag_info *info, pd_value bound, pd_value natural) {

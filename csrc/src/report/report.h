@@ -43,16 +43,12 @@ pd_status pd__out_finish(const pd__out *out, pd__operation *operation, pd_writer
 /* One flag at the time of the snapshot. All texts are stored for good. */
 typedef struct pd__row {
   pd_flag_info info;
-  pd_flag_entry entry;   /* the current value */
-  size_t index;          /* in the order of definition */
-  size_t module;         /* the least index in its module, behind those that come first */
-  size_t group;          /* the least index in its category there, plus 1; 0 for none */
-  size_t first_other;    /* index of its next value in the others of pd__rows */
-  size_t others;         /* how many */
-  uint64_t revision;     /* of the journal: the last change */
-  pd_override temporary; /* the override that the value is of, if that ends by itself; or 0 */
-  pd_value below;        /* then the value under it */
-  bool below_unset;
+  pd_flag_entry entry; /* the current value */
+  size_t index;        /* in the order of definition */
+  size_t module;       /* the least index in its module, behind those that come first */
+  size_t group;        /* the least index in its category there, plus 1; 0 for none */
+  size_t first_other;  /* index of its next value in the others of pd__rows */
+  size_t others;       /* how many */
 } pd__row;
 
 typedef struct pd__rows {
@@ -65,10 +61,6 @@ typedef struct pd__rows {
 /* Collects all defined flags, with all their values if `others` is true; false if memory is out.
  * Takes the lock. */
 bool pd__rows_collect(pd__rows *rows, bool others, pd__arena *arena);
-
-/* Collects one flag, with all its values. Returns false if it is undefined or memory is out. Takes
- * the lock. */
-bool pd__rows_collect_one(pd__rows *rows, pd_flag *flag, pd__arena *arena);
 
 /* Sorts by module and category: the modules in the list `first` (or NULL), the program's module,
  * then the others; flags without a category before others, and otherwise in the order of

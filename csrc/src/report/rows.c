@@ -1,7 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../registry/journal.h"
 #include "report.h"
 
 /* ---- The snapshot ---- */
@@ -21,18 +20,12 @@ static bool collect_older_values(pd__rows *rows, const pd_flag *flag, pd__row *r
   }
 }
 
-static void collect_temporary_value(pd__row *row, const pd_flag *flag) {
-  row->revision = pd__journal_revision_of(flag);
-  row->temporary = pd__flag_temporary(flag, &row->below, &row->below_unset);
-}
-
 /* Returns false if memory is out. The flag must be defined. */
 static bool collect_row(pd__rows *rows, pd_flag *flag, bool others, pd__arena *arena) {
   pd__row *row = &rows->items[rows->count];
   *row = (pd__row){.index = rows->count++};
   row->info.size = sizeof row->info;
   row->entry.size = sizeof row->entry;
-  collect_temporary_value(row, flag);
   bool whole = pd__flag_fill_info(flag, &row->info) &&
                pd__flag_fill_entry(flag, 0, &row->entry, NULL) == PD_OK;
   return whole && (!others || collect_older_values(rows, flag, row, arena));
@@ -47,15 +40,6 @@ bool pd__rows_collect(pd__rows *rows, bool others, pd__arena *arena) {
     if (pd__flag_check_defined(&operation, flag, NULL) != PD_OK) continue; /* its module has left */
     whole = collect_row(rows, flag, others, arena);
   }
-  pd__operation_end(&operation);
-  return whole;
-}
-
-bool pd__rows_collect_one(pd__rows *rows, pd_flag *flag, pd__arena *arena) {
-  PD__LOCKED_OPERATION(operation);
-  rows->items = pd__arena_alloc(arena, sizeof *rows->items);
-  bool defined = rows->items && pd__flag_check_defined(&operation, flag, NULL) == PD_OK;
-  bool whole = defined && collect_row(rows, flag, true, arena);
   pd__operation_end(&operation);
   return whole;
 }

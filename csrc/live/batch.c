@@ -1,0 +1,305 @@
+/* Carrying out changes and undos: in rounds, since values may change while they are looked at. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "live.h"
+
+enum { ROUNDS = 100 };
+
+/* ---- Applying ---- */
+
+static void add_item(pd__batch *batch, pd_batch_change item) {
+  if (batch->count == batch->room) {
+    size_t room = 2 * batch->room + 16;
+    pd_batch_change *items = realloc(batch->items, room * sizeof *items);
+    batch->failed |= !items;
+    if (!items) return;
+    batch->items = items;
+    batch->room = room;
+  }
+  batch->items[batch->count++] = item;
+}
+
+static void keep_texts(pd__changed_flag *flag, const pd_batch_effect *effect) {
+  free(flag->old_text);
+  free(flag->new_text);
+  flag->old_text = flag->new_text = NULL;
+  flag->hidden = effect->hidden;
+  if (flag->sensitive) return;
+  flag->old_text = pd__text_as_json(effect->old_text);
+  flag->new_text = pd__text_as_json(effect->new_text);
+}
+
+/* The last word: a client may have given up meanwhile. The items are in the order of the flags. */
+static bool decide(const pd_batch_effect *effects, size_t count, void *context) {
+  pd__batch *batch = context;
+  pd__changed_flag *flag = batch->made->flags;
+  if (!pd__job_enter(batch->job, PD__ASKING, PD__DECIDED)) return false;
+  for (size_t i = 0; i < count; i++) {
+    while (flag->flag != batch->items[i].flag) flag++;
+    keep_texts(flag, &effects[i]);
+  }
+  return true;
+}
+
+/* What is wrong is added to `errors`; NULL: it isn't needed. */
+static pd_status apply(pd__batch *batch, bool trial, pd_error_list *errors, pd_error *err) {
+  pd__change *made = batch->made;
+  char place[32];
+  snprintf(place, sizeof place, "uid %u", made->who.uid);
+  pd_origin origin = {.source = PD_SOURCE_LIVE,
+                      .place = *made->who.label ? made->who.label : place};
+  pd_batch_options options = {.size = sizeof options,
+                              .origin = &origin,
+                              .dry_run = trial || (batch->job && batch->job->dry_run),
+                              .mark = made->number,
+                              .errors = errors};
+  if (batch->job && !trial) {
+    options.override = made->state == PD__ON ? &made->override : NULL;
+    options.unchanged = batch->unchanged;
+    options.unchanged_count = batch->unchanged_count;
+    options.decide = decide;
+    options.context = batch;
+  }
+  return pd_batch_apply(batch->items, batch->count, &options, err);
+}
+
+pd_status pd__batch_end(pd__change *change) {
+  pd_error err;
+  pd__batch batch = {.made = change};
+  for (size_t i = 0; i < change->count; i++) {
+    if (change->flags[i].over) continue;
+    add_item(&batch,
+             (pd_batch_change){.flag = change->flags[i].flag, .override = change->override});
+  }
+  pd_status status = batch.failed ? PD_ERR_MEMORY : apply(&batch, false, NULL, &err);
+  free(batch.items);
+  return status;
+}
+
+/* ---- Errors of values ---- */
+
+static void add_problems(pd__job *job, const pd_error_list *errors) {
+  for (size_t i = 0; i < pd_error_list_count(errors); i++) {
+    const pd_error *error = pd_error_list_at(errors, i);
+    const pd_flag *flag = pd_error_list_get_flag(errors, i);
+    const char *name = flag ? pd_flag_get_name(flag) : NULL;
+    const char *kind = error->status == PD_ERR_MEMORY ? "internal" : "rejected";
+    if (error->status == PD_ERR_UNDEFINED || error->status == PD_ERR_CONFLICT) kind = "conflict";
+    pd__job_fail(job, kind, name, error->status, "%s", error->message);
+  }
+}
+
+/* Leaves out the items that have an error, and returns whether there are any, and others. */
+static bool drop_wrong_items(pd__batch *batch, const pd_error_list *errors) {
+  size_t kept = 0, count = batch->count;
+  for (size_t i = 0; i < count; i++) {
+    bool wrong = false;
+    for (size_t k = 0; !wrong && k < pd_error_list_count(errors); k++) {
+      wrong = pd_error_list_get_flag(errors, k) == batch->items[i].flag;
+    }
+    if (!wrong) batch->items[kept++] = batch->items[i];
+  }
+  batch->count = kept;
+  return kept < count && kept > 0;
+}
+
+/* Applies the items, and reports what is wrong with them. Validators are asked only when all values
+ * can be read: for the flags whose values can, a trial follows. */
+static pd_status apply_items(pd__batch *batch, bool trial) {
+  pd__job *job = batch->job;
+  pd_error err;
+  pd_error_list *errors = pd_error_list_new();
+  pd_status status = apply(batch, trial, errors, &err);
+  bool again = status == PD_ERR_CONFLICT && !trial && batch->unchanged_count > 0;
+  bool given_up = __atomic_load_n(&job->state, __ATOMIC_ACQUIRE) == PD__GIVEN_UP;
+  if (status != PD_OK && !again && !given_up) {
+    add_problems(job, errors);
+    if (drop_wrong_items(batch, errors)) apply_items(batch, true);
+    if (!job->problems) pd__job_fail(job, "rejected", NULL, status, "%s", err.message);
+  }
+  pd_error_list_free(errors);
+  return status;
+}
+
+/* ---- Items ---- */
+
+bool pd__live_value(pd_flag *flag, pd_value *value) {
+  pd_flag_entry entry = {.size = sizeof entry};
+  for (size_t i = 0; pd_flag_get_entry(flag, i, &entry, NULL) == PD_OK; i++) {
+    if (entry.origin.source != PD_SOURCE_LIVE || entry.replaced) continue;
+    *value = entry.value;
+    return true;
+  }
+  return false;
+}
+
+/* What is below goes first, so that readers see no value between the old and the new one. The list
+ * of changes begins with the latest. */
+static void add_overrides(pd__batch *batch, pd_flag *flag, const pd__change *at) {
+  if (!at) return;
+  add_overrides(batch, flag, at->older);
+  for (size_t i = 0; at->state == PD__ON && i < at->count; i++) {
+    if (at->flags[i].flag != flag || at->flags[i].over) continue;
+    add_item(batch, (pd_batch_change){.flag = flag, .override = at->override});
+  }
+}
+
+/* Taking back a value ends temporary ones, too. */
+static void prepare_items(pd__batch *batch) {
+  batch->count = 0;
+  for (size_t i = 0; i < batch->made->count; i++) {
+    pd__changed_flag *each = &batch->made->flags[i];
+    if (!each->flag) continue;
+    pd_override override = batch->from ? batch->from->override : 0;
+    add_item(batch, (pd_batch_change){each->flag, each->text, each->literal, override});
+    if (batch->from) continue;
+    each->had_live = pd__live_value(each->flag, &each->live_before);
+    if (!each->drops) continue;
+    size_t before = batch->count;
+    pthread_mutex_lock(&pd__lock);
+    add_overrides(batch, each->flag, pd__change_latest());
+    pthread_mutex_unlock(&pd__lock);
+    each->had_override = batch->count > before;
+  }
+}
+
+/* ---- The change ---- */
+
+static const char *source_of(const pd__changed_flag *flag, bool temporary) {
+  pd_flag_info info = {.size = sizeof info};
+  if (temporary) return pd_source_name(PD_SOURCE_OVERRIDE);
+  if (!flag->drops) return pd_source_name(PD_SOURCE_LIVE);
+  return pd_flag_get_info(flag->flag, &info, NULL) == PD_OK ? pd_source_name(info.source) : "";
+}
+
+static void write_result(pd__job *job, const pd__change *made) {
+  pd__text *to = &job->result;
+  pd__json_open(to, NULL, '{');
+  if (job->dry_run) pd__json_text(to, "change", NULL);
+  if (!job->dry_run) pd__json_number(to, "change", made->number);
+  pd__json_number(to, "revision", pd_journal_get_revision());
+  pd__json_bool(to, "dry_run", job->dry_run);
+  pd__json_time(to, "until", made->until);
+  pd__json_open(to, "flags", '[');
+  for (size_t i = 0; i < made->count; i++) {
+    const pd__changed_flag *flag = &made->flags[i];
+    pd__json_open(to, NULL, '{');
+    pd__changed_flag_write(to, flag);
+    pd__json_text(to, "source", source_of(flag, made->until > 0));
+    pd__json_bool(to, "hidden", flag->hidden);
+    pd__json_close(to, "}");
+  }
+  pd__json_close(to, "]}");
+}
+
+/* Temporary changes lose the flags that were taken back; those without any flag are over. */
+static void end_taken_back(const pd__batch *batch) {
+  for (size_t i = 0; i < batch->count; i++) {
+    bool empty = true;
+    if (!batch->items[i].override) continue;
+    pd__change *change = pd__change_of_override(batch->items[i].override);
+    for (size_t k = 0; change && k < change->count; k++) {
+      if (change->flags[k].flag == batch->items[i].flag) change->flags[k].over = true;
+      empty &= change->flags[k].over;
+    }
+    if (change && empty) pd__change_end(change, PD__UNDONE);
+  }
+}
+
+/* Once the change is in the list, it may end, and be forgotten: what is said of it is written
+ * before. */
+static void commit_change(pd__batch *batch) {
+  pd__change *made = batch->made;
+  pd__text event = {.data = NULL};
+  bool temporary = made->state == PD__ON;
+  for (size_t i = 0; i < made->count; i++) {
+    pd__changed_flag *flag = &made->flags[i];
+    if (!flag->drops && !temporary) pd__live_value(flag->flag, &flag->given);
+  }
+  write_result(batch->job, made);
+  pd__change_write_event(&event, made, batch->from ? "undo" : "set");
+  pthread_mutex_lock(&pd__lock);
+  end_taken_back(batch);
+  if (batch->from) pd__change_end(batch->from, PD__UNDONE);
+  pd__change_add(made);
+  pthread_mutex_unlock(&pd__lock);
+  batch->made = NULL;
+  if (temporary) pd__loop_wake(); /* it waits for the end */
+  pd__audit_write(batch->job->server->audit, &event);
+}
+
+/* What was asked for is in it by names alone, unless a flag is known and may be shown. */
+static void audit_refusal(const pd__job *job, const pd__change *wanted) {
+  pd__text line = {.data = NULL};
+  pd__json_open(&line, NULL, '{');
+  pd__json_text(&line, "event", "refused");
+  pd__json_text(&line, "result", "refused");
+  pd__json_time(&line, "at", pd__time_now());
+  pd__json_text(&line, "kind", job->problems->kind);
+  pd__json_text(&line, "detail", job->problems->error.message);
+  pd__who_write(&line, "who", &job->who);
+  pd__json_text(&line, "reason", job->reason);
+  pd__json_open(&line, "flags", '[');
+  for (size_t i = 0; wanted && i < wanted->count; i++) {
+    const pd__changed_flag *each = &wanted->flags[i];
+    bool shown = each->flag && !each->sensitive && each->text && !wanted->undoes;
+    pd__json_open(&line, NULL, '{');
+    pd__json_text(&line, "name", each->name);
+    if (shown) pd__json_shown(&line, "new", each->text);
+    pd__json_close(&line, "}");
+  }
+  pd__json_close(&line, "]}");
+  pd__audit_write(job->server->audit, &line);
+}
+
+/* The client has its answer, or is gone. */
+void pd__batch_give_up(pd__job *job, const pd__change *wanted) {
+  if (__atomic_load_n(&job->state, __ATOMIC_ACQUIRE) != PD__GIVEN_UP) return;
+  pd__job_fail(job, "timeout", NULL, PD_ERR_REFUSED, "the change was given up");
+  if (!job->dry_run) audit_refusal(job, wanted);
+}
+
+/* ---- All together ---- */
+
+static void reserve_change(pd__batch *batch) {
+  pthread_mutex_lock(&pd__lock);
+  bool room = pd__change_reserve(batch->made);
+  size_t on = pd__changes_on();
+  pthread_mutex_unlock(&pd__lock);
+  if (room) return;
+  pd__job_fail(batch->job, "busy", NULL, PD_ERR_REFUSED,
+               "%zu temporary changes are on: undo some, or wait until some end", on);
+}
+
+/* Returns false if another round is needed, since a flag has changed meanwhile. */
+static bool try_once(pd__batch *batch, bool (*check)(pd__batch *batch)) {
+  pd__job *job = batch->job;
+  if (!check(batch)) return true;
+  prepare_items(batch);
+  bool trial = job->problems != NULL;
+  if (batch->failed) return true;
+  pd_status status = apply_items(batch, trial);
+  if (status == PD_ERR_CONFLICT && !trial && batch->unchanged_count > 0) return false;
+  if (status != PD_OK || job->problems) return true;
+  if (job->dry_run) write_result(job, batch->made);
+  if (!job->dry_run) commit_change(batch);
+  return true;
+}
+
+void pd__batch_run(pd__batch *batch, bool (*check)(pd__batch *batch)) {
+  pd__job *job = batch->job;
+  int round = 0;
+  if (batch->made && !job->problems && !job->dry_run) reserve_change(batch);
+  while (batch->made && !batch->failed && round < ROUNDS && !try_once(batch, check)) round++;
+  if (round == ROUNDS) {
+    pd__job_fail(job, "conflict", NULL, PD_ERR_CONFLICT, "the flags kept changing meanwhile");
+  }
+  if (batch->failed) pd__job_fail(job, "internal", NULL, PD_ERR_MEMORY, "out of memory");
+  if (job->problems && !job->dry_run) audit_refusal(job, batch->made);
+  if (!job->problems) pd__batch_give_up(job, batch->made);
+  pd__change_drop(batch->made);
+  free(batch->items);
+  free(batch->unchanged);
+}

@@ -1,0 +1,160 @@
+/* The changes' thread, and what waits for it. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "live.h"
+
+static pd__job *queue, *running, *done; /* guarded by pd__lock */
+static bool thread_runs;
+static pthread_cond_t queued = PTHREAD_COND_INITIALIZER;
+
+/* ---- The changes' thread ---- */
+
+/* Returns NULL, and lets the thread end, if nothing waits and there are no servers. */
+static pd__job *next_job(void) {
+  pthread_mutex_lock(&pd__lock);
+  while (!queue && pd__servers) pthread_cond_wait(&queued, &pd__lock);
+  pd__job *job = running = queue;
+  if (!job) {
+    thread_runs = false;
+    pthread_mutex_unlock(&pd__lock);
+    return NULL;
+  }
+  queue = job->next;
+  pthread_mutex_unlock(&pd__lock);
+  return job;
+}
+
+bool pd__job_enter(pd__job *job, uint32_t from, uint32_t to) {
+  return __atomic_compare_exchange_n(&job->state, &from, to, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE);
+}
+
+/* Watchers are left to the callbacks' thread, so that no change waits for those of an earlier one.
+ */
+static void *run_jobs(void *unused) {
+  pd_callbacks_postpone(true);
+  for (pd__job *job; (job = next_job());) {
+    if (pd__job_enter(job, PD__QUEUED, PD__ASKING)) {
+      job->run(job);
+    } else {
+      pd__batch_give_up(job, NULL);
+    }
+    pd__job_enter(job, PD__ASKING, PD__DECIDED); /* it failed, and no one gave it up */
+    pthread_mutex_lock(&pd__lock);
+    running = NULL;
+    job->next = done;
+    done = job;
+    pthread_mutex_unlock(&pd__lock);
+    pd__loop_wake();
+  }
+  return unused;
+}
+
+bool pd__job_start(pd__job *job) {
+  pd__job **end = &queue;
+  size_t waiting = 0;
+  job->deadline = pd__now() + (int64_t)(job->timeout * 1000);
+  pthread_mutex_lock(&pd__lock);
+  if (!thread_runs) thread_runs = pd__thread_start(run_jobs, NULL);
+  for (; *end; end = &(*end)->next) waiting++;
+  bool started = thread_runs && waiting < PD__JOBS_MAX;
+  if (started) *end = job;
+  if (started) pthread_cond_signal(&queued);
+  pthread_mutex_unlock(&pd__lock);
+  return started;
+}
+
+/* ---- Answers, on the clients' thread ---- */
+
+static void answer_done(void) {
+  pthread_mutex_lock(&pd__lock);
+  pd__job *list = done;
+  done = NULL;
+  pthread_mutex_unlock(&pd__lock);
+  for (pd__job *next; list; list = next) {
+    next = list->next;
+    pd__client *client = pd__client_find(list->client); /* NULL: gone, or it has its answer */
+    bool given_up = __atomic_load_n(&list->state, __ATOMIC_ACQUIRE) == PD__GIVEN_UP;
+    if (client && !given_up) {
+      client->waiting--;
+      pd__job_answer(list, client);
+    }
+    pd__job_free(list);
+  }
+}
+
+static void add_names(pd__text *to, const pd__value *at) {
+  for (; at && to->length < 200; at = at->next) {
+    pd__text_add_format(to, "%s%.60s", to->length > 0 ? ", " : "", at->name ? at->name : at->text);
+  }
+}
+
+/* Returns what keeps a job waiting, in `why`. The caller holds pd__lock. */
+static void describe_wait(const pd__job *job, char why[512]) {
+  const pd__job *first = running ? running : job;
+  pd__text names = {.data = NULL};
+  add_names(&names, first->set);
+  add_names(&names, first->unset);
+  if (first->run == pd__undo_run) {
+    pd__text_add_format(&names, "change %llu", (unsigned long long)first->undo);
+  }
+  const char *form = first == job
+                         ? "given up after %g s: waiting for validators of %s, which may need a "
+                           "lock that the program holds, such as Python's"
+                         : "given up after %g s: an earlier change waits for validators of %s";
+  snprintf(why, 512, form, job->timeout, names.data ? names.data : "");
+  pd__text_free(&names);
+}
+
+/* Gives a job up, if it isn't too late, and answers. It is freed when the changes' thread is done.
+ */
+static void give_up(pd__job *job) {
+  char why[512];
+  bool given_up =
+      pd__job_enter(job, PD__QUEUED, PD__GIVEN_UP) || pd__job_enter(job, PD__ASKING, PD__GIVEN_UP);
+  pd__client *client = given_up ? pd__client_find(job->client) : NULL;
+  if (!client) return;
+  client->waiting--;
+  describe_wait(job, why);
+  pd__answer_failure(client, job->id, "timeout", why);
+}
+
+static int64_t check_deadline(pd__job *job, int64_t now, int64_t next) {
+  if (__atomic_load_n(&job->state, __ATOMIC_ACQUIRE) > PD__ASKING) return next;
+  if (job->deadline <= now) give_up(job);
+  return job->deadline > now && job->deadline < next ? job->deadline : next;
+}
+
+int64_t pd__jobs_answer(void) {
+  int64_t now = pd__now(), next = INT64_MAX;
+  answer_done();
+  pthread_mutex_lock(&pd__lock);
+  if (running) next = check_deadline(running, now, next);
+  for (pd__job *job = queue; job; job = job->next) next = check_deadline(job, now, next);
+  pthread_mutex_unlock(&pd__lock);
+  return next;
+}
+
+void pd__jobs_cancel(uint64_t client) {
+  pthread_mutex_lock(&pd__lock);
+  for (pd__job *job = queue; job; job = job->next) {
+    if (job->client == client) pd__job_enter(job, PD__QUEUED, PD__GIVEN_UP);
+  }
+  if (running && running->client == client) pd__job_enter(running, PD__ASKING, PD__GIVEN_UP);
+  pthread_mutex_unlock(&pd__lock);
+}
+
+bool pd__jobs_wait(void) { return queue || running || done; }
+
+void pd__jobs_wake(void) { pthread_cond_signal(&queued); }
+
+/* The thread stayed in the parent, and so did what waits for it. What is running isn't freed: it
+ * may be half changed. */
+void pd__jobs_abandon(void) {
+  queue = running = done = NULL;
+  thread_runs = false;
+  pthread_cond_init(&queued, NULL);
+}

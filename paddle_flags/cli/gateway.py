@@ -1,0 +1,102 @@
+"""The command gateway: the flags of all processes of this machine, as a page and as REST."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from paddle_flags.cli.foreign import show_errors, show_problems
+from paddle_flags.cli.processes import place_of
+from paddle_flags.errors import FlagError, FlagUnsupportedError
+from paddle_flags.live._client import Client
+
+if TYPE_CHECKING:
+    from paddle_flags.cli.parser import Parser
+
+SUMMARY = "serve the flags of this machine's processes over HTTP"
+_NEEDS = "'gateway' needs the packages starlette and uvicorn: pip install 'paddle_flags[live]'"
+
+_ABOUT = """\
+Serve the flags of the processes of this machine over HTTP: as a page, and as the REST API /v1/.
+Clients need a token. Each line of the file with tokens is LABEL read|change TOKEN.
+"""
+
+
+def add(main_parser: Parser) -> None:
+    """Add the command to a command line."""
+    use = "%(prog)s [TARGET]... --token-file FILE [OPTION]..."
+    parser = main_parser.add_command("gateway", SUMMARY, description=_ABOUT, usage=use)
+    add = parser.add_argument
+    add(
+        "targets",
+        nargs="*",
+        metavar="TARGET",
+        help="only these: PIDs, names of programs, or sockets",
+    )
+    add("--host", default="127.0.0.1", help="the address to listen on; by default 127.0.0.1")
+    add("--port", type=_port, default=8080, help="by default 8080; 0: any that is free")
+    add("--token-file", metavar="FILE", required=True, help="the tokens of clients")
+    add(
+        "--allow-host",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="a name by which clients call this server; may be repeated",
+    )
+    add("--certfile", metavar="FILE", help="the certificate of this server, for TLS")
+    add("--keyfile", metavar="FILE", help="its key, if that is in another file")
+    add(
+        "--behind-proxy",
+        metavar="ADDRESS",
+        help="a proxy with TLS is in front of this server; trust what it says of clients",
+    )
+    add(
+        "--fleet",
+        metavar="URL",
+        action="append",
+        default=[],
+        help="show this fleet, too; may be repeated",
+    )
+    parser.set_defaults(act=lambda options: sys.exit(run(options)))
+
+
+def _port(text: str) -> int:
+    """Return the number of a port."""
+    if text.isascii() and text.isdigit() and len(text) <= 5 and int(text) <= 65535:  # noqa: PLR2004
+        return int(text)
+    message = f"'{text}': expected a port, from 0 to 65535"
+    raise argparse.ArgumentTypeError(message)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Serve until Ctrl-C; return the exit status."""
+    try:
+        _serve(options)
+    except (FlagError, OSError) as error:
+        show_problems(str(error))
+        return 2
+    return 0
+
+
+def _serve(options: argparse.Namespace) -> None:
+    try:
+        from paddle_flags.gateway import server, users  # noqa: PLC0415 - an extra
+        from paddle_flags.gateway.app import Gateway  # noqa: PLC0415
+    except ImportError:
+        raise FlagUnsupportedError(_NEEDS) from None
+    clients = [Client(place_of(each)) for each in options.targets]
+    for client in clients:
+        client.process()
+    paths = [client.target for client in clients]
+    app = Gateway(paths or None, options.fleet).application()
+    listen = server.Listen(
+        options.host,
+        options.port,
+        tuple(options.allow_host),
+        options.certfile,
+        options.keyfile,
+        options.behind_proxy,
+    )
+    tokens = users.read_tokens(options.token_file)
+    server.serve(app, listen, tokens, lambda url: show_errors(f"serving {url}"))

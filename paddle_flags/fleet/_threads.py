@@ -1,0 +1,38 @@
+"""Threads of the system, also where gevent has put its own in their place."""
+
+from __future__ import annotations
+
+import _thread
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def _original(module: str, name: str, now: Any) -> Any:
+    """Return a name of a module as it was before gevent's monkey.patch_all()."""
+    monkey: Any = sys.modules.get("gevent.monkey")
+    if monkey is None or not monkey.is_module_patched(module):
+        return now
+    return monkey.get_original(module, name)
+
+
+def allocate_lock() -> Any:
+    """Return a lock between threads of the system."""
+    return _original("_thread", "allocate_lock", _thread.allocate_lock)()
+
+
+def allocate_reentrant_lock() -> Any:
+    """Return such a lock that a signal handler may take again in the thread that has it."""
+    return _original("_thread", "RLock", _thread.RLock)()
+
+
+def start_thread(function: Callable[[], object], name: str) -> None:
+    """Start a thread that doesn't keep the program from ending."""
+    start = _original("_thread", "start_new_thread", None)
+    if start is None:
+        threading.Thread(target=function, name=name, daemon=True).start()
+    else:
+        start(function, ())
