@@ -129,8 +129,9 @@ void pd__params_read(pd__job *job, const char *known, const pd__value *params) {
   for (const pd__value *each = params ? params->first : NULL; each; each = each->next) {
     const struct param *member = find_member(known, each->name);
     if (!member) {
-      pd__job_fail(job, "params", NULL, PD_ERR_ARGUMENT, "params: there is no member %.200s",
-                   each->name);
+      pd__job_fail(job, "params", NULL, PD_ERR_ARGUMENT,
+                   "params: there is no member %.200s: expected %s%.*s", each->name,
+                   known[1] ? "one of" : "none", (int)strlen(known) - 1, known);
     } else if (each->kind != PD__NULL) {
       bool right = member->read(each, member->limit, (char *)job + member->field);
       if (!right) fail(job, member->name, member->expected);

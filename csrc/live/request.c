@@ -128,10 +128,14 @@ static const method methods[] = {
     {"events.subscribe", " since ", pd__events_subscribe, NULL, false},
 };
 
-static const method *find_method(const char *name) {
+static const method *find_method(pd__job *job, const char *name) {
+  char known[200] = "";
   for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
     if (strcmp(methods[i].name, name) == 0) return &methods[i];
+    strcat(strcat(known, " "), methods[i].name);
   }
+  pd__job_fail(job, "method", NULL, PD_ERR_ARGUMENT, "there is no method %.200s: expected one of%s",
+               name, known);
   return NULL;
 }
 
@@ -185,8 +189,7 @@ static const method *read_request(pd__job *job, const char *line, size_t length)
   if (why && !*job->id) strcpy(job->id, "null");
   if (why) return NULL;
   const char *name = pd__value_member(job->document.root, "method")->text;
-  const method *to = find_method(name);
-  if (!to) pd__job_fail(job, "method", NULL, PD_ERR_ARGUMENT, "there is no method %.200s", name);
+  const method *to = find_method(job, name);
   if (to) pd__params_read(job, to->params, pd__value_member(job->document.root, "params"));
   if (to && to->check && !job->problems) to->check(job);
   return job->problems ? NULL : to;
