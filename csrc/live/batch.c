@@ -68,11 +68,13 @@ static pd_status apply(pd__batch *batch, bool trial, pd_error_list *errors, pd_e
 pd_status pd__batch_end(pd__change *change) {
   pd_error err;
   pd__batch batch = {.made = change};
+  pthread_mutex_lock(&pd__lock);
   for (size_t i = 0; i < change->count; i++) {
     if (change->flags[i].over) continue;
     add_item(&batch,
              (pd_batch_change){.flag = change->flags[i].flag, .override = change->override});
   }
+  pthread_mutex_unlock(&pd__lock);
   pd_status status = batch.failed ? PD_ERR_MEMORY : apply(&batch, false, NULL, &err);
   free(batch.items);
   return status;

@@ -26,7 +26,7 @@ static bool stands(const pd__change *change, const pd__changed_flag *each) {
   pd_flag_info info = {.size = sizeof info};
   if (pd_flag_get_info(each->flag, &info, NULL) != PD_OK) return false;
   if (info.generation != each->generation) return false;
-  if (change->override) return !each->over && has_override(each->flag, change->override);
+  if (change->override) return has_override(each->flag, change->override);
   bool given = pd__live_value(each->flag, &now);
   if (each->drops) return !given;
   return given && info.source == PD_SOURCE_LIVE && is_equal(each->type, now, each->given);
@@ -55,8 +55,7 @@ static bool is_frozen(pd_flag *flag) {
   return pd_flag_get_info(flag, &info, NULL) == PD_OK && info.frozen;
 }
 
-static bool is_undoable(const pd__change *change, const pd__who *who) {
-  if (find_obstacle(change) || !pd__who_is_same(&change->who, who)) return false;
+static bool can_undo(const pd__change *change) {
   for (size_t i = 0; i < change->count; i++) {
     const pd__changed_flag *each = &change->flags[i];
     if (!stands(change, each) || is_frozen(each->flag) || find_loss(change, each)) return false;
@@ -71,12 +70,17 @@ void pd__changes_list(pd__job *job) {
   pd__head_write(to, pd_journal_get_revision());
   pd__json_open(to, "changes", '[');
   pthread_mutex_lock(&pd__lock);
-  const pd__change *at = pd__change_latest();
+  pd__change *at = pd__change_latest();
   while (at && at->number >= before) at = at->older;
   for (; at && to->length < PD__ANSWER_MAX; at = at->older) {
+    bool own = !find_obstacle(at) && pd__who_is_same(&at->who, &job->who);
     pd__json_open(to, NULL, '{');
     pd__change_write(to, at);
-    pd__json_bool(to, "undoable", is_undoable(at, &job->who));
+    at->holders++;
+    pthread_mutex_unlock(&pd__lock);
+    pd__json_bool(to, "undoable", own && can_undo(at));
+    pthread_mutex_lock(&pd__lock);
+    at->holders--;
     pd__json_close(to, "}");
     before = at->number;
   }

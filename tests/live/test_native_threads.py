@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from serving import Client
-from support import build_program, write
+from serving import Client, until
+from support import LIBDIR, build, build_program, write
 
 # The validator reports so much that the list of changes forgets what it can.
 REPORTING = """
@@ -113,6 +115,28 @@ int main(int argc, char **argv) {
 }
 """
 
+# Preloaded, the server is there before the registry is, whose lock is then taken first by a fork.
+PRELOADED = """
+#include <pd_flags.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+PD_DEFINE_int32(threads, 4, "Worker threads", .runtime = true);
+
+int main(int argc, char **argv) {
+  int status;
+  if (pd_parse_argv(&argc, argv, NULL, NULL) != PD_OK) return 2;
+  getchar();
+  for (int i = 0; i < 500; i++) {
+    pid_t child = fork();
+    if (child == 0) _exit(0);
+    if (waitpid(child, &status, 0) != child || status != 0) return 1;
+  }
+  return 0;
+}
+"""
+
 # What is freed is overwritten at once.
 OVERWRITE = {"MALLOC_PERTURB_": "165", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
 
@@ -165,3 +189,28 @@ def test_a_forked_child_may_stop_servers_while_they_are_opened_again(tmp_path):
     )
     assert ended.returncode == 0
     assert not list((tmp_path / "sockets").iterdir())
+
+
+@pytest.mark.extended
+def test_a_program_with_a_preloaded_server_forks_while_changes_are_listed(tmp_path):
+    address = tmp_path / "flags.sock"
+    variables = {
+        "LD_PRELOAD": f"{LIBDIR}/libpd_flags_live.so",
+        "PADDLE_FLAGS_LIVE": str(address),
+    }
+    copy = (f"{LIBDIR}/libpd_flags.a", "-lpthread", "-ldl", "-lm")
+    host = build(tmp_path / "host", write(tmp_path / "host.c", PRELOADED), flags=copy)
+    process = subprocess.Popen(
+        [str(host)], stdin=subprocess.PIPE, text=True, env={**os.environ, **variables}
+    )
+    until(address.exists)
+    with Client(address) as client:
+        for number in range(200):
+            client.ask("flags.set", set={"threads": number})
+        assert process.stdin
+        process.stdin.write("\n")
+        process.stdin.close()
+        with suppress(ConnectionError, json.JSONDecodeError):  # it has ended
+            while process.poll() is None:
+                client.ask("changes.list")
+    assert process.wait(20) == 0
