@@ -14,6 +14,7 @@ def authority(place: Path, name: str) -> Path:
     """Make a certificate authority; return its certificate. The key lies beside it."""
     made = place / f"{name}.pem"
     words = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={name}"]
+    words += ["-addext", "keyUsage=critical,keyCertSign,cRLSign"]
     support.run(support.tool("openssl"), *words, "-keyout", made.with_suffix(".key"), "-out", made)
     return made
 

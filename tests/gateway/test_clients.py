@@ -124,7 +124,7 @@ def test_a_flag_that_has_another_form_is_an_error(flag: Any, tmp_path: Path):
     page = {"epoch": "a", "revision": 1, "complete": True, "flags": [FLAG, flag], "removed": []}
     with (
         trap(str(tmp_path / "trap.sock"), sends(result(page))) as path,
-        pytest.raises(LiveError, match="isn't one of the live API"),
+        pytest.raises(LiveError, match="isn't one of the live protocol"),
     ):
         Client(path).flags()
 
