@@ -289,6 +289,7 @@ def test_clients_that_come_and_go_leave_nothing_behind(tmp_path):
 
 def test_streams_that_nobody_reads_any_more_leave_the_process(way: Way):
     folder = f"/proc/{way.program.pid}/fd"
+    assert way.process()[0] == 200  # what it needs once is there
     before = len(os.listdir(folder))
     for _ in range(20):
         with way.connect() as stream:
