@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from serving import Client, until
-from support import LIBDIR, build, build_program, write
+from support import LIBDIR, SANITIZE, build, build_program, write
 
 # The validator reports so much that the list of changes forgets what it can.
 REPORTING = """
@@ -192,6 +192,7 @@ def test_a_forked_child_may_stop_servers_while_they_are_opened_again(tmp_path):
 
 
 @pytest.mark.extended
+@pytest.mark.skipif(bool(SANITIZE), reason="it needs the library of the sanitizer")
 def test_a_program_with_a_preloaded_server_forks_while_changes_are_listed(tmp_path):
     address = tmp_path / "flags.sock"
     variables = {
