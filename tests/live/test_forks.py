@@ -107,7 +107,7 @@ def test_a_child_of_a_server_at_a_path_serves_beside_it(tmp_path):
         assert own == f"{address}.{ask(own, 'hello')['pid']}"
 
 
-def test_a_child_that_cannot_serve_runs_on_with_a_warning(tmp_path):
+def test_serving_that_fails_in_a_forked_child_is_a_warning(tmp_path):
     text = """
 import shutil, time, warnings
 server = pf.serve(on_fork="reopen")
