@@ -22,7 +22,7 @@ struct pd__audit {
   char *path; /* NULL: no file */
   bool sync;
   pthread_mutex_t lock;   /* of the file */
-  int fd;                 /* -1: could not be opened */
+  pd__descriptor file;    /* none: it could not be opened */
   uint64_t lost;          /* lines that are missing in the file */
   bool partial;           /* the file ends with a part of a line */
   pd_live_audit function; /* NULL: none. Guarded by pd__lock, as what follows */
@@ -43,31 +43,32 @@ static int open_file(const char *path) {
 }
 
 static void open_again(pd__audit *audit) {
-  struct stat here, there;
-  bool same = audit->fd >= 0 && fstat(audit->fd, &here) == 0 && stat(audit->path, &there) == 0 &&
-              here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+  struct stat there;
+  bool own = pd__descriptor_is_own(&audit->file);
+  bool same = own && stat(audit->path, &there) == 0 && there.st_dev == audit->file.device &&
+              there.st_ino == audit->file.inode;
   if (same) return;
   int fd = open_file(audit->path);
-  if (fd < 0) return; /* the old file is better than none */
-  if (audit->fd >= 0) close(audit->fd);
-  audit->fd = fd;
+  if (fd < 0 && own) return; /* the old file is better than none */
+  pd__descriptor_close(&audit->file);
+  pd__descriptor_take(&audit->file, fd);
   audit->partial = false;
 }
 
 /* Cuts off a part of a line that is still the end of the file. */
 static void cut_part(pd__audit *audit, off_t start, size_t length) {
   struct stat now;
-  bool last = fstat(audit->fd, &now) == 0 && now.st_size == start + (off_t)length;
-  audit->partial = !last || ftruncate(audit->fd, start) != 0;
+  bool last = fstat(audit->file.fd, &now) == 0 && now.st_size == start + (off_t)length;
+  audit->partial = !last || ftruncate(audit->file.fd, start) != 0;
 }
 
 static bool append(pd__audit *audit, const char *line, size_t length) {
   ssize_t written;
-  do written = write(audit->fd, line, length);
+  do written = write(audit->file.fd, line, length);
   while (written < 0 && errno == EINTR);
   if (written == (ssize_t)length) return true;
   if (written < 0) return false;
-  off_t end = lseek(audit->fd, 0, SEEK_CUR); /* O_APPEND leaves it behind what was written */
+  off_t end = lseek(audit->file.fd, 0, SEEK_CUR); /* O_APPEND leaves it behind what was written */
   cut_part(audit, end - written, (size_t)written);
   errno = ENOSPC;
   return false;
@@ -101,8 +102,8 @@ static void write_file(pd__audit *audit, const char *event, size_t length) {
   pthread_mutex_lock(&audit->lock);
   errno = ENOENT;
   open_again(audit);
-  bool written = audit->fd >= 0 && append_line(audit, event, length);
-  if (written && audit->sync) written = fdatasync(audit->fd) == 0 || errno == EINVAL;
+  bool written = audit->file.fd >= 0 && append_line(audit, event, length);
+  if (written && audit->sync) written = fdatasync(audit->file.fd) == 0 || errno == EINVAL;
   int reason = errno;
   bool first = !written && audit->lost == 0;
   audit->lost = written ? 0 : audit->lost + 1;
@@ -139,8 +140,7 @@ static void call_function(pd__audit *audit) {
   audit->dropped = 0;
   pthread_mutex_unlock(&pd__lock);
   if (dropped > 0) pd__warn("%llu events of the audit are lost", (unsigned long long)dropped);
-  for (char *at = lines.data, *end; at && *at; at = end + 1) {
-    end = strchr(at, '\n');
+  for (char *at = lines.data, *end; at && (end = strchr(at, '\n')); at = end + 1) {
     *end = '\0';
     function(at, (size_t)(end - at), audit->context);
   }
@@ -216,7 +216,7 @@ pd_status pd__audit_open(const pd_live_server_options *options, pd__audit **out,
   }
   made->holders = 1;
   made->sync = options->audit_fsync;
-  made->fd = fd;
+  pd__descriptor_take(&made->file, fd);
   made->function = options->audit;
   made->context = options->context;
   pthread_mutex_init(&made->lock, NULL);
@@ -235,7 +235,7 @@ void pd__audit_release(pd__audit *audit) {
   pd__audit **at = &audits;
   while (*at != audit) at = &(*at)->next;
   *at = audit->next;
-  if (audit->fd >= 0) close(audit->fd);
+  pd__descriptor_close(&audit->file);
   pthread_mutex_destroy(&audit->lock);
   pd__text_free(&audit->queue);
   free(audit->path);

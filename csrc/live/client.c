@@ -51,7 +51,7 @@ static void remove_client(pd__client **at) {
   if (client->waiting > 0) pd__jobs_cancel(client->number);
   pthread_mutex_lock(&pd__lock);
   *at = client->next;
-  pd__close_own(client->fd, client->inode);
+  pd__descriptor_close(&client->descriptor);
   pd__server_release(client->server);
   pthread_mutex_unlock(&pd__lock);
   client_count--;
@@ -76,9 +76,9 @@ static void close_idlest(pd__client **from) {
   if (victim) remove_client(victim);
 }
 
-static void add_client(pd__client *made, pd_live_server *server) {
+static void add_client(pd__client *made, pd_live_server *server, int fd) {
   made->number = ++last_number;
-  made->inode = pd__inode_of(made->fd);
+  pd__descriptor_take(&made->descriptor, fd);
   made->server = server;
   made->active = pd__now();
   made->next = pd__clients;
@@ -91,11 +91,10 @@ static void add_client(pd__client *made, pd_live_server *server) {
 static int accept_client(pd_live_server *server) {
   pd__client *made = calloc(1, sizeof *made);
   pthread_mutex_lock(&pd__lock);
-  int fd = accept4(server->socket.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  int fd = accept4(server->socket.listening.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
   int result = fd >= 0 ? 0 : errno;
   bool allowed = fd >= 0 && made && read_who(fd, &made->who);
-  if (allowed) made->fd = fd;
-  if (allowed) add_client(made, server);
+  if (allowed) add_client(made, server, fd);
   if (fd >= 0 && !allowed) close(fd);
   pthread_mutex_unlock(&pd__lock);
   if (!allowed) {
@@ -187,8 +186,9 @@ static void cut_largest(void) {
 
 void pd__client_read(pd__client *client) {
   char part[PART];
+  client->dead |= !pd__descriptor_is_own(&client->descriptor);
   while (!client->closing && !client->dead && client->out.length < PD__ANSWER_MAX) {
-    ssize_t length = recv(client->fd, part, sizeof part, 0);
+    ssize_t length = recv(client->descriptor.fd, part, sizeof part, 0);
     if (length < 0 && errno == EINTR) continue;
     if (length < 0 && errno == EAGAIN) break;
     if (length < 0) client->dead = true;
@@ -207,9 +207,9 @@ void pd__client_read(pd__client *client) {
 /* ---- Answers ---- */
 
 void pd__client_send(pd__client *client) {
-  client->dead |= client->out.failed;
+  client->dead |= client->out.failed || !pd__descriptor_is_own(&client->descriptor);
   while (client->sent < client->out.length && !client->dead) {
-    ssize_t length = send(client->fd, client->out.data + client->sent,
+    ssize_t length = send(client->descriptor.fd, client->out.data + client->sent,
                           client->out.length - client->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (length < 0 && errno == EINTR) continue;
     if (length < 0 && errno == EAGAIN) return;

@@ -47,10 +47,21 @@ bool pd__thread_start(void *(*function)(void *), void *argument);
 
 /* ---- The socket that a server listens on (socket.c) ---- */
 
+/* A descriptor. The program may close it, as daemons do with all, and open something of its own
+ * under the same number: so the file behind it is looked at before each use. */
+typedef struct pd__descriptor {
+  int fd; /* -1: none */
+  dev_t device;
+  ino_t inode;
+} pd__descriptor;
+
+void pd__descriptor_take(pd__descriptor *to, int fd);
+bool pd__descriptor_is_own(const pd__descriptor *descriptor);
+/* Closes it if it is still ours. */
+void pd__descriptor_close(pd__descriptor *descriptor);
+
 typedef struct pd__socket {
-  int fd;      /* listening; -1: closed */
-  ino_t inode; /* of the socket behind `fd` */
-  int directory;
+  pd__descriptor listening, directory;
   char name[108];
   dev_t device; /* of the file `name` */
   ino_t file;
@@ -64,10 +75,6 @@ pd_status pd__socket_listen(const char *address, pd__socket *out, pd_error *err)
 /* With `remove`, removes the file too, unless it is no longer this socket's. */
 void pd__socket_close(pd__socket *socket, bool remove);
 void pd__socket_remove(const pd__socket *socket);
-
-/* Closes `fd` unless the program has closed it and opened something else there. */
-void pd__close_own(int fd, ino_t inode);
-ino_t pd__inode_of(int fd);
 
 /* ---- Who asks ---- */
 
@@ -124,8 +131,7 @@ void pd__loop_abandon(void);
 typedef struct pd__client {
   struct pd__client *next; /* changed under pd__lock, for the child of a fork */
   uint64_t number;
-  int fd;
-  ino_t inode;
+  pd__descriptor descriptor;
   pd_live_server *server;
   pd__who who;
   pd__text in, out;

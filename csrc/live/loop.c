@@ -1,9 +1,9 @@
 /* The clients' thread. It ends when there is nothing to serve and no temporary change is on. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -11,8 +11,10 @@
 
 pthread_mutex_t pd__lock = PTHREAD_MUTEX_INITIALIZER;
 
-static bool thread_runs; /* guarded by pd__lock, as the descriptor */
-static int wake = -1;
+static bool thread_runs; /* guarded by pd__lock */
+
+/* What wakes the thread: a pipe, since its inode is no other one's. */
+static pd__descriptor wake_in = {.fd = -1}, wake_out = {.fd = -1};
 
 static int64_t read_clock(clockid_t clock) {
   struct timespec now;
@@ -37,9 +39,16 @@ bool pd__thread_start(void *(*function)(void *), void *argument) {
   return created;
 }
 
+static bool open_pipe(void) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return false;
+  pd__descriptor_take(&wake_in, ends[0]);
+  pd__descriptor_take(&wake_out, ends[1]);
+  return true;
+}
+
 void pd__loop_wake(void) {
-  uint64_t one = 1;
-  (void)!write(__atomic_load_n(&wake, __ATOMIC_ACQUIRE), &one, sizeof one);
+  if (pd__descriptor_is_own(&wake_out)) (void)!write(wake_out.fd, "", 1);
 }
 
 /* ---- One round ---- */
@@ -62,16 +71,16 @@ static void add_descriptor(round *this, int fd, short events) {
 
 static void add_descriptors(round *this) {
   this->count = this->servers = 0;
-  add_descriptor(this, wake, POLLIN);
+  add_descriptor(this, wake_in.fd, POLLIN);
   pthread_mutex_lock(&pd__lock);
   for (pd_live_server *each = pd__servers; each; each = each->next) {
-    add_descriptor(this, each->stopped ? -1 : each->socket.fd, POLLIN);
+    add_descriptor(this, each->stopped ? -1 : each->socket.listening.fd, POLLIN);
     this->servers++;
   }
   pthread_mutex_unlock(&pd__lock);
   for (pd__client *each = pd__clients; each; each = each->next) {
     bool reads = !each->closing && each->out.length < PD__ANSWER_MAX;
-    add_descriptor(this, each->fd,
+    add_descriptor(this, each->descriptor.fd,
                    (short)((reads ? POLLIN : 0) | (each->out.length > 0 ? POLLOUT : 0)));
   }
 }
@@ -95,9 +104,10 @@ static void handle_servers(const round *this) {
     short events = this->fds[index].revents;
     pd__server_hold(each);
     pthread_mutex_unlock(&pd__lock);
-    if (events & POLLIN) pd__clients_accept(each);
+    bool own = pd__descriptor_is_own(&each->socket.listening);
+    if (own && (events & POLLIN)) pd__clients_accept(each);
     pthread_mutex_lock(&pd__lock);
-    if (events & POLLNVAL) pd__socket_close(&each->socket, true);
+    if (!own) pd__socket_close(&each->socket, true);
     pd_live_server *next = each->next;
     pd__server_release(each);
     each = next;
@@ -131,15 +141,15 @@ static bool finish(void) {
 
 static void *run(void *unused) {
   round this = {.fds = NULL};
-  uint64_t waste;
+  char waste[64];
   pd_callbacks_postpone(true);
   while (!finish()) {
     int timeout = do_work();
+    if (!pd__descriptor_is_own(&wake_in)) open_pipe(); /* the program has closed it */
     add_descriptors(&this);
     if (poll(this.fds, this.count, timeout) <= 0 || !this.fds) continue;
-    if (this.fds[0].revents & POLLIN) (void)!read(wake, &waste, sizeof waste);
-    if (this.fds[0].revents & POLLNVAL) { /* the program has closed it */
-      __atomic_store_n(&wake, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), __ATOMIC_RELEASE);
+    if ((this.fds[0].revents & POLLIN) && pd__descriptor_is_own(&wake_in)) {
+      (void)!read(wake_in.fd, waste, sizeof waste);
     }
     handle_clients(&this);
     handle_servers(&this);
@@ -151,8 +161,8 @@ static void *run(void *unused) {
 /* ---- Starting ---- */
 
 bool pd__loop_start(void) {
-  if (wake < 0) wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (!thread_runs) thread_runs = wake >= 0 && pd__thread_start(run, NULL);
+  bool open = pd__descriptor_is_own(&wake_in) || open_pipe();
+  if (!thread_runs) thread_runs = open && pd__thread_start(run, NULL);
   if (thread_runs) pd__loop_wake();
   return thread_runs;
 }
@@ -161,9 +171,10 @@ bool pd__loop_runs(void) { return thread_runs; }
 
 void pd__loop_abandon(void) {
   thread_runs = false;
-  for (pd__client *each = pd__clients; each; each = each->next)
-    pd__close_own(each->fd, each->inode);
+  for (pd__client *each = pd__clients; each; each = each->next) {
+    pd__descriptor_close(&each->descriptor);
+  }
   pd__clients_forget();
-  if (wake >= 0) close(wake);
-  wake = -1;
+  pd__descriptor_close(&wake_in);
+  pd__descriptor_close(&wake_out);
 }

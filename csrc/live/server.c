@@ -180,7 +180,7 @@ static pd_status list_server(pd_live_server *server, pd_error *err) {
 static pd_status start_server(pd_live_server *server, const pd_live_server_options *options,
                               pd_error *err) {
   server->holders = 1;
-  server->socket.fd = server->socket.directory = -1;
+  server->socket.listening.fd = server->socket.directory.fd = -1;
   server->on_fork = options->on_fork;
   bool copied = copy_text(options->address, &server->address) &&
                 copy_text(options->program, &server->program) &&

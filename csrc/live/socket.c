@@ -123,8 +123,10 @@ static pd_status open_directory(const char *path, int number, pd__socket *out, p
   char real[PATH_MAX] = "";
   pd_status status = take_name(path, number, out, err);
   if (status != PD_OK) return status;
-  status = path ? open_named(path, real, &out->directory, err)
-                : open_default(real, sizeof real, &out->directory, err);
+  int directory = -1;
+  status = path ? open_named(path, real, &directory, err)
+                : open_default(real, sizeof real, &directory, err);
+  pd__descriptor_take(&out->directory, directory);
   if (status != PD_OK) return status;
   if (asprintf(&out->where, "%s/%s", strcmp(real, "/") == 0 ? "" : real, out->name) >= 0) {
     return PD_OK;
@@ -137,14 +139,14 @@ static pd_status open_directory(const char *path, int number, pd__socket *out, p
 
 static struct sockaddr_un place(const pd__socket *socket, const char *name) {
   struct sockaddr_un at = {.sun_family = AF_UNIX};
-  snprintf(at.sun_path, sizeof at.sun_path, "/proc/self/fd/%d/%s", socket->directory, name);
+  snprintf(at.sun_path, sizeof at.sun_path, "/proc/self/fd/%d/%s", socket->directory.fd, name);
   return at;
 }
 
 /* Another user who may read the directory could hold its lock: it isn't waited for for long. */
 static pd_status lock_directory(const pd__socket *socket, pd_error *err) {
   struct timespec pause = {.tv_nsec = 10000000};
-  for (int tries = 0; flock(socket->directory, LOCK_EX | LOCK_NB) != 0; tries++) {
+  for (int tries = 0; flock(socket->directory.fd, LOCK_EX | LOCK_NB) != 0; tries++) {
     if (errno != EWOULDBLOCK || tries == 300) {
       return pd__fail_errno(err, "its directory can't be locked", socket->where);
     }
@@ -177,7 +179,7 @@ static pd_status check_dead(const pd__socket *self, pd_error *err) {
 
 static pd_status remove_stale(const pd__socket *socket, pd_error *err) {
   struct stat status;
-  if (fstatat(socket->directory, socket->name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+  if (fstatat(socket->directory.fd, socket->name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
     return errno == ENOENT ? PD_OK : pd__fail_errno(err, "can't be read", socket->where);
   }
   if (!S_ISSOCK(status.st_mode)) {
@@ -189,13 +191,13 @@ static pd_status remove_stale(const pd__socket *socket, pd_error *err) {
   }
   pd_status dead = check_dead(socket, err);
   if (dead != PD_OK) return dead;
-  if (unlinkat(socket->directory, socket->name, 0) == 0 || errno == ENOENT) return PD_OK;
+  if (unlinkat(socket->directory.fd, socket->name, 0) == 0 || errno == ENOENT) return PD_OK;
   return pd__fail_errno(err, "can't be removed", socket->where);
 }
 
 /* renameat2 is newer than some kernels and file systems. */
 static bool give_name(const pd__socket *socket, const char *temporary) {
-  int at = socket->directory;
+  int at = socket->directory.fd;
   if (syscall(SYS_renameat2, at, temporary, at, socket->name, RENAME_NOREPLACE) == 0) return true;
   if (errno != ENOSYS && errno != EINVAL) return false;
   return linkat(at, temporary, at, socket->name, 0) == 0 && unlinkat(at, temporary, 0) == 0;
@@ -206,17 +208,18 @@ static pd_status bind_and_name(pd__socket *self, pd_error *err) {
   char temporary[sizeof self->name + 24];
   struct stat status;
   snprintf(temporary, sizeof temporary, ".%s.%ld", self->name, (long)getpid());
-  unlinkat(self->directory, temporary, 0);
+  unlinkat(self->directory.fd, temporary, 0);
   struct sockaddr_un at = place(self, temporary);
-  if (fchmod(self->fd, 0600) != 0) return pd__fail_errno(err, "can't set its mode", self->where);
-  if (bind(self->fd, (const struct sockaddr *)&at, sizeof at) != 0) {
+  if (fchmod(self->listening.fd, 0600) != 0)
+    return pd__fail_errno(err, "can't set its mode", self->where);
+  if (bind(self->listening.fd, (const struct sockaddr *)&at, sizeof at) != 0) {
     return pd__fail_errno(err, "can't be bound", self->where);
   }
-  bool done = fstatat(self->directory, temporary, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-              listen(self->fd, SOMAXCONN) == 0 && give_name(self, temporary);
+  bool done = fstatat(self->directory.fd, temporary, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+              listen(self->listening.fd, SOMAXCONN) == 0 && give_name(self, temporary);
   if (!done) {
     pd__fail_errno(err, "can't listen", self->where);
-    unlinkat(self->directory, temporary, 0);
+    unlinkat(self->directory.fd, temporary, 0);
     return PD_ERR_FILE;
   }
   self->device = status.st_dev;
@@ -231,26 +234,37 @@ static pd_status bind_socket(pd__socket *socket, pd_error *err) {
   if (status != PD_OK) return status;
   status = remove_stale(socket, err);
   if (status == PD_OK) status = bind_and_name(socket, err);
-  flock(socket->directory, LOCK_UN);
+  flock(socket->directory.fd, LOCK_UN);
   return status;
 }
 
 /* ---- All together ---- */
 
-ino_t pd__inode_of(int fd) {
-  struct stat status;
-  return fstat(fd, &status) == 0 ? status.st_ino : 0;
+void pd__descriptor_take(pd__descriptor *to, int fd) {
+  struct stat status = {.st_ino = 0};
+  (void)fstat(fd, &status);
+  to->device = status.st_dev;
+  to->inode = status.st_ino;
+  __atomic_store_n(&to->fd, fd, __ATOMIC_RELEASE);
 }
 
-void pd__close_own(int fd, ino_t inode) {
-  if (fd >= 0 && inode != 0 && pd__inode_of(fd) == inode) close(fd);
+bool pd__descriptor_is_own(const pd__descriptor *descriptor) {
+  struct stat status;
+  int fd = __atomic_load_n(&descriptor->fd, __ATOMIC_ACQUIRE);
+  return fd >= 0 && fstat(fd, &status) == 0 && status.st_dev == descriptor->device &&
+         status.st_ino == descriptor->inode;
+}
+
+void pd__descriptor_close(pd__descriptor *descriptor) {
+  if (pd__descriptor_is_own(descriptor)) close(descriptor->fd);
+  descriptor->fd = -1;
 }
 
 static pd_status listen_once(const char *path, int number, pd__socket *out, pd_error *err) {
-  *out = (pd__socket){.fd = -1, .directory = -1};
-  out->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (out->fd < 0) return pd__fail_errno(err, "no socket", path ? path : "address");
-  out->inode = pd__inode_of(out->fd);
+  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  *out = (pd__socket){.listening.fd = -1, .directory.fd = -1};
+  if (fd < 0) return pd__fail_errno(err, "no socket", path ? path : "address");
+  pd__descriptor_take(&out->listening, fd);
   pd_status status = open_directory(path, number, out, err);
   if (status == PD_OK) status = bind_socket(out, err);
   if (status == PD_OK) return status;
@@ -271,15 +285,14 @@ pd_status pd__socket_listen(const char *address, pd__socket *out, pd_error *err)
 
 void pd__socket_remove(const pd__socket *socket) {
   struct stat status;
-  if (socket->directory < 0 || !socket->file) return;
-  if (fstatat(socket->directory, socket->name, &status, AT_SYMLINK_NOFOLLOW) != 0) return;
+  if (socket->directory.fd < 0 || !socket->file) return;
+  if (fstatat(socket->directory.fd, socket->name, &status, AT_SYMLINK_NOFOLLOW) != 0) return;
   bool same = status.st_dev == socket->device && status.st_ino == socket->file;
-  if (same) unlinkat(socket->directory, socket->name, 0);
+  if (same) unlinkat(socket->directory.fd, socket->name, 0);
 }
 
 void pd__socket_close(pd__socket *socket, bool remove) {
   if (remove) pd__socket_remove(socket);
-  pd__close_own(socket->fd, socket->inode);
-  if (socket->directory >= 0) close(socket->directory);
-  socket->fd = socket->directory = -1;
+  pd__descriptor_close(&socket->listening);
+  pd__descriptor_close(&socket->directory);
 }

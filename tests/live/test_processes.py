@@ -181,6 +181,25 @@ def test_a_program_that_closes_all_its_descriptors_lives_on(program):
     program.run("server.close()")
 
 
+OPEN_OWN = (
+    "import socket; os.closerange(3, 64);"
+    " files = [open(f'own{i}', 'wb+', buffering=0) for i in range(40)];"
+    " wrote = [(each.write(b'x' * 200), each.seek(0)) for each in files];"
+    " listening = socket.create_server(('127.0.0.1', 0));"
+    " caller = socket.create_connection(listening.getsockname())"
+)
+SEE_OWN = "print(all((os.fstat(each.fileno()).st_size, each.tell()) == (200, 0) for each in files))"
+ACCEPT = "print(listening.accept()[1] == caller.getsockname())"
+
+
+def test_descriptors_that_the_program_closes_and_uses_itself_are_left_alone(program, client):
+    client.ask("flags.set", set={"level": 9}, for_="0.5s")
+    program.run(OPEN_OWN)
+    until(lambda: [each["event"] for each in program.events()] == ["set", "ended"])
+    program.run("server.close()")
+    assert (program.run(SEE_OWN), program.run(ACCEPT)) == ("True", "True")
+
+
 def test_another_user_cannot_connect(program):
     if os.getuid() != 0:
         pytest.skip("needs root, to become another user")
