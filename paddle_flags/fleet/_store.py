@@ -1,4 +1,4 @@
-"""What a fleet needs of an engine: a log, members with leases, and decisions that are made once.
+"""What a fleet needs of an engine: a log, and members with leases.
 
 The flags of a fleet follow from its log alone. Record 1, 2, 3, ... are created once and never
 change, so whoever has read up to record N has the revision N, and whoever creates record N + 1 has
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import time
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from paddle_flags.errors import FlagError
 
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable
 
-MAX_RECORD = 1 << 20  # bytes of a record, base, member's document or decision; etcd takes 1.5 MiB
-MAX_NAME = 128  # characters of the name of a member or decision
+MAX_RECORD = 1 << 20  # bytes of a record, base or member's document; etcd takes 1.5 MiB
+MAX_NAME = 128  # characters of the name of a member
+REMEMBERED = 86400.0
+"""Seconds for which the document of a member stays after its lease has ended."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]*")
 
@@ -53,13 +55,21 @@ class LeaseError(FleetError):
     __module__ = "paddle_flags.fleet"
 
 
+class StoredMember(NamedTuple):
+    """A member, as an engine has it."""
+
+    document: bytes
+    alive: bool
+    """Whether its lease runs."""
+
+
 class Store(Protocol):
     """A connection to one fleet in an engine. All methods may be called by any thread.
 
     Each raises UnreachableError if the engine does not answer within the timeout of the store, and
     ReadOnlyError if it may not write. A call that raised UnreachableError may have happened, now or
-    a little later: `append` and `decide` are therefore read back by their callers. A store that was
-    made before a fork is usable in the child; it opens connections of its own there.
+    a little later: `append` is therefore read back by its callers. A store that was made before a
+    fork is usable in the child; it opens connections of its own there.
     """
 
     url: str  # as users wrote it, without a password
@@ -106,8 +116,8 @@ class Store(Protocol):
     def announce(self, name: str, document: bytes, ttl: float) -> None:
         """Create or replace the document of a member.
 
-        It ends `ttl` seconds after the last `announce` or `keep_alive` of it, up to twice that, as
-        engines count.
+        Its lease ends `ttl` seconds after the last `announce` or `keep_alive` of it, up to twice
+        that, as engines count. The document stays for a day after that.
         """
         ...
 
@@ -115,24 +125,16 @@ class Store(Protocol):
         """Renew the lease of a member. Raises LeaseError if it has ended."""
         ...
 
-    def withdraw(self, name: str) -> None:
-        """Remove a member, if it is there."""
+    def withdraw(self, name: str, document: bytes) -> None:
+        """End the lease of a member now. `document`, which replaces its own, stays for a day."""
         ...
 
-    def member(self, name: str) -> bytes | None:
-        """Return the document of a member, or None if there is none whose lease runs."""
+    def member(self, name: str) -> StoredMember | None:
+        """Return a member; None if nothing is known of it."""
         ...
 
-    def members(self) -> dict[str, bytes]:
-        """Return the documents of the members whose lease runs, by name."""
-        ...
-
-    def decide(self, key: str, value: bytes) -> bytes:
-        """Store a decision, unless there is one of this key; return the one that holds."""
-        ...
-
-    def decision(self, key: str) -> bytes | None:
-        """Return a decision, or None."""
+    def members(self) -> dict[str, StoredMember]:
+        """Return all members by name, also those whose document stays after their lease."""
         ...
 
     def close(self) -> None:
@@ -141,12 +143,12 @@ class Store(Protocol):
 
 
 def is_name(name: str) -> bool:
-    """Return whether a text can be the name of a member or decision."""
+    """Return whether a text can be the name of a member."""
     return len(name) <= MAX_NAME and _NAME.fullmatch(name) is not None
 
 
 def check_name(name: str) -> str:
-    """Return a name of a member or decision, if every engine can store it."""
+    """Return the name of a member, if every engine can store it."""
     if not is_name(name):
         raise FleetError(
             f"{name!r}: expected at most {MAX_NAME} letters, digits and . _ @ -, "
