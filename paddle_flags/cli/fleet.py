@@ -186,7 +186,7 @@ class FleetTarget(Target):
                 lambda: fleet.change(
                     changes,
                     wait=self.options.wait,
-                    all_or_none=self.options.all_or_none,
+                    force=self.options.force,
                     at_step=self.options.at_step,
                     duration=duration,
                     reason=self.options.reason or "",
@@ -217,18 +217,16 @@ class FleetTarget(Target):
     def do_undo(self) -> Report:
         """Undo a change."""
         revision, reason = self.options.number, self.options.reason or ""
+        given = {"wait": self.options.wait, "force": self.options.force, "reason": reason}
         with self._open() as fleet:
-            return self._outcome(
-                lambda: fleet.undo(revision, wait=self.options.wait, reason=reason)
-            )
+            return self._outcome(lambda: fleet.undo(revision, **given))
 
     def do_reset(self) -> Report:
         """Bring back the values of a revision."""
         revision, reason = self.options.number, self.options.reason or ""
+        given = {"wait": self.options.wait, "force": self.options.force, "reason": reason}
         with self._open() as fleet:
-            return self._outcome(
-                lambda: fleet.reset(revision, wait=self.options.wait, reason=reason)
-            )
+            return self._outcome(lambda: fleet.reset(revision, **given))
 
     def _outcome(self, change: Callable[[], Outcome]) -> Report:
         try:
@@ -240,11 +238,7 @@ class FleetTarget(Target):
         except UnconfirmedError as error:
             return Report(problems=fleet_text.unconfirmed(error), status=1)
         options = self.options
-        proposes = getattr(options, "at_step", None) is not None or options.wait is not None
-        asks = proposes or getattr(options, "all_or_none", False)
-        parts, problems = fleet_text.outcome_parts(
-            outcome, asked=asks or getattr(options, "dry_run", False)
-        )
+        parts, problems = fleet_text.outcome_parts(outcome)
         status = 0 if outcome.ok else 1
         if outcome.silent and not outcome.verdict.startswith("aborted"):
             status = SILENT
@@ -258,12 +252,6 @@ class FleetTarget(Target):
         from paddle_flags.cli.mirror import mirror  # noqa: PLC0415 - seldom used
 
         return mirror(self.url, self.options)
-
-    def do_relay(self) -> Report:
-        """Let the members of a folder take part."""
-        from paddle_flags.cli.mirror import relay  # noqa: PLC0415 - seldom used
-
-        return relay(self.url, self.options)
 
 
 def _by_name(fleet: Fleet, patterns: list[str]) -> list[str]:

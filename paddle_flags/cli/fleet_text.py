@@ -6,12 +6,10 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.cli.foreign import Table, cut
-from paddle_flags.fleet._apply import GOOD, WAITS
 from paddle_flags.fleet._difference import members_text
-from paddle_flags.fleet._follow import verdict_text
-from paddle_flags.fleet._operate import changes_text
+from paddle_flags.fleet._flags import GOOD
 from paddle_flags.fleet._outcome import Outcome
-from paddle_flags.fleet._record import PROPOSE
+from paddle_flags.fleet._record import END, changes_text
 from paddle_flags.fleet._state import Entry
 from paddle_flags.fleet._status import ABSENT, Status
 
@@ -20,8 +18,8 @@ if TYPE_CHECKING:
 
     from paddle_flags.cli.foreign import Part
     from paddle_flags.fleet._difference import Difference
+    from paddle_flags.fleet._history import Step
     from paddle_flags.fleet._operate import UnconfirmedError
-    from paddle_flags.fleet._state import Step
     from paddle_flags.fleet._status import MemberStatus
 
     Tables = Mapping[str, Mapping[str, Entry]]
@@ -68,7 +66,7 @@ def values_table(tables: Tables) -> Table:
     rows = [
         (
             cut(name),
-            "not set" if entry.value is None else cut(entry.value),
+            cut(entry.value),
             cut(on),
             str(entry.revision),
             cut(entry.by),
@@ -146,7 +144,7 @@ def log_table(steps: Iterable[Step]) -> Table:
 
 def _step_row(step: Step) -> tuple[str, ...]:
     record = step.record
-    change = changes_text(record)
+    change = f"end of revision {record.of}" if record.kind == END else changes_text(record)
     if record.at_step is not None:
         change += f" at step {record.at_step}"
     if record.duration is not None:
@@ -162,10 +160,7 @@ def _step_row(step: Step) -> tuple[str, ...]:
 
 
 def _state_of(step: Step) -> str:
-    record = step.record
-    if record.kind == PROPOSE:
-        return "dry run" if record.dry_run else verdict_text(step.verdict)
-    return "committed"
+    return "undecided" if step.verdict is None else step.verdict
 
 
 def step_json(step: Step) -> dict[str, Any]:
@@ -176,19 +171,19 @@ def step_json(step: Step) -> dict[str, Any]:
 # ---- What became of a change ----
 
 
-def outcome_parts(outcome: Outcome, *, asked: bool) -> tuple[list[Part], list[str]]:
+def outcome_parts(outcome: Outcome) -> tuple[list[Part], list[str]]:
     """Return what became of a change, and what is wrong about it."""
     parts: list[Part] = []
     rows = [(cut(n), a.state, cut(a.why, _WIDEST)) for n, a in sorted(outcome.answers.items())]
     rows += [(cut(n), "no answer", cut(w, _WIDEST)) for n, w in sorted(outcome.silent.items())]
     if rows:
         parts.append(Table(("member", "answer", ""), rows))
-    elif asked:
-        parts.append("no member that is here is concerned")
+    elif not outcome.is_checked:
+        parts.append("no member has checked it")
     text = f"revision {outcome.revision}: {outcome.verdict}"
     if outcome.verdict.startswith("aborted"):
         return parts, [text]
-    others = sum(each.state not in (*GOOD, WAITS) for each in outcome.answers.values())
+    others = sum(each.state not in GOOD for each in outcome.answers.values())
     if others:
         text += f", and {others} of {len(rows)} members did not take it"
     return [*parts, text], ["no member has such a flag yet"] if outcome.unknown else []

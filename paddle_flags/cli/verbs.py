@@ -59,7 +59,7 @@ class Verb(NamedTuple):
 
 _ASK = "--json --timeout --token-file"
 _CHOICE = "--role --host --member"
-_CHANGE = f"--for --reason --dry-run --expect --confirm {_CHOICE} --wait --all-or-none --at-step"
+_CHANGE = f"--for --reason --dry-run --expect --confirm {_CHOICE} --wait --force --at-step"
 
 VERBS = {
     "list": Verb(
@@ -77,7 +77,7 @@ VERBS = {
         f"--unset --file {_CHANGE} {_ASK}",
     ),
     "unset": Verb("take back what was set from outside", "TARGET NAME...", f"{_CHANGE} {_ASK}"),
-    "undo": Verb("undo a change of yours", "TARGET [CHANGE]", f"--reason --wait {_ASK}"),
+    "undo": Verb("undo a change of yours", "TARGET [CHANGE]", f"--reason --wait --force {_ASK}"),
     "log": Verb("list what was changed from outside", "TARGET", f"--last {_ASK}"),
     "watch": Verb(
         "print each change of a flag as it happens", "TARGET [PATTERN]...", f"--reconnect {_ASK}"
@@ -98,17 +98,12 @@ VERBS = {
     "reset": Verb(
         "bring back the values that a fleet had at a revision, as a new one",
         "URL REVISION",
-        "--wait --reason --json --timeout",
+        "--wait --force --reason --json --timeout",
     ),
     "mirror": Verb(
         "keep the values of a fleet in another one, until SIGTERM",
         "URL URL",
         "--once --confirm --json --timeout",
-    ),
-    "relay": Verb(
-        "relay a fleet into a folder for C programs, until SIGTERM",
-        "URL FOLDER",
-        "--ttl --timeout",
     ),
 }
 
@@ -120,7 +115,6 @@ _ARGUMENTS = {
     "TARGET": "a second one, to compare with",
     "REVISION": "as 'log' lists them; 0: no values",
     "URL": "of a fleet that has members; the first may have none",
-    "FOLDER": "dir:///path, which C programs with the module join",
 }
 
 _END = """\
@@ -204,9 +198,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "in a fleet: wait at most so long for the answers of the members, and print them",
         type=_seconds,
     ),
-    "--all-or-none": _flag(
-        "in a fleet: ask all members first; change nothing if one rejects it or doesn't answer"
-    ),
+    "--force": _flag("in a fleet: don't ask its members first whether they would take the change"),
     "--at-step": _value(
         "N",
         "in a fleet: let all members take it when they begin step N, or none if one can't",
@@ -224,12 +216,6 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         default=3600.0,
     ),
     "--once": _flag("do it once, and print what changed"),
-    "--ttl": _value(
-        "SECONDS",
-        "how long a member that has died counts as alive, up to twice that; the default is 10",
-        type=_seconds,
-        default=10.0,
-    ),
     "--json": _flag("write JSON"),
     "--timeout": _value(
         "SECONDS",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
-    from paddle_flags.fleet._apply import Answer
     from paddle_flags.fleet._check import CheckError
     from paddle_flags.fleet._difference import Difference, Holder
+    from paddle_flags.fleet._flags import Answer
     from paddle_flags.fleet._fleet import Fleet
     from paddle_flags.fleet._follow import StateLostError
+    from paddle_flags.fleet._history import Step
     from paddle_flags.fleet._join import check, join, leave, member, tick
     from paddle_flags.fleet._membership import Membership
     from paddle_flags.fleet._mirror import mirror
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from paddle_flags.fleet._operate import AbortedError, ConflictError, UnconfirmedError
     from paddle_flags.fleet._outcome import Outcome
     from paddle_flags.fleet._record import Change, Record
-    from paddle_flags.fleet._relay import relay
-    from paddle_flags.fleet._state import Entry, Step
+    from paddle_flags.fleet._state import Entry
     from paddle_flags.fleet._status import MemberStatus, Status
     from paddle_flags.fleet._steps import TickTimeoutError
     from paddle_flags.fleet._store import (
@@ -49,15 +49,15 @@ def __getattr__(name: str) -> object:  # noqa: C901, PLR0912 - a branch for each
     elif name == "open_store":
         from paddle_flags.fleet import _open as module
     elif name == "Answer":
-        from paddle_flags.fleet import _apply as module
-    elif name in ("Entry", "Step"):
+        from paddle_flags.fleet import _flags as module
+    elif name == "Entry":
         from paddle_flags.fleet import _state as module
+    elif name == "Step":
+        from paddle_flags.fleet import _history as module
     elif name in ("Change", "Record"):
         from paddle_flags.fleet import _record as module
     elif name == "mirror":
         from paddle_flags.fleet import _mirror as module
-    elif name == "relay":
-        from paddle_flags.fleet import _relay as module
     elif name == "CheckError":
         from paddle_flags.fleet import _check as module
     elif name in ("Difference", "Holder"):
@@ -116,6 +116,5 @@ __all__ = [
     "member",
     "mirror",
     "open_store",
-    "relay",
     "tick",
 ]

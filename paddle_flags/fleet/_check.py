@@ -1,26 +1,37 @@
-"""The barrier at the start of a job: all members are here, and have the same flags."""
+"""The barrier at the start of a job: all members are here, and have the same flags.
+
+The first member that comes reads the documents of all and compares them. What it has found is a
+record of the log, which all others read: so a check costs as many reads as there are members.
+"""
 
 from __future__ import annotations
 
 import json
-import time
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags.fleet import _document
-from paddle_flags.fleet._difference import Difference, differences_of, shown_all
+from paddle_flags.fleet import _document, _flags
+from paddle_flags.fleet._difference import Difference, Holder, differences_of, shown_all
+from paddle_flags.fleet._record import CHECK, TELL, Record
+from paddle_flags.fleet._status import answers_of
 from paddle_flags.fleet._store import FleetError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from paddle_flags.fleet._clock import Clock
     from paddle_flags.fleet._presence import Presence
 
-_POLL = 0.1
-_GRACE = 10.0  # seconds for others to see that all is well, or to say what they have
+_POLL = 0.03  # seconds between two looks at what was read of the log
+_LOOK = 0.002  # seconds for each member between two looks at all documents
+_GRACE = 10.0  # seconds for others to say what they have, after a difference was found
+_LONGEST = 1 << 16  # bytes of the differences that a record has
 
 Documents = dict[str, dict[str, Any]]
 
-HERE = 1  # the member has reached the barrier
-DETAILS = 2  # there is a difference, and this member has published what it has
-PASSED = 3  # this member has seen that all have the same
+# Stages of a check, as records have them.
+COMPARES = "compares"  # a member compares for all
+ALIKE = "alike"
+DIFFERENT = "different"
 
 
 class CheckError(FleetError):
@@ -37,148 +48,201 @@ class CheckError(FleetError):
 class Barrier:
     """One call of `check`.
 
-    Members count their calls. One that was started again passes where the others have passed:
-    their documents still say so, and what they have now.
+    Members count their calls. One that was started again passes where the others have passed, if it
+    has what they have.
     """
 
     def __init__(
-        self, member: Presence, environment: list[str], expect: int | None, timeout: float
+        self,
+        member: Presence,
+        environment: list[str],
+        expect: int | None,
+        timeout: float,
+        clock: Clock,
     ) -> None:
         self._member = member
         self._patterns = environment
         self._expect = expect
-        self._deadline = time.monotonic() + timeout
+        self._clock = clock
+        self._deadline = clock.now() + timeout
         self._timeout = timeout
-        self._facts = member.facts()
-        self._variables = _document.variables_of(environment, member.secrets())
         self._round = member.next_check()
+        self._since = 0
 
     def wait(self) -> None:
         """Wait for the others and compare; raise CheckError."""
-        self._publish(HERE)
-        documents = self._wait_for(HERE)
-        while not self._are_alike(documents):
-            if self._late() or _one_revision(documents):
-                self._raise(self._with_details(documents))
+        self._publish()
+        self._since = self._member.revision
+        seen_alive = self._clock.now()
+        while True:
+            said = self._heard()
+            stage, who = said.get("stage"), said.get("who")
+            if stage in (ALIKE, DIFFERENT):
+                self._conclude(said)
                 return
-            documents = self._look()  # a change is on its way to some of them
-            self._publish(HERE)
-        self._publish(PASSED)
-        self._linger(set(documents))
+            if who == self._member.name:
+                self._compare()
+                continue
+            if self._clock.now() >= self._deadline:
+                raise self._missing(self._member.documents())
+            if who is None or self._is_gone(who, seen_alive):
+                self._say(COMPARES)
+                seen_alive = self._clock.now()
+            self._clock.sleep(_POLL)
 
-    def _publish(self, stage: int) -> None:
-        self._facts = self._member.facts()
-        said: dict[str, Any] = {
-            "round": self._round,
-            "stage": stage,
-            "environment": _document.digest(self._variables),
-            "patterns": self._patterns,
-            "expect": self._expect,
-        }
-        if stage == DETAILS:
-            said["values"] = {name: list(fact) for name, fact in self._facts.items()}
-        if stage >= DETAILS:
-            said["variables"] = self._variables
-        self._member.publish({"check": said})
+    def _is_gone(self, who: str, seen: float) -> bool:
+        """Return whether the member that compares has gone; it is looked at once a lease."""
+        if self._clock.now() - seen < self._member.ttl:
+            return False
+        return _document.document_of(self._member.store, who) is None
 
-    def _look(self) -> Documents:
-        time.sleep(_POLL)
-        return {n: d for n, d in self._member.documents().items() if self._stage(d) >= HERE}
+    def _heard(self) -> Mapping[str, Any]:
+        """Return what was said last about this check; {}: nothing."""
+        for revision, record in reversed(self._member.notes()):
+            said: Mapping[str, Any] = record.check
+            if said.get("round") != self._round:
+                continue
+            if said.get("stage") == COMPARES or revision > self._since:
+                return said
+            return {}  # of a check before this process began
+        return {}
 
-    def _stage(self, document: dict[str, Any]) -> int:
-        """Return how far a member is in this call, the first one or the second."""
-        check = document.get("check")
-        if not isinstance(check, dict) or check.get("round", 0) < self._round:
-            return 0
-        return PASSED if check["round"] > self._round else int(check.get("stage", 0))
+    def _say(self, stage: str, **more: Any) -> None:
+        said = {"round": self._round, "stage": stage, "who": self._member.name, **more}
+        self._member.write(Record(CHECK, by=self._member.name, check=said))
 
-    def _late(self) -> bool:
-        return time.monotonic() >= self._deadline
+    def _publish(self) -> None:
+        variables = self._member.variables(self._patterns)
+        digest = _document.digest(variables)
+        self._member.publish({"round": self._round, "environment": digest, "expect": self._expect})
 
-    def _wait_for(self, stage: int) -> Documents:
+    # ---- The one that compares ----
+
+    def _compare(self) -> None:
+        """Compare the documents of all, and say what was found."""
+        while True:
+            documents = self._gather()
+            if _are_alike(documents) and not _rejections(documents):
+                own = documents[self._member.name]
+                self._say(ALIKE, **_facts_of(own))
+                return
+            late = self._clock.now() >= self._deadline
+            if late or len({each.get("changed") for each in documents.values()}) == 1:
+                break
+            self._clock.sleep(_POLL)  # a change is on its way to some of them
+        rejections = _rejections(documents)
+        found = [] if _are_alike(documents) else differences_of(self._with_details(documents))
+        lines = [*rejections, *shown_all(found)]
+        if not lines:
+            lines = ["their digests differ, and they did not say why in time"]
+        self._say(DIFFERENT, lines=lines, differences=_cut(found))
+
+    def _gather(self) -> Documents:
         """Wait until as many members as expected are here; raise CheckError in the end."""
         while True:
             every = self._member.documents()
-            here = {name: each for name, each in every.items() if self._stage(each) >= stage}
+            here = {name: each for name, each in every.items() if self._is_here(each)}
             wanted = len(every) if self._expect is None else self._expect
             if len(here) >= wanted and here:
                 return here
-            if self._late():
-                raise self._missing(every, here)
-            time.sleep(_POLL)
+            if self._clock.now() >= self._deadline:
+                error = self._missing(every)
+                self._say(DIFFERENT, lines=[str(error)], missing=list(error.missing))
+                raise error
+            self._clock.sleep(max(_POLL, _LOOK * len(every)))
 
-    def _missing(self, every: Documents, here: Documents) -> CheckError:
-        slow = sorted(every.keys() - here.keys())
+    def _is_here(self, document: Mapping[str, Any]) -> bool:
+        check = document.get("check", {})
+        return int(check.get("round", 0)) >= self._round
+
+    def _with_details(self, documents: Documents) -> Documents:
+        """Let all say what they have, and wait a moment for it."""
+        self._say(TELL, environment=self._patterns)
+        asked = self._member.revision
+        end = self._clock.now() + _GRACE
+        while True:
+            every = self._member.documents()
+            now = {name: each for name, each in every.items() if name in documents}
+            told = [n for n, each in now.items() if each.get("details", {}).get("of", 0) >= asked]
+            if len(told) == len(now) or self._clock.now() >= end:
+                return {name: now[name] for name in told} if len(told) > 1 else now
+            self._clock.sleep(max(_POLL, _LOOK * len(now)))
+
+    def _missing(self, every: Documents) -> CheckError:
+        here = {name for name, each in every.items() if self._is_here(each)}
+        slow = sorted(every.keys() - here)
         absent = _absent_ranks(every, self._expect)
         parts = [f"{name} is a member and has not called check" for name in slow]
         parts += [f"{each} has not joined" for each in absent]
         count = f"{len(here)} of {self._expect or len(every)} members are here"
         why = "; ".join(parts) or "nothing says who is missing"
-        message = f"{self._member.url}: {count} after {self._timeout:g} s: {why}"
-        error = CheckError(message)
+        error = CheckError(f"{self._member.url}: {count} after {self._timeout:g} s: {why}")
         error.missing = (*slow, *absent)
         return error
 
-    def _are_alike(self, documents: Documents) -> bool:
-        if not _one_revision(documents):
-            return False
-        if len({(d.get("digest"), json.dumps(d.get("selected"))) for d in documents.values()}) > 1:
-            return False
-        if len({d["check"].get("environment") for d in documents.values()}) > 1:
-            return False
-        return not differences_of(documents, among=_selected(documents))
+    # ---- All others ----
 
-    def _with_details(self, documents: Documents) -> Documents:
-        """Say what this member has, and wait a moment until the others have said it."""
-        self._publish(DETAILS)
-        end = min(time.monotonic() + _GRACE, max(self._deadline, time.monotonic() + _POLL))
-        names = documents.keys()
-        while True:
-            now = self._look()
-            told = {name: each for name, each in now.items() if self._stage(each) == DETAILS}
-            documents = {**documents, **told}
-            silent = [name for name in names & now.keys() if self._stage(now[name]) == HERE]
-            if not silent or time.monotonic() >= end:
-                time.sleep(3 * _POLL)  # others have yet to see what this member said last
-                all_told = all(self._stage(each) == DETAILS for each in documents.values())
-                return documents if all_told else _without_details(documents)
-
-    def _raise(self, documents: Documents) -> None:
-        found = differences_of(documents)
-        lines = shown_all(found)
-        if not found:
-            lines = ["their digests differ, and they did not say why in time"]
+    def _conclude(self, said: Mapping[str, Any]) -> None:
+        """Return if all is well, or raise CheckError."""
+        if said.get("stage") == ALIKE:
+            own = self._member.document()
+            if {key: said.get(key) for key in _FACTS} == _facts_of(own):
+                return
+            self._say(COMPARES)  # this one was not among those that were compared
+            self._since = self._member.revision
+            self._compare()
+            self._conclude(self._heard())
+            return
+        lines = [str(each) for each in said.get("lines", ())]
+        missing = tuple(str(each) for each in said.get("missing", ()))
         message = "\n  ".join([f"{self._member.url}: the members differ:", *lines])
-        error = CheckError(message)
-        error.differences = tuple(found)
+        error = CheckError(lines[0] if missing else message)
+        error.missing = missing
+        error.differences = tuple(
+            Difference(name, tuple(Holder(v, s, tuple(m)) for v, s, m in holders))
+            for name, holders in said.get("differences", ())
+        )
         raise error
 
-    def _linger(self, names: set[str]) -> None:
-        """Stay until the others have seen this member, so that nobody misses one that ends soon."""
-        end = time.monotonic() + _GRACE
-        while time.monotonic() < end:
-            now = self._member.documents()
-            left = [n for n in names & now.keys() if self._stage(now[n]) == HERE]
-            if not left:
-                return
-            time.sleep(_POLL)
+
+_FACTS = ("digest", "selected", "environment")
 
 
-def _without_details(documents: Documents) -> Documents:
-    """Return what members say all the time: some have passed, and don't list their defaults."""
-    found = {}
-    for name, each in documents.items():
-        check = {key: value for key, value in each["check"].items() if key != "values"}
-        found[name] = {**each, "check": check}
-    return found
+def _facts_of(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what must be the same in all members."""
+    environment = document.get("check", {}).get("environment", "")
+    selected = document.get("selected", [])
+    return {"digest": document.get("digest"), "selected": selected, "environment": environment}
 
 
-def _one_revision(documents: Documents) -> bool:
-    return len({each.get("revision") for each in documents.values()}) == 1
+def _are_alike(documents: Documents) -> bool:
+    if len({json.dumps(_facts_of(each)) for each in documents.values()}) > 1:
+        return False
+    selected = {name for each in documents.values() for name in each.get("selected", ())}
+    return not differences_of(documents, among=selected)
 
 
-def _selected(documents: Documents) -> set[str]:
-    return {name for each in documents.values() for name in each.get("selected", ())}
+def _rejections(documents: Documents) -> list[str]:
+    """Return the values of the fleet that members could not take."""
+    return [
+        f"{name}: revision {revision}: rejected: {answer.why}"
+        for name, document in sorted(documents.items())
+        for revision, answer in sorted(answers_of(document).items())
+        if answer.state == _flags.REJECTED and revision in document.get("standing", ())
+    ]
+
+
+def _cut(found: list[Difference]) -> list[Any]:
+    """Return differences as JSON, as many as a record has room for."""
+    listed: list[Any] = []
+    size = 0
+    for name, holders in found:
+        each = [name, [[value, source, list(members)] for value, source, members in holders]]
+        size += len(json.dumps(each))
+        if size > _LONGEST:
+            break
+        listed.append(each)
+    return listed
 
 
 def _absent_ranks(every: Documents, expect: int | None) -> list[str]:

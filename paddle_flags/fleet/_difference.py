@@ -38,32 +38,50 @@ def differences_of(
 ) -> list[Difference]:
     """Return the flags that differ between members for which the fleet wants the same.
 
-    Defaults are known only from what `check` makes members publish.
+    A value of `UNKNOWN` is a default that only its member knows; the details of all have it.
     """
     flags = {name: _flags_of(document) for name, document in documents.items()}
+    defaults = _defaults_of(documents)
     names = {flag for each in flags.values() for flag in each}
     found = []
     for flag in sorted(names if among is None else names & set(among)):
         for group in _groups(documents, flag):
-            held = {each: flags[each].get(flag) or _at_default(documents[each]) for each in group}
+            held = {
+                each: flags[each].get(flag) or _at_default(documents[each], flag, defaults)
+                for each in group
+            }
             found += _difference(flag, held)
     if among is None:
         found += _variables(documents)
     return found
 
 
-_DEFAULT = ("the default", "default", "")
+UNKNOWN = "its own default, or not defined"
 
 
 def _flags_of(document: Mapping[str, Any]) -> dict[str, tuple[str, str, str]]:
     """Return text, source and place of the flags that a document has."""
-    details = document.get("check", {}).get("values") or {}
+    details = document.get("details", {}).get("values") or {}
     listed = {**document.get("values", {}), **details}
     return {name: (str(v[0]), str(v[1]), str(v[2])) for name, v in listed.items()}
 
 
-def _at_default(document: Mapping[str, Any]) -> tuple[str, str, str] | None:
-    return None if document.get("check", {}).get("values") else _DEFAULT
+def _defaults_of(documents: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str], str]:
+    """Return defaults by the digest of all definitions, and the name of the flag."""
+    return {
+        (str(document.get("defaults", "")), name): str(fact[3])
+        for document in documents.values()
+        for name, fact in document.get("values", {}).items()
+    }
+
+
+def _at_default(
+    document: Mapping[str, Any], flag: str, defaults: Mapping[tuple[str, str], str]
+) -> tuple[str, str, str] | None:
+    """Return what a member has that doesn't list a flag; None: it has no such flag."""
+    if document.get("details", {}).get("values"):
+        return None
+    return defaults.get((str(document.get("defaults", "")), flag), UNKNOWN), "default", ""
 
 
 def _groups(documents: Mapping[str, Mapping[str, Any]], flag: str) -> list[list[str]]:
@@ -89,9 +107,9 @@ def _difference(flag: str, held: Mapping[str, tuple[str, str, str] | None]) -> l
 
 def _variables(documents: Mapping[str, Mapping[str, Any]]) -> list[Difference]:
     said = {
-        name: document["check"]["variables"]
+        name: document["details"]["variables"]
         for name, document in documents.items()
-        if "variables" in document.get("check", {})
+        if "variables" in document.get("details", {})
     }
     found = []
     for variable in sorted({name for each in said.values() for name in each}):

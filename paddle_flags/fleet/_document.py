@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags import errors
 from paddle_flags._core.registry import all_flags
-from paddle_flags.fleet._apply import Answer
+from paddle_flags.fleet._flags import Answer
 from paddle_flags.fleet._json import is_a, read_integer
-from paddle_flags.fleet._record import is_storable
+from paddle_flags.fleet._record import is_storable, text_of
 from paddle_flags.fleet._store import MAX_RECORD, is_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
-    from paddle_flags.fleet._store import Store
+    from paddle_flags._core.flag import Flag
+    from paddle_flags.fleet._store import Store, StoredMember
 
 _LONGEST = 200  # characters of a value; of a longer one, the digest is compared
 _MOST_ANSWERS = 32
@@ -28,9 +29,7 @@ _MOST = 1 << 63
 _REVISION = re.compile(r"[0-9]{1,18}")
 _SECRET = ("PADDLE_FLAGS_FLEET_KEY", "PADDLE_FLAGS_ETCD_PASSWORD", "PADDLE_FLAGS_LIVE_TOKEN")
 _BIGGEST = MAX_RECORD * 3 // 4
-_DROPPED = ("check", "values", "wanted", "answers", "selected", "aliases", "unsafe", "sensitive")
-FAREWELL = 86400.0
-"""Seconds for which it is known that a member has left, and not died."""
+_DROPPED = ("details", "values", "wanted", "answers", "selected", "aliases", "unsafe", "sensitive")
 
 Document = dict[str, Any]
 
@@ -41,6 +40,7 @@ class Fact(NamedTuple):
     text: str
     source: str
     place: str
+    default: str
 
 
 class Facts(NamedTuple):
@@ -55,6 +55,8 @@ class Facts(NamedTuple):
     """The same."""
     aliases: dict[str, str]
     """The name of a flag by each other name of it."""
+    defaults: str = ""
+    """A digest of all defaults: members that have the same have the same definitions."""
 
 
 def facts_of(key: bytes | None) -> Facts:
@@ -76,10 +78,20 @@ def facts_of(key: bytes | None) -> Facts:
             place = flag.history[0].place if source != "default" else None
             if is_sensitive:
                 text, place = _keyed(key or b"", f"{flag.name}={text}"), None
-            facts.values[flag.name] = Fact(short(text), source, short(place or ""))
+            default = "" if is_sensitive else text
+            if source != "default" and not is_sensitive:
+                default = _default_of(flag)
+            fact = Fact(short(text), source, short(place or ""), short(default))
+            facts.values[flag.name] = fact
         except errors.UndefinedFlagError:  # its plugin may leave, on another thread
             continue
-    return facts
+    defaults = digest({name: fact.default for name, fact in facts.values.items()})
+    return facts._replace(defaults=defaults)
+
+
+def _default_of(flag: Flag[Any]) -> str:
+    default = flag.history[-1].value
+    return "" if default is None else text_of(flag.name, default)
 
 
 def _keyed(key: bytes, text: str) -> str:
@@ -153,36 +165,35 @@ def read(data: bytes) -> Document:
     return document if isinstance(document, dict) else {}
 
 
-def decode(data: bytes) -> Document:
+def decode(member: StoredMember) -> Document:
     """Return what is known of a member; what it should not have written is left out."""
-    if not data:
-        return {"problem": "this user may not read what it says"}
-    document = _known(read(data), _FIELDS)
-    if "check" in document:
-        document["check"] = _known(document["check"], _CHECK_FIELDS)
-    return document
+    if not member.document:
+        return {"problem": "this user may not read what it says", "alive": member.alive}
+    document = _known(read(member.document), _FIELDS)
+    for name, types in (("check", _CHECK_FIELDS), ("details", _DETAIL_FIELDS)):
+        document[name] = _known(document.get(name, {}), types)
+    return {**document, "alive": member.alive}
 
 
 def documents_of(store: Store) -> dict[str, Document]:
-    """Return the documents of all members."""
-    return {name: each for name, each in all_of(store).items() if not each.get("left")}
+    """Return the documents of the members that are here."""
+    return {name: each for name, each in all_of(store).items() if each["alive"]}
 
 
 def document_of(store: Store, name: str) -> Document | None:
-    """Return the document of a member; None if there is none."""
-    data = store.member(name)
-    document = None if data is None else decode(data)
-    return None if document is None or document.get("left") else document
+    """Return the document of a member that is here; None if there is none."""
+    found = store.member(name)
+    return decode(found) if found is not None and found.alive else None
 
 
 def all_of(store: Store) -> dict[str, Document]:
-    """Return the documents of all members, also of those that have left."""
-    return {name: decode(data) for name, data in store.members().items() if is_name(name)}
+    """Return the documents of all members, also of those that were here within a day."""
+    return {name: decode(each) for name, each in store.members().items() if is_name(name)}
 
 
 def farewell(document: Document) -> bytes:
     """Return what stays of the document of a member that leaves."""
-    kept = ("version", "name", "role", "rank", "host", "pid", "revision", "fleet")
+    kept = ("version", "name", "role", "rank", "host", "pid", "revision", "fleet", "time")
     return encode({**{each: document.get(each) for each in kept}, "left": True})
 
 
@@ -223,37 +234,52 @@ def _by_name(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
     )
 
 
-def _answers(value: Any) -> bool:
-    return _by_name(lambda each: _texts(each) and len(each) == len(Answer._fields))(value) and all(
-        map(_REVISION.fullmatch, value)
+def _answer(value: Any) -> bool:
+    return (
+        is_a(value, list)
+        and len(value) == len(Answer._fields)
+        and _texts(value[:2])
+        and _texts(value[2])
     )
+
+
+def _answers(value: Any) -> bool:
+    return _by_name(_answer)(value) and all(map(_REVISION.fullmatch, value))
 
 
 def _or_none(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: value is None or fits(value)
 
 
+def _numbers(value: Any) -> bool:
+    return is_a(value, list) and all(map(_whole, value))
+
+
 _facts = _by_name(lambda each: _texts(each) and len(each) == len(Fact._fields))
 
 _FIELDS: dict[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(("name", "host", "fleet", "digest", "problem"), _text),
+    **dict.fromkeys(("name", "host", "fleet", "digest", "problem", "process", "defaults"), _text),
     "role": _or_none(_text),
-    **dict.fromkeys(("version", "pid", "revision"), _whole),
+    **dict.fromkeys(("version", "pid", "revision", "changed"), _whole),
     **dict.fromkeys(("rank", "world", "step"), _or_none(_whole)),
-    **dict.fromkeys(("started", "ttl", "time"), lambda value: is_a(value, int, float)),
+    **dict.fromkeys(("ttl", "time", "tick_timeout"), lambda value: is_a(value, int, float)),
     **dict.fromkeys(("selected", "sensitive", "unsafe", "cut"), _texts),
-    **dict.fromkeys(("votes", "wanted", "aliases"), _by_name(_text)),
+    **dict.fromkeys(("wanted", "aliases"), _by_name(_text)),
+    **dict.fromkeys(("counting", "standing"), _numbers),
     "left": lambda value: value is True,
     "answers": _answers,
     "values": _facts,
-    "check": lambda value: is_a(value, dict),
+    **dict.fromkeys(("check", "details"), lambda value: is_a(value, dict)),
 }
 
 _CHECK_FIELDS: dict[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(("round", "stage"), _whole),
+    "round": _whole,
     "expect": _or_none(_whole),
     "environment": _text,
-    "patterns": _texts,
+}
+
+_DETAIL_FIELDS: dict[str, Callable[[Any], bool]] = {
+    "of": _whole,
     "values": _facts,
     "variables": _by_name(_text),
 }

@@ -5,41 +5,41 @@ from __future__ import annotations
 import getpass
 import math
 import os
-import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.frames import public_class
-from paddle_flags._core.lists import encode as encode_list
-from paddle_flags._core.lists import integer_text
 from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
-from paddle_flags.fleet import _operate, _record, _undo
+from paddle_flags.fleet import _record, _undo
+from paddle_flags.fleet._clock import SYSTEM, Clock
 from paddle_flags.fleet._difference import differences_of
-from paddle_flags.fleet._document import all_of, names_like
+from paddle_flags.fleet._document import all_of, documents_of, names_like
 from paddle_flags.fleet._follow import Follower
+from paddle_flags.fleet._history import COMMITTED, history_of
 from paddle_flags.fleet._open import TIMEOUT, is_address, open_store
+from paddle_flags.fleet._operate import Operator, Order
 from paddle_flags.fleet._outcome import Outcome
-from paddle_flags.fleet._record import Change, Record, check_batch, check_text, selector
+from paddle_flags.fleet._record import Change, Record, check_batch, check_text, selector, text_of
 from paddle_flags.fleet._role import host_name
-from paddle_flags.fleet._state import Entry, Selected, lasting, values_of
+from paddle_flags.fleet._state import Entry, Selected, tables_of
 from paddle_flags.fleet._status import Status, status_of
 from paddle_flags.fleet._store import FleetError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Iterable
     from typing import Self
 
     from paddle_flags.fleet._difference import Difference
-    from paddle_flags.fleet._state import Step
+    from paddle_flags.fleet._history import Step
+    from paddle_flags.fleet._state import Tables
     from paddle_flags.fleet._store import Store
 
 Value = bool | int | float | str | Sequence[bool | int | float | str]
 
-_PATIENCE = 10.0  # seconds for votes, if nobody says how long to wait
+_PATIENCE = 10.0  # seconds for the members' answers, if nobody says how long to wait
 _BIGGEST = (1 << 62) - 1  # step or revision
-_LONGER = 5.0  # seconds after which members abort what its operator has not decided
 
 
 @public_class
@@ -62,12 +62,13 @@ class Fleet:
         by: str | None = None,
         timeout: float = TIMEOUT,
         create: bool = True,
+        clock: Clock = SYSTEM,
     ) -> None:
         opened = open_store(url, timeout=timeout, create=create) if is_address(url) else url
         self._store = opened
         self._by = _who() if by is None else check_text("by", by)
-        self._lock = threading.RLock()
-        self._follower = Follower(self._store)
+        self._lock = clock.lock()
+        self._follower = Follower(self._store, clock=clock)
 
     def __repr__(self) -> str:
         return f"<Fleet {self.url}>"
@@ -92,7 +93,7 @@ class Fleet:
         """The number of the last change."""
         with self._lock:
             self._follower.catch_up()
-            return self._follower.state.revision
+            return self._follower.state.changed
 
     # ---- Changing ----
 
@@ -104,7 +105,7 @@ class Fleet:
         host: str | None = None,
         member: str | None = None,
         wait: float | None = None,
-        all_or_none: bool = False,
+        force: bool = False,
         at_step: int | None = None,
         duration: float | None = None,
         reason: str = "",
@@ -124,7 +125,7 @@ class Fleet:
         return self.change(
             [Change(name, text_of(name, value), on) for name, value in values.items()],
             wait=wait,
-            all_or_none=all_or_none,
+            force=force,
             at_step=at_step,
             duration=duration,
             reason=reason,
@@ -154,7 +155,7 @@ class Fleet:
         changes: Iterable[Change],
         *,
         wait: float | None = None,
-        all_or_none: bool = False,
+        force: bool = False,
         at_step: int | None = None,
         duration: float | None = None,
         reason: str = "",
@@ -164,19 +165,22 @@ class Fleet:
     ) -> Outcome:
         """Make a batch of changes; each member takes all of it, or nothing.
 
-        `wait` is how many seconds to wait for the members' answers. Without it, the change is
-        stored when the call returns, and members take it as soon as they see it.
+        All members that are here are asked first. If one of them rejects a value, or doesn't
+        answer, or none has such a flag, nothing changes and AbortedError says why. `force=True`
+        leaves the question out: members that can't take the change keep the values that they have.
+        `dry_run=True` only asks.
 
-        `all_or_none=True` asks all members first, and changes nothing if one of them rejects
-        a value or doesn't answer. `at_step=N` does the same, and members take the change when they
-        begin step N by `paddle_flags.fleet.tick`; one that has begun it already rejects. Both raise
-        AbortedError if nothing changes. `dry_run=True` only asks. These wait for the votes for
-        `wait` seconds, by default 10.
+        `wait` is how many seconds to wait for the answers: those to the question, by default 10,
+        and then those of the members that have the change. Without it, the change is stored when
+        the call returns, and members take it as soon as they see it.
 
-        `duration` is after how many seconds each member ends the values by itself.
+        With `at_step=N`, members take the change when they begin step N by
+        `paddle_flags.fleet.tick`; one that has begun it already rejects it.
 
-        `expect` is the last revision that the caller has seen. If it isn't the last one any more,
-        nothing changes, and ConflictError says who has changed what.
+        `duration` is after how many seconds the values end.
+
+        `expect` is the last revision that the caller has seen. If flags were changed since, nothing
+        changes, and ConflictError says who has changed what.
 
         `confirm` names the unsafe flags that are meant. If one of the batch isn't in it that some
         member has as unsafe, nothing changes, and UnconfirmedError names it.
@@ -189,74 +193,60 @@ class Fleet:
         _check_seconds("duration", duration)
         _check_number("at_step", at_step)
         _check_number("expect", expect)
-        confirmed = _check_names("confirm", confirm)
-        proposed = all_or_none or dry_run or at_step is not None
-        patience = _PATIENCE if wait is None else wait
         record = Record(
-            _record.PROPOSE if proposed else _record.CHANGE,
+            _record.CHANGE,
             batch,
             by=self._by,
-            reason=reason,
+            reason=check_text("reason", reason),
             duration=duration,
             at_step=at_step,
             dry_run=dry_run,
-            patience=patience + _LONGER if proposed else 0.0,
         )
-        return self._run(record, wait, patience, expect, confirmed)
+        patience = _PATIENCE if wait is None else wait
+        return self._run(
+            Order(record, patience, wait, force, expect, _check_names("confirm", confirm))
+        )
 
-    def reset(self, revision: int, *, wait: float | None = None, reason: str = "") -> Outcome:
-        """Bring back the values of an earlier revision, as a new one.
+    def reset(self, revision: int, **options: Any) -> Outcome:
+        """Bring back the values of an earlier revision, as a new change.
 
         Values that were temporary then are left out. The last 200 changes, at least, can be
-        brought back.
+        brought back. The options are `wait`, `force`, `reason`, `dry_run` and `confirm` of
+        `change`.
         """
-        _check_seconds("wait", wait)
         with self._lock:
             self._follower.catch_up()
-            tables = lasting(self._follower.at(revision).tables)
-        changes = [
-            Change(name, entry.value, on)
-            for on, table in tables.items()
-            for name, entry in table.items()
-        ]
-        record = Record(_record.CHANGE, tuple(changes), by=self._by, reason=reason, reset=revision)
-        return self._run(record, wait, 0.0)
+            then = _values(tables_of(self._follower.at(revision), lasting=True))
+            now = _values(tables_of(self._follower.state))
+            expect = self._follower.state.changed
+        changes = [Change(name, then.get((on, name)), on) for on, name in {**now, **then}]
+        if not changes:
+            return Outcome(0, COMMITTED, {}, {})
+        reason = options.pop("reason", "")
+        text = f"reset to revision {revision}" + (f": {reason}" if reason else "")
+        return self.change(changes, reason=text, expect=expect, **options)
 
-    def undo(
-        self, revision: int | None = None, *, wait: float | None = None, reason: str = ""
-    ) -> Outcome:
+    def undo(self, revision: int | None = None, **options: Any) -> Outcome:
         """Take back one change: its flags get the values that the fleet gave them before it.
 
         Without a revision, it is the last change by the same author that can be undone, and isn't
         an undo itself. A change can be undone only while no later one has changed one of its flags;
-        otherwise FleetError says which.
+        otherwise FleetError says which. The options are `wait`, `force`, `reason` and `dry_run` of
+        `change`.
         """
-        _check_seconds("wait", wait)
         _check_number("revision", revision)
         with self._lock:
             self._follower.catch_up()
             number, changes = _undo.find(self._follower, revision, self._by)
-            text = f"{_undo.REASON}{number}" + (f": {reason}" if reason else "")
-            record = Record(_record.CHANGE, changes, by=self._by, reason=text)
-            names = {each.name for each in changes}
-            return self._run(record, wait, 0.0, self._follower.state.revision, names)
+            expect = self._follower.state.changed
+        reason = options.pop("reason", "")
+        text = f"{_undo.REASON}{number}" + (f": {reason}" if reason else "")
+        confirm = {each.name for each in changes}
+        return self.change(changes, reason=text, expect=expect, confirm=confirm, **options)
 
-    def _run(
-        self,
-        record: Record,
-        wait: float | None,
-        patience: float,
-        expect: int | None = None,
-        confirm: Collection[str] = (),
-    ) -> Outcome:
-        check_text("reason", record.reason)
+    def _run(self, order: Order) -> Outcome:
         with self._lock:
-            pending = _operate.write(self._follower, record, expect, confirm)
-            outcome = Outcome(pending.revision, "committed", {}, {})
-            if record.kind == _record.PROPOSE:
-                outcome = _operate.decide(self._follower, pending, patience)
-            if wait is not None and not record.dry_run:
-                outcome = _operate.wait(self._follower, pending, wait)
+            outcome = Operator(self._follower, order).run()
             with suppress(FleetError):  # the next one does it
                 self._follower.compact()
             return outcome
@@ -274,11 +264,11 @@ class Fleet:
         """
         with self._lock:
             self._follower.catch_up()
-            tables = self._follower.state.tables
+            tables = tables_of(self._follower.state)
             document = self._documents().get(member) if member is not None else None
             if member is not None and document is not None:
                 chosen = Selected(member, document.get("role"), str(document.get("host", "")))
-                return values_of(tables, chosen, lambda _: True)
+                return chosen.values(tables)
             return dict(tables.get(selector(role, host, member), {}))
 
     def tables(self) -> dict[str, dict[str, Entry]]:
@@ -288,7 +278,7 @@ class Fleet:
         """
         with self._lock:
             self._follower.catch_up()
-            return {on: dict(table) for on, table in self._follower.state.tables.items()}
+            return tables_of(self._follower.state)
 
     def names(self, *names: str) -> frozenset[str]:
         """Return names of flags, and their aliases and former names, as members say.
@@ -309,8 +299,8 @@ class Fleet:
         """Return the members and their states."""
         with self._lock:
             self._follower.catch_up()
-            documents = all_of(self._store)
-            return status_of(self.url, self._follower.state, documents, self._follower.log())
+            log = history_of(self._follower.log())
+            return status_of(self.url, self._follower.state, all_of(self._store), log)
 
     def diff(self) -> list[Difference]:
         """Return the flags whose values differ in members for which the fleet says the same."""
@@ -321,31 +311,19 @@ class Fleet:
         """Return the changes, the oldest first; at least the last 200 are kept.
 
         Each has its `revision`, its `record` with `changes`, `by`, `time`, `reason`, `duration`,
-        `at_step`, `dry_run` and `reset`, and its `verdict`: None for a change that needs no
-        decision or has none yet, `"commit"`, or `"abort"` with the reason.
+        `at_step` and `dry_run`, and its `verdict`: `"committed"`, `"aborted: "` and the reason,
+        `"dry run"`, `"ended"`, or None while members are asked.
         """
         with self._lock:
             self._follower.catch_up()
-            return self._follower.log()
+            return history_of(self._follower.log())
 
     def _documents(self) -> dict[str, dict[str, Any]]:
-        return _operate.documents_of(self._store)
+        return documents_of(self._store)
 
 
-def text_of(name: str, value: object) -> str:
-    """Return a value as on a command line."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return integer_text(value)
-    if isinstance(value, float):
-        return repr(value)
-    if isinstance(value, (list, tuple)):
-        return encode_list(tuple(value))
-    message = f"{name}: {shown(value)}: expected bool, int, float, str or a list of them"
-    raise FlagTypeError(message)
+def _values(tables: Tables) -> dict[tuple[str, str], str]:
+    return {(on, name): each.value for on, table in tables.items() for name, each in table.items()}
 
 
 def _check_seconds(name: str, value: float | None) -> None:

@@ -13,7 +13,9 @@ from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
 from paddle_flags.fleet import _role
 from paddle_flags.fleet._check import Barrier
+from paddle_flags.fleet._clock import SYSTEM
 from paddle_flags.fleet._later import open_now_or_later
+from paddle_flags.fleet._local import LocalFlags
 from paddle_flags.fleet._membership import Options
 from paddle_flags.fleet._open import is_address, open_store
 from paddle_flags.fleet._presence import Presence
@@ -51,6 +53,7 @@ def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a defa
     key: str | bytes | None = None,
     tick_timeout: float = 60.0,
     on_late: OnLate = "raise",
+    observe: bool = False,
 ) -> Membership:
     """Make this process a member of a fleet, such as `join("dir:///mnt/job42", role="trainer")`.
 
@@ -78,8 +81,12 @@ def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a defa
     `tick_timeout` is for how many seconds a step waits for the decision on a change that is to
     happen at it. After that, `tick` raises TickTimeoutError, or goes on with `on_late="keep"`.
 
-    Raises FleetError if this process is a member already, and UnreachableError if the engine
-    does not answer and there is no snapshot.
+    With `observe=True`, the process follows the fleet unseen: it writes nothing about itself, so it
+    is never asked whether it would take a change, and `check` and `status` don't know it.
+
+    Raises FleetError if this process is a member already, UnreachableError if the engine does not
+    answer and there is no snapshot, and ReadOnlyError if the process may not write what it is,
+    unless it observes.
     """
     global _member, _view, _is_joining  # noqa: PLW0603 - one process, one membership
     _check_place(role, rank, name)
@@ -101,6 +108,7 @@ def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a defa
         tick_timeout,
         None if snapshot is None else os.fspath(snapshot),
         _key_of(key),
+        observe,
     )
     with _joining:
         _refuse_while_joining()
@@ -108,7 +116,7 @@ def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a defa
             message = f"this process is a member of {_member.url} already, as {_member.name}"
             raise FleetError(message)
         store = _open(url, later=snapshot is not None)
-        made = Presence(store, options)
+        made = Presence(store, options, LocalFlags(store.url))
         _is_joining = True
         try:
             made.start()
@@ -191,7 +199,7 @@ def check(
     _check_count("expect", expect)
     if expect is None:
         expect = own.world
-    Barrier(own, list(environment), expect, timeout).wait()
+    Barrier(own, list(environment), expect, timeout, SYSTEM).wait()
 
 
 def _open(url: Where, *, later: bool) -> Store:

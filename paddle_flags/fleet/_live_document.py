@@ -6,16 +6,16 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags.fleet._follow import verdict_text
-from paddle_flags.fleet._record import PROPOSE
+from paddle_flags.fleet._record import END
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from paddle_flags.fleet._apply import Answer
     from paddle_flags.fleet._difference import Difference
+    from paddle_flags.fleet._flags import Answer
+    from paddle_flags.fleet._history import Step
     from paddle_flags.fleet._outcome import Outcome
-    from paddle_flags.fleet._state import Step, Tables
+    from paddle_flags.fleet._state import Tables
     from paddle_flags.fleet._status import MemberStatus
     from paddle_flags.fleet._view import Seen, View
 
@@ -102,30 +102,21 @@ def _difference(difference: Difference, secret: frozenset[str]) -> dict[str, Any
 
 def _change(step: Step, secret: frozenset[str]) -> dict[str, Any]:
     record = step.record
-    proposed = record.kind == PROPOSE
     return {
         "revision": step.revision,
         "at": _time_text(record.time),
         "by": record.by,
         "reason": record.reason,
-        "state": _fate(step) if proposed else "committed",
-        "verdict": verdict_text(step.verdict) if proposed else "committed",
+        "state": "undecided" if step.verdict is None else step.verdict.partition(":")[0],
+        "verdict": step.verdict or "undecided",
         "for": record.duration,
         "at_step": record.at_step,
-        "reset": record.reset,
+        "ends": record.of if record.kind == END else None,
         "changes": [
             {"on": on, "name": name, "value": None if name in secret else value}
             for name, value, on in record.changes
         ],
     }
-
-
-def _fate(step: Step) -> str:
-    if step.is_open:
-        return "undecided"
-    if step.record.dry_run:
-        return "dry run"
-    return "committed" if step.holds else "aborted"
 
 
 def _values(tables: Tables, secret: frozenset[str]) -> Iterator[dict[str, Any]]:

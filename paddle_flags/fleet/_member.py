@@ -1,263 +1,474 @@
-"""A member's part of the protocol: it follows the log, applies, answers and votes."""
+"""A member's part of the protocol: it follows the log, applies, answers and keeps time."""
 
 from __future__ import annotations
 
-import random
-import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from paddle_flags.fleet import _apply
-from paddle_flags.fleet._apply import Answer, Applier
+from paddle_flags.fleet import _flags
+from paddle_flags.fleet._clock import SYSTEM, Clock
+from paddle_flags.fleet._flags import Answer, Look
 from paddle_flags.fleet._follow import Follower
-from paddle_flags.fleet._record import decision_key
-from paddle_flags.fleet._state import (
-    ABORT,
-    COMMIT,
-    Selected,
-    State,
-    Step,
-    chain_of,
-    concerned,
-    values_of,
-)
+from paddle_flags.fleet._record import ABORT, ASK, CHECK, END, Record
+from paddle_flags.fleet._state import Batch, Question, Selected, State, Verdict, fold
 from paddle_flags.fleet._steps import NEVER, Steps
+from paddle_flags.fleet._store import FleetError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from paddle_flags.fleet._flags import Flags
+    from paddle_flags.fleet._follow import Numbered
     from paddle_flags.fleet._state import Entry
     from paddle_flags.fleet._store import Store
 
-ACCEPT = "accept"
-
+_ABOVE = ("run time", "live", "override")
+_MOST_ANSWERS = 64
+_MOST_NOTES = 32
 _PAUSE_OF_ONE = 0.004  # seconds: 250 looks of all members in a second
 _TURN = 0.002  # the same: 500 answers in a second
 _LONGEST_PAUSE = 1.0
+_SURE = 10.0  # seconds within which a member that has seen a value begin knows when
+
+
+class End(NamedTuple):
+    """When a temporary value is over."""
+
+    at: float
+    """By `Clock.now`."""
+    is_sure: bool
+    """Whether this process has seen it begin. Otherwise, `at` follows from the date."""
 
 
 class Member:
-    """What one process knows of its fleet. Its caller holds a lock; only `steps` needs none."""
+    """What one process knows of its fleet.
 
-    def __init__(self, store: Store, selected: Selected, state: State | None = None) -> None:
+    Its caller holds a lock, except for `take_back` and `steps`: those never wait for an engine.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        selected: Selected,
+        flags: Flags,
+        *,
+        state: State | None = None,
+        clock: Clock = SYSTEM,
+        counts_elsewhere: Callable[[int], bool] = lambda _: False,
+    ) -> None:
+        """`counts_elsewhere` says whether another member has seen a temporary value begin."""
         self.selected = selected
-        self.follower = Follower(store, state)
-        self.applier = Applier(store.url)
+        self.follower = Follower(store, state, clock)
         self.steps = Steps()
         self.answers: dict[int, Answer] = {}
-        self.votes: dict[int, str] = {}
-        self._names: dict[int, set[str]] = {}  # of the answers
-        self._ends: dict[int, float] = {}  # of temporary values, by the monotonic clock
-        self._deadlines: dict[int, float] = {}  # of proposals
-        self._is_live = False
+        self.ends: dict[int, End] = {}
+        """Of temporary changes that have begun, by revision."""
+        self.notes: list[Numbered] = []
+        """What was said last about checks."""
+        self._flags = flags
+        self._folding = clock.lock()
+        self._clock = clock
+        self._counts_elsewhere = counts_elsewhere
+        self._looked = -NEVER  # when the log was read last
+        self._over: set[int] = set()  # ended here, since the end can't be written
+        self._folded = 0  # the revision that the values are of
+        self._dropped = flags.count_dropped()
+        self._waiting: dict[str, Look] = {}
+        self._is_without = False  # the values were taken back, since the engine is away
+        self._closed_since: dict[str, int] = {}  # of flags: the last revision that could change it
+        self._reached: dict[int, int] = {}  # of changes at a step: the one at which they came
+        self._asked: tuple[int, float] = (0, NEVER)  # the question, and when it is overdue
         self._peers = 0  # members, when the last record was written
+
+    @property
+    def state(self) -> State:
+        """What the log says."""
+        return self.follower.state
+
+    @property
+    def values(self) -> dict[str, Entry]:
+        """What the program has of the fleet."""
+        return self._flags.values
 
     @property
     def revision(self) -> int:
         """The last revision that was read."""
-        return self.follower.state.revision
+        return self.state.revision
 
     # ---- Following ----
 
     def start(self, *, read: bool = True) -> None:
         """Apply all that the log says; without `read`, what the state says that was given."""
+        news = self.follower.catch_up() if read else []
+        self._note_ends()
         if read:
-            self.follower.catch_up()
-        self.apply_all()
-        self._is_live = True
-        self._vote()
+            self._end_what_is_over()
+            self._looked = self._clock.now()
+        else:
+            self._over = {each for each, end in self.ends.items() if end.at <= self._clock.now()}
+        self._fold()
+        self._answer_questions(news)
 
-    def follow(self, *, live: bool = True, last: int | None = None) -> bool:
+    def follow(self, last: int | None = None) -> bool:
         """Read what is new and act on it; return whether the member has something to say.
 
         `last` is what the store has just said.
-
-        Without `live`, what is new may be old: temporary values have begun when they were written.
         """
-        self._is_live = live
-        before = (self.revision, dict(self.answers), dict(self.votes))
-        self._review()  # what flags did not take that were defined since must stop nothing
-        self.follower.catch_up(self._take, last=last)
-        self._renew()
-        self._vote()
-        return before != (self.revision, self.answers, self.votes)
+        before = (self.state.changed, dict(self.answers))
+        self._read(last)
+        self._end_what_is_over()
+        self._abort_what_is_overdue()
+        return before != (self.state.changed, self.answers)
 
-    def apply_all(self) -> None:
-        """Apply all at once, and renew the answers to the changes that hold."""
-        wanted = self._wanted(self.follower.state)
-        for revision, answer in self.applier.start(wanted).items():
-            names = {name for name, entry in wanted.items() if entry.revision == revision}
-            self._note(revision, names, answer)
+    def _read(self, last: int | None = None) -> None:
+        news = self.follower.catch_up(last)
+        self._act(news)
+        self._looked = self._clock.now()
 
-    def renew(self) -> None:
-        """End what is over, and begin what its step has reached."""
-        self._renew()
+    def _act(self, news: list[Numbered]) -> None:
+        self._note_ends()
+        if self._is_due():
+            self._fold()
+        self._answer_questions(news)
+        self.notes = [*self.notes, *((n, r) for n, r in news if r.kind == CHECK)][-_MOST_NOTES:]
 
-    def _take(self, step: Step) -> None:
-        """Act on one record, or on a proposal that was decided."""
-        self._peers = len(step.record.members)
-        if not step.holds:
-            return
-        names, answer = self.applier.change(self._wanted(self.follower.state), step.record)
-        mine = concerned(step.record, self.selected) | names
-        if not mine and step.record.reset is None:
-            return
-        at_step = step.record.at_step
-        if at_step is not None:
-            reached = self.steps.is_reached(at_step)
-            waits = Answer(_apply.WAITS, f"step {at_step}")
-            answer = self._at(answer, at_step) if reached else waits
-        self._note(step.revision, mine, answer)
+    def refresh(self) -> None:
+        """Bring the values in line with steps, ends and the program's own flags."""
+        if self._is_due():
+            self._fold()
 
-    def _note(self, revision: int, names: set[str], answer: Answer) -> None:
-        self.answers[revision] = answer
-        self._names[revision] = names
-        for old in sorted(self.answers)[:-64]:
-            del self.answers[old], self._names[old]
+    def _is_due(self) -> bool:
+        """Return whether the values may be others than those of the last fold."""
+        moved = any(
+            batch.revision not in self._reached and self.steps.is_reached(batch.at_step)
+            for batch in self.state.batches
+            if batch.at_step is not None
+        )
+        dropped = self._flags.count_dropped() != self._dropped
+        news = self._folded < self.state.changed
+        return news or moved or dropped or self._look_at_waiting() != self._waiting
 
-    def _renew(self) -> None:
-        """Bring the values in line with clock, steps, and what a compaction has hidden."""
-        before = self.applier.wanted
-        names, answer = self.applier.change(self._wanted(self.follower.state))
-        for name in names:
-            entry = self.applier.wanted.get(name)
-            old = before.get(name)
-            if old is not None and self._is_over(old):
-                ended = Answer(_apply.ENDED) if answer.state in _apply.GOOD else answer
-                self._note(old.revision, {name}, ended)
-            if entry is not None and entry.at_step is not None:
-                self._note(entry.revision, {name}, self._at(answer, entry.at_step))
-        self._review()
+    def _look_at_waiting(self) -> dict[str, Look]:
+        """Return what there is of the flags for which values wait."""
+        waiting = (_flags.HELD, _flags.PENDING)
+        names = {
+            each.name
+            for batch in self.state.batches
+            if self.answers.get(batch.revision, Answer("")).state in waiting
+            for each in batch.changes
+        }
+        return self._flags.look(names)
 
-    def _review(self) -> None:
-        """Renew the answers that may change by themselves: flags were defined, or set back."""
-        defined = False
-        for revision, found in list(self.answers.items()):
-            if found.state in (_apply.HELD, _apply.PENDING):
-                answer = self.applier.review(self._names[revision])
-                defined |= found.state == _apply.PENDING and answer != found
-                self.answers[revision] = answer
-        for revision, answer in self.applier.sift().items() if defined else ():
-            self._note(revision, self._names.get(revision, set()), answer)
+    # ---- Values ----
 
-    def _at(self, answer: Answer, step: int) -> Answer:
-        last = self.steps.last
-        if answer.state == _apply.APPLIED and last is not None and last > step:
-            return answer._replace(why=f"at step {last}, not {step}")
+    def _fold(self) -> None:
+        """Make the values what the log says, and answer."""
+        with self._folding:
+            self._fold_locked()
+
+    def _fold_locked(self) -> None:
+        self._note_steps()
+        batches = [batch for batch in self.state.batches if self._holds(batch)]
+        names = {each.name for batch in batches for each in batch.changes}
+        self._note_closed(names)
+        values, verdicts = fold(batches, self.selected, self._judge)
+        why = None
+        dropped = self._flags.count_dropped()
+        if self._is_without:
+            values = {n: each for n, each in self.values.items() if n in self._closed_since}
+        if values != self.values or dropped != self._dropped:
+            why = self._flags.apply(values, self._last_batch())
+        self._dropped = self._flags.count_dropped()
+        self._folded = self.state.changed
+        self._answer(verdicts, why)
+        self._waiting = self._look_at_waiting()
+
+    def _last_batch(self) -> Batch | None:
+        last = self.state.batches[-1:]
+        return last[0] if last and last[0].revision == self.state.changed else None
+
+    def take_back(self) -> None:
+        """Take the values of the fleet back from flags that can change, until `give_again`."""
+        self._is_without = True
+        self._fold()
+
+    def give_again(self) -> None:
+        """Give the values again, after `take_back`."""
+        if self._is_without:
+            self._is_without = False
+            self._fold()
+
+    def _holds(self, batch: Batch) -> bool:
+        is_here = batch.at_step is None or self.steps.is_reached(batch.at_step)
+        return is_here and batch.revision not in self._over
+
+    def _judge(self, batch: Batch, wanted: dict[str, Entry]) -> Answer | None:
+        """Return why the program can't have these values, which a batch brings."""
+        names = {each.name for each in batch.changes}
+        looks = self._flags.look({*wanted, *self.values, *names})
+        secret = [name for name in names & wanted.keys() if name in looks and looks[name].sensitive]
+        if secret:
+            why = f"{_listed(secret)}: is sensitive, and a fleet publishes values"
+            return Answer(_flags.REJECTED, why)
+        closed = {name for name, look in looks.items() if look.closed}
+        late = [
+            name
+            for name in names & closed
+            if batch.revision > self._closed_since.get(name, self._folded)
+            and _text(wanted, name) != _text(self.values, name)
+        ]
+        if late:
+            return Answer(_flags.RESTART, f"{_listed(late)}: has no attribute runtime")
+        candidate = {name: each for name, each in wanted.items() if name not in closed}
+        candidate.update({n: each for n, each in self.values.items() if n in closed})
+        problem = self._flags.check(candidate)
+        return None if problem is None else Answer(_flags.REJECTED, problem)
+
+    def _note_closed(self, names: set[str]) -> None:
+        """Note since which revision flags are closed."""
+        for name, look in self._flags.look(names).items():
+            if look.closed:
+                self._closed_since.setdefault(name, self._folded)
+            else:
+                self._closed_since.pop(name, None)
+
+    # ---- Answers ----
+
+    def _answer(self, verdicts: list[Verdict], why: str | None) -> None:
+        """Renew the answers to the changes that the log still has."""
+        told = {each.batch.revision: each.why for each in verdicts}
+        if why is not None and verdicts:
+            told[verdicts[-1].batch.revision] = Answer(_flags.REJECTED, why)
+        for batch in self.state.batches[-_MOST_ANSWERS:]:
+            if not self.selected.is_concerned(batch.changes):
+                continue
+            revision = batch.revision
+            if revision in self._over:
+                self.answers[revision] = Answer(_flags.ENDED)
+            elif revision not in told:
+                self.answers[revision] = Answer(_flags.WAITS, f"step {batch.at_step}")
+            else:
+                self.answers[revision] = told[revision] or self._effect(batch)
+        for old in sorted(self.answers)[:-_MOST_ANSWERS]:
+            del self.answers[old]
+
+    def standing(self) -> list[int]:
+        """Return the changes that were not taken here, and that later ones have not replaced."""
+        found: list[int] = []
+        later: set[tuple[str, str]] = set()
+        for batch in reversed(self.state.batches):
+            keys = {(each.on, each.name) for each in batch.changes}
+            answer = self.answers.get(batch.revision)
+            if answer is not None and answer.state not in _flags.GOOD and not keys <= later:
+                found.append(batch.revision)
+            later |= keys if batch.lasts else set()
+        return found
+
+    def _effect(self, batch: Batch) -> Answer:
+        """Return whether the values of a batch that passed all checks take effect."""
+        names = sorted(n for n, each in self.values.items() if each.revision == batch.revision)
+        answer = self._state_of(names)
+        step = self._reached.get(batch.revision)
+        if answer.state == _flags.APPLIED and step is not None and step != batch.at_step:
+            return answer._replace(why=f"at step {step}, not {batch.at_step}")
         return answer
 
-    def _wanted(self, state: State) -> dict[str, Entry]:
-        return values_of(state.tables, self.selected, self._holds)
+    def _state_of(self, names: list[str]) -> Answer:
+        looks = self._flags.look(names)
+        holding = [f"{n} by {look.source}" for n, look in looks.items() if look.source in _ABOVE]
+        if holding:
+            return Answer(_flags.HELD, ", ".join(holding))
+        missing = tuple(name for name in names if name not in looks)
+        if not missing:
+            return Answer(_flags.APPLIED)
+        why = "; ".join(self._flags.describe_missing(name) for name in missing)
+        return Answer(_flags.PENDING, why, missing)
 
-    # ---- Temporary values, and those that wait for a step ----
+    # ---- Temporary values ----
 
-    def _holds(self, entry: Entry) -> bool:
-        if entry.at_step is not None and not self.steps.is_reached(entry.at_step):
-            return False
-        return not self._is_over(entry)
+    def _note_ends(self) -> None:
+        """Note when temporary values end that have begun since the last look."""
+        now, date = self._clock.now(), self._clock.date()
+        here = {batch.revision for batch in self.state.batches}
+        for revision in [each for each in self.ends if each not in here]:
+            del self.ends[revision]
+            if revision in self.answers:
+                self.answers[revision] = Answer(_flags.ENDED)
+        for batch in self.state.batches:
+            duration = batch.duration
+            if duration is None or batch.revision in self.ends:
+                continue
+            if batch.at_step is not None:
+                if self.steps.is_reached(batch.at_step):
+                    self.ends[batch.revision] = End(now + duration, is_sure=True)
+                continue
+            earliest, latest = self._looked + duration, now + duration
+            end = max(earliest, min(latest, now + batch.time + duration - date))
+            apart = self._clock.spread(min(_LONGEST_PAUSE, _PAUSE_OF_ONE * self._peers))
+            self.ends[batch.revision] = End(end + apart, latest - earliest <= _SURE)
 
-    def _is_over(self, entry: Entry) -> bool:
-        if entry.duration is None:
-            return False
-        end = self._end_of(entry)  # first: it may be now
-        return time.monotonic() >= end
+    def _end_what_is_over(self) -> None:
+        """Write the ends that are due, unless somebody else has.
 
-    def _end_of(self, entry: Entry) -> float:
-        """Return when a temporary value ends, by a clock that nobody changes.
-
-        A member that sees it begin counts from then. One that sees it later takes what is left by
-        the clocks of the writer and its own.
+        The end is a record, so that it is one for all: those that join, wake up or are resumed
+        later never have the value again. Who can't write it ends the value here.
         """
-        duration = entry.duration or 0.0
-        if entry.revision not in self._ends:
-            left = duration
-            if not self._is_live and entry.at_step is None:
-                left = max(0.0, min(duration, entry.time + duration - time.time()))
-            self._ends[entry.revision] = time.monotonic() + left
-        return self._ends[entry.revision]
+        for revision, end in list(self.ends.items()):
+            if self._clock.now() < end.at or revision in self._over:
+                continue
+            if not end.is_sure and self._counts_elsewhere(revision):
+                self.ends[revision] = End(self._clock.now() + 1, is_sure=False)
+                continue
+            if not self._write_end(revision):
+                self._over.add(revision)
+                self._fold()
+
+    def _write_end(self, revision: int) -> bool:
+        return self._write(Record(END, of=revision), lambda: revision in self.ends)
+
+    def end_without_engine(self) -> None:
+        """End here what is over, while the engine is away."""
+        now = self._clock.now()
+        over = {each for each, end in self.ends.items() if end.at <= now} - self._over
+        if over:
+            self._over |= over
+            self._fold()
+
+    def _write(self, record: Record, is_wanted: Callable[[], bool]) -> bool:
+        """Write a record if it is still wanted; return False if this member can't write."""
+        try:
+            self.write(record, is_wanted)
+        except (FleetError, OSError):
+            return False
+        return True
+
+    def write(self, record: Record, is_wanted: Callable[[], bool] = lambda: True) -> None:
+        """Write a record behind all others, unless one of those makes it needless."""
+        record = record._replace(by=self.selected.name)
+        while is_wanted():
+            revision = self.follower.append(record)
+            if revision:
+                self._act([(revision, record)])
+                return
+            self._read()
 
     def left(self) -> float:
         """Return the seconds until something is due: an end, or a deadline."""
-        now = time.monotonic()
-        ends = [
-            self._end_of(entry)
-            for entry in self.applier.wanted.values()
-            if entry.duration is not None
-        ]
-        due = [each - now for each in [*ends, *self._deadlines.values()]]
-        return max(0.0, min(due, default=NEVER))
+        due = [each.at for revision, each in self.ends.items() if revision not in self._over]
+        return max(0.0, min([*due, self._asked[1]]) - self._clock.now())
 
     def turn(self) -> float:
         """Return after how many seconds to answer: others have yet to apply, and answer too."""
-        return random.uniform(0, min(_LONGEST_PAUSE, _TURN * self._peers))  # noqa: S311
+        return self._clock.spread(min(_LONGEST_PAUSE, _TURN * self._peers))
 
-    # ---- Proposals ----
+    # ---- Questions ----
 
-    def pause(self, least: float) -> float:
-        """Return the seconds between two looks for a decision: all members look for it at once."""
-        counts = [len(step.record.members) for step in self.follower.state.open_proposals()]
-        return max(least, min(_LONGEST_PAUSE, _PAUSE_OF_ONE * max(counts, default=0)))
+    def _questions(self) -> set[int]:
+        question = self.state.question
+        return {question.revision} if question else set()
 
-    def _vote(self) -> None:
-        """Vote on what is open, and abort what nobody has decided in time."""
-        open_ = {step.revision: step for step in self.follower.state.open_proposals()}
-        for revision in [each for each in self.votes if each not in open_]:
-            del self.votes[revision]
-            self._deadlines.pop(revision, None)
-        for revision, step in open_.items():
-            if revision not in self.votes:
-                self.votes[revision] = self._judge(step)
-                self._deadlines[revision] = time.monotonic() + step.record.patience
-            elif time.monotonic() >= self._deadlines[revision]:
-                why = f"{ABORT}: nobody had decided after {step.record.patience:g} s"
-                self.follower.store.decide(decision_key(revision), why.encode())
+    def _answer_questions(self, news: list[Numbered]) -> None:
+        """Say what this member would answer to changes that are asked about."""
+        if news:
+            self._peers = news[-1][1].peers
+        for revision, record in news:
+            if record.kind == ASK and record.dry_run:
+                self.answers[revision] = self._would(Question(revision, record))
+        question = self.state.question
+        if question is None:
+            self._asked = (0, NEVER)
+        elif question.revision != self._asked[0]:
+            patience = question.record.patience + self._clock.spread(_TURN * self._peers)
+            self._asked = (question.revision, self._clock.now() + patience)
+            self.answers[question.revision] = self._would(question)
         self.set_gate()
 
-    def _judge(self, step: Step) -> str:
-        """Return the vote on a proposal; one for a step closes the gate before it looks."""
-        record = step.record
-        if not concerned(record, self.selected) and record.reset is None:
-            return ACCEPT
-        if record.at_step is not None:
+    def _would(self, question: Question) -> Answer:
+        """Return the answer to a question; one for a step closes the gate before it looks."""
+        record = question.record
+        if not self.selected.is_concerned(record.changes):
+            return Answer(_flags.ACCEPTED)
+        if record.at_step is not None and not record.dry_run:
             why = self.steps.close(record.at_step)
             if why:
-                return f"reject: {why}"
-        state = self.follower.state.with_decision(step.revision, COMMIT)
-        wanted = values_of(
-            state.tables,
-            self.selected,
-            lambda entry: entry.revision == step.revision or self._holds(entry),
+                return Answer(_flags.REJECTED, why)
+        asked = question.as_batch(question.revision)
+        batches = [batch for batch in self.state.batches if self._holds(batch)]
+        self._note_closed({each.name for each in asked.changes})
+        values, verdicts = fold([*batches, asked], self.selected, self._judge)
+        if verdicts[-1].why is not None:
+            why = verdicts[-1].why
+            return Answer(*why)
+        answer = self._state_of(
+            sorted(n for n, e in values.items() if e.revision == asked.revision)
         )
-        answer = self.applier.check(wanted)
-        if answer.state in (_apply.APPLIED, _apply.PENDING):
-            return ACCEPT
-        why = answer.why if answer.state == _apply.REJECTED else f"{answer.state}: {answer.why}"
-        return f"reject: {why}"
+        return Answer(_flags.ACCEPTED) if answer.state == _flags.APPLIED else answer
+
+    def _abort_what_is_overdue(self) -> None:
+        """Abort a change that its operator has neither made nor given up in time."""
+        revision, overdue = self._asked
+        question = self.state.question
+        if question is None or self._clock.now() < overdue:
+            return
+        why = f"nobody had decided after {question.record.patience:g} s"
+        abort = Record(ABORT, of=revision, reason=why)
+        self._write(abort, lambda: revision in self._questions())
+        self._asked = (revision, NEVER)
+
+    # ---- Steps ----
+
+    def _note_steps(self) -> None:
+        for batch in self.state.batches:
+            step = batch.at_step
+            if (
+                step is not None
+                and batch.revision not in self._reached
+                and self.steps.is_reached(step)
+            ):
+                self._reached[batch.revision] = self.steps.last or 0
+        self._note_ends()
 
     def set_gate(self) -> None:
         """Let ticks pass until the next step at which something is to happen."""
         waiting = [
-            entry.at_step
-            for on in self.selected.selectors()
-            for top in self.follower.state.tables.get(on, {}).values()
-            for entry in chain_of(top)
-            if entry.at_step is not None and not self.steps.is_reached(entry.at_step)
+            batch.at_step
+            for batch in self.state.batches
+            if batch.at_step is not None
+            and batch.revision not in self._reached
+            and self.selected.is_concerned(batch.changes)
         ]
-        self.steps.gate = min([*waiting, *self._accepted().values()], default=NEVER)
+        question = self._gating()
+        if question is not None:
+            waiting.append(question)
+        self.steps.gate = min(waiting, default=NEVER)
 
-    def _accepted(self) -> dict[int, int]:
-        """Return the steps of the proposals that this member has accepted, by revision."""
-        return {
-            step.revision: step.record.at_step
-            for step in self.follower.state.open_proposals()
-            if step.record.at_step is not None
-            and self.votes.get(step.revision) == ACCEPT
-            and (concerned(step.record, self.selected) or step.record.reset is not None)
-        }
+    def _gating(self) -> int | None:
+        """Return the step of a question that this member has accepted, and that isn't overdue."""
+        question = self.state.question
+        if question is None or self._asked == (question.revision, NEVER):
+            return None
+        answer = self.answers.get(question.revision, Answer(_flags.REJECTED))
+        concerned = self.selected.is_concerned(question.record.changes)
+        good = answer.state not in (_flags.REJECTED, _flags.RESTART)
+        return question.record.at_step if concerned and good else None
 
-    def undecided(self, step: int) -> list[int]:
-        """Return the revisions on which a tick of `step` must wait."""
-        return [revision for revision, wanted in self._accepted().items() if wanted <= step]
+    def is_undecided(self, step: int) -> bool:
+        """Return whether a tick of `step` must wait for a decision."""
+        gating = self._gating()
+        return gating is not None and gating <= step
 
-    def give_up(self, revisions: list[int]) -> None:
-        """Pass the gate without a decision; a commit that comes later applies late."""
-        for revision in revisions:
-            self.votes[revision] = "reject: the step came before the decision"
+    def give_up(self) -> None:
+        """Pass the gate without a decision; a change that comes later applies late."""
+        self._asked = (self._asked[0], NEVER)
         self.set_gate()
+
+    def pause(self, least: float) -> float:
+        """Return the seconds between two looks for a decision: all members look for it at once."""
+        return max(least, min(_LONGEST_PAUSE, _PAUSE_OF_ONE * self._peers))
+
+
+def _text(values: dict[str, Entry], name: str) -> str | None:
+    return values[name].value if name in values else None
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(sorted(names))

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from paddle_flags._core.frames import public_class
 from paddle_flags.fleet import _role
+from paddle_flags.fleet._clock import SYSTEM, Clock
 from paddle_flags.fleet._member import Member
-from paddle_flags.fleet._state import Selected
-from paddle_flags.fleet._threads import allocate_reentrant_lock
+from paddle_flags.fleet._state import Selected, State
 
 if TYPE_CHECKING:
     from typing import Literal
 
-    from paddle_flags.fleet._apply import Answer
+    from paddle_flags.fleet._flags import Answer, Flags
     from paddle_flags.fleet._store import Store
 
     OnLost = Literal["keep", "default", "exit"]
@@ -34,6 +33,7 @@ class Options(NamedTuple):
     tick_timeout: float
     snapshot: str | None
     key: bytes | None
+    observe: bool = False
 
 
 @public_class
@@ -44,17 +44,33 @@ class Membership:
     thread that follows the fleet isn't in it. It may join itself. Any thread may use a Membership.
     """
 
-    def __init__(self, store: Store, options: Options) -> None:
+    def __init__(self, store: Store, options: Options, flags: Flags, clock: Clock = SYSTEM) -> None:
         self._store = store
         self._options = options
-        self._lock = allocate_reentrant_lock()  # of the member, and of what is published
+        self._flags = flags
+        self._clock = clock
+        self._lock = clock.lock()  # of the member, and of what is published
         self._stopped = False
         self._problem = ""
         self._note = ""
         self._file_problem = ""
         self._lost_since: float | None = None
         self._host = _role.host_name()
-        self._member = Member(store, Selected(options.name, options.role, self._host))
+        self._member = self._new_member()
+
+    def _new_member(self, state: State | None = None) -> Member:
+        selected = Selected(self._options.name, self._options.role, self._host)
+        return Member(
+            self._store,
+            selected,
+            self._flags,
+            state=state,
+            clock=self._clock,
+            counts_elsewhere=self._counts_elsewhere,
+        )
+
+    def _counts_elsewhere(self, revision: int) -> bool:
+        raise NotImplementedError
 
     def __repr__(self) -> str:
         state = "left" if self._stopped else f"revision {self.revision}"
@@ -98,20 +114,18 @@ class Membership:
     @property
     def values(self) -> dict[str, str]:
         """The texts that the fleet gives to this process, by flag."""
-        with self._lock:
-            return {name: entry.value or "" for name, entry in self._member.applier.held.items()}
+        return {name: entry.value for name, entry in self._member.values.items()}
 
     @property
     def answers(self) -> dict[int, Answer]:
         """What became of the latest changes here, by revision."""
-        with self._lock:
-            return dict(self._member.answers)
+        return dict(self._member.answers)
 
     @property
     def stale(self) -> float | None:
         """For how many seconds the engine has been out of reach; None: it answers."""
         since = self._lost_since
-        return None if since is None else time.monotonic() - since
+        return None if since is None else self._clock.now() - since
 
     @property
     def problem(self) -> str:

@@ -13,9 +13,11 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags.fleet._store import (
+    REMEMBERED,
     CompactedError,
     FleetError,
     LeaseError,
+    StoredMember,
     check_name,
     check_size,
 )
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 METHODS = frozenset({
     *("last", "append", "read", "wait", "base", "compact"),
-    *("announce", "keep_alive", "withdraw", "member", "members", "decide", "decision"),
+    *("announce", "keep_alive", "withdraw", "member", "members"),
 })  # fmt: skip
 _READ_AT_ONCE = 8 << 20  # bytes, about
 _URL = "<url>"  # stands in a server's messages for the address that the client used
@@ -52,7 +54,6 @@ class MemoryStore:
         self._base = (0, b"")
         self._log: list[bytes] = []  # the records behind the base
         self._members: dict[str, _Member] = {}
-        self._decisions: dict[str, bytes] = {}
 
     def last(self) -> int:
         """See Store."""
@@ -127,49 +128,32 @@ class MemoryStore:
         """See Store."""
         check_name(name)
         with self._grown:
-            self._end_leases()
             member = self._members.get(name)
-            if member is None:
+            if member is None or member.end <= self._clock():
                 raise LeaseError(f"{self.url}: the lease of member {name} has ended")
             self._members[name] = member._replace(end=self._clock() + member.ttl)
 
-    def withdraw(self, name: str) -> None:
+    def withdraw(self, name: str, document: bytes) -> None:
         """See Store."""
         check_name(name)
+        check_size(document)
         with self._grown:
-            self._members.pop(name, None)
+            self._members[name] = _Member(document, 0.0, self._clock())
 
-    def member(self, name: str) -> bytes | None:
+    def member(self, name: str) -> StoredMember | None:
         """See Store."""
-        check_name(name)
-        with self._grown:
-            self._end_leases()
-            found = self._members.get(name)
-            return None if found is None else found.document
+        return self.members().get(check_name(name))
 
-    def members(self) -> dict[str, bytes]:
+    def members(self) -> dict[str, StoredMember]:
         """See Store."""
         with self._grown:
-            self._end_leases()
-            return {name: member.document for name, member in sorted(self._members.items())}
-
-    def _end_leases(self) -> None:
-        now = self._clock()
-        for name in [name for name, member in self._members.items() if member.end <= now]:
-            del self._members[name]
-
-    def decide(self, key: str, value: bytes) -> bytes:
-        """See Store."""
-        check_name(key)
-        check_size(value)
-        with self._grown:
-            return self._decisions.setdefault(key, value)
-
-    def decision(self, key: str) -> bytes | None:
-        """See Store."""
-        check_name(key)
-        with self._grown:
-            return self._decisions.get(key)
+            now = self._clock()
+            for name in [n for n, m in self._members.items() if m.end + REMEMBERED <= now]:
+                del self._members[name]
+            return {
+                name: StoredMember(member.document, member.end > now)
+                for name, member in sorted(self._members.items())
+            }
 
     def close(self) -> None:
         """See Store."""

@@ -15,20 +15,19 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from paddle_flags._core.frames import public
-from paddle_flags.fleet import _operate
 from paddle_flags.fleet._follow import Follower, StateLostError
 from paddle_flags.fleet._open import TIMEOUT, open_store
-from paddle_flags.fleet._operate import ConflictError, SensitiveError
-from paddle_flags.fleet._record import CHANGE, Change, Record
-from paddle_flags.fleet._state import lasting
+from paddle_flags.fleet._operate import ConflictError, Operator, Order, SensitiveError
+from paddle_flags.fleet._record import CHANGE, END, Change, Record
+from paddle_flags.fleet._state import tables_of
 from paddle_flags.fleet._store import FleetError
 from paddle_flags.fleet._turns import repeat
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from paddle_flags.fleet._operate import Pending
-    from paddle_flags.fleet._state import Entry, Step, Tables
+    from paddle_flags.fleet._follow import Numbered
+    from paddle_flags.fleet._state import Entry, State
     from paddle_flags.fleet._store import Store
     from paddle_flags.fleet._turns import OnProblem
 
@@ -98,7 +97,7 @@ class Mirror:
         self._source.store.close()
         self._target.store.close()
 
-    def turn(self) -> Pending | None:
+    def turn(self) -> Numbered | None:
         """Make the target what it should be; return the change, or None if there was none.
 
         Looks for differences only if the source has changed, or somebody else the target. Two
@@ -120,20 +119,20 @@ class Mirror:
         self._source.catch_up()
         base = self._target.base
         try:
-            self._target.catch_up(self._notice)
+            self._notice(self._target.catch_up())
         except StateLostError:
             self._target = Follower(self._target.store)  # as after a new start
             self._is_due = True
             raise
         self._refuse_one_fleet()
-        values = _values_of(self._source.state.tables)
+        values = _values_of(self._source.state)
         if values != self._values or self._target.base != base:
             self._is_due = True
         self._values = values
 
-    def _notice(self, step: Step) -> None:
-        if step.holds and step.record.by != self.name:
-            self._is_due = True
+    def _notice(self, news: list[Numbered]) -> None:
+        others = [record for _, record in news if record.by != self.name]
+        self._is_due |= any(each.kind in (CHANGE, END) for each in others)
 
     def _refuse_one_fleet(self) -> None:
         target, fleet = self._target, self._source.state.fleet
@@ -143,7 +142,7 @@ class Mirror:
 
     def _changes(self) -> list[Change]:
         """Return what makes the target what it should be."""
-        there = {(on, name): entry for on, name, entry in _entries(self._target.state.tables)}
+        there = {(on, name): entry for on, name, entry in _entries(self._target.state)}
         found = [
             Change(name, value, on)
             for (on, name), value in self._values.items()
@@ -159,19 +158,20 @@ class Mirror:
     def _has(self, entry: Entry | None, value: str) -> bool:
         return entry is not None and entry.by == self.name and entry.value == value
 
-    def _write(self, changes: list[Change]) -> Pending:
+    def _write(self, changes: list[Change]) -> Numbered:
         reason = f"mirrored from {self.name}"
         record = Record(CHANGE, tuple(changes), by=self.name, reason=reason)
-        expect = self._target.state.revision
+        expect = self._target.state.changed
         try:
-            pending = _operate.write(self._target, record, expect, self._confirm)
+            order = Order(record, 0.0, force=True, expect=expect, confirm=self._confirm)
+            revision = Operator(self._target, order).run().revision
         except SensitiveError as error:
             message = f"{error}; nothing is mirrored until {self.name} has no value for it"
             raise SensitiveError(message) from None
         with suppress(FleetError):  # the next turn does it
             self._is_due = bool(self._changes())  # if others have changed it again since
             self._target.compact()
-        return pending
+        return revision, record
 
 
 def _place(store: Store) -> str:
@@ -179,13 +179,10 @@ def _place(store: Store) -> str:
     return store.url.partition("?")[0]
 
 
-def _values_of(tables: Tables) -> Values:
-    return {
-        (on, name): entry.value for on, name, entry in _entries(tables) if entry.value is not None
-    }
+def _values_of(state: State) -> Values:
+    return {(on, name): entry.value for on, name, entry in _entries(state)}
 
 
-def _entries(tables: Tables) -> list[tuple[str, str, Entry]]:
-    return [
-        (on, name, entry) for on, table in lasting(tables).items() for name, entry in table.items()
-    ]
+def _entries(state: State) -> list[tuple[str, str, Entry]]:
+    tables = tables_of(state, lasting=True)
+    return [(on, name, entry) for on, table in tables.items() for name, entry in table.items()]

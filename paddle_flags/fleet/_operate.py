@@ -1,31 +1,40 @@
-"""What an operator's change is made of: the record, the votes, the decision, the answers."""
+"""What an operator's change is made of: the question, the answers, the change, and who has it."""
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags.fleet import _apply, _document
-from paddle_flags.fleet._apply import Answer
-from paddle_flags.fleet._follow import Follower, verdict_text
-from paddle_flags.fleet._member import ACCEPT
+from paddle_flags.fleet import _document, _flags
+from paddle_flags.fleet._history import COMMITTED, DRY_RUN, history_of
 from paddle_flags.fleet._outcome import Outcome
-from paddle_flags.fleet._record import Change, Record, check_batch, new_id
-from paddle_flags.fleet._state import ABORT, COMMIT, Selected, Step, concerned
+from paddle_flags.fleet._record import (
+    ABORT,
+    ASK,
+    CHANGE,
+    Change,
+    Record,
+    changes_text,
+    check_batch,
+)
+from paddle_flags.fleet._state import Selected, tables_of
 from paddle_flags.fleet._status import answers_of
 from paddle_flags.fleet._store import FleetError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from paddle_flags.fleet._state import Tables
-    from paddle_flags.fleet._store import Store
+    from paddle_flags.fleet._flags import Answer
+    from paddle_flags.fleet._follow import Follower
+    from paddle_flags.fleet._history import Step
+    from paddle_flags.fleet._state import Question, State
 
     Documents = dict[str, dict[str, Any]]
 
-_POLL = 0.03
+_POLL = 0.02  # seconds between two looks for answers
+_LOOK = 0.001  # the same for each member: a look reads the documents of all
 _TRIES = 100  # of appends that others were faster than
 _MOST_NAMED = 5
+_SHARE = 0.8  # of the time that members wait at a step, for a decision
 
 
 class ConflictError(FleetError):
@@ -56,65 +65,267 @@ class AbortedError(FleetError):
     outcome: Outcome
 
 
-class Pending(NamedTuple):
-    """A record that was written, and who was there then."""
+class Order(NamedTuple):
+    """What an operator wants."""
 
-    revision: int
     record: Record
-    members: dict[str, Selected]
-    """Of those that it concerns."""
+    """Of the kind `change`."""
+    patience: float
+    """Seconds for the answers of the members before the change."""
+    wait: float | None = None
+    """Seconds for their answers after it; None: not at all."""
+    force: bool = False
+    expect: int | None = None
+    confirm: Collection[str] = ()
 
 
-def documents_of(store: Store) -> Documents:
-    """Return the documents of the members."""
-    return _document.documents_of(store)
+class Operator:
+    """Carries out one order. Used by one thread."""
+
+    def __init__(self, follower: Follower, order: Order) -> None:
+        self._follower = follower
+        self._store = follower.store
+        self._clock = follower.clock
+        self._order = order
+
+    @property
+    def _state(self) -> State:
+        return self._follower.state
+
+    def run(self) -> Outcome:
+        """Make the change, unless a member rejects it; raise AbortedError then."""
+        order = self._order
+        documents = self._begin()
+        record = order.record._replace(peers=len(documents))
+        if not record.dry_run and (order.force or not _concerned(record, documents)):
+            revision = self._append(record)
+            outcome = Outcome(revision, COMMITTED, {}, {}, is_checked=False)
+            return self._wait(outcome, record)
+        patience = _limited(record, documents, order.patience)
+        question = self._append(record._replace(kind=ASK, patience=patience))
+        if record.dry_run:
+            answers, silent, _ = self._gather(question, record, patience)
+            return Outcome(question, DRY_RUN, answers, silent)
+        try:
+            return self._decide(question, record, patience)
+        except BaseException:  # Ctrl+C, and an engine that is away: the members wait for a decision
+            self._abort(question, "its operator gave up")
+            raise
+
+    # ---- Before ----
+
+    def _begin(self) -> Documents:
+        """Wait for the decision on an earlier change, and check what can be checked here."""
+        while True:
+            self._catch_up()
+            documents = _document.documents_of(self._store)
+            _check_allowed(self._order.record, documents, self._order.confirm)
+            question = self._state.question
+            if question is None:
+                return documents
+            self._await_decision(question)
+
+    def _catch_up(self) -> None:
+        self._follower.catch_up()
+        expect = self._order.expect
+        if expect is not None and self._state.changed > expect:
+            raise self._conflict(expect)
+
+    def _await_decision(self, question: Question) -> None:
+        end = self._clock.now() + question.record.patience
+        while self._state.question == question:
+            if self._clock.now() >= end:
+                why = f"nobody had decided after {question.record.patience:g} s"
+                self._abort(question.revision, why)
+                return
+            self._clock.sleep(_POLL)
+            self._follower.catch_up()
+
+    def _append(self, record: Record) -> int:
+        """Write a record when no other change waits for its decision."""
+        for _ in range(_TRIES):
+            whole = record
+            if record.kind in (CHANGE, ASK) and not record.of:
+                if self._state.question is not None:
+                    self._begin()
+                whole = self._with_other_names(record)
+            revision = self._follower.append(whole)
+            if revision:
+                return revision
+            self._catch_up()
+        message = f"{self._store.url}: others were faster {_TRIES} times in a row"
+        raise FleetError(message)
+
+    def _with_other_names(self, record: Record) -> Record:
+        """Return a record that takes a flag back by each name by which it was set.
+
+        Values are written by the names that operators give, which may be aliases and former names:
+        members find their flags by them, also older programs that know only the former name.
+        """
+        if all(each.value is not None for each in record.changes):
+            return record
+        documents, tables = _document.documents_of(self._store), tables_of(self._state)
+        changes = list(record.changes)
+        given = {(each.name, each.on) for each in changes}
+        for name, value, on in record.changes:
+            if value is None:
+                others = _document.names_like(name, documents) & tables.get(on, {}).keys()
+                changes += [Change(each, None, on) for each in others if (each, on) not in given]
+        return record._replace(changes=check_batch(dict.fromkeys(changes)))
+
+    def _conflict(self, expect: int) -> ConflictError:
+        since = [each for each in history_of(self._follower.log()) if each.revision > expect]
+        lines = [
+            f"revision {step.revision} by {step.record.by}: {changes_text(step.record)}"
+            for step in since
+        ]
+        at = f"was changed by revision {self._state.changed}, expected {expect}"
+        error = ConflictError("; ".join([f"{self._store.url}: {at}", *lines]))
+        error.records = tuple(since)
+        return error
+
+    # ---- The question ----
+
+    def _decide(self, question: int, record: Record, patience: float) -> Outcome:
+        answers, silent, why = self._gather(question, record, patience)
+        why = why or _unknown(answers)
+        if why:
+            self._abort(question, why)
+        else:
+            revision = self._commit(question, record)
+            if revision:
+                outcome = Outcome(revision, COMMITTED, answers, silent)
+                return self._wait(outcome, record)
+            why = "it was not decided in time"
+        error = AbortedError(f"{self._store.url}: nothing was changed: {why}")
+        error.outcome = Outcome(question, f"aborted: {why}", answers, silent)
+        raise error
+
+    def _commit(self, question: int, record: Record) -> int:
+        """Write the change that was asked about; return 0 if it was aborted meanwhile."""
+        made = Record(CHANGE, of=question, by=record.by, peers=record.peers)
+        while self._state.question and self._state.question.revision == question:
+            revision = self._follower.append(made)
+            if revision:
+                return revision
+            self._follower.catch_up()
+        return 0
+
+    def _abort(self, question: int, why: str) -> None:
+        record = Record(ABORT, of=question, by=self._order.record.by, reason=why)
+        try:
+            self._follower.catch_up()
+            while self._state.question and self._state.question.revision == question:
+                if not self._follower.append(record):
+                    self._follower.catch_up()
+        except FleetError:
+            pass  # the members do it when its time is over
+
+    def _gather(
+        self, question: int, record: Record, patience: float
+    ) -> tuple[dict[str, Answer], dict[str, str], str]:
+        """Return the answers to a question, who has given none, and why there can't be a change."""
+        end = self._clock.now() + patience
+        answers: dict[str, Answer] = {}
+        asked: set[str] = set()
+        while True:
+            documents = _document.documents_of(self._store)
+            now = _concerned(record, documents)
+            asked |= now
+            for name in now:
+                answer = answers_of(documents[name]).get(question)
+                if answer is not None:
+                    answers[name] = answer
+            silent = {name: _silence(name, question, documents) for name in asked - answers.keys()}
+            bad = [f"{n} {_refusal(each)}" for n, each in sorted(answers.items()) if _refuses(each)]
+            missing = sorted(now - answers.keys())
+            if bad and (not record.dry_run or not missing):
+                return answers, silent, "; ".join(bad[:_MOST_NAMED])
+            if not missing:
+                return answers, silent, ""
+            if self._clock.now() >= end:
+                return answers, silent, f"no answer of {_listed(missing)} after {patience:g} s"
+            self._clock.sleep(max(_POLL, _LOOK * len(documents)))
+
+    # ---- After ----
+
+    def _wait(self, outcome: Outcome, record: Record) -> Outcome:
+        """Wait until all members that a change concerns have it, or the time is over."""
+        if self._order.wait is None:
+            return outcome
+        end = self._clock.now() + self._order.wait
+        answers: dict[str, Answer] = {}
+        wanted = {*outcome.answers, *outcome.silent}
+        while True:
+            documents = _document.documents_of(self._store)
+            wanted |= _concerned(record, documents)
+            for name in wanted & documents.keys():
+                answer = answers_of(documents[name]).get(outcome.revision)
+                if answer is not None:
+                    answers[name] = answer
+            missing = wanted - answers.keys()
+            silent = {name: _silence(name, outcome.revision, documents) for name in missing}
+            if not missing & documents.keys() or self._clock.now() >= end:
+                return outcome._replace(answers=answers, silent=silent)
+            self._clock.sleep(max(_POLL, _LOOK * len(documents)))
 
 
-def write(
-    follower: Follower, record: Record, expect: int | None, confirm: Collection[str] = ()
-) -> Pending:
-    """Write a record behind all others, or raise ConflictError if `expect` isn't the last."""
-    for _ in range(_TRIES):
-        news = follower.catch_up()
-        if expect is not None and follower.state.revision != expect:
-            raise _conflict(follower, expect, news)
-        documents = documents_of(follower.store)
-        _check_allowed(record, documents, confirm)
-        whole = _with_other_names(record, documents, follower.state.tables)
-        fleet = follower.state.fleet or new_id()
-        full = whole._replace(
-            id=new_id(), fleet=fleet, time=time.time(), members=tuple(sorted(documents))
-        )
-        revision = follower.append(full)
-        if revision:
-            follower.catch_up()
-            return Pending(revision, full, _concerned(full, documents))
-    message = f"{follower.store.url}: others were faster {_TRIES} times in a row"
-    raise FleetError(message)
-
-
-def _concerned(record: Record, documents: Documents) -> dict[str, Selected]:
-    found = {
-        name: Selected(name, document.get("role"), str(document.get("host", "")))
+def _concerned(record: Record, documents: Documents) -> set[str]:
+    """Return the members that a record is for."""
+    return {
+        name
         for name, document in documents.items()
+        if Selected(name, document.get("role"), str(document.get("host", ""))).is_concerned(
+            record.changes
+        )
     }
-    everybody = record.reset is not None
-    return {n: each for n, each in found.items() if everybody or concerned(record, each)}
 
 
-def _with_other_names(record: Record, documents: Documents, tables: Tables) -> Record:
-    """Return a record that takes a flag back by each name by which it was set.
+def _limited(record: Record, documents: Documents, patience: float) -> float:
+    """Return the time for a decision: members that wait for it at a step must not wait in vain."""
+    if record.at_step is None:
+        return patience
+    waits = [float(each.get("tick_timeout", 60.0)) for each in documents.values()]
+    return min([patience, *(_SHARE * each for each in waits)])
 
-    Values are written by the names that operators give, which may be aliases and former names:
-    members find their flags by them, also older programs that know only the former name.
-    """
-    changes = list(record.changes)
-    given = {(each.name, each.on) for each in changes}
-    for name, value, on in record.changes:
-        if value is None:
-            others = _document.names_like(name, documents) & tables.get(on, {}).keys()
-            changes += [Change(other, None, on) for other in others if (other, on) not in given]
-    return record._replace(changes=check_batch(dict.fromkeys(changes)))
+
+def _refuses(answer: Answer) -> bool:
+    return answer.state in (_flags.REJECTED, _flags.RESTART)
+
+
+def _refusal(answer: Answer) -> str:
+    does = "rejects it" if answer.state == _flags.REJECTED else answer.state
+    return f"{does}: {answer.why}"
+
+
+def _unknown(answers: dict[str, Answer]) -> str:
+    """Return why a name may be misspelt: no member has such a flag."""
+    missing = [set(each.missing) for each in answers.values()]
+    unknown = set.intersection(*missing) if missing else set()
+    if not unknown:
+        return ""
+    name, answer = min(answers.items())
+    return f"no member has {_listed(sorted(unknown))}: {name} says: {answer.why}"
+
+
+def _silence(name: str, revision: int, documents: Documents) -> str:
+    if name not in documents:
+        return "gone: its lease has ended, or it left"
+    seen = int(documents[name].get("revision", 0))
+    if documents[name].get("problem"):
+        return str(documents[name]["problem"])
+    if seen < revision:
+        return f"slow: it has read revision {seen}"
+    return "it has read the change, and not answered yet"
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    text = ", ".join(names[:_MOST_NAMED])
+    return f"{text} and {more} more" if more > 0 else text
+
+
+# ---- What isn't allowed ----
 
 
 def _check_allowed(record: Record, documents: Documents, confirm: Collection[str]) -> None:
@@ -130,7 +341,7 @@ def _unconfirmed(
 ) -> Iterator[FleetError]:
     """Yield an error if somebody may not mean what the flags of a batch do."""
     unsafe = {name for each in documents.values() for name in each.get("unsafe", ())}
-    changed = {each.name for each in record.changes} if record.reset is None else set()
+    changed = {each.name for each in record.changes}
     left = tuple(sorted((changed & unsafe) - {each.replace("-", "_") for each in confirm}))
     if left:
         error = UnconfirmedError(f"{', '.join(left)}: unsafe to change, and not in confirm")
@@ -143,138 +354,6 @@ def _sensitive(record: Record, documents: Documents) -> Iterator[FleetError]:
     for change in record.changes:
         owners = [n for n, each in documents.items() if change.name in each.get("sensitive", ())]
         if owners and change.value is not None:
-            where = _document_names(owners)
             yield SensitiveError(
-                f"{change.name}: is sensitive in {where}, and a fleet publishes all values"
+                f"{change.name}: is sensitive in {_listed(owners)}, and a fleet publishes values"
             )
-
-
-def _conflict(follower: Follower, expect: int, news: list[Step]) -> ConflictError:
-    log = news if news and news[0].revision <= expect + 1 else follower.log()
-    since = [step for step in log if step.revision > expect]
-    lines = [
-        f"revision {step.revision} by {step.record.by}: {changes_text(step.record)}"
-        for step in since
-    ]
-    at = f"is at revision {follower.state.revision}, expected {expect}"
-    error = ConflictError("; ".join([f"{follower.store.url}: {at}", *lines]))
-    error.records = tuple(since)
-    return error
-
-
-def changes_text(record: Record) -> str:
-    """Return what a record changes: `lr=0.1, -fast (role:trainer)`."""
-    if record.reset is not None:
-        return f"reset to revision {record.reset}"
-    parts = []
-    for name, value, on in record.changes:
-        text = f"-{name}" if value is None else f"{name}={value}"
-        parts.append(text if on == "all" else f"{text} ({on})")
-    return ", ".join(parts) or record.reason
-
-
-# ---- Proposals ----
-
-
-def decide(follower: Follower, pending: Pending, patience: float) -> Outcome:
-    """Wait for the votes on a proposal and decide; raise AbortedError if it is aborted."""
-    votes, why = _votes(follower, pending, patience)
-    dry = pending.record.dry_run
-    verdict = COMMIT if not why and not dry else f"{ABORT}: {'dry run' if dry else why}"
-    holds = follower.decide(pending.revision, verdict)
-    answers = {name: _answer_of(vote) for name, vote in votes.items()}
-    silent = {n: "has not voted" for n in pending.members if n not in votes}
-    if dry:
-        return Outcome(pending.revision, "dry run", answers, silent)
-    outcome = Outcome(pending.revision, verdict_text(holds), answers, silent)
-    if holds != COMMIT:
-        message = f"{follower.store.url}: revision {pending.revision} is {outcome.verdict}"
-        error = AbortedError(message)
-        error.outcome = outcome
-        raise error
-    return outcome
-
-
-def _votes(follower: Follower, pending: Pending, patience: float) -> tuple[dict[str, str], str]:
-    """Return the votes, and why they allow no commit."""
-    end = time.monotonic() + patience
-    votes: dict[str, str] = {}
-    key = str(pending.revision)
-    while True:
-        documents = documents_of(follower.store)
-        wanted = {**pending.members, **_concerned(pending.record, documents)}
-        for name in wanted.keys() & documents.keys():
-            vote = documents[name].get("votes", {}).get(key)
-            if vote is not None:
-                votes[name] = vote
-        missing = sorted(wanted.keys() - votes.keys())
-        rejecting = [
-            f"{n} rejects it: {_why(vote)}" for n, vote in sorted(votes.items()) if vote != ACCEPT
-        ]
-        gone = [name for name in missing if name not in documents]
-        if rejecting and not pending.record.dry_run:
-            return votes, "; ".join(rejecting[:_MOST_NAMED])
-        if not missing:
-            return votes, ""
-        if gone and not pending.record.dry_run:
-            return votes, f"{_document_names(gone)} went before it voted"
-        if time.monotonic() >= end:
-            return votes, f"no vote of {_document_names(missing)} after {patience:g} s"
-        time.sleep(_POLL)
-
-
-def _answer_of(vote: str) -> Answer:
-    if vote == ACCEPT:
-        return Answer(_apply.APPLIED, "")
-    return Answer(_apply.REJECTED, _why(vote))
-
-
-def _why(vote: str) -> str:
-    """Return the reason of `reject: reason`."""
-    return vote.partition(": ")[2] or vote
-
-
-# ---- Answers ----
-
-
-def wait(follower: Follower, pending: Pending, seconds: float) -> Outcome:
-    """Wait until all members that a change concerns have answered, or `seconds` are over."""
-    end = time.monotonic() + seconds
-    answers: dict[str, Answer] = {}
-    while True:
-        documents = documents_of(follower.store)
-        wanted = {**pending.members, **_concerned(pending.record, documents)}
-        answers.update(_answered(pending.revision, wanted, documents))
-        silent = {n: _silence(n, pending.revision, documents) for n in wanted if n not in answers}
-        if not [name for name in silent if name in documents] or time.monotonic() >= end:
-            return Outcome(pending.revision, "committed", answers, silent)
-        time.sleep(_POLL)
-
-
-def _answered(
-    revision: int, wanted: dict[str, Selected], documents: Documents
-) -> dict[str, Answer]:
-    found = {}
-    for name in wanted.keys() & documents.keys():
-        document = documents[name]
-        answer = answers_of(document).get(revision)
-        if answer is not None:
-            found[name] = answer
-    return found
-
-
-def _silence(name: str, revision: int, documents: Documents) -> str:
-    if name not in documents:
-        return "gone: its lease has ended, or it left"
-    seen = int(documents[name].get("revision", 0))
-    if documents[name].get("problem"):
-        return str(documents[name]["problem"])
-    if seen < revision:
-        return f"slow: it has read revision {seen}"
-    return "it has read the change, and not answered yet"
-
-
-def _document_names(names: list[str]) -> str:
-    more = len(names) - _MOST_NAMED
-    text = ", ".join(names[:_MOST_NAMED])
-    return f"{text} and {more} more" if more > 0 else text

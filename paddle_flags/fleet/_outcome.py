@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from paddle_flags.fleet import _apply
+from paddle_flags.fleet import _flags
 
 if TYPE_CHECKING:
-    from paddle_flags.fleet._apply import Answer
+    from paddle_flags.fleet._flags import Answer
 
 
 class Outcome(NamedTuple):
@@ -21,6 +21,8 @@ class Outcome(NamedTuple):
     """By member, of those that the change concerns and that have answered."""
     silent: dict[str, str]
     """By member, why there is no answer: it is slow, or gone."""
+    is_checked: bool = True
+    """Whether the members were asked first. They aren't by force, and if there are none."""
 
     @property
     def ok(self) -> bool:
@@ -28,16 +30,15 @@ class Outcome(NamedTuple):
 
         Values that are pending have done so if they aren't pending in all members.
         """
-        good = (*_apply.GOOD, _apply.WAITS)
         return (
             not self.silent
             and not self.verdict.startswith("aborted")
             and not self.unknown
-            and all(answer.state in good for answer in self.answers.values())
+            and all(answer.state in _flags.GOOD for answer in self.answers.values())
         )
 
     @property
     def unknown(self) -> bool:
         """Whether no member that has answered has defined all the flags: a name may be misspelt."""
         states = {answer.state for answer in self.answers.values()}
-        return states == {_apply.PENDING}
+        return states == {_flags.PENDING}

@@ -5,41 +5,52 @@ from __future__ import annotations
 import itertools
 import os
 import signal
-import time
 from typing import TYPE_CHECKING
 
 from paddle_flags.fleet import _document, _role
-from paddle_flags.fleet._member import Member
+from paddle_flags.fleet._clock import SYSTEM, Clock
 from paddle_flags.fleet._membership import Membership
+from paddle_flags.fleet._record import TELL
 from paddle_flags.fleet._snapshot import Snapshot
 from paddle_flags.fleet._steps import NEVER, TickTimeoutError, check_step
 from paddle_flags.fleet._store import FleetError, LeaseError, ReadOnlyError, UnreachableError
 from paddle_flags.fleet._threads import allocate_reentrant_lock, start_thread
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
+    from paddle_flags.fleet._flags import Flags
+    from paddle_flags.fleet._follow import Numbered
     from paddle_flags.fleet._membership import Options
+    from paddle_flags.fleet._record import Record
+    from paddle_flags.fleet._state import Question
     from paddle_flags.fleet._store import Store
 
+    Spawn = Callable[[Callable[[], object], str], None]
+
 _POLL = 0.02  # seconds between two looks for a decision that a tick waits for
-_VOTING = 0.05  # the same while a proposal is open
 _PATIENCE = 2.0  # seconds for what the thread is doing when the program ends
+_DETAILS = 30.0  # seconds for which all values are published that somebody has asked for
 _BACKOFF = (0.1, 0.2, 0.4, 0.8)  # seconds between tries while the engine is away
 
 
 class Presence(Membership):
     """A membership, as the rest of this package uses it."""
 
-    def __init__(self, store: Store, options: Options) -> None:
-        super().__init__(store, options)
-        self._dropped = False
+    def __init__(self, store: Store, options: Options, flags: Flags, clock: Clock = SYSTEM) -> None:
+        super().__init__(store, options, flags, clock)
         self._published: dict[str, Any] = {}
-        self._beat = 0.0  # when the lease was renewed
-        self._extra: dict[str, Any] = {}  # of the document: what check() says
+        self._beat = clock.now()  # when the engine has last had the lease renewed
+        self._check: dict[str, Any] = {}  # what check() says
+        self._details: dict[str, Any] = {}  # all values, which somebody has asked for
+        self._details_end = 0.0
         self._checks = itertools.count(1)
-        self._started = time.time()
+        self._process = _role.process_of(os.getpid())
         self._snapshot = Snapshot(options.snapshot)
+        self._is_lost = False
+        self._has_left = False
+        self._spawn: Spawn = start_thread
 
     @property
     def store(self) -> Store:
@@ -48,8 +59,12 @@ class Presence(Membership):
 
     # ---- Joining ----
 
-    def start(self) -> None:
-        """Take the values that the fleet has now, announce the member, and follow."""
+    def start(self, spawn: Spawn = start_thread) -> None:
+        """Take the values that the fleet has now, announce the member, and follow.
+
+        `spawn` starts a thread, which has a name.
+        """
+        self._spawn = spawn
         with self._lock:
             try:
                 self._refuse_double()
@@ -60,21 +75,23 @@ class Presence(Membership):
                 if not self.revision:
                     self._start_from_file(f"{self.url}: the engine has lost its state")
                 self._keep()
-                self._announce()
-        start_thread(self._run, f"paddle_flags fleet {self.name}")
+                self._announce(self._document())
+        spawn(self._run, f"paddle_flags fleet {self.name}")
+        if self._options.on_lost != "keep":
+            spawn(self._watch, f"paddle_flags fleet {self.name} lease")
 
     def _start_cold(self, error: UnreachableError) -> None:
         """Begin without the engine; the thread goes on trying."""
         if not self._start_from_file(str(error)):
             raise error
-        self._lost_since = time.monotonic()
+        self._lost_since = self._clock.now()
 
     def _start_from_file(self, why: str) -> bool:
         """Begin with the values of the snapshot file; return whether it has any."""
         state = self._snapshot.read()
         if state is None or not state.revision:
             return False
-        self._member = Member(self._store, self._member.selected, state)
+        self._member = self._new_member(state)
         self._member.start(read=False)
         self._problem = why
         self._note = f"; the values are those of {self._options.snapshot}"
@@ -82,41 +99,47 @@ class Presence(Membership):
 
     def _refuse_double(self) -> None:
         """Raise FleetError if a process of this machine that runs has the name."""
-        try:
-            other = _document.document_of(self._store, self.name) or {}
-        except ReadOnlyError:
-            return  # a source that has no members
-        pid = other.get("pid")
-        if other.get("host") != self._host or pid == os.getpid() or not isinstance(pid, int):
+        if self._options.observe:
             return
-        if not _role.is_running(pid):
-            return  # it was killed, and this is its successor
+        other = _document.document_of(self._store, self.name) or {}
+        pid, process = other.get("pid"), other.get("process")
+        if other.get("host") != self._host or not isinstance(pid, int) or pid == os.getpid():
+            return
+        if not process or _role.process_of(pid) != process:
+            return  # it was killed, and this is its successor; another one may have its number
         message = f"{self.url}: {self.name} is a member already, process {pid} of this machine"
         raise FleetError(message + "; give another name or rank")
 
     def leave(self) -> None:
-        """Be no member any longer; the values stay, and don't change."""
+        """Be no member any longer; the values stay, and don't change.
+
+        It takes two seconds at most, also if the engine hangs: then the lease ends by itself.
+        """
         if self._stopped:
             return
         self._stopped = True
         self._member.steps.gate = NEVER
-        locked = self._lock.acquire(timeout=_PATIENCE)  # a validator may never return
+        end = self._clock.now() + _PATIENCE
+        self._spawn(self._say_farewell, f"paddle_flags fleet {self.name} leaves")
+        while not self._has_left and self._clock.now() < end:
+            self._clock.sleep(_POLL)
+
+    def _say_farewell(self) -> None:
         try:
-            if self._published and not self._has_successor():
-                data = _document.farewell(self._published)
-                self._store.announce(self.name, data, _document.FAREWELL)
-        except FleetError:
+            with self._lock:  # of what the thread is saying
+                if self._published and not self._has_successor():
+                    self._store.withdraw(self.name, _document.farewell(self._published))
+        except (FleetError, OSError):
             pass  # the lease ends by itself
         finally:
-            if locked:
-                self._lock.release()
             self._store.close()
+            self._has_left = True
 
     def _has_successor(self) -> bool:
         """Whether another process has the name by now, which a farewell would hide."""
         there = _document.document_of(self._store, self.name)
         return there is not None and any(
-            there.get(each) != self._published[each] for each in ("host", "pid", "started")
+            there.get(each) != self._published[each] for each in ("host", "pid", "process")
         )
 
     def abandon(self) -> None:
@@ -125,58 +148,70 @@ class Presence(Membership):
         self._member.steps.gate = NEVER
         self._lock = allocate_reentrant_lock()  # the other one may be held for ever
 
-    # ---- The thread ----
+    # ---- The threads ----
 
     def _run(self) -> None:
         tries = 0
         while not self._stopped:
+            pause = min(_BACKOFF[min(tries, len(_BACKOFF) - 1)], self._options.ttl / 3)
             try:
                 self._turn()
                 tries = 0
+                continue
             except (UnreachableError, OSError) as error:
-                self._lose(error)
-                time.sleep(_BACKOFF[min(tries, len(_BACKOFF) - 1)])
-                tries += 1
+                self._lose(str(error))
             except FleetError as error:
                 self._problem = str(error)
                 self._say_quietly()
-                time.sleep(min(_BACKOFF[-1], self._options.ttl / 3))
             except Exception as error:  # noqa: BLE001 - a thread that ends would say nothing
                 self._problem = f"{type(error).__name__}: {error}"
                 self._say_quietly()
-                time.sleep(min(_BACKOFF[-1], self._options.ttl / 3))
+            tries += 1
+            self._clock.sleep(pause)
 
     def _turn(self) -> None:
         """Wait for news, act on them, and say so."""
         last = None
         if self._lost_since is None and not self._problem:
-            with self._lock:
-                timeout = min(self._options.ttl / 3, self._member.left())
-                if self._member.votes:
-                    timeout = min(timeout, self._member.pause(_VOTING))
+            timeout = min(self._options.ttl / 3, self._member.left())
             last = self._store.wait(self._member.revision, timeout)
         if self._stopped:
             return
         with self._lock:
-            live = self._lost_since is None and not self._problem
-            due = time.monotonic() - self._beat >= self._options.ttl / 3
-            if due or not live:
+            is_back = self._lost_since is not None or bool(self._problem)
+            due = self._clock.now() - self._beat >= self._options.ttl / 3
+            if due or is_back:
                 self._member.follower.verify()
-            news = self._member.follow(live=live, last=last)
+            notes = self._member.notes
+            news = self._member.follow(last) or notes != self._member.notes
+            self._tell_details()
             self._find()
             if news:
                 self._keep()
         if news:
-            time.sleep(self._member.turn())
-        if news or due or not live:
+            self._clock.sleep(self._member.turn())
+        if news or due or is_back:
             with self._lock:
                 if not self._stopped:
                     self._say()
 
+    def _watch(self) -> None:
+        """Act when the lease has run out, whatever the other thread waits for."""
+        while not self._stopped:
+            left = self._beat + self._options.ttl - self._clock.now()
+            if left > 0 or self._is_lost:
+                self._clock.sleep(max(left, _POLL))
+                continue
+            self._is_lost = True
+            if self._options.on_lost == "exit":
+                os.kill(os.getpid(), signal.SIGTERM)
+            else:
+                self._member.take_back()
+
     def _keep(self) -> None:
         """Write the snapshot file; that it can't be written is no reason to stop following."""
         try:
-            self._snapshot.write(self._member.follower.state)
+            self._snapshot.write(self._member.state)
             self._file_problem = ""
         except OSError as error:
             self._file_problem = str(error)
@@ -185,27 +220,14 @@ class Presence(Membership):
         """Note that the engine answers."""
         self._lost_since = None
         self._problem = self._note = ""
-        if self._dropped:
-            self._dropped = False
-            self._member.apply_all()
 
-    def _lose(self, error: Exception) -> None:
-        """Note that the engine is away; act if that lasts longer than a lease."""
-        if self._stopped:
-            return
-        now = time.monotonic()
-        self._problem = str(error)
+    def _lose(self, why: str) -> None:
+        """Note that the engine is away."""
+        self._problem = why
         if self._lost_since is None:
-            self._lost_since = now
+            self._lost_since = self._clock.now()
         with self._lock:
-            self._member.renew()  # temporary values end without the engine
-            if self._dropped or self._stopped or now - self._lost_since < self._options.ttl:
-                return
-            self._dropped = True
-            if self._options.on_lost == "default":
-                self._member.applier.drop()
-            elif self._options.on_lost == "exit":
-                os.kill(os.getpid(), signal.SIGTERM)
+            self._member.end_without_engine()
 
     # ---- What the member says ----
 
@@ -222,92 +244,148 @@ class Presence(Membership):
         if self._stopped:
             return
         document = self._document()
-        try:
-            if document == self._published:
+        if document == self._published and not self._options.observe:
+            try:
                 self._store.keep_alive(self.name)
-                self._beat = time.monotonic()
+            except LeaseError:
+                pass  # it ended while the process was stopped or the engine away
+            else:
+                self._note_beat()
                 return
-        except ReadOnlyError:
-            self._beat = time.monotonic()
-            return
-        except LeaseError:
-            pass  # it ended while the process was stopped or the engine away
         try:
             self._announce(document)
         except UnreachableError:
             raise
         except FleetError:  # such as that of a full disk, which says nothing about the member
             self._store.keep_alive(self.name)
-            self._beat = time.monotonic()
+            self._note_beat()
             raise
 
-    def _announce(self, document: dict[str, Any] | None = None) -> None:
-        document = document or self._document()
-        try:
-            data = _document.encode({**document, "time": time.time()})
-            self._store.announce(self.name, data, self._options.ttl)
-            self._published = document
-        except ReadOnlyError:
-            pass  # a source that has no members
-        self._beat = time.monotonic()
+    def _announce(self, document: dict[str, Any]) -> None:
+        if not self._options.observe:
+            data = _document.encode({**document, "time": self._clock.date()})
+            try:
+                self._store.announce(self.name, data, self._options.ttl)
+            except ReadOnlyError as error:
+                message = f"{error}; expected observe=True, to follow the fleet unseen"
+                raise ReadOnlyError(message) from error
+        self._published = document
+        self._note_beat()
+
+    def _note_beat(self) -> None:
+        self._beat = self._clock.now()
+        if self._is_lost:
+            self._is_lost = False
+            self._member.give_again()
 
     def _document(self) -> dict[str, Any]:
         member, options = self._member, self._options
         facts = _document.facts_of(options.key)
         selected = self._selected_facts(facts.values)
         return {
-            "version": 1,
+            "version": 2,
             "name": self.name,
             "role": self.role,
             "rank": self.rank,
             "world": self.world,
             "host": self._host,
             "pid": os.getpid(),
-            "started": self._started,
+            "process": self._process,
             "ttl": options.ttl,
+            "tick_timeout": options.tick_timeout,
             "revision": member.revision,
-            "fleet": member.follower.state.fleet,
+            "changed": member.state.changed,
+            "fleet": member.state.fleet,
             "step": member.steps.last,
             "answers": _document.latest({r: list(a) for r, a in member.answers.items()}),
-            "votes": {str(revision): vote for revision, vote in member.votes.items()},
-            "wanted": {n: e.value for n, e in member.applier.wanted.items()},
+            "counting": sorted(each for each, end in member.ends.items() if end.is_sure),
+            "wanted": {n: e.value for n, e in member.values.items()},
             "values": _document.changed_of(facts.values),
             "selected": selected,
             "digest": _document.digest_of(facts.values, selected),
             "sensitive": facts.sensitive,
             "unsafe": facts.unsafe,
             "aliases": facts.aliases,
+            "defaults": facts.defaults,
+            "standing": member.standing(),
             "problem": self.problem,
-            **self._extra,
+            "check": self._check,
+            "details": self._details if self._clock.now() < self._details_end else {},
         }
 
     def _selected_facts(self, facts: dict[str, Any]) -> list[str]:
         """Return the flags that members may have differently, since a selector says so."""
-        tables = self._member.follower.state.tables
-        named = {name for on, table in tables.items() if on != "all" for name in table}
-        return sorted(named & facts.keys())
+        changes = [each for batch in self._member.state.batches for each in batch.changes]
+        return sorted({each.name for each in changes if each.on != "all"} & facts.keys())
+
+    def _counts_elsewhere(self, revision: int) -> bool:
+        documents = _document.documents_of(self._store)
+        return any(
+            revision in each.get("counting", ())
+            for name, each in documents.items()
+            if name != self.name
+        )
 
     def next_check(self) -> int:
         """Count a call of `check`; return its number, from 1."""
         return next(self._checks)
 
-    def publish(self, extra: dict[str, Any]) -> None:
-        """Publish more than usual, and what holds now; used by `check`."""
+    # ---- For `check` ----
+
+    @property
+    def ttl(self) -> float:
+        """How many seconds the lease is."""
+        return self._options.ttl
+
+    def publish(self, check: dict[str, Any]) -> None:
+        """Publish what `check` says, with what holds now."""
         with self._lock:
-            self._extra = extra
-            self._announce()
+            if self._options.observe:
+                message = f"{self.url}: {self.name} observes the fleet: expected a member"
+                raise FleetError(message)
+            self._member.follow()
+            self._check = check
+            self._announce(self._document())
 
-    def facts(self) -> dict[str, Any]:
-        """Return the flags that `check` compares."""
-        return _document.facts_of(self._options.key).values
+    def write(self, record: Record) -> None:
+        """Write a record."""
+        with self._lock:
+            self._member.write(record)
+            self._tell_details()
+            self._say()
 
-    def secrets(self) -> list[str]:
-        """Return all names of the flags that are sensitive."""
-        return _document.facts_of(None).sensitive
+    def notes(self) -> list[Numbered]:
+        """Return what was said last about checks."""
+        with self._lock:
+            self._member.follow()
+            return self._member.notes
+
+    def variables(self, patterns: list[str]) -> dict[str, str]:
+        """Return the environment variables that are to be compared."""
+        return _document.variables_of(patterns, _document.facts_of(None).sensitive)
+
+    def document(self) -> dict[str, Any]:
+        """Return what this member publishes."""
+        return self._published
 
     def documents(self) -> dict[str, dict[str, Any]]:
         """Return the documents of all members."""
         return _document.documents_of(self._store)
+
+    def _tell_details(self) -> None:
+        """Note all values, if somebody has asked for them since the last time."""
+        asked = [(n, r.check) for n, r in self._member.notes if r.check.get("stage") == TELL]
+        if not asked or asked[-1][0] <= self._details.get("of", 0):
+            return
+        revision, said = asked[-1]
+        patterns = [each for each in said.get("environment", ()) if isinstance(each, str)]
+        facts = _document.facts_of(self._options.key)
+        self._details = {
+            "of": revision,
+            "values": {name: list(fact) for name, fact in facts.values.items()},
+            "variables": self.variables(patterns),
+        }
+        self._details_end = self._clock.now() + _DETAILS
 
     # ---- Steps ----
 
@@ -315,39 +393,37 @@ class Presence(Membership):
         """Begin a step; see `paddle_flags.fleet.tick`."""
         if step.__class__ is not int or step < 0:
             check_step(step)
-        member = self._member
-        if member.steps.last is None:
-            member.applier.started = True
-        if member.steps.reach(step):
+        self._flags.is_ticking = True
+        if self._member.steps.reach(step):
             self._pass_gate(step)
 
     def _pass_gate(self, step: int) -> None:
         """Wait until it is decided what happens at this step, and do that."""
-        deadline = time.monotonic() + self._options.tick_timeout
-        waiting: list[int] = []
-        while not self._stopped:
+        member = self._member
+        deadline = self._clock.now() + self._options.tick_timeout
+        late: Question | None = None
+        while not self._stopped and late is None:
             with self._lock:
                 try:
-                    self._member.follow()
+                    member.follow()
                 except (FleetError, OSError) as error:
                     self._problem = str(error)
-                waiting = self._member.undecided(step)
-                if not waiting or time.monotonic() >= deadline:
+                if not member.is_undecided(step):
                     break
-                pause = self._member.pause(_POLL)
-            time.sleep(pause)
+                if self._clock.now() >= deadline:
+                    late = member.state.question
+                    member.give_up()
+            self._clock.sleep(member.pause(_POLL))
         if self._stopped:
             return
         with self._lock:
-            if waiting:
-                self._member.give_up(waiting)
-            self._member.renew()
-            self._member.set_gate()
+            member.refresh()
+            member.set_gate()
         self._say_quietly()
-        if waiting and self._options.on_late == "raise":
-            revisions = ", ".join(map(str, waiting))
+        if late is not None and self._options.on_late == "raise":
             message = (
-                f"{self.url}: step {step}: revision {revisions} is to happen at this step, and"
-                f" wasn't decided within {self._options.tick_timeout:g} s"
+                f"{self.url}: step {step}: the change that revision {late.revision} asks about"
+                f" is to happen at step {late.record.at_step}, and wasn't decided within"
+                f" {self._options.tick_timeout:g} s"
             )
             raise TickTimeoutError(message)

@@ -1,4 +1,11 @@
-"""A record of a fleet's log: one batch of changes, as JSON, and its checks."""
+"""A record of a fleet's log, as JSON, and its checks.
+
+change   a batch of changes, which takes effect
+ask      asks the members whether they would take a batch; nothing changes
+abort    the change that was asked about will not come
+end      a temporary change is over
+check    what members that call `check` have to say to all
+"""
 
 from __future__ import annotations
 
@@ -7,17 +14,26 @@ import re
 import uuid
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from paddle_flags._core.lists import encode as encode_list
+from paddle_flags._core.lists import integer_text
 from paddle_flags._core.status import shown
-from paddle_flags.errors import FlagArgumentError
+from paddle_flags.errors import FlagArgumentError, FlagTypeError
 from paddle_flags.fleet import _json
 from paddle_flags.fleet._json import is_a
 from paddle_flags.fleet._store import FleetError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 CHANGE = "change"
-PROPOSE = "propose"
+ASK = "ask"
+ABORT = "abort"
+END = "end"
+CHECK = "check"
+TELL = "tell"
+"""The stage of a check at which all members are to publish what they have."""
+
+KINDS = (CHANGE, ASK, ABORT, END, CHECK)
 
 ALL = "all"
 SELECTORS = ("all", "role", "host", "member")
@@ -25,7 +41,6 @@ SELECTORS = ("all", "role", "host", "member")
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _LONGEST_NAME = 255
-_MOST_LISTED = 256  # members that a record lists
 
 
 class Change(NamedTuple):
@@ -39,10 +54,11 @@ class Change(NamedTuple):
 
 
 class Record(NamedTuple):
-    """One batch: all of it takes effect, or nothing."""
+    """One entry of the log."""
 
     kind: str
-    changes: tuple[Change, ...]
+    changes: tuple[Change, ...] = ()
+    """Of a change or a question: all of it takes effect, or nothing."""
     id: str = ""
     """By which the writer finds it again, if the answer to its `append` was lost."""
     fleet: str = ""
@@ -52,15 +68,18 @@ class Record(NamedTuple):
     """Seconds since 1970, by the clock of the writer."""
     reason: str = ""
     duration: float | None = None
-    """Seconds until each member ends the values by itself."""
+    """Seconds until the values end."""
     at_step: int | None = None
     dry_run: bool = False
+    """Of a question: no change will follow."""
     patience: float = 0.0
-    """Of a proposal: seconds after which anybody may decide to abort it."""
-    reset: int | None = None
-    """The revision whose values these are; all other values are dropped."""
-    members: tuple[str, ...] = ()
-    """Who was there when it was written, so that `status` can name who has gone since."""
+    """Of a question: seconds after which anybody may abort it."""
+    of: int = 0
+    """Of a change or an abort: the revision of the question that it decides; 0: of none. Of an end:
+    the revision of the change that is over."""
+    peers: int = 0
+    """How many members there were when it was written."""
+    check: Mapping[str, Any] = {}
 
 
 def new_id() -> str:
@@ -68,20 +87,13 @@ def new_id() -> str:
     return uuid.uuid4().hex[:16]
 
 
-def decision_key(revision: int) -> str:
-    """Return the key under which the fate of a proposal is decided."""
-    return f"r{revision}"
-
-
 def encode(record: Record) -> bytes:
     """Return a record as JSON; what has its default is left out."""
     kept = {
         key: value
         for key, value in record._asdict().items()
-        if key in ("kind", "changes") or value != Record._field_defaults[key]
+        if key == "kind" or value != Record._field_defaults[key]
     }
-    kept["changes"] = [list(each) for each in record.changes]
-    kept["members"] = list(record.members[:_MOST_LISTED])
     for key in ("by", "reason"):  # from a command line, they may be no text
         if key in kept:
             kept[key] = kept[key].encode("utf-8", "replace").decode()
@@ -109,24 +121,27 @@ _TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("time", "patience"), (int, float)),
     "duration": (int, float),
     "dry_run": (bool,),
-    **dict.fromkeys(("at_step", "reset"), (int,)),
+    **dict.fromkeys(("at_step", "of", "peers"), (int,)),
+    "check": (dict,),
 }
 
 
 def _record_of(fields: Any) -> Record:
-    listed, members = fields["changes"], fields.get("members", [])
-    if fields["kind"] not in (CHANGE, PROPOSE):
+    listed = fields.get("changes", [])
+    if fields["kind"] not in KINDS:
         raise ValueError
-    if not (is_a(listed, list) and is_a(members, list)):
+    if not (is_a(listed, list) and all(is_a(each, list) for each in listed)):
         raise TypeError
-    if not (all(is_a(each, list) for each in listed) and all(is_a(each, str) for each in members)):
-        raise TypeError
-    changes = tuple(check_change(Change(*each)) for each in listed)
     known = {key: fields[key] for key in _TYPES if key in fields}  # later versions may add some
     for key, value in known.items():
         if not is_a(value, *_TYPES[key]):
             raise TypeError
-    return Record(fields["kind"], changes, **known, members=tuple(members))
+    return Record(fields["kind"], tuple(changes_of(listed)), **known)
+
+
+def changes_of(listed: Iterable[Iterable[Any]]) -> list[Change]:
+    """Return changes as JSON has them; raise FlagArgumentError or TypeError for others."""
+    return [check_change(Change(*each)) for each in listed]
 
 
 def check_change(change: Change) -> Change:
@@ -143,6 +158,22 @@ def check_change(change: Change) -> Change:
         raise FlagArgumentError(message)
     check_selector(on)
     return Change(name.replace("-", "_"), value, on)
+
+
+def text_of(name: str, value: object) -> str:
+    """Return a value as on a command line."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return integer_text(value)
+    if isinstance(value, float):
+        return repr(value)
+    if isinstance(value, (list, tuple)):
+        return encode_list(tuple(value))
+    message = f"{name}: {shown(value)}: expected bool, int, float, str or a list of them"
+    raise FlagTypeError(message)
 
 
 def is_storable(value: object) -> bool:
@@ -200,3 +231,12 @@ def check_batch(changes: Iterable[Change]) -> tuple[Change, ...]:
             raise FlagArgumentError(message)
         found[change.name, change.on] = change
     return tuple(found.values())
+
+
+def changes_text(record: Record) -> str:
+    """Return what a record changes: `lr=0.1, -fast (role:trainer)`."""
+    parts = []
+    for name, value, on in record.changes:
+        text = f"-{name}" if value is None else f"{name}={value}"
+        parts.append(text if on == ALL else f"{text} ({on})")
+    return ", ".join(parts) or record.reason

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import secrets
+from contextlib import suppress
 
 from paddle_flags.errors import FlagFileError
 from paddle_flags.fleet._state import State, from_json, to_json
@@ -15,31 +17,40 @@ class Snapshot:
         self._path = None if path is None else os.path.abspath(path)
 
     def read(self) -> State | None:
-        """Return the state of the file; None if there is no file."""
+        """Return the state of the file; None if there is no file.
+
+        Raises FlagFileError for a file that somebody else may have put there.
+        """
         if self._path is None:
             return None
         try:
-            with open(self._path, "rb") as file:
-                data = file.read()
+            file = os.fdopen(os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb")
         except FileNotFoundError:
             return None
         except OSError as error:
-            message = f"{self._path}: {error.strerror}"
-            raise FlagFileError(message) from None
-        return from_json(data, self._path)
+            raise self._error(error.strerror) from None
+        with file:
+            owner = os.fstat(file.fileno()).st_uid
+            if owner not in (0, os.geteuid()):
+                raise self._error(f"belongs to user {owner}: expected a file of this user")
+            return from_json(file.read(), self._path)
 
     def write(self, state: State) -> None:
         """Replace the file, whole or not at all."""
         if self._path is None:
             return
-        data = to_json(state.tables, state.revision, state.fleet)
-        made = f"{self._path}.{os.getpid()}"
+        made = f"{self._path}.{secrets.token_hex(8)}"
+        new = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
-            with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-                file.write(data)
+            with open(os.open(made, new, 0o600), "wb") as file:
+                file.write(to_json(state))
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(made, self._path)
         except OSError as error:
-            message = f"{self._path}: {error.strerror}"
-            raise FlagFileError(message) from None
+            with suppress(OSError):
+                os.unlink(made)
+            raise self._error(error.strerror) from None
+
+    def _error(self, what: str | None) -> FlagFileError:
+        return FlagFileError(f"{self._path}: {what}")

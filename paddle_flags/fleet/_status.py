@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags.fleet import _apply
-from paddle_flags.fleet._apply import Answer
+from paddle_flags.fleet import _flags
+from paddle_flags.fleet._flags import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from paddle_flags.fleet._state import State, Step
+    from paddle_flags.fleet._history import Step
+    from paddle_flags.fleet._state import State
 
     Documents = Mapping[str, Mapping[str, Any]]
 
@@ -26,8 +27,8 @@ ABSENT = (GONE, LEFT, MISSING)
 """States of members that are not here."""
 WELL = (CURRENT, BEHIND, LEFT)
 
-_GOOD = (*_apply.GOOD, _apply.WAITS)
 _SOON = 2.0  # seconds in which a member that is well has read a revision
+_RECENT = 600.0  # seconds for which a member that is gone is listed although others went on
 
 
 class MemberStatus(NamedTuple):
@@ -61,7 +62,7 @@ class Status(NamedTuple):
     revision: int
     members: list[MemberStatus]
     undecided: list[int]
-    """Revisions of proposals that nobody has decided."""
+    """The revision of the question that waits for its decision, if there is one."""
 
     @property
     def ok(self) -> bool:
@@ -71,18 +72,24 @@ class Status(NamedTuple):
 
 def status_of(url: str, state: State, documents: Documents, log: list[Step]) -> Status:
     """Return the status that the documents of the members show, also of those that have left."""
-    here = {name: each for name, each in documents.items() if not each.get("left")}
-    last = log[-1] if log else None
-    age = time.time() - last.record.time if last else 0.0
     standing = _standing(log)
-    members = [_member(name, each, state, age, standing) for name, each in here.items()]
-    members += _absent(documents, log)
+    members = [
+        _member(name, each, state, log, standing)
+        for name, each in documents.items()
+        if each["alive"] or each.get("left") or _is_missed(each, state)
+    ]
     members += _missing(documents, members)
     members.sort(
         key=lambda each: (each.role or "", -1 if each.rank is None else each.rank, each.name)
     )
-    undecided = [step.revision for step in state.open_proposals()]
+    undecided = [state.question.revision] if state.question else []
     return Status(url, state.fleet, state.revision, members, undecided)
+
+
+def _is_missed(document: Mapping[str, Any], state: State) -> bool:
+    """Return whether a member that is gone was here at the last change, or until just now."""
+    recent = time.time() - float(document.get("time", 0.0)) < _RECENT
+    return recent or int(document.get("revision", 0)) >= state.changed
 
 
 def _standing(log: list[Step]) -> set[int]:
@@ -105,55 +112,53 @@ def _standing(log: list[Step]) -> set[int]:
 
 
 def _member(
-    name: str, document: Mapping[str, Any], state: State, age: float, standing: set[int]
+    name: str, document: Mapping[str, Any], state: State, log: list[Step], standing: set[int]
 ) -> MemberStatus:
-    revision = int(document.get("revision", 0))
-    answers = answers_of(document)
-    fate, why = CURRENT, ""
-    if document.get("fleet") and state.fleet and document["fleet"] != state.fleet:
-        fate, why = LOST, f"it keeps revision {revision} of fleet {document['fleet']}"
-    elif document.get("problem"):
-        fate, why = LOST, str(document["problem"])
-    elif revision < state.revision:
-        fate = SLOW if age > _SOON else BEHIND
-        why = f"has read revision {revision} of {state.revision}"
-        if fate == SLOW:
-            why += f", which was written {age:.0f} s ago"
+    fate, why = _fate(document, state, log)
+    is_here = fate not in ABSENT
+    answers = answers_of(document) if is_here else {}
     return MemberStatus(
         name,
         fate,
         document.get("role"),
         document.get("rank"),
         str(document.get("host", "")),
-        int(document.get("pid", 0)),
-        revision,
+        int(document.get("pid", 0)) if is_here else 0,
+        int(document.get("revision", 0)),
         document.get("step"),
         why,
         answers,
-        {r: answer for r, answer in answers.items() if r in standing and answer.state not in _GOOD},
+        {r: a for r, a in answers.items() if r in standing and a.state not in _flags.GOOD},
     )
+
+
+def _fate(document: Mapping[str, Any], state: State, log: list[Step]) -> tuple[str, str]:
+    """Return the state of a member, and why."""
+    revision = int(document.get("revision", 0))
+    if document.get("left"):
+        return LEFT, ""
+    if not document["alive"]:
+        return GONE, f"its lease has ended; it had read revision {revision}"
+    if document.get("fleet") and state.fleet and document["fleet"] != state.fleet:
+        return LOST, f"it keeps revision {revision} of fleet {document['fleet']}"
+    if document.get("problem"):
+        return LOST, str(document["problem"])
+    if revision >= state.changed:
+        return CURRENT, ""
+    unread = next((step for step in log if step.revision > revision and step.holds), None)
+    age = time.time() - unread.record.time if unread else 0.0
+    why = f"has read revision {revision} of {state.changed}"
+    if age <= _SOON:
+        return BEHIND, why
+    return SLOW, f"{why}; the next one was written {age:.0f} s ago"
 
 
 def answers_of(document: Mapping[str, Any]) -> dict[int, Answer]:
     """Return the answers in a document."""
-    return {int(r): Answer(*answer) for r, answer in document.get("answers", {}).items()}
-
-
-def _absent(documents: Documents, log: list[Step]) -> list[MemberStatus]:
-    """Return the members that were here when the latest record was written, and aren't now."""
-    if not log:
-        return []
-    step = log[-1]
-    found = []
-    for name in step.record.members:
-        document = documents.get(name)
-        if document is None:
-            why = f"was here at revision {step.revision}; its lease has ended"
-            found.append(MemberStatus(name, GONE, None, None, "", 0, 0, None, why, {}, {}))
-        elif document.get("left"):
-            role, rank, host = document.get("role"), document.get("rank"), document.get("host", "")
-            found.append(MemberStatus(name, LEFT, role, rank, host, 0, 0, None, "", {}, {}))
-    return found
+    return {
+        int(r): Answer(state, why, tuple(missing))
+        for r, (state, why, missing) in document.get("answers", {}).items()
+    }
 
 
 def _missing(documents: Documents, known: list[MemberStatus]) -> list[MemberStatus]:
@@ -164,7 +169,7 @@ def _missing(documents: Documents, known: list[MemberStatus]) -> list[MemberStat
         role, rank = document.get("role"), document.get("rank")
         if document.get("left"):
             left[role, rank] = name
-        elif isinstance(rank, int):
+        elif isinstance(rank, int) and document["alive"]:
             worlds[role] = max(worlds.get(role, 0), document.get("world") or 0)
     if len(worlds) != 1:  # of several roles, nobody knows how many each has
         return []

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from paddle_flags.fleet._history import COMMITTED, history_of
 from paddle_flags.fleet._record import Change
-from paddle_flags.fleet._state import lasting
+from paddle_flags.fleet._state import tables_of
 from paddle_flags.fleet._store import FleetError
 
 if TYPE_CHECKING:
     from paddle_flags.fleet._follow import Follower
-    from paddle_flags.fleet._state import Entry, Step, Tables
+    from paddle_flags.fleet._history import Step
+    from paddle_flags.fleet._state import Entry, Tables
 
     Key = tuple[str, str]
 
@@ -20,15 +22,15 @@ REASON = "undo of revision "
 
 def find(follower: Follower, revision: int | None, by: str) -> tuple[int, tuple[Change, ...]]:
     """Return the revision to be undone, and the changes that undo it."""
-    steps = follower.log()
+    steps = [each for each in history_of(follower.log()) if each.verdict == COMMITTED]
     if revision is not None:
         step = next((each for each in steps if each.revision == revision), None)
         if step is None:
-            message = f"{follower.store.url}: the log has no revision {revision}"
+            message = f"{follower.store.url}: the log has no change {revision}"
             raise FleetError(message)
         return revision, _changes(follower, step)
     for step in reversed(steps):
-        if step.record.by == by and step.holds and not step.record.reason.startswith(REASON):
+        if step.record.by == by and not step.record.reason.startswith(REASON):
             try:
                 return step.revision, _changes(follower, step)
             except FleetError:
@@ -39,9 +41,9 @@ def find(follower: Follower, revision: int | None, by: str) -> tuple[int, tuple[
 
 def _changes(follower: Follower, step: Step) -> tuple[Change, ...]:
     """Return what undoes a step; raise FleetError if later ones stand in the way."""
-    before = follower.at(step.revision - 1).tables
-    after, now = _flat(follower.at(step.revision).tables), _flat(follower.state.tables)
-    old, old_lasting = _flat(before), _flat(lasting(before))
+    before = follower.at(step.revision - 1)
+    after, now = _flat(tables_of(follower.at(step.revision))), _flat(tables_of(follower.state))
+    old, lasting = _flat(tables_of(before)), _flat(tables_of(before, lasting=True))
     keys = sorted(key for key in old.keys() | after.keys() if old.get(key) != after.get(key))
     if not keys:
         message = f"{follower.store.url}: revision {step.revision} has changed nothing"
@@ -50,7 +52,7 @@ def _changes(follower: Follower, step: Step) -> tuple[Change, ...]:
     if later:
         message = f"{', '.join(later)}: changed since revision {step.revision}"
         raise FleetError(message)
-    values = {key: old_lasting[key].value if key in old_lasting else None for key in keys}
+    values = {key: lasting[key].value if key in lasting else None for key in keys}
     return tuple(Change(name, value, on) for (on, name), value in values.items())
 
 

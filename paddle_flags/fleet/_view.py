@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from paddle_flags.fleet._difference import Difference, differences_of
 from paddle_flags.fleet._document import all_of
 from paddle_flags.fleet._follow import Follower
+from paddle_flags.fleet._history import history_of
+from paddle_flags.fleet._state import tables_of
 from paddle_flags.fleet._status import ABSENT, WELL, Status, status_of
 from paddle_flags.fleet._store import FleetError
 from paddle_flags.fleet._threads import allocate_lock, start_thread
@@ -15,7 +17,9 @@ from paddle_flags.fleet._threads import allocate_lock, start_thread
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from paddle_flags.fleet._state import Step, Tables
+    from paddle_flags.fleet._follow import Numbered
+    from paddle_flags.fleet._history import Step
+    from paddle_flags.fleet._state import Tables
     from paddle_flags.fleet._store import Store
 
     class Observer(Protocol):
@@ -77,7 +81,7 @@ class View:
         self._until = 0.0  # the thread goes on up to then
         self._runs = False
         self._follower: Follower | None = None
-        self._log: dict[int, Step] = {}
+        self._log: list[Numbered] = []
 
     def look(self, *, wait: float = 0.0, linger: float = 0.0) -> Seen | None:
         """Return what was seen last, and look again; None: nothing yet.
@@ -116,23 +120,24 @@ class View:
 
     def _read(self) -> Seen:
         store = self.member.store
-        if self._follower is None:
+        follower = self._follower
+        if follower is None:
             follower = Follower(store)
-            news = [*follower.log(), *follower.catch_up()]
+            self._log = follower.log()
+            follower.catch_up()
             self._follower = follower
         else:
-            follower = self._follower
             follower.verify()
-            news = follower.catch_up()
-        self._log.update({step.revision: step for step in news})
-        self._log = {each: self._log[each] for each in sorted(self._log)[-_MOST_STEPS:]}
-        log = list(self._log.values())
+            self._log = [*self._log, *follower.catch_up()]
+        self._log = self._log[-_MOST_STEPS:]
+        log = history_of(self._log)
         documents = all_of(store)
+        here = {name: each for name, each in documents.items() if each["alive"]}
         return Seen(
             status_of(store.url, follower.state, documents, log),
-            differences_of(documents),
-            frozenset(name for each in documents.values() for name in each.get("sensitive", ())),
-            follower.state.tables,
+            differences_of(here),
+            frozenset(name for each in here.values() for name in each.get("sensitive", ())),
+            tables_of(follower.state),
             log,
             time.monotonic(),
         )

@@ -43,7 +43,7 @@ _REQUEST: dict[str, Any] = {
     **dict.fromkeys(("role", "host", "member"), str | None),
     "for": str | float | None,
     **dict.fromkeys(("at_step", "expect"), int | None),
-    **dict.fromkeys(("all_or_none", "dry_run"), bool | None),
+    **dict.fromkeys(("force", "dry_run"), bool | None),
     "confirm": list[str] | None,
     "wait": float | None,
 }
@@ -93,7 +93,7 @@ class Watched:
         outcome = fleet.change(
             [Change(name, value, on) for name, value in given["set"].items()],
             wait=wait or None,
-            all_or_none=bool(given["all_or_none"]),
+            force=bool(given["force"]),
             at_step=given["at_step"],
             duration=seconds_of(given["for"], "for"),
             reason=given["reason"],
