@@ -13,9 +13,11 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags.fleet._store import (
+    REMEMBERED,
     CompactedError,
     FleetError,
     LeaseError,
+    StoredMember,
     check_name,
     check_size,
 )
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 METHODS = frozenset({
     *("last", "append", "read", "wait", "base", "compact"),
-    *("announce", "keep_alive", "withdraw", "member", "members", "decide", "decision"),
+    *("announce", "keep_alive", "withdraw", "member", "page"),
 })  # fmt: skip
 _READ_AT_ONCE = 8 << 20  # bytes, about
 _URL = "<url>"  # stands in a server's messages for the address that the client used
@@ -35,7 +37,7 @@ _ERRORS = {kind.__name__: kind for kind in (FleetError, CompactedError, LeaseErr
 class _Member(NamedTuple):
     document: bytes
     ttl: float  # seconds
-    end: float  # of the lease, on the store's clock
+    end: float  # of the lease, on the store's clock; the document stays longer
 
 
 class MemoryStore:
@@ -52,7 +54,6 @@ class MemoryStore:
         self._base = (0, b"")
         self._log: list[bytes] = []  # the records behind the base
         self._members: dict[str, _Member] = {}
-        self._decisions: dict[str, bytes] = {}
 
     def last(self) -> int:
         """See Store."""
@@ -114,6 +115,7 @@ class MemoryStore:
                 return False
             del self._log[: number - self._base[0]]
             self._base = (number, base)
+            self._forget()
             return True
 
     def announce(self, name: str, document: bytes, ttl: float) -> None:
@@ -127,49 +129,50 @@ class MemoryStore:
         """See Store."""
         check_name(name)
         with self._grown:
-            self._end_leases()
             member = self._members.get(name)
-            if member is None:
+            if member is None or not self._lives(member):
                 raise LeaseError(f"{self.url}: the lease of member {name} has ended")
             self._members[name] = member._replace(end=self._clock() + member.ttl)
 
-    def withdraw(self, name: str) -> None:
+    def withdraw(self, name: str, document: bytes) -> None:
         """See Store."""
-        check_name(name)
-        with self._grown:
-            self._members.pop(name, None)
+        self.announce(name, document, 0.0)
 
-    def member(self, name: str) -> bytes | None:
-        """See Store."""
-        check_name(name)
-        with self._grown:
-            self._end_leases()
-            found = self._members.get(name)
-            return None if found is None else found.document
-
-    def members(self) -> dict[str, bytes]:
+    def member(self, name: str) -> StoredMember | None:
         """See Store."""
         with self._grown:
-            self._end_leases()
-            return {name: member.document for name, member in sorted(self._members.items())}
+            found = self._members.get(check_name(name))
+            return None if found is None else StoredMember(found.document, self._lives(found))
 
-    def _end_leases(self) -> None:
-        now = self._clock()
-        for name in [name for name, member in self._members.items() if member.end <= now]:
+    def members(self) -> dict[str, StoredMember]:
+        """See Store."""
+        with self._grown:
+            self._forget()
+            return {
+                name: StoredMember(each.document, self._lives(each))
+                for name, each in sorted(self._members.items())
+            }
+
+    def _lives(self, member: _Member) -> bool:
+        return self._clock() < member.end
+
+    def _forget(self) -> None:
+        """Forget the members whose lease ended long ago."""
+        ended = self._clock() - REMEMBERED
+        for name in [name for name, each in self._members.items() if each.end <= ended]:
             del self._members[name]
 
-    def decide(self, key: str, value: bytes) -> bytes:
-        """See Store."""
-        check_name(key)
-        check_size(value)
-        with self._grown:
-            return self._decisions.setdefault(key, value)
-
-    def decision(self, key: str) -> bytes | None:
-        """See Store."""
-        check_name(key)
-        with self._grown:
-            return self._decisions.get(key)
+    def page(self, after: str) -> list[tuple[str, bytes, bool]]:
+        """Return the members behind a name; all there are or some, and none at the end."""
+        found: list[tuple[str, bytes, bool]] = []
+        size = 0
+        for name, member in self.members().items():
+            if name > after:
+                found.append((name, *member))
+                size += len(member.document)
+                if size > _READ_AT_ONCE:
+                    break
+        return found
 
     def close(self) -> None:
         """See Store."""
