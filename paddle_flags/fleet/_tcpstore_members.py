@@ -38,7 +38,6 @@ _T = TypeVar("_T")
 _AT_ONCE = 64  # keys of one call
 _ENDED = b"-"
 _NEAR = 30.0  # seconds by which the clocks of two machines may differ
-_FAR = 3600.0  # seconds by which they never do
 _MARGIN = 1.0  # seconds by which a renewal may be late
 _PAUSE = 0.2  # seconds until the next look
 
@@ -149,8 +148,9 @@ class Members:
                 doubtful = [name for name, (_, alive) in again.items() if alive is None]
             seen = self._look_at(names)
         return {
-            name: StoredMember(text.partition(b"\n")[2], bool(alive))
-            for name, (text, alive) in seen.items()
+            name: StoredMember(seen[name][0].partition(b"\n")[2], bool(seen[name][1]))
+            for name in names
+            if name in seen
         }
 
     def _look_at(self, names: Sequence[str]) -> dict[str, tuple[bytes, bool | None]]:
@@ -173,13 +173,14 @@ class Members:
         ttl, look = _seconds(text), self._look(name, beat)
         seen = time.monotonic() - look.since
         age = seen if look.sure else time.time() - float(beat.split()[2])
-        if seen > ttl or age > ttl + _FAR:
+        is_silent = seen > min(ttl * 2 / 3, _NEAR) + _MARGIN
+        if seen > ttl or (is_silent and age > ttl + _NEAR):
             ended = _ended(time.time(), text.partition(b"\n")[2])
             self._client.replace(self._key("of", name), text, ended)
             return False
         if look.sure or -_NEAR < age < ttl - _NEAR:
             return True
-        return None if seen <= min(ttl * 2 / 3, _NEAR) + _MARGIN else False
+        return False if is_silent else None
 
     def _look(self, name: str, beat: bytes) -> _Look:
         """Return what this reader knows of the last renewal."""
