@@ -25,6 +25,7 @@ from paddle_flags.fleet._record import ALL, CHANGE, Change, Record, check_change
 from paddle_flags.fleet._store import (
     FleetError,
     ReadOnlyError,
+    StoredMember,
     UnreachableError,
     check_size,
     wait_by_polling,
@@ -88,11 +89,6 @@ class ConfigMapStore:
         """See Store."""
         self._check()
         return 0, b""
-
-    def decision(self, key: str) -> bytes | None:  # noqa: ARG002 - nobody can decide
-        """See Store."""
-        self._check()
-        return None
 
     def close(self) -> None:
         """See Store."""
@@ -223,8 +219,8 @@ class ConfigMapStore:
     def _refuse(self) -> NoReturn:
         self._check()
         message = (
-            f"{self.url}: a ConfigMap is read-only: change it by kubectl; members, answers and "
-            "decisions need a second, writable store, such as etcd:// or dir://, in which "
+            f"{self.url}: a ConfigMap is read-only: change it by kubectl; members and their "
+            "answers need a second, writable store, such as etcd:// or dir://, in which "
             f"paddle-flags mirror {self.url} URL keeps its values"
         )
         raise ReadOnlyError(message)
@@ -245,18 +241,14 @@ class ConfigMapStore:
         """See Store."""
         self._refuse()
 
-    def withdraw(self, name: str) -> None:  # noqa: ARG002 - refused
+    def withdraw(self, name: str, document: bytes) -> None:  # noqa: ARG002 - refused
         """See Store."""
         self._refuse()
 
-    def member(self, name: str) -> bytes | None:  # noqa: ARG002 - refused
+    def member(self, name: str) -> StoredMember | None:  # noqa: ARG002 - refused
         """See Store."""
         self._refuse()
 
-    def members(self) -> dict[str, bytes]:
+    def members(self) -> dict[str, StoredMember]:
         """See Store. Nobody knows the members, which is not the same as none."""
-        self._refuse()
-
-    def decide(self, key: str, value: bytes) -> bytes:  # noqa: ARG002 - refused
-        """See Store."""
         self._refuse()

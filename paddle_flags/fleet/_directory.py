@@ -2,8 +2,8 @@
 
     log/00000000000000000001   a record; created once by link(2) with all its content
     base/00000000000000000001  a base that replaces the records up to this number
-    members/NAME               the lease in seconds, a newline, the document; touched to renew
-    decisions/KEY              a decision; created once
+    members/NAME               the lease in seconds, a newline, the document; touched to renew, and
+                               removed by whoever may, a day after the lease has ended
 
 Nothing is locked, so nothing stays locked. Whatever a process leaves that dies is a whole file, or
 a temporary one, whose name begins with a dot. A compaction removes only what the base before its
@@ -22,15 +22,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paddle_flags.fleet import _files
-from paddle_flags.fleet._directory_leases import Leases, Look
+from paddle_flags.fleet._directory_leases import Ages, Look
 from paddle_flags.fleet._store import (
+    REMEMBERED,
     CompactedError,
     FleetError,
     LeaseError,
     ReadOnlyError,
+    StoredMember,
     UnreachableError,
     check_name,
     check_size,
+    is_name,
     wait_by_polling,
 )
 
@@ -43,7 +46,7 @@ POLL = 0.05  # seconds between two looks at the log
 _READ_AT_ONCE = 8 << 20  # bytes, about
 _TEMPORARY = 3600.0  # seconds after which a temporary file has no owner
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
-# Withdrawn; or what another member made, which must stop nobody: a link, its own file, a socket.
+# Removed; or what another member made, which must stop nobody: a link, its own file, a socket.
 _NO_MEMBER = (errno.ENOENT, errno.ELOOP, errno.EACCES, errno.ENXIO)
 _HIDDEN = b"10\n"  # the lease that members have by default, and no document
 _NUMBER = re.compile(r"[0-9]{20}")
@@ -84,7 +87,7 @@ class DirectoryStore:
         self.url = url
         self._root = root
         self._log, self._base = root / "log", root / "base"
-        self._members, self._decisions = root / "members", root / "decisions"
+        self._members = root / "members"
         self._poll = poll
         self._known = 0  # the last record that this store has seen
         self._fresh()
@@ -94,12 +97,12 @@ class DirectoryStore:
         """Make what must not be inherited from another process."""
         self._pid = os.getpid()
         self._closed = threading.Event()
-        self._lock = threading.Lock()  # guards the leases
-        self._leases = Leases(lambda: _files.clock(self._members))
+        self._lock = threading.Lock()  # guards the ages
+        self._ages = Ages(lambda: _files.clock(self._members))
 
     def _prepare(self) -> None:
         with self._errors("create"):
-            for folder in (self._root, self._log, self._base, self._members, self._decisions):
+            for folder in (self._root, self._log, self._base, self._members):
                 if not folder.is_dir():
                     with contextlib.suppress(FileExistsError):
                         folder.mkdir(0o700)
@@ -213,12 +216,14 @@ class DirectoryStore:
             if number < removed:
                 _files.remove(self._base / _text(number))
         now = _files.clock(self._base)
-        for folder in (self._log, self._base, self._members, self._decisions):
+        for folder in (self._log, self._base, self._members):
             for path in folder.glob(".*"):
                 with contextlib.suppress(OSError):
                     # While NFS creates a file, its modification time is a random number.
                     if now - path.stat().st_ctime > _TEMPORARY:
                         path.unlink()
+        with contextlib.suppress(FleetError):
+            self.members()
 
     # -- Members --
 
@@ -228,60 +233,59 @@ class DirectoryStore:
         check_size(document)
         with self._errors("announce in"):
             _files.replace(self._members, name, b"%r\n%s" % (float(ttl), document))
-            with self._lock:
-                self._leases.forget(name)
-                self._runs(name, self._leases.look())
+            self._renewed(name)
 
     def keep_alive(self, name: str) -> None:
         """See Store."""
-        path = self._members / check_name(name)
-        with self._errors("announce in"), self._lock:
-            if self._runs(name, self._leases.look()) is not None:
-                with contextlib.suppress(FileNotFoundError):
-                    os.utime(path)
-                    self._runs(name, self._leases.look())
-                    return
+        check_name(name)
+        with self._errors("announce in"), contextlib.suppress(FileNotFoundError):
+            with self._lock:
+                found = self._stored(name, self._ages.look())
+            if found is not None and found.alive:
+                os.utime(self._members / name)
+                self._renewed(name)
+                return
         raise LeaseError(f"{self.url}: the lease of member {name} has ended")
 
-    def withdraw(self, name: str) -> None:
-        """See Store."""
-        path = self._members / check_name(name)
-        with self._errors("announce in"), contextlib.suppress(FileNotFoundError):
-            path.unlink()
+    def _renewed(self, name: str) -> None:
+        with self._lock:
+            self._ages.renewed(name, (self._members / name).stat())
 
-    def member(self, name: str) -> bytes | None:
+    def withdraw(self, name: str, document: bytes) -> None:
+        """See Store."""
+        self.announce(name, document, 0.0)
+
+    def member(self, name: str) -> StoredMember | None:
+        """See Store."""
+        check_name(name)
+        with self._errors("read"), self._lock:
+            _files.refresh(self._members)
+            return self._stored(name, self._ages.look())
+
+    def members(self) -> dict[str, StoredMember]:
         """See Store."""
         with self._errors("read"), self._lock:
-            return self._runs(check_name(name), self._leases.look())
+            look = self._ages.look()
+            names = sorted(name for name in os.listdir(self._members) if is_name(name))
+            self._ages.keep(names)
+            found = {name: self._stored(name, look) for name in names}
+        return {name: member for name, member in found.items() if member is not None}
 
-    def members(self) -> dict[str, bytes]:
-        """See Store."""
-        found = {}
-        with self._errors("read"), self._lock:
-            look = self._leases.look()
-            for name in sorted(os.listdir(self._members)):
-                document = None if name.startswith(".") else self._runs(name, look)
-                if document is not None:
-                    found[name] = document
-        return found
-
-    def _runs(self, name: str, look: Look) -> bytes | None:
-        """Return the document of a member, if its lease runs; b"" if this user may not read it."""
+    def _stored(self, name: str, look: Look) -> StoredMember | None:
+        """Return a member; remove what has been without a lease for long."""
         path = self._members / name
         try:
             data, status = self._read_document(path)
-            head, _, document = data.partition(b"\n")
-            ttl = float(head)
-        except (OSError, ValueError) as error:  # ValueError: empty after a power failure
-            if isinstance(error, OSError) and error.errno not in _NO_MEMBER:
+        except OSError as error:
+            if error.errno not in _NO_MEMBER:
                 raise
-            self._leases.forget(name)
             return None
-        if self._leases.runs(name, status, ttl, look):
-            return document
-        if self._leases.is_litter(name, ttl):
+        ttl, document = _parse(data)
+        age = self._ages.age(name, status, look)
+        if age > max(ttl, 0.0) + REMEMBERED:
             _files.remove(path)
-        return None
+            return None
+        return StoredMember(document, age < ttl) if ttl >= 0 else None
 
     def _read_document(self, path: Path) -> tuple[bytes, os.stat_result]:
         """Return a document with its lease. If it is hidden, its member is here all the same."""
@@ -292,30 +296,6 @@ class DirectoryStore:
             if not stat.S_ISREG(status.st_mode):
                 raise
             return _HIDDEN, status
-
-    # -- Decisions --
-
-    def decide(self, key: str, value: bytes) -> bytes:
-        """See Store."""
-        check_name(key)
-        check_size(value)
-        with self._errors("decide in"):
-            found = self.decision(key)
-            if found is None and _files.create(self._decisions, key, value):
-                return value
-            return _files.read(self._decisions / key) if found is None else found
-
-    def decision(self, key: str) -> bytes | None:
-        """See Store."""
-        path = self._decisions / check_name(key)
-        with self._errors("read"):
-            with contextlib.suppress(FileNotFoundError):
-                return _files.read(path)
-            _files.refresh(self._decisions)
-            try:
-                return _files.read(path)
-            except FileNotFoundError:
-                return None
 
     def close(self) -> None:
         """See Store."""
@@ -348,6 +328,16 @@ class DirectoryStore:
         if isinstance(error, FileNotFoundError) and not os.path.isdir(self._root):
             what = f"{self.url}: there is no folder {self._root}"
         return UnreachableError(what)
+
+
+def _parse(data: bytes) -> tuple[float, bytes]:
+    """Return the lease in seconds and the document of a member; -1 if it is that of nobody."""
+    head, _, document = data.partition(b"\n")
+    try:
+        ttl = float(head)
+    except ValueError:  # empty, after a power failure
+        ttl = -1.0
+    return (ttl, document) if 0 <= ttl < float("inf") else (-1.0, b"")
 
 
 def _text(number: int) -> str:

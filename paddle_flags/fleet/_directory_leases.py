@@ -1,4 +1,4 @@
-"""Whether the leases of members run, judged by the times of their files.
+"""How old the files of members are, by the clock of their file system.
 
 Members may be on other machines, whose clocks differ, and any clock may jump. So the time of a file
 is compared only with the time that the file system gives to a new file. From then on the reader
@@ -8,56 +8,43 @@ counts on its own monotonic clock.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
 _JUMP = 1.0  # seconds by which the clock of a file system may drift between two looks
-_REMOVE_AFTER = 60.0  # seconds after its end that a member's file is kept
 
 
-@dataclass
-class _Lease:
-    stamp: tuple[int, int]
-    seen: float  # when this reader saw the stamp first
-    until: float
-
-
-class Leases:
+class Ages:
     """What one reader has seen of the members' files."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         """Judge by the clock of a file system."""
         self._clock = clock
-        self._leases: dict[str, _Lease] = {}
+        # By name: what changes with each renewal, and when that was, on the monotonic clock.
+        self._renewals: dict[str, tuple[object, float]] = {}
         self._offset: float | None = None
 
     def look(self) -> Look:
         """Begin a look at some or all members."""
         return Look(self)
 
-    def forget(self, name: str) -> None:
-        """Forget a member whose file is gone."""
-        self._leases.pop(name, None)
+    def age(self, name: str, file: os.stat_result, look: Look) -> float:
+        """Return how many seconds ago a member renewed its lease."""
+        stamp, seen = _stamp(file), self._renewals.get(name)
+        if seen is None or seen[0] != stamp:
+            seen = self._renewals[name] = (stamp, time.monotonic() - look.age(file.st_mtime))
+        return time.monotonic() - seen[1]
 
-    def runs(self, name: str, file: os.stat_result, ttl: float, look: Look) -> bool:
-        """Return whether the lease of a member runs."""
-        stamp = (file.st_mtime_ns, file.st_ino)
-        now = time.monotonic()
-        lease = self._leases.get(name)
-        if lease is None or lease.stamp != stamp:
-            age = look.age(file.st_mtime)
-            lease = _Lease(stamp, now, now + ttl - age)
-            self._leases[name] = lease
-        return now < lease.until
+    def renewed(self, name: str, file: os.stat_result) -> None:
+        """Note that this process has just renewed a lease."""
+        self._renewals[name] = (_stamp(file), time.monotonic())
 
-    def is_litter(self, name: str, ttl: float) -> bool:
-        """Return whether this reader has seen that a member has long ended."""
-        lease = self._leases.get(name)
-        return lease is not None and time.monotonic() > lease.seen + 2 * ttl + _REMOVE_AFTER
+    def keep(self, names: Collection[str]) -> None:
+        """Forget all other members."""
+        self._renewals = {name: seen for name, seen in self._renewals.items() if name in names}
 
     def measure(self) -> tuple[float, bool]:
         """Return the time of the file system, and whether its clock has jumped."""
@@ -69,14 +56,18 @@ class Leases:
 class Look:
     """One look at members; asks for the time of the file system at most once."""
 
-    def __init__(self, leases: Leases) -> None:
+    def __init__(self, ages: Ages) -> None:
         """Ask later."""
-        self._leases = leases
+        self._ages = ages
         self._measured: tuple[float, bool] | None = None
 
     def age(self, stamped: float) -> float:
         """Return the age of a file; 0 if the clock has jumped, so that no lease ends by it."""
         if self._measured is None:
-            self._measured = self._leases.measure()
+            self._measured = self._ages.measure()
         now, jumped = self._measured
         return 0.0 if jumped else max(0.0, now - stamped)
+
+
+def _stamp(file: os.stat_result) -> object:
+    return file.st_mtime_ns, file.st_ino

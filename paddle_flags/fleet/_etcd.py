@@ -4,8 +4,8 @@
     /path/log/00000000000000000001   16 bytes that tell attempts apart, and the record
     /path/base                       a base behind its number and a newline
     /path/compacted                  the number of the base
-    /path/members/NAME               a document, under the lease of its member
-    /path/decisions/KEY              a decision
+    /path/members/NAME               a document, under a lease of a day
+    /path/members/NAME!              empty, under the lease of the member
 
 A record is created, and `head` is moved, by one transaction that requires the number before. Reads
 are linearizable: the node asks the others whether it is behind.
@@ -24,13 +24,16 @@ from paddle_flags.fleet._etcd_client import DENIED, EXHAUSTED, NOT_FOUND, Client
 from paddle_flags.fleet._etcd_options import options_of, password_of, tls_of
 from paddle_flags.fleet._etcd_watch import Watch, WatchEndedError
 from paddle_flags.fleet._store import (
+    REMEMBERED,
     CompactedError,
     FleetError,
     LeaseError,
     ReadOnlyError,
+    StoredMember,
     UnreachableError,
     check_name,
     check_size,
+    is_name,
 )
 
 if TYPE_CHECKING:
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
     from paddle_flags.fleet._url import Url
 
 _NONCE = 16
-_AT_ONCE = 256  # records or members of one answer
+_AT_ONCE = 256  # keys of one answer
 _HEARTBEAT = 3.0  # seconds without an event after which the node of a watch is asked
 _ALIVE = 2.0  # seconds for its answer
 _PAUSE = 0.1  # seconds between two watches, if they end at once
@@ -64,6 +67,7 @@ class EtcdStore:
         self._client = client
         self._prefix = prefix
         self._leases: dict[str, tuple[str, float]] = {}  # of members: number and seconds
+        self._long = "", 0.0  # the lease of documents, and when to renew it
         self._watches: list[Watch] = []  # that no thread uses now
         self._pid = os.getpid()
 
@@ -103,19 +107,9 @@ class EtcdStore:
     def read(self, first: int) -> list[bytes]:
         """See Store."""
         first = max(first, 1)
-        limit = _AT_ONCE
-        while True:
-            wanted = [
-                _get(self._key("compacted")),
-                _get(self._record(first), self._key("log0"), limit=limit),
-            ]
-            try:
-                answer = self._ask("kv/txn", {"success": wanted}).body
-                break
-            except EtcdError as error:
-                if error.code != EXHAUSTED or limit == 1:  # the answer would be too long
-                    raise
-                limit = max(1, limit // 4)
+        records = _get(self._record(first), self._key("log0"))
+        wanted = {"success": [_get(self._key("compacted")), records]}
+        answer = self._fitting("kv/txn", wanted, records["request_range"])
         compacted, found = (_values(each["response_range"]) for each in answer["responses"])
         if first <= _number(compacted):
             message = f"{self.url}: record {first} was replaced by a base"
@@ -186,21 +180,56 @@ class EtcdStore:
 
     def announce(self, name: str, document: bytes, ttl: float) -> None:
         """See Store."""
-        check_name(name)
+        key, mark = self._key(_document(name)), self._key(_mark(name))
         check_size(document)
         self._check()
+        for is_last in (False, True):
+            try:
+                alive = _put(mark, b"", self._lease_of(name, ttl)) if ttl else _delete(mark)
+                self._change([], [_put(key, document, self._long_lease()), alive])
+            except EtcdError as error:
+                if error.code != NOT_FOUND or is_last:
+                    raise
+                self._leases.clear()  # one of them has ended just now
+                self._long = "", 0.0
+            else:
+                return
+
+    def withdraw(self, name: str, document: bytes) -> None:
+        """See Store."""
+        self.announce(name, document, 0.0)
+        self._leases.pop(name, None)
+
+    def keep_alive(self, name: str) -> None:
+        """See Store."""
+        mark = self._key(_mark(name))
+        self._check()
+        lease, _ = self._leases.get(name, ("", 0.0))
+        if not lease:
+            found = self._ask("kv/range", {"key": mark, "keys_only": True}).body.get("kvs")
+            lease = str(found[0].get("lease", "")) if found else ""
+        if not lease or not self._renew(lease):
+            self._leases.pop(name, None)
+            message = f"{self.url}: the lease of member {name} has ended"
+            raise LeaseError(message)
+        self._long_lease()
+
+    def _lease_of(self, name: str, ttl: float) -> str:
+        """Return the lease of a member, renewed or new."""
         lease, seconds = self._leases.get(name, ("", 0.0))
-        if not lease or seconds != ttl or not self._renew(lease):
+        if seconds != ttl or not self._renew(lease):
             lease = self._grant(ttl)
-        body = {"key": self._key(f"members/{name}"), "value": _b64(document)}
-        try:
-            self._ask("kv/put", {**body, "lease": lease}, is_change=True)
-        except EtcdError as error:
-            if error.code != NOT_FOUND:
-                raise
-            lease = self._grant(ttl)  # it has ended just now
-            self._ask("kv/put", {**body, "lease": lease}, is_change=True)
-        self._leases[name] = lease, ttl
+            self._leases[name] = lease, ttl
+        return lease
+
+    def _long_lease(self) -> str:
+        """Return the lease of the documents of this store, renewed if that is due."""
+        lease, due = self._long
+        if time.monotonic() >= due:
+            if not lease or not self._renew(lease):
+                lease = self._grant(REMEMBERED)
+            self._long = lease, time.monotonic() + REMEMBERED / 4
+        return lease
 
     def _grant(self, ttl: float) -> str:
         answer = self._ask("lease/grant", {"TTL": str(math.ceil(ttl))}, is_change=True)
@@ -209,74 +238,33 @@ class EtcdStore:
     def _renew(self, lease: str) -> bool:
         return int(self._ask("lease/keepalive", {"ID": lease}).body.get("TTL", "0")) > 0
 
-    def keep_alive(self, name: str) -> None:
+    def member(self, name: str) -> StoredMember | None:
         """See Store."""
-        key = self._key(f"members/{check_name(name)}")
-        self._check()
-        lease = self._leases.get(name, ("", 0.0))[0]
-        if not lease:
-            found = self._ask("kv/range", {"key": key, "keys_only": True}).body.get("kvs")
-            lease = str(found[0].get("lease", "")) if found else ""
-        if not lease or not self._renew(lease):
-            self._leases.pop(name, None)
-            message = f"{self.url}: the lease of member {name} has ended"
-            raise LeaseError(message)
+        return self._range(_document(name), _mark(name) + "\0").get(name)
 
-    def withdraw(self, name: str) -> None:
+    def members(self) -> dict[str, StoredMember]:
         """See Store."""
-        key = self._key(f"members/{check_name(name)}")
-        self._check()
-        lease, _ = self._leases.pop(name, ("", 0.0))
-        self._ask("kv/deleterange", {"key": key}, is_change=True)
-        if lease:
-            try:
-                self._ask("lease/revoke", {"ID": lease}, is_change=True)
-            except EtcdError as error:
-                if error.code != NOT_FOUND:
-                    raise
+        return self._range(_document(""), "members0")
 
-    def member(self, name: str) -> bytes | None:
-        """See Store."""
-        return self._one(f"members/{check_name(name)}")
-
-    def members(self) -> dict[str, bytes]:
-        """See Store."""
-        prefix = f"{self._prefix}members/"
+    def _range(self, start: str, end: str) -> dict[str, StoredMember]:
+        """Return the members whose keys are in a range, read in pages."""
         found: dict[str, bytes] = {}
-        start, limit = prefix, _AT_ONCE
+        place = f"{self._prefix}{_document('')}".encode()
+        body = {"key": self._key(start), "range_end": self._key(end)}
         while True:
-            wanted = {"key": _b64(start.encode()), "range_end": self._key("members0")}
-            try:
-                answer = self._ask("kv/range", {**wanted, "limit": str(limit)}).body
-            except EtcdError as error:
-                if error.code != EXHAUSTED or limit == 1:
-                    raise
-                limit = max(1, limit // 4)
-                continue
+            answer = self._fitting("kv/range", body, body)
             for kv in answer.get("kvs", ()):
-                start = base64.b64decode(kv["key"]).decode()
-                found[start[len(prefix) :]] = base64.b64decode(kv.get("value", ""))
+                key = base64.b64decode(kv["key"])
+                name = key.removeprefix(place).decode("ascii", "replace")
+                found[name] = base64.b64decode(kv.get("value", ""))
             if not answer.get("more"):
-                return found
-            start += "\0"
-
-    # -- Decisions --
-
-    def decide(self, key: str, value: bytes) -> bytes:
-        """See Store."""
-        place = self._key(f"decisions/{check_name(key)}")
-        answer = self._change(
-            [{"target": "VERSION", "key": place, "version": "0", "result": "EQUAL"}],
-            [_put(place, check_size(value))],
-            [_get(place)],
-        )
-        if answer.body.get("succeeded"):
-            return value
-        return _values(answer.body["responses"][0]["response_range"])[0]
-
-    def decision(self, key: str) -> bytes | None:
-        """See Store."""
-        return self._one(f"decisions/{check_name(key)}")
+                break
+            body["key"] = _b64(key + b"\0")
+        return {
+            name: StoredMember(document, f"{name}!" in found)
+            for name, document in found.items()
+            if is_name(name)
+        }
 
     def close(self) -> None:
         """See Store."""
@@ -332,9 +320,17 @@ class EtcdStore:
     def _record(self, number: int) -> str:
         return self._key(f"log/{number:020}")
 
-    def _one(self, name: str) -> bytes | None:
-        found = _values(self._ask("kv/range", {"key": self._key(name)}).body)
-        return found[0] if found else None
+    def _fitting(self, path: str, body: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
+        """Ask for as many keys as one answer can have; `part` of the body is about them."""
+        limit = _AT_ONCE
+        while True:
+            part["limit"] = str(limit)
+            try:
+                return self._ask(path, body).body
+            except EtcdError as error:
+                if error.code != EXHAUSTED or limit == 1:
+                    raise
+                limit = max(1, limit // 4)
 
     def _error(self, what: str) -> FleetError:
         return FleetError(f"{self.url}: {what}")
@@ -361,16 +357,24 @@ def _b64(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def _put(key: str, value: bytes) -> dict[str, Any]:
-    return {"request_put": {"key": key, "value": _b64(value)}}
+def _document(name: str) -> str:
+    return f"members/{name}"
 
 
-def _get(key: str, end: str = "", limit: int = 0) -> dict[str, Any]:
-    body: dict[str, Any] = {"key": key, "limit": str(limit)}
-    return {"request_range": {**body, "range_end": end} if end else body}
+def _mark(name: str) -> str:
+    """Return the key that is there while the lease of a member runs; it follows the document."""
+    return f"members/{check_name(name)}!"
 
 
-def _delete(key: str, end: str) -> dict[str, Any]:
+def _put(key: str, value: bytes, lease: str = "0") -> dict[str, Any]:
+    return {"request_put": {"key": key, "value": _b64(value), "lease": lease}}
+
+
+def _get(key: str, end: str = "") -> dict[str, Any]:
+    return {"request_range": {"key": key, "range_end": end}}
+
+
+def _delete(key: str, end: str = "") -> dict[str, Any]:
     return {"request_delete_range": {"key": key, "range_end": end}}
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 METHODS = frozenset({
     *("last", "append", "read", "wait", "base", "compact"),
-    *("announce", "keep_alive", "withdraw", "member", "members"),
+    *("announce", "keep_alive", "withdraw", "member", "page"),
 })  # fmt: skip
 _READ_AT_ONCE = 8 << 20  # bytes, about
 _URL = "<url>"  # stands in a server's messages for the address that the client used
@@ -37,7 +37,7 @@ _ERRORS = {kind.__name__: kind for kind in (FleetError, CompactedError, LeaseErr
 class _Member(NamedTuple):
     document: bytes
     ttl: float  # seconds
-    end: float  # of the lease, on the store's clock
+    end: float  # of the lease, on the store's clock; the document stays longer
 
 
 class MemoryStore:
@@ -115,6 +115,7 @@ class MemoryStore:
                 return False
             del self._log[: number - self._base[0]]
             self._base = (number, base)
+            self._forget()
             return True
 
     def announce(self, name: str, document: bytes, ttl: float) -> None:
@@ -129,31 +130,49 @@ class MemoryStore:
         check_name(name)
         with self._grown:
             member = self._members.get(name)
-            if member is None or member.end <= self._clock():
+            if member is None or not self._lives(member):
                 raise LeaseError(f"{self.url}: the lease of member {name} has ended")
             self._members[name] = member._replace(end=self._clock() + member.ttl)
 
     def withdraw(self, name: str, document: bytes) -> None:
         """See Store."""
-        check_name(name)
-        check_size(document)
-        with self._grown:
-            self._members[name] = _Member(document, 0.0, self._clock())
+        self.announce(name, document, 0.0)
 
     def member(self, name: str) -> StoredMember | None:
         """See Store."""
-        return self.members().get(check_name(name))
+        with self._grown:
+            found = self._members.get(check_name(name))
+            return None if found is None else StoredMember(found.document, self._lives(found))
 
     def members(self) -> dict[str, StoredMember]:
         """See Store."""
         with self._grown:
-            now = self._clock()
-            for name in [n for n, m in self._members.items() if m.end + REMEMBERED <= now]:
-                del self._members[name]
+            self._forget()
             return {
-                name: StoredMember(member.document, member.end > now)
-                for name, member in sorted(self._members.items())
+                name: StoredMember(each.document, self._lives(each))
+                for name, each in sorted(self._members.items())
             }
+
+    def _lives(self, member: _Member) -> bool:
+        return self._clock() < member.end
+
+    def _forget(self) -> None:
+        """Forget the members whose lease ended long ago."""
+        ended = self._clock() - REMEMBERED
+        for name in [name for name, each in self._members.items() if each.end <= ended]:
+            del self._members[name]
+
+    def page(self, after: str) -> list[tuple[str, bytes, bool]]:
+        """Return the members behind a name; all there are or some, and none at the end."""
+        found: list[tuple[str, bytes, bool]] = []
+        size = 0
+        for name, member in self.members().items():
+            if name > after:
+                found.append((name, *member))
+                size += len(member.document)
+                if size > _READ_AT_ONCE:
+                    break
+        return found
 
     def close(self) -> None:
         """See Store."""

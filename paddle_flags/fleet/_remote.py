@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from paddle_flags.fleet._memory import result_of
-from paddle_flags.fleet._store import FleetError, check_name, check_size
+from paddle_flags.fleet._store import FleetError, StoredMember, check_name, check_size
 
 _WAIT_AT_ONCE = 5.0  # seconds of one call; a server that is gone is noticed after them
 
@@ -70,27 +70,24 @@ class RemoteStore:
         """See Store."""
         self._call("keep_alive", check_name(name))
 
-    def withdraw(self, name: str) -> None:
+    def withdraw(self, name: str, document: bytes) -> None:
         """See Store."""
-        self._call("withdraw", check_name(name))
+        self._call("withdraw", check_name(name), check_size(document))
 
-    def member(self, name: str) -> bytes | None:
+    def member(self, name: str) -> StoredMember | None:
         """See Store."""
         found = self._call("member", check_name(name))
-        return None if found is None else bytes(found)
+        return None if found is None else StoredMember(bytes(found[0]), bool(found[1]))
 
-    def members(self) -> dict[str, bytes]:
+    def members(self) -> dict[str, StoredMember]:
         """See Store."""
-        return {name: bytes(document) for name, document in self._call("members").items()}
-
-    def decide(self, key: str, value: bytes) -> bytes:
-        """See Store."""
-        return bytes(self._call("decide", check_name(key), check_size(value)))
-
-    def decision(self, key: str) -> bytes | None:
-        """See Store."""
-        found = self._call("decision", check_name(key))
-        return None if found is None else bytes(found)
+        found: dict[str, StoredMember] = {}
+        last = ""
+        while page := self._call("page", last):
+            for name, document, alive in page:
+                found[name] = StoredMember(bytes(document), bool(alive))
+                last = name
+        return found
 
     def close(self) -> None:
         """See Store."""

@@ -3,7 +3,6 @@
     log/1      a record; a compaction replaces it by GONE, and no key is ever deleted
     last       a number near that of the last record, from which readers count on
     base       the number of the last record that it replaces, a newline, the base
-    decision/KEY
 
 Each value that is created once begins with a random number of its writer, who sees by it that the
 value is its own. All keys begin with `paddle_flags/job/`, beside those of torch itself. TCPStore
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING
 from paddle_flags.fleet._store import (
     CompactedError,
     FleetError,
+    StoredMember,
     check_name,
     check_size,
     wait_by_polling,
@@ -76,8 +76,7 @@ class TcpStore:
         self._prefix = f"paddle_flags/{job}/"
         self._client = Client(url, host, port, timeout)
         self._client.open()
-        self._lock = threading.RLock()  # guards what the members' table remembers
-        self._members = Members(url, self._client, self._prefix)
+        self._members = Members(url, self._client, self._prefix, self._pause)
         self._known = 0  # the last record that this store has seen
         self._breaks = 0
         self._poll = poll
@@ -173,47 +172,28 @@ class TcpStore:
 
     def announce(self, name: str, document: bytes, ttl: float) -> None:
         """See Store."""
-        check_name(name)
-        check_size(document)
         self._refresh()
-        with self._lock:
-            self._members.announce(name, document, ttl)
+        self._members.announce(check_name(name), check_size(document), ttl)
 
     def keep_alive(self, name: str) -> None:
         """See Store."""
-        check_name(name)
         self._refresh()
-        with self._lock:
-            self._members.keep_alive(name)
+        self._members.keep_alive(check_name(name))
 
-    def withdraw(self, name: str) -> None:
-        """See Store."""
-        check_name(name)
-        self._members.withdraw(name)
-
-    def member(self, name: str) -> bytes | None:
-        """See Store."""
-        check_name(name)
-        with self._lock:
-            return self._members.member(name)
-
-    def members(self) -> dict[str, bytes]:
+    def withdraw(self, name: str, document: bytes) -> None:
         """See Store."""
         self._refresh()
-        with self._lock:
-            return self._members.members()
+        self._members.withdraw(check_name(name), check_size(document))
 
-    # -- Decisions --
-
-    def decide(self, key: str, value: bytes) -> bytes:
+    def member(self, name: str) -> StoredMember | None:
         """See Store."""
-        place = f"{self._prefix}decision/{check_name(key)}"
-        return self._client.create(place, _random() + check_size(value))[_NUMBER:]
+        self._refresh()
+        return self._members.member(check_name(name))
 
-    def decision(self, key: str) -> bytes | None:
+    def members(self) -> dict[str, StoredMember]:
         """See Store."""
-        place = f"{self._prefix}decision/{check_name(key)}"
-        return self._client.get([place])[0][_NUMBER:] if self._client.has(place) else None
+        self._refresh()
+        return self._members.members()
 
     def close(self) -> None:
         """See Store."""
@@ -225,11 +205,13 @@ class TcpStore:
         mine = _random() + value
         return self._client.create(key, mine) == mine
 
+    def _pause(self, seconds: float) -> None:
+        self._closed.wait(seconds)
+
     def _refresh(self) -> None:
         """Forget what is not known any more, after a fork or a lost connection."""
         if self._pid != os.getpid():
             self._pid = os.getpid()
-            self._lock = threading.RLock()
             self._closed = threading.Event()
         if self._breaks != self._client.breaks:
             self._breaks = self._client.breaks

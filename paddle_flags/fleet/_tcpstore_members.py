@@ -1,30 +1,57 @@
 """Members in a TCPStore, which has no leases and cannot list keys.
 
-    members/count   how many names there are
-    members/name/1  a name; never changed
-    members/of/NAME an announcement: its number, the lease in seconds, a newline, the document;
-                    or GONE
-    members/by/NAME the number of the announcement, and what each renewal changes
+    members/of/NAME  an announcement: a random number, the lease in seconds, a newline, the document;
+                     or "-", the time at which the lease ended, a newline, the document; or "-"
+    members/by/NAME  the machine and its monotonic clock, the time, and a random number, which each
+                     renewal changes
+    members/count    how many names there are
+    members/name/1   a name
+    members/at/NAME  its number: the name is listed
 
 A reader counts, on its own monotonic clock, how long it has seen an announcement without a renewal.
-When that is longer than the lease, the reader replaces the announcement by GONE, if it is still the
-same one: so a lease that has ended for one has ended for all, and its owner learns it. Who sees an
-announcement for the first time can only compare the time of the last renewal with its own wall
-clock. If clocks differ, it sees the member at the next renewal, or misses its end by one lease.
+When that is longer than the lease, the reader marks the announcement as ended, if it is still the
+same one: so a lease that has ended for one has ended for all, and its owner learns it.
+
+Whoever sees a member for the first time knows when it renewed its lease if both are on one machine.
+Of other machines, there is only the time, by clocks that may differ. If that leaves a doubt, the
+reader looks again until it sees a renewal, or should have seen one: members renew their leases
+after a third of them, and by two thirds at the latest.
 """
 
 from __future__ import annotations
 
+import os
 import time
 import uuid
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from paddle_flags.fleet._store import LeaseError
+from paddle_flags.fleet._store import REMEMBERED, LeaseError, StoredMember
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
     from paddle_flags.fleet._tcpstore_client import Client
 
-_GONE = b"-"
+_T = TypeVar("_T")
+
+_AT_ONCE = 64  # keys of one call
+_ENDED = b"-"
+_NEAR = 30.0  # seconds by which the clocks of two machines may differ
+_MARGIN = 1.0  # seconds by which a renewal may be late
+_PAUSE = 0.2  # seconds until the next look
+
+
+def _machine() -> str:
+    """Return what tells machines apart whose processes share a monotonic clock; "-" if unknown."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+        return f"{os.uname().nodename}/{boot}/{os.readlink('/proc/self/ns/time')}"
+    except OSError:
+        return "-"
+
+
+MACHINE = _machine()
 
 
 class _Look(NamedTuple):
@@ -32,108 +59,160 @@ class _Look(NamedTuple):
 
     beat: bytes
     since: float  # when it saw this for the first time, on the monotonic clock
-    sure: bool  # whether `since` is right: False if it follows from the wall clock
+    sure: bool  # whether it was written then, and not earlier
 
 
 class Members:
     """The members of one fleet."""
 
-    def __init__(self, url: str, client: Client, prefix: str) -> None:
-        """Use the keys that begin with a prefix."""
+    def __init__(
+        self, url: str, client: Client, prefix: str, pause: Callable[[float], object]
+    ) -> None:
+        """Use the keys that begin with a prefix; `pause` waits for some seconds."""
         self._url = url
         self._client = client
         self._prefix = f"{prefix}members/"
+        self._pause = pause
         self._names: dict[int, str] = {}  # by their number; they never change
         self._looks: dict[str, _Look] = {}
 
     def forget(self) -> None:
         """Forget what another store would not have."""
-        self._names.clear()
+        self._names = {}
+
+    # -- Writing --
 
     def announce(self, name: str, document: bytes, ttl: float) -> None:
         """See Store."""
-        self._add_name(name)
-        number = uuid.uuid4().hex
-        self._renew(name, number)
-        text = b"%s %r\n%s" % (number.encode(), float(ttl), document)
-        self._client.set(self._prefix + "of/" + name, text)
+        self._renew(name)
+        self._write(name, b"%s %r\n%s" % (uuid.uuid4().hex.encode(), ttl, document))
+
+    def withdraw(self, name: str, document: bytes) -> None:
+        """See Store."""
+        self._write(name, _ended(time.time(), document))
+
+    def _write(self, name: str, text: bytes) -> None:
+        """Store the announcement of a member, and then its name."""
+        self._client.set(self._key("of", name), text)
+        if not self._client.has(self._key("at", name)):
+            count = self._client.add(self._prefix + "count", 1)
+            self._client.set(self._key("name", count), name.encode())
+            self._client.set(self._key("at", name), b"%d" % count)
 
     def keep_alive(self, name: str) -> None:
         """See Store."""
-        if self._client.has(self._prefix + "of/" + name):
-            (text,) = self._client.get([self._prefix + "of/" + name])
-            if self._running({name: text}):
-                self._renew(name, text.partition(b" ")[0].decode())
-                return
-        raise LeaseError(f"{self._url}: the lease of member {name} has ended")
+        _, alive = self._look_at(self._listed(name)).get(name, (b"", False))
+        if alive is False:
+            raise LeaseError(f"{self._url}: the lease of member {name} has ended")
+        self._renew(name)
 
-    def withdraw(self, name: str) -> None:
+    def _renew(self, name: str) -> None:
+        now = time.monotonic()
+        beat = f"{MACHINE} {now!r} {time.time()!r} {uuid.uuid4().hex}".encode()
+        self._client.set(self._key("by", name), beat)
+        self._looks[name] = _Look(beat, now, sure=True)
+
+    # -- Reading --
+
+    def member(self, name: str) -> StoredMember | None:
         """See Store."""
-        if self._client.has(self._prefix + "of/" + name):
-            self._client.set(self._prefix + "of/" + name, _GONE)
+        return self._known(self._listed(name)).get(name)
 
-    def member(self, name: str) -> bytes | None:
+    def members(self) -> dict[str, StoredMember]:
         """See Store."""
-        if not self._client.has(self._prefix + "of/" + name):
-            return None
-        (text,) = self._client.get([self._prefix + "of/" + name])
-        return self._running({name: text}).get(name)
+        return self._known(sorted(self._all_names()))
 
-    def members(self) -> dict[str, bytes]:
-        """See Store."""
-        names = sorted(self._all_names())
-        texts = self._client.get([self._prefix + "of/" + name for name in names])
-        return self._running(dict(zip(names, texts)))
-
-    def _add_name(self, name: str) -> None:
-        if name not in self._all_names():
-            number = self._client.add(self._prefix + "count", 1)
-            self._client.create(self._prefix + "of/" + name, _GONE)
-            self._client.set(f"{self._prefix}name/{number}", name.encode())
+    def _listed(self, name: str) -> list[str]:
+        """Return a list of the name, if there is such a member."""
+        return [name] if self._client.has(self._key("of", name)) else []
 
     def _all_names(self) -> set[str]:
         """Return all names. One whose number is taken may be stored later, or never."""
         count = self._client.add(self._prefix + "count", 0)
-        keys = {
-            number: f"{self._prefix}name/{number}"
-            for number in range(1, count + 1)
-            if number not in self._names
-        }
-        if keys and not self._client.has(*keys.values()):
-            keys = {number: key for number, key in keys.items() if self._client.has(key)}
-        for number, name in zip(keys, self._client.get(list(keys.values()))):
-            self._names[number] = name.decode()
+        unknown = [number for number in range(1, count + 1) if number not in self._names]
+        for page in _pages(unknown):
+            there = page
+            if not self._client.has(*(self._key("name", number) for number in page)):
+                there = [n for n in page if self._client.has(self._key("name", n))]
+            for number, name in zip(there, self._get("name", there)):
+                self._names[number] = name.decode()
         return set(self._names.values())
 
-    def _renew(self, name: str, number: str) -> None:
-        beat = f"{number} {time.time():.3f} {uuid.uuid4().hex}".encode()
-        self._client.set(self._prefix + "by/" + name, beat)
-        self._looks[name] = _Look(beat, time.monotonic(), sure=True)
+    def _known(self, names: Sequence[str]) -> dict[str, StoredMember]:
+        """Return members, as soon as no doubt is left."""
+        seen = self._look_at(names)
+        while doubtful := [name for name, (_, alive) in seen.items() if alive is None]:
+            while doubtful:
+                self._pause(_PAUSE)
+                again = self._look_at(doubtful)
+                doubtful = [name for name, (_, alive) in again.items() if alive is None]
+            seen = self._look_at(names)
+        return {
+            name: StoredMember(seen[name][0].partition(b"\n")[2], bool(seen[name][1]))
+            for name in names
+            if name in seen
+        }
 
-    def _running(self, texts: dict[str, bytes]) -> dict[str, bytes]:
-        """Return the documents of the announcements whose lease runs."""
-        texts = {name: text for name, text in texts.items() if text != _GONE}
-        beats = self._client.get([self._prefix + "by/" + name for name in texts])
-        found = {}
-        for (name, text), beat in zip(texts.items(), beats):
-            head, _, document = text.partition(b"\n")
-            ttl = float(head.split()[1])
-            look = self._look(name, beat)
-            if time.monotonic() - look.since <= ttl:
-                found[name] = document
-            elif look.sure:
-                self._client.replace(self._prefix + "of/" + name, text, _GONE)
-        return found
+    def _look_at(self, names: Sequence[str]) -> dict[str, tuple[bytes, bool | None]]:
+        """Return announcements, and whether their leases run: None if there is a doubt."""
+        seen: dict[str, tuple[bytes, bool | None]] = {}
+        running = []
+        for name, text in zip(names, self._get("of", names)):
+            if not text.startswith(_ENDED):
+                running.append((name, text))
+            elif text != _ENDED and time.time() - _seconds(text) < REMEMBERED:
+                seen[name] = text, False
+            elif text != _ENDED:
+                self._client.replace(self._key("of", name), text, _ENDED)
+        for (name, text), beat in zip(running, self._get("by", [name for name, _ in running])):
+            seen[name] = text, self._runs(name, text, beat)
+        return seen
+
+    def _runs(self, name: str, text: bytes, beat: bytes) -> bool | None:
+        """Return whether a lease runs; mark it if it has ended."""
+        ttl, look = _seconds(text), self._look(name, beat)
+        seen = time.monotonic() - look.since
+        age = seen if look.sure else time.time() - float(beat.split()[2])
+        is_silent = seen > min(ttl * 2 / 3, _NEAR) + _MARGIN
+        if seen > ttl or (is_silent and age > ttl + _NEAR):
+            ended = _ended(time.time(), text.partition(b"\n")[2])
+            self._client.replace(self._key("of", name), text, ended)
+            return False
+        if look.sure or -_NEAR < age < ttl - _NEAR:
+            return True
+        return False if is_silent else None
 
     def _look(self, name: str, beat: bytes) -> _Look:
-        now = time.monotonic()
-        look = self._looks.get(name)
-        if look and look.beat == beat:
-            return look
-        if look:
-            look = _Look(beat, now, sure=True)
-        else:
-            age = max(0.0, time.time() - float(beat.split()[1]))
-            look = _Look(beat, now - age, sure=False)
-        self._looks[name] = look
+        """Return what this reader knows of the last renewal."""
+        look, now = self._looks.get(name), time.monotonic()
+        if look is None or look.beat != beat:
+            machine, clock, _, _ = beat.decode().split()
+            if look is None and machine == MACHINE != "-":
+                now = min(now, float(clock))
+                look = _Look(beat, now, sure=True)
+            else:
+                look = _Look(beat, now, sure=look is not None)
+            self._looks[name] = look
         return look
+
+    def _get(self, part: str, names: Sequence[object]) -> list[bytes]:
+        """Return the values of keys that exist."""
+        pages = _pages([self._key(part, name) for name in names])
+        return [value for page in pages for value in self._client.get(page)]
+
+    def _key(self, part: str, name: object) -> str:
+        return f"{self._prefix}{part}/{name}"
+
+
+def _pages(items: Sequence[_T]) -> Iterator[Sequence[_T]]:
+    for first in range(0, len(items), _AT_ONCE):
+        yield items[first : first + _AT_ONCE]
+
+
+def _ended(when: float, document: bytes) -> bytes:
+    return b"%s %r\n%s" % (_ENDED, when, document)
+
+
+def _seconds(text: bytes) -> float:
+    """Return the lease of an announcement, or the time at which it ended."""
+    return float(text.partition(b"\n")[0].split()[1])

@@ -82,9 +82,8 @@ class Cluster:
         self.ctl("role", "grant-permission", "operator", "--prefix=true", "readwrite", "/jobs/")
         for user in ("member", "reader"):
             self.ctl("role", "grant-permission", user, "--prefix=true", "read", "/jobs/")
-        for part in ("members", "decisions"):
-            place = f"/jobs/one/{part}/"
-            self.ctl("role", "grant-permission", "member", "--prefix=true", "readwrite", place)
+        place = "/jobs/one/members/"
+        self.ctl("role", "grant-permission", "member", "--prefix=true", "readwrite", place)
         self.ctl("auth", "enable")
 
     def stop(self) -> None:

@@ -98,9 +98,7 @@ def test_an_operator_writes_and_a_member_answers(users):
     assert member.read(1) == [b"one"]
     member.announce("m", b"document", 30)
     member.keep_alive("m")
-    assert operator.members() == {"m": b"document"}
-    assert member.decide("r1", b"commit") == b"commit"
-    assert operator.decide("r1", b"abort") == b"commit"
+    assert operator.members() == {"m": (b"document", True)}
     for call in (lambda: member.append(2, b"x"), lambda: member.compact(1, b"x")):
         with pytest.raises(ReadOnlyError, match="permission denied"):
             call()
@@ -108,8 +106,8 @@ def test_an_operator_writes_and_a_member_answers(users):
     assert member.wait(1, SOON) == 2
     assert operator.compact(1, b"base")
     assert member.base() == (1, b"base")
-    member.withdraw("m")
-    assert operator.members() == {}
+    member.withdraw("m", b"left")
+    assert operator.members() == {"m": (b"left", False)}
     for each in (operator, member):
         each.close()
 
@@ -117,7 +115,7 @@ def test_an_operator_writes_and_a_member_answers(users):
 def test_a_member_of_one_fleet_has_no_rights_in_another(users):
     member = connect(users, "member:password", "/jobs/two")
     assert member.last() == 0
-    for call in (lambda: member.announce("m", b"", 30), lambda: member.decide("r1", b"x")):
+    for call in (lambda: member.announce("m", b"", 30), lambda: member.withdraw("m", b"")):
         with pytest.raises(ReadOnlyError, match="permission denied"):
             call()
     outside = connect(users, "member:password", "/other")
@@ -226,7 +224,7 @@ def test_tls_with_a_certificate_on_both_sides(encrypted, ca, client):
         assert store.read(number) == [record]
     assert store.wait(5, 0.1) == 5
     store.announce("a", b"x" * (1 << 20), 30)
-    assert store.members() == {"a": b"x" * (1 << 20)}
+    assert store.members() == {"a": (b"x" * (1 << 20), True)}
     store.close()
 
 

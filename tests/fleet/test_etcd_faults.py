@@ -56,8 +56,7 @@ def test_any_node_may_die(cluster, url, node):
         assert store.last() >= 5
         store.announce("a", b"", 60)
         store.keep_alive("a")
-        assert store.decide("r1", b"x") == b"x"
-        assert store.members() == {"a": b""}
+        assert store.members() == {"a": (b"", True)}
     assert stores[0].read(1) == [b"before"] * 4 + [b"after"] * 4
     for store in stores:
         store.close()
@@ -159,8 +158,8 @@ def test_a_record_whose_answer_is_lost_is_created_once_and_known(cluster, url):
         assert not store.append(1, b"mine")
         assert not store.append(1, b"other")
         proxy.swallow(b"/kv/txn")
-        assert store.decide("r1", b"commit") == b"commit"
-        assert store.decision("r1") == b"commit"
+        store.announce("m", b"document", 60)
+        assert store.member("m") == (b"document", True)
         proxy.swallow(b"/kv/txn")
         assert store.compact(1, b"base")
         assert store.base() == (1, b"base")
