@@ -247,6 +247,12 @@ class FleetTarget(Target):
 
     # ---- Running beside it ----
 
+    def do_join(self) -> Report:
+        """Run a program as a member."""
+        from paddle_flags.cli.join import join  # noqa: PLC0415 - seldom used
+
+        return join(self.url, self.options)
+
     def do_mirror(self) -> Report:
         """Keep its values in another fleet."""
         from paddle_flags.cli.mirror import mirror  # noqa: PLC0415 - seldom used

@@ -100,6 +100,11 @@ VERBS = {
         "URL REVISION",
         "--wait --force --reason --json --timeout",
     ),
+    "join": Verb(
+        "run a program, in any language, as a member of a fleet",
+        "URL COMMAND...",
+        "--role --rank --name --check --ttl --on-lost --tick-timeout --no-preload --timeout",
+    ),
     "mirror": Verb(
         "keep the values of a fleet in another one, until SIGTERM",
         "URL URL",
@@ -114,6 +119,7 @@ _ARGUMENTS = {
     "CHANGE": "its number, as 'log' lists them; by default your last",
     "TARGET": "a second one, to compare with",
     "REVISION": "as 'log' lists them; 0: no values",
+    "COMMAND": "the program and its arguments, behind --",
     "URL": "of a fleet that has members; the first may have none",
 }
 
@@ -204,6 +210,30 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "in a fleet: let all members take it when they begin step N, or none if one can't",
         type=_whole,
     ),
+    "--rank": _value("N", "its number among the members of its role", type=_whole),
+    "--name": _value("NAME", "its name in the fleet; by default made of role and rank"),
+    "--check": _value(
+        "N", "wait until N members have the same values, before it starts", type=_at_least_one
+    ),
+    "--ttl": _value(
+        "SECONDS",
+        "how long a member that has died counts as alive, up to twice that; the default is 10",
+        type=_seconds,
+        default=10.0,
+    ),
+    "--on-lost": {
+        "choices": ("keep", "default", "exit"),
+        "default": "keep",
+        "help": "what becomes of it when the engine has not answered for that long: its values"
+        " stay, are taken back, or it gets SIGTERM",
+    },
+    "--tick-timeout": _value(
+        "SECONDS",
+        "how long a step waits for the decision on a change; the default is 60",
+        type=_seconds,
+        default=60.0,
+    ),
+    "--no-preload": _flag("don't make a program serve its flags that doesn't do so itself"),
     "--last": _value("N", "only the last N", type=_at_least_one),
     "--reconnect": _flag(
         "go on when the connection is lost, such as when the process is started again"

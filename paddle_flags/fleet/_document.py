@@ -40,7 +40,7 @@ class Fact(NamedTuple):
     text: str
     source: str
     place: str
-    default: str
+    default_text: str
 
 
 class Facts(NamedTuple):
@@ -85,7 +85,7 @@ def facts_of(key: bytes | None) -> Facts:
             facts.values[flag.name] = fact
         except errors.UndefinedFlagError:  # its plugin may leave, on another thread
             continue
-    defaults = digest({name: fact.default for name, fact in facts.values.items()})
+    defaults = digest({name: fact.default_text for name, fact in facts.values.items()})
     return facts._replace(defaults=defaults)
 
 

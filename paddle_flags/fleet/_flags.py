@@ -9,7 +9,9 @@ from paddle_flags.fleet._state import Entry
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from paddle_flags.fleet._document import Facts
     from paddle_flags.fleet._state import Batch
+    from paddle_flags.fleet._steps import Steps
 
 Values = dict[str, Entry]
 
@@ -53,6 +55,16 @@ class Flags(Protocol):
 
     is_ticking: bool
     """Whether the program has begun its steps: then it runs, and not all flags can change."""
+    steps: Steps
+
+    @property
+    def pid(self) -> int:
+        """The process of the program."""
+        ...
+
+    def facts(self, key: bytes | None) -> Facts:
+        """Return what other members may know of the flags; `key` is for sensitive ones."""
+        ...
 
     @property
     def values(self) -> Values:

@@ -107,7 +107,7 @@ def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a defa
         on_late,
         tick_timeout,
         None if snapshot is None else os.fspath(snapshot),
-        _key_of(key),
+        key_of(key),
         observe,
     )
     with _joining:
@@ -247,7 +247,8 @@ def _check_choice(name: str, value: str, choices: Sequence[str]) -> None:
         raise FlagArgumentError(message)
 
 
-def _key_of(key: str | bytes | None) -> bytes | None:
+def key_of(key: str | bytes | None) -> bytes | None:
+    """Return the key for sensitive flags; None: there is none."""
     given = os.environ.get(KEY) if key is None else key
     if not isinstance(given, (str, bytes, type(None))):
         message = f"key: expected text or bytes, not {type(given).__name__}"

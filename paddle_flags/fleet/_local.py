@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from typing import TYPE_CHECKING, Any
@@ -11,11 +12,14 @@ from paddle_flags._core.registry import FLAGS, find
 from paddle_flags._core.status import ErrorList, new_error, take_failure, to_bytes
 from paddle_flags._input.config import new_config
 from paddle_flags._native import ffi, lib
+from paddle_flags.fleet._document import facts_of
 from paddle_flags.fleet._flags import Look
+from paddle_flags.fleet._steps import Steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from paddle_flags.fleet._document import Facts
     from paddle_flags.fleet._flags import Values
     from paddle_flags.fleet._state import Batch
 
@@ -29,6 +33,7 @@ class LocalFlags:
 
     def __init__(self, url: str) -> None:
         self.is_ticking = False
+        self.steps = Steps()
         self._url = url
         self._place = ffi.new("char[]", to_bytes(url))
 
@@ -36,6 +41,15 @@ class LocalFlags:
     def values(self) -> Values:
         """See Flags."""
         return _given
+
+    @property
+    def pid(self) -> int:
+        """See Flags."""
+        return os.getpid()
+
+    def facts(self, key: bytes | None) -> Facts:
+        """See Flags."""
+        return facts_of(key)
 
     def look(self, names: Iterable[str]) -> dict[str, Look]:
         """See Flags."""

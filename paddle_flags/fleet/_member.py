@@ -10,7 +10,7 @@ from paddle_flags.fleet._flags import Answer, Look
 from paddle_flags.fleet._follow import Follower
 from paddle_flags.fleet._record import ABORT, ASK, CHECK, END, Record
 from paddle_flags.fleet._state import Batch, Question, Selected, State, Verdict, fold
-from paddle_flags.fleet._steps import NEVER, Steps
+from paddle_flags.fleet._steps import NEVER
 from paddle_flags.fleet._store import FleetError
 
 if TYPE_CHECKING:
@@ -53,12 +53,10 @@ class Member:
         *,
         state: State | None = None,
         clock: Clock = SYSTEM,
-        counts_elsewhere: Callable[[int], bool] = lambda _: False,
     ) -> None:
-        """`counts_elsewhere` says whether another member has seen a temporary value begin."""
         self.selected = selected
         self.follower = Follower(store, state, clock)
-        self.steps = Steps()
+        self.steps = flags.steps
         self.answers: dict[int, Answer] = {}
         self.ends: dict[int, End] = {}
         """Of temporary changes that have begun, by revision."""
@@ -67,7 +65,8 @@ class Member:
         self._flags = flags
         self._folding = clock.lock()
         self._clock = clock
-        self._counts_elsewhere = counts_elsewhere
+        self.counts_elsewhere: Callable[[int], bool] = lambda _: False
+        """Returns whether another member has seen a temporary value begin."""
         self._looked = -NEVER  # when the log was read last
         self._over: set[int] = set()  # ended here, since the end can't be written
         self._folded = 0  # the revision that the values are of
@@ -315,7 +314,7 @@ class Member:
         for revision, end in list(self.ends.items()):
             if self._clock.now() < end.at or revision in self._over:
                 continue
-            if not end.is_sure and self._counts_elsewhere(revision):
+            if not end.is_sure and self.counts_elsewhere(revision):
                 self.ends[revision] = End(self._clock.now() + 1, is_sure=False)
                 continue
             if not self._write_end(revision):

@@ -60,14 +60,9 @@ class Membership:
 
     def _new_member(self, state: State | None = None) -> Member:
         selected = Selected(self._options.name, self._options.role, self._host)
-        return Member(
-            self._store,
-            selected,
-            self._flags,
-            state=state,
-            clock=self._clock,
-            counts_elsewhere=self._counts_elsewhere,
-        )
+        member = Member(self._store, selected, self._flags, state=state, clock=self._clock)
+        member.counts_elsewhere = self._counts_elsewhere
+        return member
 
     def _counts_elsewhere(self, revision: int) -> bool:
         raise NotImplementedError

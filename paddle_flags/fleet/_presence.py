@@ -46,7 +46,6 @@ class Presence(Membership):
         self._details: dict[str, Any] = {}  # all values, which somebody has asked for
         self._details_end = 0.0
         self._checks = itertools.count(1)
-        self._process = _role.process_of(os.getpid())
         self._snapshot = Snapshot(options.snapshot)
         self._is_lost = False
         self._has_left = False
@@ -204,7 +203,7 @@ class Presence(Membership):
                 continue
             self._is_lost = True
             if self._options.on_lost == "exit":
-                os.kill(os.getpid(), signal.SIGTERM)
+                os.kill(self._flags.pid, signal.SIGTERM)
             else:
                 self._member.take_back()
 
@@ -280,7 +279,7 @@ class Presence(Membership):
 
     def _document(self) -> dict[str, Any]:
         member, options = self._member, self._options
-        facts = _document.facts_of(options.key)
+        facts = self._flags.facts(options.key)
         selected = self._selected_facts(facts.values)
         return {
             "version": 2,
@@ -289,8 +288,8 @@ class Presence(Membership):
             "rank": self.rank,
             "world": self.world,
             "host": self._host,
-            "pid": os.getpid(),
-            "process": self._process,
+            "pid": self._flags.pid,
+            "process": _role.process_of(self._flags.pid),
             "ttl": options.ttl,
             "tick_timeout": options.tick_timeout,
             "revision": member.revision,
@@ -362,7 +361,7 @@ class Presence(Membership):
 
     def variables(self, patterns: list[str]) -> dict[str, str]:
         """Return the environment variables that are to be compared."""
-        return _document.variables_of(patterns, _document.facts_of(None).sensitive)
+        return _document.variables_of(patterns, self._flags.facts(None).sensitive)
 
     def document(self) -> dict[str, Any]:
         """Return what this member publishes."""
@@ -379,7 +378,7 @@ class Presence(Membership):
             return
         revision, said = asked[-1]
         patterns = [each for each in said.get("environment", ()) if isinstance(each, str)]
-        facts = _document.facts_of(self._options.key)
+        facts = self._flags.facts(self._options.key)
         self._details = {
             "of": revision,
             "values": {name: list(fact) for name, fact in facts.values.items()},

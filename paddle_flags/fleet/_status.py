@@ -135,14 +135,20 @@ def _member(
 def _fate(document: Mapping[str, Any], state: State, log: list[Step]) -> tuple[str, str]:
     """Return the state of a member, and why."""
     revision = int(document.get("revision", 0))
+    fleet = document.get("fleet") or state.fleet
     if document.get("left"):
         return LEFT, ""
     if not document["alive"]:
         return GONE, f"its lease has ended; it had read revision {revision}"
-    if document.get("fleet") and state.fleet and document["fleet"] != state.fleet:
-        return LOST, f"it keeps revision {revision} of fleet {document['fleet']}"
     if document.get("problem"):
         return LOST, str(document["problem"])
+    if state.fleet and fleet != state.fleet:
+        return LOST, f"it keeps revision {revision} of fleet {fleet}"
+    return _pace(revision, state, log)
+
+
+def _pace(revision: int, state: State, log: list[Step]) -> tuple[str, str]:
+    """Return how far a member is that reads; it is late by the age of what it hasn't read."""
     if revision >= state.changed:
         return CURRENT, ""
     unread = next((step for step in log if step.revision > revision and step.holds), None)

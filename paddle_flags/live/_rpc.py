@@ -40,7 +40,7 @@ _LISTS = {"flags.list": ("flags", "name", "after"), "changes.list": ("changes", 
 
 
 class Connection:
-    """A connection to a process, for one answer or one stream of events."""
+    """A connection to a process: for one answer, one stream, or the requests of one thread."""
 
     _socket: socket.socket | None = None
     _aborted = False
@@ -122,6 +122,13 @@ class Connection:
             if method in _LISTS and isinstance(params, dict):
                 return self._ask_pages(method, params)
             return self._ask(method, params)
+
+    def ask(self, method: str, params: Params, timeout: float) -> Any:
+        """Return the result of a request on a connection that stays open for others."""
+        self._deadline = time.monotonic() + timeout
+        if method in _LISTS:
+            return self._ask_pages(method, params)
+        return self._ask(method, params)
 
     def events(self, since: str | None, alive: float) -> Generator[Event, None, None]:
         """Yield what happens after `since`, or `hello` and what happens from now on.

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from paddle_flags.fleet._document import Facts
 from paddle_flags.fleet._flags import Look, Values
 from paddle_flags.fleet._state import Batch
+from paddle_flags.fleet._steps import Steps
 
 Rule = Callable[[dict[str, int]], bool]
 
@@ -28,6 +30,8 @@ class Program:
     def __init__(self, rule: Rule, defined: Iterable[str] = DEFAULTS) -> None:
         self.values: Values = {}
         self.is_ticking = False
+        self.steps = Steps()
+        self.pid = 0
         self.rule = rule
         self._defined = set(defined)
         self._dropped = 0
@@ -45,6 +49,9 @@ class Program:
             gone = self.values[name].revision
             self.values = {n: e for n, e in self.values.items() if e.revision != gone}
             self._dropped += 1
+
+    def facts(self, key: bytes | None) -> Facts:
+        return Facts({}, [], [], {})
 
     def look(self, names: Iterable[str]) -> dict[str, Look]:
         return {

@@ -1,0 +1,70 @@
+"""`join`: a program runs as a member of a fleet."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+from paddle_flags.cli.foreign import Report
+from paddle_flags.errors import FlagArgumentError
+from paddle_flags.fleet import _role
+from paddle_flags.fleet._agent import run_program
+from paddle_flags.fleet._join import key_of
+from paddle_flags.fleet._membership import Options
+from paddle_flags.fleet._open import open_store
+from paddle_flags.fleet._store import check_name
+
+if TYPE_CHECKING:
+    import argparse
+
+_NOT_FOUND = 127  # exit statuses, as shells have them
+_NOT_EXECUTABLE = 126
+
+
+def join(url: str, options: argparse.Namespace) -> Report:
+    """Run a program as a member of a fleet, and end as it ends."""
+    command = options.arguments
+    member = _options(options)
+    store = open_store(url, timeout=options.timeout)
+    try:
+        status = run_program(
+            store,
+            member,
+            command,
+            count=options.check,
+            preload=not options.no_preload,
+        )
+    except OSError as error:
+        if error.filename != command[0]:
+            raise
+        found = isinstance(error, PermissionError)
+        problem = f"{command[0]}: {error.strerror}"
+        return Report(problems=[problem], status=_NOT_EXECUTABLE if found else _NOT_FOUND)
+    if status < 0:
+        signal.signal(-status, signal.SIG_DFL)
+        os.kill(os.getpid(), -status)
+    return Report(status=status if status >= 0 else 128 - status)
+
+
+def _options(options: argparse.Namespace) -> Options:
+    """Return what the member is, from the command line and from what launchers say."""
+    place = _role.place_of()
+    role = place.role if options.role is None else options.role
+    rank = place.rank if options.rank is None else options.rank
+    name = _role.name_for(role, rank) if options.name is None else options.name
+    if not options.arguments:
+        message = "expected a command, behind --"
+        raise FlagArgumentError(message)
+    return Options(
+        name=check_name(name),
+        role=role,
+        rank=rank,
+        world=place.world,
+        ttl=options.ttl,
+        on_lost=options.on_lost,
+        on_late="keep",
+        tick_timeout=options.tick_timeout,
+        snapshot=None,
+        key=key_of(None),
+    )

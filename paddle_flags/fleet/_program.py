@@ -1,0 +1,225 @@
+"""The flags of another program, which serves them: as the rules of a fleet see them.
+
+Before the program runs, a file has the values for it; it reads them before it defines a flag.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import threading
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags.fleet._document import Fact, Facts, digest, short
+from paddle_flags.fleet._flags import Look
+from paddle_flags.fleet._steps import NEVER, Steps
+from paddle_flags.fleet._store import FleetError
+from paddle_flags.live._errors import LiveConnectionError, LiveError
+from paddle_flags.live._rpc import Connection, mark_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from paddle_flags.fleet._flags import Values
+    from paddle_flags.fleet._state import Batch
+
+_TIMEOUT = 10.0  # seconds for a request; validators of the program run in it
+_LONGEST = 1000  # characters of a reason
+
+
+class ProgramFlags:
+    """The flags of a program. It implements `Flags`, and may be used by any thread."""
+
+    def __init__(self, url: str, path: str, tick_timeout: float) -> None:
+        """Give values to the file at a path, until the program is there."""
+        self.values: Values = {}
+        self.is_ticking = False  # the program says itself whether it runs
+        self.pid = os.getpid()
+        self.steps: Steps = ProgramSteps(self, tick_timeout)
+        self._url = url
+        self._path = path
+        self._lock = threading.RLock()
+        self._connection: Connection | None = None
+        self._listed: dict[str, dict[str, Any]] = {}
+        self._mark: str | None = None
+        self._runs = False
+        self._dropped = 0
+        self._write_snapshot()
+
+    def connect(self, path: str) -> None:
+        """Begin to use the program that listens at a path."""
+        connection = Connection(path, _TIMEOUT)
+        connection.__enter__()
+        with self._lock:
+            self._connection = connection
+        self.pid = int(self.ask("hello", {})["pid"])
+        self.steps.gate = self.steps.gate
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether the program is there."""
+        return self._connection is not None
+
+    def ask(self, method: str, params: dict[str, Any]) -> Any:
+        """Return the program's answer.
+
+        Raises FleetError if there is none, and LiveError if it refuses.
+        """
+        with self._lock:
+            if self._connection is None:
+                message = "the program doesn't serve its flags"
+                raise FleetError(message)
+            try:
+                return self._connection.ask(method, params, _TIMEOUT)
+            except LiveConnectionError as error:
+                message = f"the program can't be reached: {error}"
+                raise FleetError(message) from error
+
+    # ---- Looking ----
+
+    def _refresh(self) -> dict[str, dict[str, Any]]:
+        """Return all flags by each of their names."""
+        if self._connection is None:
+            return {}
+        with self._lock:
+            hello = self.ask("hello", {})
+            self._runs, self._dropped = hello["startup_over"], hello["dropped"]
+            if mark_of(hello) != self._mark:
+                found = self.ask("flags.list", {"since": self._mark} if self._mark else {})
+                self._note(found)
+                self._mark = mark_of(found)
+            return self._listed
+
+    def _note(self, found: dict[str, Any]) -> None:
+        if found["complete"]:
+            self._listed = {}
+        for name in found["removed"]:
+            self._listed.pop(name, None)
+        for flag in found["flags"]:
+            for name in (flag["name"], *flag.get("aliases", ()), *flag.get("old_names", ())):
+                self._listed[name] = flag
+
+    def look(self, names: Iterable[str]) -> dict[str, Look]:
+        """See Flags."""
+        listed = self._refresh()
+        return {name: self._look(listed[name]) for name in names if name in listed}
+
+    def _look(self, flag: dict[str, Any]) -> Look:
+        marks = flag.get("marks", ())
+        closed = bool(flag.get("frozen")) or (self._runs and "runtime" not in marks)
+        return Look(str(flag["source"]), "sensitive" in marks, closed)
+
+    def describe_missing(self, name: str) -> str:
+        """See Flags."""
+        listed = self._refresh()
+        if not listed:
+            return f"{name}: the program has defined no flag yet"
+        near = difflib.get_close_matches(name, listed, n=1)
+        return f"{name}: no such flag" + (f"; did you mean {near[0]}?" if near else "")
+
+    def facts(self, key: bytes | None) -> Facts:  # noqa: ARG002 - sensitive values stay there
+        """See Flags."""
+        found = Facts({}, [], [], {})
+        flags = {id(each): each for each in self._refresh().values()}.values()
+        for flag in flags:
+            marks, name = flag.get("marks", ()), flag["name"]
+            others = [*flag.get("aliases", ()), *flag.get("old_names", ())]
+            found.aliases.update(dict.fromkeys(others, name))
+            for mark, names in (("sensitive", found.sensitive), ("unsafe", found.unsafe)):
+                names.extend([name, *others] if mark in marks else ())
+            if "per_process" not in marks and "sensitive" not in marks:
+                texts = [_text(flag.get(each)) for each in Fact._fields]
+                found.values[name] = Fact._make(texts)
+        defaults = digest({name: fact.default_text for name, fact in found.values.items()})
+        return found._replace(defaults=defaults)
+
+    def count_dropped(self) -> int:
+        """See Flags."""
+        self._refresh()
+        return self._dropped
+
+    # ---- Giving ----
+
+    def check(self, values: Values) -> str | None:
+        """See Flags."""
+        return self._give(values, {"dry_run": True}) if self.is_connected else None
+
+    def apply(self, values: Values, about: Batch | None) -> str | None:
+        """See Flags."""
+        problem = None
+        if self.is_connected:
+            changed = [each for name, each in values.items() if self.values.get(name) != each]
+            latest = max(changed, key=lambda each: each.revision, default=about)
+            problem = self._give(values, _about(latest))
+        if problem is None:
+            self.values = dict(values)
+            self._write_snapshot()  # also for children that the program starts later
+        return problem
+
+    def _give(self, values: Values, more: dict[str, Any]) -> str | None:
+        texts = {n: {"text": e.value, "revision": e.revision} for n, e in values.items()}
+        try:
+            self.ask("fleet.apply", {"fleet": self._url, "values": texts, **more})
+        except LiveError as error:
+            text = "; ".join(map(str, error.errors)) or str(error)
+            return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+        return None
+
+    def _write_snapshot(self) -> None:
+        fields = ["paddle_flags fleet 1", self._url]
+        for name, entry in self.values.items():
+            fields += [name, str(entry.revision), entry.value]
+        data = "".join(f"{each}\0" for each in [*fields, ""]).encode()
+        made = f"{self._path}.new"
+        with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(data)
+        os.replace(made, self._path)
+
+    # ---- Steps ----
+
+    def wait_for_step(self, path: str, step: int, timeout: float) -> int | None:
+        """Wait until the program has begun a step; return the one that it has begun."""
+        with Connection(path, timeout + _TIMEOUT) as connection:
+            asked = {"step": step, "timeout": timeout}
+            try:
+                return int(connection.ask("steps.wait", asked, timeout + _TIMEOUT)["step"])
+            except LiveError as error:
+                if isinstance(error, LiveConnectionError):
+                    raise
+                return None  # it hasn't in this time
+
+
+class ProgramSteps(Steps):
+    """The steps of a program, which waits at a gate of its own."""
+
+    def __init__(self, program: ProgramFlags, timeout: float) -> None:
+        self._program = program
+        self._timeout = timeout
+        self._gate = NEVER
+        super().__init__()
+
+    @property
+    def gate(self) -> float:
+        """A step at which the program waits."""
+        return self._gate
+
+    @gate.setter
+    def gate(self, step: float) -> None:
+        self._gate = step
+        if self._program.is_connected:
+            closed = None if step == NEVER else int(step)
+            answer = self._program.ask("steps.gate", {"step": closed, "timeout": self._timeout})
+            self.last = answer["step"]
+
+
+def _about(latest: Any) -> dict[str, Any]:
+    """Return what the program's audit says of a change."""
+    if latest is None:
+        return {}
+    end = latest.time + (latest.duration or 0)
+    until = {} if latest.duration is None else {"until": int(end * 1000)}
+    return {"by": latest.by, "reason": latest.reason, **until}
+
+
+def _text(value: Any) -> str:
+    return short(value) if isinstance(value, str) else ""
