@@ -2,6 +2,7 @@
 
 The first member that comes reads the documents of all and compares them. What it has found is a
 record of the log, which all others read: so a check costs as many reads as there are members.
+Members that may not write the log compare each for itself.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from paddle_flags.fleet import _document, _flags
 from paddle_flags.fleet._difference import Difference, Holder, differences_of, shown_all
 from paddle_flags.fleet._record import CHECK, TELL, Record
 from paddle_flags.fleet._status import answers_of
-from paddle_flags.fleet._store import FleetError
+from paddle_flags.fleet._store import FleetError, ReadOnlyError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,6 +69,7 @@ class Barrier:
         self._timeout = timeout
         self._round = member.next_check()
         self._since = 0
+        self._alone: dict[str, Any] = {}  # what was found here, if it can't be written
 
     def wait(self) -> None:
         """Wait for the others and compare; raise CheckError."""
@@ -98,6 +100,8 @@ class Barrier:
 
     def _heard(self) -> Mapping[str, Any]:
         """Return what was said last about this check; {}: nothing."""
+        if self._alone:
+            return self._alone
         for revision, record in reversed(self._member.notes()):
             said: Mapping[str, Any] = record.check
             if said.get("round") != self._round:
@@ -109,7 +113,10 @@ class Barrier:
 
     def _say(self, stage: str, **more: Any) -> None:
         said = {"round": self._round, "stage": stage, "who": self._member.name, **more}
-        self._member.write(Record(CHECK, by=self._member.name, check=said))
+        try:
+            self._member.write(Record(CHECK, by=self._member.name, check=said))
+        except ReadOnlyError:
+            self._alone = said
 
     def _publish(self) -> None:
         variables = self._member.variables(self._patterns)
@@ -158,12 +165,14 @@ class Barrier:
     def _with_details(self, documents: Documents) -> Documents:
         """Let all say what they have, and wait a moment for it."""
         self._say(TELL, environment=self._patterns)
-        asked = self._member.revision
+        asked = 0 if self._alone else self._member.revision
+        if self._alone:  # as all others do that find the difference
+            self._member.publish_details(asked, self._patterns)
         end = self._clock.now() + _GRACE
         while True:
             every = self._member.documents()
             now = {name: each for name, each in every.items() if name in documents}
-            told = [n for n, each in now.items() if each.get("details", {}).get("of", 0) >= asked]
+            told = [n for n, each in now.items() if each["details"].get("of", -1) >= asked]
             if len(told) == len(now) or self._clock.now() >= end:
                 return {name: now[name] for name in told} if len(told) > 1 else now
             self._clock.sleep(max(_POLL, _LOOK * len(now)))

@@ -378,13 +378,22 @@ class Presence(Membership):
             return
         revision, said = asked[-1]
         patterns = [each for each in said.get("environment", ()) if isinstance(each, str)]
+        self._note_details(revision, patterns)
+
+    def _note_details(self, asked: int, patterns: list[str]) -> None:
         facts = self._flags.facts(self._options.key)
         self._details = {
-            "of": revision,
+            "of": asked,
             "values": {name: list(fact) for name, fact in facts.values.items()},
             "variables": self.variables(patterns),
         }
         self._details_end = self._clock.now() + _DETAILS
+
+    def publish_details(self, asked: int, patterns: list[str]) -> None:
+        """Publish all values, and the variables that patterns match."""
+        with self._lock:
+            self._note_details(asked, patterns)
+            self._say()
 
     # ---- Steps ----
 
