@@ -17,6 +17,7 @@ from paddle_flags._core.status import (
     expect,
     leave_failure,
     new_error,
+    settle,
     shown,
     take_failure,
     to_switch,
@@ -161,6 +162,7 @@ def _add(
         del held[context]
         drop_hook(context)
     expect(status, err)
+    leave_failure(None)  # a validator may have rejected what the fleet gave
     # It waits for the GIL, and the thread that has the GIL may be waiting for the loader.
     lib.pd_hook_defer(number[0], ffi.NULL)
     return int(number[0])
@@ -327,6 +329,7 @@ def add_validator(
     add = functools.partial(_add, made.answer, lib.pd_validator_add, *wanted)
     hook = Hook(add, addresses(flags))
     kept.check_kept(flags)
+    settle(hook)
     return hook
 
 

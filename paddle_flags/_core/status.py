@@ -291,9 +291,9 @@ def settle(result: object = None) -> None:
     The caller has recorded its success: an exception here may be all that its own caller gets.
     Within a hook nothing warns; the call that runs the hook does, when it has succeeded.
     """
-    interrupt = take_interrupt() if failures else None
-    if interrupt is not None:
-        raise interrupt
+    failure = take_failure() if failures else None
+    if failure is not None and not isinstance(failure, Exception):
+        raise failure
     if take_deferred():
         resume()
     if (warnings_left or is_waiting()) and not in_hook():
