@@ -20,7 +20,7 @@ class Cluster:
     def __init__(self, count: int, *, tls: list[str] | None = None, sync: bool = False) -> None:
         self.etcdctl = support.tool("etcdctl", "etcd-client")
         support.tool("etcd", "etcd-server")
-        support.installed("h11")
+        support.installed("urllib3")
         self.place = Path(tempfile.mkdtemp(prefix="etcd-"))
         scheme = "https" if tls else "http"
         ports = free_ports(3 * count)

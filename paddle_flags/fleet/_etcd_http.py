@@ -1,0 +1,207 @@
+"""HTTP to the nodes of etcd, by connections of urllib3.
+
+A timeout of urllib3 is for each read, and begins anew with each byte of a node that trickles. So
+all reads of a request share a deadline here, and look now and then whether the store is closed. A
+forked child shares nothing with its parent: there is no lock, and it makes its own connections.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import math
+import os
+import socket
+import ssl
+import threading
+import time
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.exceptions import HTTPError, ReadTimeoutError
+
+from paddle_flags.fleet._store import FleetError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from urllib3 import BaseHTTPResponse
+
+Node = tuple[str, int]  # host and port
+
+_LOOK = 0.25  # seconds until a read looks whether the store is closed
+_OK = 200
+
+
+class Request(NamedTuple):
+    """What nodes are asked."""
+
+    path: str
+    body: bytes
+    watches: float = 0.0  # seconds to wait for an event, if the answer is a stream
+
+
+class NotNowError(Exception):
+    """A node can't answer now; another one may."""
+
+    def __init__(self, reason: str, *, is_doubtful: bool) -> None:
+        """Say why, and whether the request may have happened all the same."""
+        super().__init__(reason)
+        self.is_doubtful = is_doubtful
+
+
+@contextlib.contextmanager
+def _trouble(*, is_doubtful: bool) -> Iterator[None]:
+    """Turn the errors of a connection into one."""
+    try:
+        yield
+    except (OSError, http.client.HTTPException, HTTPError) as error:
+        root = error.__cause__ if isinstance(error, HTTPError) and error.__cause__ else error
+        reason = getattr(root, "strerror", None) or str(root) or type(root).__name__
+        if isinstance(root, ssl.SSLCertVerificationError):
+            is_doubtful, reason = False, f"certificate: {root.verify_message}"
+        elif isinstance(root, ssl.SSLError):
+            reason = getattr(root, "reason", None) or str(root.args[-1])
+            is_doubtful &= "ALERT" not in reason  # by which a node refuses a client
+            reason = f"TLS: {reason.replace('_', ' ').lower()}"
+        elif isinstance(root, TimeoutError):
+            reason = "no answer in time"
+        elif isinstance(root, http.client.HTTPException):
+            reason = "it closed the connection before an answer"
+        raise NotNowError(reason, is_doubtful=is_doubtful) from error
+
+
+class _Socket(socket.socket):
+    """A socket whose reads share a deadline."""
+
+    end = math.inf  # on the monotonic clock
+    closed = threading.Event()  # of the store
+
+    def recv_into(self, *arguments: Any) -> int:
+        while True:
+            self._limit(_LOOK)
+            with contextlib.suppress(TimeoutError):
+                return super().recv_into(*arguments)
+
+    def sendall(self, *arguments: Any) -> None:
+        self._limit(threading.TIMEOUT_MAX)
+        super().sendall(*arguments)  # which counts down
+
+    def _limit(self, longest: float) -> None:
+        left = 0.0 if self.closed.is_set() else self.end - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self.settimeout(min(left, longest))
+
+
+class _TlsSocket(_Socket, ssl.SSLSocket):
+    def do_handshake(self, block: bool = False) -> None:  # noqa: FBT002 - as Python calls it
+        try:
+            super().do_handshake(block)  # within the timeout that the plain socket had
+        except ConnectionError as error:  # a server without TLS may close before it is read
+            message = f"handshake: {error.strerror or type(error).__name__}"
+            raise ssl.SSLError(message) from error
+
+
+class _Connection(HTTPConnection):
+    end = math.inf  # of connecting
+
+    def _new_conn(self) -> socket.socket:
+        self.timeout = max(0.001, self.end - time.monotonic())
+        plain = super()._new_conn()
+        made = _Socket(plain.family, plain.type, plain.proto, plain.detach())
+        made.settimeout(max(0.001, self.end - time.monotonic()))
+        return made
+
+
+class _TlsConnection(_Connection, HTTPSConnection):
+    pass
+
+
+class Connections:
+    """All connections of a store to the nodes. Any thread may use them."""
+
+    def __init__(self, url: str, tls: ssl.SSLContext | None) -> None:
+        """Connect when something is asked."""
+        self.url = url
+        self._tls = tls
+        if tls is not None:
+            tls.sslsocket_class = _TlsSocket
+        self.closed = threading.Event()
+        self._idle: dict[Node, list[_Connection]] = defaultdict(list)
+        self._pid = os.getpid()
+
+    def check(self) -> None:
+        """Refuse to work after `close`, and begin anew in a forked child."""
+        if self._pid != os.getpid():
+            self._pid = os.getpid()
+            was_closed, self.closed = self.closed.is_set(), threading.Event()
+            self._drop_idle()  # which the parent doesn't notice
+            if was_closed:
+                self.closed.set()
+        if self.closed.is_set():
+            raise FleetError(f"{self.url}: the store is closed")
+
+    def exchange(
+        self, node: Node, request: Request, headers: Mapping[str, str], end: float
+    ) -> tuple[int, bytes]:
+        """Return status and body of an answer before `end`; of a watch, the first event."""
+        connection = self._connected(node, end)
+        link = cast("_Socket", connection.sock)
+        link.closed, link.end = self.closed, end
+        try:
+            with _trouble(is_doubtful=True):
+                # A node that refuses a client may have closed by now; its alert is read below.
+                with contextlib.suppress(ConnectionError, ssl.SSLEOFError):
+                    connection.request(
+                        "POST", request.path, request.body, headers, preload_content=False
+                    )
+                response = connection.getresponse()
+                if is_watch := request.watches > 0 and response.status == _OK:
+                    link.end = time.monotonic() + request.watches
+                content = _first_event(response) if is_watch else response.read()
+        except BaseException:
+            connection.close()
+            raise
+        if is_watch:
+            connection.close()
+        else:
+            self._idle[node].append(connection)
+        if self.closed.is_set():
+            self._drop_idle()  # again: `close` came in between
+        return response.status, content
+
+    def _connected(self, node: Node, end: float) -> _Connection:
+        with contextlib.suppress(IndexError):
+            while connection := self._idle[node].pop():
+                if connection.is_connected:
+                    return connection
+                connection.close()
+        made = _TlsConnection(*node, ssl_context=self._tls) if self._tls else _Connection(*node)
+        made.end = end
+        with _trouble(is_doubtful=False):
+            made.connect()
+        return made
+
+    def close(self) -> None:
+        """End all connections, and what waits for them."""
+        with contextlib.suppress(FleetError):
+            self.check()
+        self.closed.set()
+        self._drop_idle()
+
+    def _drop_idle(self) -> None:
+        for idle in list(self._idle.values()):
+            with contextlib.suppress(IndexError):
+                while True:
+                    idle.pop().close()
+
+
+def _first_event(response: BaseHTTPResponse) -> bytes:
+    """Return the first line of a watch that has an event, or its end; "{}" if there is none yet."""
+    with contextlib.suppress(ReadTimeoutError):
+        for line in response:
+            if b'"events"' in line or b'"canceled"' in line or b'"error"' in line:
+                return line
+    return b"{}"
