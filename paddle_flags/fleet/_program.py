@@ -35,11 +35,11 @@ class ProgramFlags:
         self.values: Values = {}
         self.is_ticking = False  # the program says itself whether it runs
         self.pid = os.getpid()
-        self.steps: Steps = ProgramSteps(self, tick_timeout)
         self._url = url
         self._path = path
         self._lock = threading.RLock()
         self._connection: Connection | None = None
+        self.steps: Steps = ProgramSteps(self, tick_timeout)
         self._listed: dict[str, dict[str, Any]] = {}
         self._mark: str | None = None
         self._runs = False
