@@ -72,9 +72,8 @@ class Status(NamedTuple):
 
 def status_of(url: str, state: State, documents: Documents, log: list[Step]) -> Status:
     """Return the status that the documents of the members show, also of those that have left."""
-    standing = _standing(log)
     members = [
-        _member(name, each, state, log, standing)
+        _member(name, each, state, log)
         for name, each in documents.items()
         if each["alive"] or each.get("left") or _is_missed(each, state)
     ]
@@ -92,31 +91,11 @@ def _is_missed(document: Mapping[str, Any], state: State) -> bool:
     return recent or int(document.get("revision", 0)) >= state.changed
 
 
-def _standing(log: list[Step]) -> set[int]:
-    """Return the revisions of which later ones have not replaced everything."""
-    found: set[int] = set()
-    replaced: set[tuple[str, str]] = set()
-    for step in reversed(log):
-        record = step.record
-        changed = {(each.on, each.name) for each in record.changes}
-        if not step.holds:
-            continue
-        if record.reset is not None:
-            found.add(step.revision)
-            break
-        if not changed <= replaced:
-            found.add(step.revision)
-        if record.duration is None and record.at_step is None:
-            replaced |= changed
-    return found
-
-
-def _member(
-    name: str, document: Mapping[str, Any], state: State, log: list[Step], standing: set[int]
-) -> MemberStatus:
+def _member(name: str, document: Mapping[str, Any], state: State, log: list[Step]) -> MemberStatus:
     fate, why = _fate(document, state, log)
     is_here = fate not in ABSENT
     answers = answers_of(document) if is_here else {}
+    standing = document.get("standing", ())
     return MemberStatus(
         name,
         fate,
