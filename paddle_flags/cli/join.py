@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from paddle_flags.cli.foreign import Report
@@ -12,7 +13,6 @@ from paddle_flags.fleet import _role
 from paddle_flags.fleet._agent import run_program
 from paddle_flags.fleet._join import key_of
 from paddle_flags.fleet._membership import Options
-from paddle_flags.fleet._open import open_store
 from paddle_flags.fleet._store import check_name
 
 if TYPE_CHECKING:
@@ -26,10 +26,9 @@ def join(url: str, options: argparse.Namespace) -> Report:
     """Run a program as a member of a fleet, and end as it ends."""
     command = options.arguments
     member = _options(options)
-    store = open_store(url, timeout=options.timeout)
     try:
         status = run_program(
-            store,
+            url,
             member,
             command,
             count=options.check,
@@ -42,7 +41,8 @@ def join(url: str, options: argparse.Namespace) -> Report:
         problem = f"{command[0]}: {error.strerror}"
         return Report(problems=[problem], status=_NOT_EXECUTABLE if found else _NOT_FOUND)
     if status < 0:
-        signal.signal(-status, signal.SIG_DFL)
+        with suppress(OSError):  # SIGKILL has no handler
+            signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)
     return Report(status=status if status >= 0 else 128 - status)
 

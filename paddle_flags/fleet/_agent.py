@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from paddle_flags.fleet._check import Barrier
 from paddle_flags.fleet._clock import SYSTEM
+from paddle_flags.fleet._open import open_store
 from paddle_flags.fleet._presence import Presence
 from paddle_flags.fleet._program import ProgramFlags
 from paddle_flags.fleet._steps import NEVER
@@ -23,95 +24,118 @@ from paddle_flags.live._errors import LiveError
 from paddle_flags.live._serve import LIBRARY
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from paddle_flags.fleet._membership import Options
-    from paddle_flags.fleet._store import Store
 
 _POLL = 0.02  # seconds between two looks for the program's socket, and for a gate
 _STEP_WAIT = 5.0  # seconds of one wait for a step
-_PASSED = frozenset({
-    *(signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1),
-    *(signal.SIGUSR2, signal.SIGALRM, signal.SIGWINCH, signal.SIGCONT),
+SNAPSHOT = "fleet"
+_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
+_BY_TERMINAL = (*_ENDING[1:], signal.SIGWINCH, signal.SIGCONT)
+_WAITED = frozenset({
+    *(*_ENDING, *_BY_TERMINAL),
+    *(signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGCHLD),
 })  # fmt: skip
-_BY_TERMINAL = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGWINCH, signal.SIGCONT)
 
 
 class Agent:
-    """A member of a fleet for a program that it starts."""
+    """A member of a fleet for a program that it starts.
 
-    def __init__(self, store: Store, options: Options, folder: str) -> None:
-        self._socket = os.path.join(folder, "live.sock")
-        self._snapshot = os.path.join(folder, "fleet")
-        self._flags = ProgramFlags(store.url, self._snapshot, options.tick_timeout)
-        self.presence = Presence(store, options, self._flags)
+    The main thread waits for signals, which no other thread gets; another one does the rest.
+    """
+
+    def __init__(self, command: Sequence[str], library: str | None) -> None:
+        self._command = list(command)
+        self._library = library
+        self._pid: int | None = None
+        self._presence: Presence | None = None
+        self._failure: BaseException | None = None
         self._has_ended = False
+        self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, _WAITED)
 
-    def join(self, count: int | None, timeout: float) -> None:
-        """Become a member; with a count, wait for so many that have the same values."""
-        self.presence.start()
-        if count is not None:
-            Barrier(self.presence, [], count, timeout, SYSTEM).wait()
+    def run(self, begin: Callable[[str], None]) -> int:
+        """Run the program to its end; return its exit status, or a signal as a negative number.
 
-    def run(self, command: Sequence[str], library: str | None) -> int:
-        """Run the program to its end; return its exit status, or a signal as a negative number."""
-        waited = _PASSED | {signal.SIGCHLD}
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, waited)
+        `begin` joins the fleet, in a thread; its argument is a folder for the files of the program.
+        """
+        with tempfile.TemporaryDirectory(prefix="paddle_flags-") as folder:
+            try:
+                start_thread(lambda: self._begin(begin, folder), "paddle_flags join")
+                return self._wait()
+            finally:
+                self._has_ended = True
+                if self._presence is not None:
+                    self._presence.leave()
+                signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
+
+    def _begin(self, begin: Callable[[str], None], folder: str) -> None:
         try:
-            environment = self._environment(library)
-            pid = os.posix_spawnp(command[0], list(command), environment, setsigmask=before)
-            start_thread(self._connect, "paddle_flags program")
-            return _wait(pid, waited)
-        finally:
-            self._has_ended = True
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            begin(folder)
+        except BaseException as error:  # noqa: BLE001 - the main thread raises it
+            self._failure = error
+            os.kill(os.getpid(), signal.SIGCHLD)
 
-    def _environment(self, library: str | None) -> dict[str, str]:
+    def _wait(self) -> int:
+        """Pass signals on until the program ends."""
+        while True:
+            given = signal.sigwaitinfo(_WAITED)
+            pid = self._pid
+            if self._failure is not None:
+                raise self._failure
+            if given.si_signo == signal.SIGCHLD:
+                ended, status = os.waitpid(pid, os.WNOHANG) if pid else (0, 0)
+                if ended:
+                    return os.waitstatus_to_exitcode(status)
+            elif pid is None and given.si_signo in _ENDING:
+                return -given.si_signo
+            elif pid and (given.si_pid or given.si_signo not in _BY_TERMINAL):
+                os.kill(pid, given.si_signo)  # what a terminal sends, the program has got itself
+
+    def start(self, presence: Presence, flags: ProgramFlags, folder: str) -> None:
+        """Start the program as the member that has joined, and go on with its flags and steps."""
+        self._presence = presence
+        place = os.path.join(folder, "live.sock")
         environment = {
             **os.environ,
-            "PADDLE_FLAGS_LIVE": self._socket,
-            "PADDLE_FLAGS_FLEET_SNAPSHOT": self._snapshot,
+            "PADDLE_FLAGS_LIVE": place,
+            "PADDLE_FLAGS_FLEET_SNAPSHOT": os.path.join(folder, SNAPSHOT),
         }
-        if library is not None:
+        if self._library is not None:
             others = os.environ.get("LD_PRELOAD", "").split()
-            environment["LD_PRELOAD"] = " ".join([library, *others])
-        return environment
-
-    def _connect(self) -> None:
-        """Wait until the program serves its flags, and go on with them; then follow its steps."""
+            environment["LD_PRELOAD"] = " ".join([self._library, *others])
+        command = self._command
+        self._pid = os.posix_spawnp(command[0], command, environment, setsigmask=self._mask)
+        self._connect(presence, flags, place)
         while not self._has_ended:
             try:
-                self._flags.connect(self._socket)
-                break
+                self._follow_step(presence, flags, place)
             except (FleetError, LiveError, OSError):
-                time.sleep(_POLL)
+                time.sleep(_POLL)  # the program ends, or the member's thread says what is wrong
+
+    def _connect(self, presence: Presence, flags: ProgramFlags, place: str) -> None:
+        """Wait until the program serves its flags."""
         while not self._has_ended:
-            step = self._flags.steps.gate
-            if step == NEVER:
-                time.sleep(_POLL)
-                continue
             try:
-                reached = self._flags.wait_for_step(self._socket, int(step), _STEP_WAIT)
-                if reached is not None:
-                    self.presence.tick(reached)
+                flags.connect(place)
+                presence.refresh()
             except (FleetError, LiveError, OSError):
-                time.sleep(_POLL)  # the program ends, or its member's thread says what is wrong
+                time.sleep(_POLL)
+            else:
+                return
 
-
-def _wait(pid: int, signals: frozenset[signal.Signals]) -> int:
-    """Pass signals on until a process ends."""
-    while True:
-        given = signal.sigwaitinfo(signals)
-        if given.si_signo == signal.SIGCHLD:
-            ended, status = os.waitpid(pid, os.WNOHANG)
-            if ended:
-                return os.waitstatus_to_exitcode(status)
-        elif given.si_pid or given.si_signo not in _BY_TERMINAL:
-            os.kill(pid, given.si_signo)  # what a terminal sends, the program has got itself
+    def _follow_step(self, presence: Presence, flags: ProgramFlags, place: str) -> None:
+        step = flags.steps.gate
+        if step == NEVER:
+            time.sleep(_POLL)
+            return
+        reached = flags.wait_for_step(place, int(step), _STEP_WAIT)
+        if reached is not None:
+            presence.tick(reached)
 
 
 def run_program(  # noqa: PLR0913 - most have a default
-    store: Store,
+    url: str,
     options: Options,
     command: Sequence[str],
     *,
@@ -125,12 +149,22 @@ def run_program(  # noqa: PLR0913 - most have a default
     there, with the same values, before it starts; CheckError says who isn't, after `timeout`
     seconds. With `preload`, a program that doesn't serve its flags itself is made to.
 
-    Raises OSError if the program can't be started.
+    It must be called by the main thread, before other threads were started. Raises OSError if the
+    program can't be started.
     """
-    with tempfile.TemporaryDirectory(prefix="paddle_flags-") as folder:
-        agent = Agent(store, options, folder)
+    agent = Agent(command, str(LIBRARY) if preload else None)
+
+    def begin(folder: str) -> None:
+        store = open_store(url)
+        flags = ProgramFlags(store.url, os.path.join(folder, SNAPSHOT), options.tick_timeout)
+        presence = Presence(store, options, flags)
         try:
-            agent.join(count, timeout)
-            return agent.run(command, str(LIBRARY) if preload else None)
-        finally:
-            agent.presence.leave()
+            presence.start()
+            if count is not None:
+                Barrier(presence, [], count, timeout, SYSTEM).wait()
+            agent.start(presence, flags, folder)
+        except BaseException:
+            presence.leave()
+            raise
+
+    return agent.run(begin)

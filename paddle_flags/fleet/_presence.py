@@ -329,6 +329,12 @@ class Presence(Membership):
         """Count a call of `check`; return its number, from 1."""
         return next(self._checks)
 
+    def refresh(self) -> None:
+        """Look at the flags again, which have come or changed."""
+        with self._lock:
+            self._member.follow()
+            self._say()
+
     # ---- For `check` ----
 
     @property

@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import os
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.fleet._document import Fact, Facts, digest, short
@@ -206,8 +207,10 @@ class ProgramSteps(Steps):
     @gate.setter
     def gate(self, step: float) -> None:
         self._gate = step
-        if self._program.is_connected:
-            closed = None if step == NEVER else int(step)
+        if not self._program.is_connected:
+            return
+        closed = None if step == NEVER else int(step)
+        with suppress(*([FleetError] if closed is None else [])):  # it may have ended
             answer = self._program.ask("steps.gate", {"step": closed, "timeout": self._timeout})
             self.last = answer["step"]
 
