@@ -167,7 +167,8 @@ PD_API size_t pd_error_list_count(const pd_error_list *list);
 /* Borrowed until the list changes or is freed. NULL when `index` is too big. */
 PD_API const pd_error *pd_error_list_at(const pd_error_list *list, size_t index);
 
-/* The flag that an error of a batch is about, if it is about a single one; else NULL. */
+/* The flag that an error of a batch or configuration is about, if it is about a single one; else
+ * NULL. */
 PD_API struct pd_flag *pd_error_list_get_flag(const pd_error_list *list, size_t index);
 
 /* The version of the library that runs; PD_VERSION is the version of the header. A small build
