@@ -10,6 +10,7 @@ matter. If the scheduler has no server for fleets yet, the store asks it to load
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import threading
 from concurrent.futures import CancelledError, Future
@@ -75,11 +76,10 @@ class DaskStore(RemoteStore):
 
     def _reply(self, method: str, args: tuple[Any, ...], timeout: float) -> tuple[str, Any]:
         line = self._current()
-        future = line.submit({"job": self._job, "method": method, "args": args})
         try:
+            future = line.submit({"job": self._job, "method": method, "args": args})
             kind, result = future.result(timeout)
         except (FutureTimeoutError, CancelledError, OSError) as error:
-            future.cancel()
             self._hang_up(line)
             if self._closed:
                 raise self._is_closed() from error
@@ -123,28 +123,29 @@ class _Line:
         self._timeout = timeout
         self._scheduler: Any = None
         self._loop = asyncio.new_event_loop()
+        self._ended = asyncio.Event()
         threading.Thread(target=self._run, name="paddle_flags dask", daemon=True).start()
 
     def submit(self, call: dict[str, Any]) -> Future[Any]:
         """Let the thread call the scheduler's handler."""
-        return asyncio.run_coroutine_threadsafe(self._call(call), self._loop)
+        coroutine = self._call(call)
+        try:
+            return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        except RuntimeError as error:  # another thread has ended it just now
+            coroutine.close()
+            raise ConnectionAbortedError(str(error)) from error
 
     def end(self) -> None:
-        """Disconnect; calls that wait are cancelled."""
-        if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._loop.stop)
+        """Disconnect; calls that wait are cancelled. It may be called again."""
+        with contextlib.suppress(RuntimeError):  # it has ended
+            self._loop.call_soon_threadsafe(self._ended.set)
 
     def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        self._loop.run_forever()
-        self._loop.run_until_complete(self._disconnect())
-        self._loop.close()
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._live())
 
-    async def _disconnect(self) -> None:
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+    async def _live(self) -> None:
+        await self._ended.wait()
         if self._scheduler is not None:
             await self._scheduler.close_rpc()
 

@@ -56,8 +56,8 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 def open_url(url: Url, timeout: float) -> DirectoryStore:  # noqa: ARG001 - no call waits
     """Open a folder, and create it if only the folder itself is missing."""
     url.option({"poll": ""})
-    if url.hosts or url.path == "/":
-        message = "expected dir:///path, with three slashes and a folder"
+    if url.path == "/":
+        message = "expected dir:///path, with a folder"
         raise url.refuse(message)
     return DirectoryStore(url.text, Path(url.path), poll=url.number("poll", POLL))
 

@@ -14,7 +14,10 @@ are linearizable: the node asks the others whether it is behind.
 from __future__ import annotations
 
 import base64
+import contextlib
+import json
 import math
+import os
 import secrets
 import time
 from typing import TYPE_CHECKING
@@ -38,12 +41,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from paddle_flags.fleet._etcd_client import Body
+    from paddle_flags.fleet._etcd_http import Stream
     from paddle_flags.fleet._url import Url
 
 _NONCE = 16
 _AT_ONCE = 256  # keys of one answer
-_WATCH = 4.0  # seconds of a watch; one at a node that hangs is noticed after them
-_PAUSE = 0.02  # seconds between two watches, if they end at once
+_WATCH = 4.0  # seconds for which a watch is believed that tells nothing
+_PAUSE = 0.02  # seconds between two watches
 
 
 def open_url(url: Url, timeout: float) -> EtcdStore:
@@ -67,6 +71,8 @@ class EtcdStore:
         self._prefix = prefix
         self._leases: dict[str, str] = {}  # of members
         self._long = "", 0.0  # the lease of documents, and when to renew it
+        self._streams: list[tuple[int, Stream]] = []  # see _kept
+        self._pid = os.getpid()
 
     # -- The log --
 
@@ -114,19 +120,31 @@ class EtcdStore:
     def wait(self, after: int, timeout: float) -> int:
         """See Store."""
         end = time.monotonic() + timeout
-        while True:
-            number, revision = self._head()
-            now = time.monotonic()
-            if number > after or now >= end:
-                return number
-            wanted = {"key": self._key("head"), "start_revision": str(revision + 1)}
-            seconds = min(_WATCH, end - now)
-            answer, _ = self._client.call("watch", {"create_request": wanted}, seconds)
-            for event in answer.get("events", ()):
-                number = max(number, _number({"kvs": [event["kv"]]}))
-            if number > after:
-                return number
-            self._client.closed.wait(min(_PAUSE, end - time.monotonic()))
+        number, stream = self._kept()
+        is_old = number > after
+        while number <= after and (left := end - time.monotonic()) > 0:
+            if stream is None:
+                number, revision = self._head()
+                stream = self._client.watch(self._key("head"), revision + 1)
+                continue
+            told = _told(stream, min(_WATCH, left))
+            if told is not None:
+                number = max(number, _number(told))
+            else:
+                stream.close()
+                stream = None
+                self._client.closed.wait(_PAUSE)  # a new one may end at once, too
+        if stream is not None:
+            self._streams.append((number, stream))
+        return self.last() if is_old or number <= after else number
+
+    def _kept(self) -> tuple[int, Stream | None]:
+        """Return a watch that no thread uses, and the last number that it has told."""
+        if self._pid != os.getpid():
+            self._pid, self._streams = os.getpid(), []  # those of the parent
+        with contextlib.suppress(IndexError):
+            return self._streams.pop()
+        return 0, None
 
     # -- The base --
 
@@ -248,6 +266,8 @@ class EtcdStore:
     def close(self) -> None:
         """See Store."""
         self._client.close()
+        while stream := self._kept()[1]:
+            stream.close()
 
     # -- Requests --
 
@@ -313,5 +333,16 @@ def _values(answer: Body) -> list[bytes]:
 
 
 def _number(answer: Body) -> int:
-    """Return the number that a key has; 0 if it isn't there."""
+    """Return the number that a key has, the last one of a watch; 0 if it isn't there."""
     return max([0, *map(int, _values(answer))])
+
+
+def _told(stream: Stream, seconds: float) -> Body | None:
+    """Return what a watch tells next; None if it has ended, or tells nothing in time."""
+    try:
+        result: Body = json.loads(stream.next(seconds))["result"]
+        # A key that was removed has no value: then the watch begins anew, too.
+        told = {"kvs": [{"value": event["kv"]["value"]} for event in result.get("events", ())]}
+    except (LookupError, ValueError):  # also of what no etcd answers
+        return None
+    return None if result.get("canceled") else told

@@ -13,18 +13,19 @@ import random
 import time
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags.fleet._etcd_http import Connections, NotNowError, Request
+from paddle_flags.fleet._etcd_http import WATCH, Connections, NotNowError
 from paddle_flags.fleet._store import FleetError, UnreachableError
 
 if TYPE_CHECKING:
     import ssl
 
-    from paddle_flags.fleet._etcd_http import Node
+    from paddle_flags.fleet._etcd_http import Node, Stream
     from paddle_flags.fleet._url import Url
 
 Body = dict[str, Any]
 
 PORT = 2379
+_LOGIN = "/v3/auth/authenticate"
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25  # seconds, after all nodes were asked
 _PATIENCE = 2.0  # seconds for a node in the first round
 _SERVER_ERROR = 500  # status of HTTP
@@ -38,7 +39,8 @@ _OLD_TOKEN = ("invalid auth token", "revision of auth store is old")
 _ADVICE = {
     "user name is empty": "expected a user, as in etcd://user@host/path",
     "authentication is not enabled": "expected an address without a user",
-    "invalid user ID or password": "expected the password of user {user}, if etcd has this user",
+    "invalid user ID or password": "etcd has no user {user}, or this user has another password: "
+    "expected the password of user {user}",
 }
 
 
@@ -63,13 +65,18 @@ class Client(Connections):
         self._at = random.randrange(len(self._nodes))  # noqa: S311 - spreads members over nodes
         self._has_worked = False
 
-    def call(self, path: str, body: Body, watches: float = 0.0) -> tuple[Body, bool]:
-        """Return what the first node answers that can, and whether an earlier attempt may count.
+    def call(self, path: str, body: Body) -> tuple[Body, bool]:
+        """Return what the first node answers that can, and whether an earlier attempt may count."""
+        return self._attempt(f"/v3/{path}", json.dumps(body).encode())
 
-        A watch returns what it says first within `watches` seconds, or nothing.
-        """
+    def watch(self, key: str, revision: int) -> Stream:
+        """Return events of a key from a revision of etcd on."""
+        body = {"create_request": {"key": key, "start_revision": str(revision)}}
+        stream: Stream = self._attempt(WATCH, json.dumps(body).encode())[0]
+        return stream
+
+    def _attempt(self, path: str, body: bytes) -> tuple[Any, bool]:
         self.check()
-        request = Request(f"/v3/{path}", json.dumps(body).encode(), watches)
         nodes = self._nodes[self._at :] + self._nodes[: self._at]
         end = time.monotonic() + self.timeout
         reasons: dict[Node, str] = {}
@@ -81,7 +88,7 @@ class Client(Connections):
                 now = time.monotonic()
                 share = min((end - now) / left, patience)
                 try:
-                    answer = self._ask(node, request, now + share)
+                    answer = self._ask(node, path, body, now + share)
                 except NotNowError as error:
                     self.check()  # close may have ended the connection
                     reasons[node] = str(error)
@@ -110,19 +117,15 @@ class Client(Connections):
 
     # -- One node --
 
-    def _ask(self, node: Node, request: Request, end: float) -> Body:
+    def _ask(self, node: Node, path: str, body: bytes, end: float) -> Any:
         """Ask a node with the token of the user."""
-        if self.user and not self._token:
+        if self.user and not self._token and path != _LOGIN:
             login = json.dumps({"name": self.user, "password": self._password or ""}).encode()
-            answer = self._exchange(node, Request("/v3/auth/authenticate", login), end)
-            self._token = str(answer["token"])
-        return self._exchange(node, request, end)
-
-    def _exchange(self, node: Node, request: Request, end: float) -> Body:
+            self._token = str(self._ask(node, _LOGIN, login, end)["token"])
         headers = {**_HEADERS, "Authorization": self._token} if self._token else _HEADERS
-        status, content = self.exchange(node, request, headers, end)
+        status, content = self.exchange(node, path, body, headers, end)
         self._has_worked = True
-        return self._judge(node, status, content)
+        return self._judge(node, status, content) if isinstance(content, bytes) else content
 
     def _judge(self, node: Node, status: int, content: bytes) -> Body:
         """Return the document that a node answered; raise its error."""

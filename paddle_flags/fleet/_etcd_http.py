@@ -16,10 +16,10 @@ import ssl
 import threading
 import time
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.exceptions import HTTPError, ReadTimeoutError
+from urllib3.exceptions import HTTPError
 
 from paddle_flags.fleet._store import FleetError
 
@@ -30,16 +30,9 @@ if TYPE_CHECKING:
 
 Node = tuple[str, int]  # host and port
 
+WATCH = "/v3/watch"
 _LOOK = 0.25  # seconds until a read looks whether the store is closed
 _OK = 200
-
-
-class Request(NamedTuple):
-    """What nodes are asked."""
-
-    path: str
-    body: bytes
-    watches: float = 0.0  # seconds to wait for an event, if the answer is a stream
 
 
 class NotNowError(Exception):
@@ -144,9 +137,9 @@ class Connections:
             raise FleetError(f"{self.url}: the store is closed")
 
     def exchange(
-        self, node: Node, request: Request, headers: Mapping[str, str], end: float
-    ) -> tuple[int, bytes]:
-        """Return status and body of an answer before `end`; of a watch, the first event."""
+        self, node: Node, path: str, body: bytes, headers: Mapping[str, str], end: float
+    ) -> tuple[int, bytes | Stream]:
+        """Return status and body of an answer before `end`. That to a watch goes on."""
         connection = self._connected(node, end)
         link = cast("_Socket", connection.sock)
         link.closed, link.end = self.closed, end
@@ -154,20 +147,15 @@ class Connections:
             with _trouble(is_doubtful=True):
                 # A node that refuses a client may have closed by now; its alert is read below.
                 with contextlib.suppress(ConnectionError, ssl.SSLEOFError):
-                    connection.request(
-                        "POST", request.path, request.body, headers, preload_content=False
-                    )
+                    connection.request("POST", path, body, headers, preload_content=False)
                 response = connection.getresponse()
-                if is_watch := request.watches > 0 and response.status == _OK:
-                    link.end = time.monotonic() + request.watches
-                content = _first_event(response) if is_watch else response.read()
+                if path == WATCH and response.status == _OK:
+                    return _OK, Stream(link, response)
+                content = response.read()
         except BaseException:
             connection.close()
             raise
-        if is_watch:
-            connection.close()
-        else:
-            self._idle[node].append(connection)
+        self._idle[node].append(connection)
         if self.closed.is_set():
             self._drop_idle()  # again: `close` came in between
         return response.status, content
@@ -198,10 +186,23 @@ class Connections:
                     idle.pop().close()
 
 
-def _first_event(response: BaseHTTPResponse) -> bytes:
-    """Return the first line of a watch that has an event, or its end; "{}" if there is none yet."""
-    with contextlib.suppress(ReadTimeoutError):
-        for line in response:
-            if b'"events"' in line or b'"canceled"' in line or b'"error"' in line:
-                return line
-    return b"{}"
+class Stream:
+    """An answer that goes on, line by line. One thread reads it at a time."""
+
+    def __init__(self, link: _Socket, response: BaseHTTPResponse) -> None:
+        """Read on after the head of the answer."""
+        self._link = link
+        self._response = response
+        self._lines = iter(response)
+
+    def next(self, seconds: float) -> bytes:
+        """Return the next line; b"" if none comes in time, and no more will."""
+        self._link.end = time.monotonic() + seconds
+        with contextlib.suppress(NotNowError), _trouble(is_doubtful=False):
+            return next(self._lines, b"")
+        return b""
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._response.close()
+        self._link.close()

@@ -1,7 +1,7 @@
 """Members in a TCPStore, which has no leases and cannot list keys.
 
-    members/of/NAME  an announcement: a random number, the lease in seconds, a newline, the document;
-                     or "-", the time at which the lease ended, a newline, the document; or "-"
+    members/of/NAME  an announcement: a random number, the lease in seconds, a newline, a document;
+                     or "-", the time at which the lease ended, a newline, a document; or "-"
     members/by/NAME  the machine and its monotonic clock, the time, and a random number, which each
                      renewal changes
     members/count    how many names there are

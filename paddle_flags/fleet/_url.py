@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 from dataclasses import dataclass, field
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from paddle_flags.fleet._store import FleetError
 
+FOLDERS = ("configmap", "dir")  # schemes of addresses that name a folder
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]*)(?::([0-9]*))?")
 
 
@@ -54,6 +56,12 @@ def split(text: str) -> Url:
     login, at, places = authority.rpartition("@")
     user, colon, password = login.partition(":")
     shown = f"{head}{mark}{user}{at}{places}{rest[len(authority) :]}"
+    scheme, _, path = text.partition(":")
+    if scheme.lower() in FOLDERS and not path.startswith("///"):
+        path = re.split(r"[?#]", path.removeprefix("//"), maxsplit=1)[0]
+        meant = quote(os.path.abspath(unquote(path))) if path else "/mnt/job42"
+        message = f"{scheme}:///path, with three slashes and an absolute path, such as"
+        raise FleetError(f"{shown}: expected {message} {scheme}://{meant}")
     if not mark:
         message = f"{shown}: expected scheme://..., such as dir:///mnt/job42"
         raise FleetError(message)

@@ -159,7 +159,7 @@ def test_writing_asks_for_a_second_store(store, mounted):
         lambda: store.compact(1, b""),
         lambda: store.announce("a", b"", 10),
         lambda: store.keep_alive("a"),
-        lambda: store.withdraw("a"),
+        lambda: store.withdraw("a", b""),
         store.members,
     ):
         with pytest.raises(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 
 import pytest
 from dask_tasks import append_from_a_task, level
 from members import eventually
-from servers import DaskScheduler
+from servers import DaskScheduler, pause, resume
 from support import package
 
 from paddle_flags.fleet import Fleet, open_store
@@ -88,3 +90,35 @@ def test_a_store_is_the_same_in_a_worker_and_in_a_plain_process(scheduler, clien
     assert store.wait(1, 60) == 2
     assert store.read(1) == [b"of the program", b"of a task"]
     store.close()
+
+
+DISCONNECTS = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from paddle_flags.fleet import UnreachableError, open_store
+store = open_store(sys.argv[1], timeout=3)
+store.last()
+print("ready", flush=True)
+sys.stdin.readline()
+def give_up(_):
+    try:
+        store.last()
+    except UnreachableError:
+        return "gave up"
+with ThreadPoolExecutor(4) as pool:
+    print(*pool.map(give_up, range(4)), sep=", ")
+store.close()
+"""
+
+
+def test_calls_that_are_given_up_at_once_write_nothing_on_stderr(scheduler):
+    command = [sys.executable, "-c", DISCONNECTS, f"dask://{scheduler.address}/job"]
+    pipes = {name: subprocess.PIPE for name in ("stdin", "stdout", "stderr")}
+    with subprocess.Popen(command, text=True, **pipes) as process:
+        assert process.stdout.readline() == "ready\n"
+        pause(scheduler.pid)
+        try:
+            out, errors = process.communicate("\n", timeout=60)
+        finally:
+            resume(scheduler.pid)
+    assert (out, errors) == ("gave up, gave up, gave up, gave up\n", "")

@@ -7,16 +7,18 @@ import socket
 import struct
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import certificates
 import pytest
 from etcd_cluster import Cluster
 from etcd_node import free_ports
-from members import SOON
+from members import SOON, eventually
 
-from paddle_flags.fleet import _etcd_options
+from paddle_flags.fleet import _etcd, _etcd_options
 from paddle_flags.fleet._open import open_store
-from paddle_flags.fleet._store import FleetError, ReadOnlyError, UnreachableError
+from paddle_flags.fleet._store import FleetError, LeaseError, ReadOnlyError, UnreachableError
 
 pytestmark = pytest.mark.extended
 
@@ -188,6 +190,116 @@ def test_a_user_is_logged_in_anew_after_the_node_forgot_the_token(users):
     # Changed rights make old tokens out of date.
     users.ctl("role", "add", f"r{time.time_ns()}", "--user=root:password")
     assert store.append(3, b"z")
+    store.close()
+
+
+CALLS = [
+    ("keep_alive", "a"),
+    ("last",),
+    ("base",),
+    ("members",),
+    ("member", "a"),
+    ("append", 2, b"x"),
+    ("read", 1),
+    ("wait", 1, 1000),
+    ("compact", 1, b""),
+    ("announce", "a", b"", 60),
+    ("withdraw", "a", b""),
+]
+
+
+@pytest.mark.parametrize("has_token", [True, False])
+def test_a_user_that_was_deleted_is_told_by_every_call(users, has_token):
+    fleet = f"/jobs/deleted{has_token}"
+    users.ctl("user", "add", "leaver:password", "--user=root:password")
+    users.ctl("user", "grant-role", "leaver", "operator", "--user=root:password")
+    store = connect(users, "leaver:password", fleet)
+    assert store.append(1, b"x")
+    store.announce("a", b"document", 60)
+    store.keep_alive("a")
+    users.ctl("user", "delete", "leaver", "--user=root:password")
+    for name, *arguments in CALLS:
+        if not has_token:
+            store.close()
+            store = connect(users, "leaver:password", fleet)
+        with pytest.raises(FleetError, match="expected the password of user leaver") as raised:
+            getattr(store, name)(*arguments)
+        assert "etcd has no user leaver, or" in str(raised.value)
+    store.close()
+
+
+# -- Leases --
+
+
+def cost(cluster, call, *arguments):
+    """Return how many requests a call makes."""
+    before = cluster.nodes[0].requests()
+    call(*arguments)
+    return cluster.nodes[0].requests() - before
+
+
+def test_a_lease_is_renewed_by_one_request_and_one_more_with_users(plain, users):
+    for cluster, user, requests in ((plain, "", 1), (users, "operator:password@", 2)):
+        store = open_store(f"etcd://{user}{cluster.hosts}/jobs/renewed", timeout=SOON)
+        store.announce("a", b"document", 60)
+        for _ in range(5):
+            assert cost(cluster, store.keep_alive, "a") == requests
+        store.close()
+
+
+def test_a_document_is_kept_for_a_day_after_the_last_renewal(plain, monkeypatch):
+    day = 8
+    monkeypatch.setattr(_etcd, "REMEMBERED", day)
+    store = open_store(f"etcd://{plain.hosts}/jobs/day", timeout=SOON)
+    store.announce("alive", b"x", 2)
+    store.announce("dead", b"y", 2)
+    end = time.monotonic() + 2 * day
+    while time.monotonic() < end:
+        store.keep_alive("alive")
+        time.sleep(0.5)
+    assert store.member("alive") == (b"x", True)
+    store.close()
+    with closing(open_store(f"etcd://{plain.hosts}/jobs/day", timeout=SOON)) as other:
+        assert other.member("alive") == (b"x", True)
+        eventually(lambda: other.member("alive"), (b"x", False))
+        eventually(other.members, {})
+
+
+def test_a_member_whose_leases_are_gone_announces_itself_again(plain):
+    store = open_store(f"etcd://{plain.hosts}/jobs/gone", timeout=SOON)
+    store.announce("a", b"x", 60)
+    for line in plain.ctl("lease", "list").splitlines()[1:]:
+        plain.ctl("lease", "revoke", line)
+    assert store.members() == {}
+    with pytest.raises(LeaseError, match="lease of member a has ended"):
+        store.keep_alive("a")
+    store.announce("a", b"y", 60)
+    assert store.members() == {"a": (b"y", True)}
+    store.close()
+
+
+def test_foreign_keys_among_members_are_left_out(plain):
+    store = open_store(f"etcd://{plain.hosts}/jobs/foreign", timeout=SOON)
+    store.announce("a", b"x", 60)
+    for name in ("b/c", "\x1b[31m", "b!", "!", "ä", ""):
+        plain.ctl("put", f"/jobs/foreign/members/{name}", "y")
+    assert store.members() == {"a": (b"x", True)}
+    store.close()
+
+
+def test_a_fleet_that_was_removed_begins_anew(plain):
+    store = open_store(f"etcd://{plain.hosts}/jobs/removed", timeout=SOON)
+    for number in (1, 2, 3):
+        assert store.append(number, b"x")
+    assert store.wait(2, SOON) == 3
+    assert store.wait(3, 0.1) == 3
+    plain.ctl("del", "--prefix", "/jobs/removed/")
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(store.wait, 0, 1000)
+        time.sleep(0.3)
+        assert not waiting.done()
+        assert store.append(1, b"again")
+        assert waiting.result(SOON) == 1
     store.close()
 
 

@@ -13,6 +13,7 @@ from etcd_cluster import Cluster
 from members import SOON
 from swallowing import Swallowing
 
+from paddle_flags.fleet import _etcd
 from paddle_flags.fleet._open import open_store
 from paddle_flags.fleet._store import FleetError, UnreachableError
 
@@ -130,9 +131,10 @@ def test_a_watch_from_a_revision_that_etcd_has_forgotten_ends_at_once(cluster, u
     for _ in range(3):
         append(store, b"x")
     cluster.ctl("compact", revision(cluster), "--physical")
-    wanted = {"key": store._key("head"), "start_revision": str(then)}  # noqa: SLF001
-    answer, _ = store._client.call("watch", {"create_request": wanted}, SOON)  # noqa: SLF001
-    assert answer["canceled"]
+    stream = store._client.watch(store._key("head"), then)  # noqa: SLF001
+    assert _etcd._told(stream, SOON) == {"kvs": []}  # noqa: SLF001 - that it begins
+    assert _etcd._told(stream, SOON) is None  # noqa: SLF001
+    stream.close()
     store.close()
 
 
