@@ -385,12 +385,12 @@ class Presence(Membership):
         if not asked or asked[-1][0] <= self._details.get("of", 0):
             return
         revision, said = asked[-1]
-        patterns = [each for each in said.get("environment", ()) if isinstance(each, str)]
+        patterns = said.get("environment", [])
         facts = _document.facts_of(self._options.key)
         self._details = {
             "of": revision,
             "values": {name: list(fact) for name, fact in facts.values.items()},
-            "variables": self.variables(patterns),
+            "variables": self.variables(patterns if isinstance(patterns, list) else []),
         }
         self._details_end = self._clock.now() + _DETAILS
 
