@@ -109,7 +109,8 @@ class Operator:
             question = self._append(asked)
             if record.dry_run:
                 answers, silent, _ = self._gather(question, record, patience)
-                return Outcome(question, DRY_RUN, answers, silent)
+                is_checked = bool(answers or silent)
+                return Outcome(question, DRY_RUN, answers, silent, is_checked)
             return self._decide(question, record, patience)
         except BaseException:  # Ctrl+C, and an engine that is away: the members wait for a decision
             self._give_up(asked.id)
