@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.cli import fleet_text
@@ -229,6 +230,7 @@ class FleetTarget(Target):
             return self._outcome(lambda: fleet.reset(revision, **given))
 
     def _outcome(self, change: Callable[[], Outcome]) -> Report:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # aborts what members wait for
         try:
             outcome = change()
         except AbortedError as error:

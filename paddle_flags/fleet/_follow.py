@@ -113,7 +113,7 @@ class Follower:
         """
         number = self.state.revision + 1
         whole = record._replace(
-            id=_record.new_id(),
+            id=record.id or _record.new_id(),
             fleet=self.state.fleet or _record.new_id(),
             time=self.clock.date(),
         )

@@ -87,7 +87,7 @@ class LocalFlags:
 
     def count_dropped(self) -> int:
         """See Flags."""
-        return 0
+        return int(lib.pd_config_count_dropped(lib.PD_SOURCE_FLEET))
 
     def _give(self, values: Values, function: Callable[..., int]) -> str | None:
         config = new_config(lib.PD_SOURCE_FLEET)

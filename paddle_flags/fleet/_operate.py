@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags.fleet import _document, _flags
@@ -15,6 +16,7 @@ from paddle_flags.fleet._record import (
     Record,
     changes_text,
     check_batch,
+    new_id,
 )
 from paddle_flags.fleet._state import Selected, tables_of
 from paddle_flags.fleet._status import answers_of
@@ -102,14 +104,16 @@ class Operator:
             outcome = Outcome(revision, COMMITTED, {}, {}, is_checked=False)
             return self._wait(outcome, record)
         patience = _limited(record, documents, order.patience)
-        question = self._append(record._replace(kind=ASK, patience=patience))
-        if record.dry_run:
-            answers, silent, _ = self._gather(question, record, patience)
-            return Outcome(question, DRY_RUN, answers, silent)
+        asked = record._replace(kind=ASK, patience=patience, id=new_id())
         try:
+            question = self._append(asked)
+            if record.dry_run:
+                answers, silent, _ = self._gather(question, record, patience)
+                is_checked = bool(answers or silent)
+                return Outcome(question, DRY_RUN, answers, silent, is_checked)
             return self._decide(question, record, patience)
         except BaseException:  # Ctrl+C, and an engine that is away: the members wait for a decision
-            self._abort(question, "its operator gave up")
+            self._give_up(asked.id)
             raise
 
     # ---- Before ----
@@ -220,6 +224,14 @@ class Operator:
                     self._follower.catch_up()
         except FleetError:
             pass  # the members do it when its time is over
+
+    def _give_up(self, asked: str) -> None:
+        """Abort the question with this id, which may be there although its revision isn't known."""
+        with suppress(FleetError):
+            self._follower.catch_up()
+            question = self._state.question
+            if question is not None and question.record.id == asked:
+                self._abort(question.revision, "its operator gave up")
 
     def _gather(
         self, question: int, record: Record, patience: float

@@ -64,20 +64,31 @@ class Presence(Membership):
         `spawn` starts a thread, which has a name.
         """
         self._spawn = spawn
+        before = self._flags.values
         with self._lock:
             try:
-                self._refuse_double()
-                self._member.start()
-            except UnreachableError as error:
-                self._start_cold(error)
-            else:
-                if not self.revision:
-                    self._start_from_file(f"{self.url}: the engine has lost its state")
-                self._keep()
-                self._announce(self._document())
+                self._begin()
+            except BaseException as error:
+                self._flags.apply(before, None)  # who is no member has no values of the fleet
+                if isinstance(error, ReadOnlyError):
+                    message = f"{error}; expected observe=True, to follow the fleet unseen"
+                    raise ReadOnlyError(message) from error
+                raise
         spawn(self._run, f"paddle_flags fleet {self.name}")
         if self._options.on_lost != "keep":
             spawn(self._watch, f"paddle_flags fleet {self.name} lease")
+
+    def _begin(self) -> None:
+        try:
+            self._refuse_double()
+            self._member.start()
+        except UnreachableError as error:
+            self._start_cold(error)
+            return
+        if not self.revision:
+            self._start_from_file(f"{self.url}: the engine has lost its state")
+        self._keep()
+        self._announce(self._document())
 
     def _start_cold(self, error: UnreachableError) -> None:
         """Begin without the engine; the thread goes on trying."""
@@ -263,11 +274,7 @@ class Presence(Membership):
     def _announce(self, document: dict[str, Any]) -> None:
         if not self._options.observe:
             data = _document.encode({**document, "time": self._clock.date()})
-            try:
-                self._store.announce(self.name, data, self._options.ttl)
-            except ReadOnlyError as error:
-                message = f"{error}; expected observe=True, to follow the fleet unseen"
-                raise ReadOnlyError(message) from error
+            self._store.announce(self.name, data, self._options.ttl)
         self._published = document
         self._note_beat()
 
@@ -383,8 +390,8 @@ class Presence(Membership):
         if not asked or asked[-1][0] <= self._details.get("of", 0):
             return
         revision, said = asked[-1]
-        patterns = [each for each in said.get("environment", ()) if isinstance(each, str)]
-        self._note_details(revision, patterns)
+        patterns = said.get("environment", [])
+        self._note_details(revision, patterns if isinstance(patterns, list) else [])
 
     def _note_details(self, asked: int, patterns: list[str]) -> None:
         facts = self._flags.facts(self._options.key)

@@ -23,7 +23,7 @@ from paddle_flags.fleet._json import is_a
 from paddle_flags.fleet._store import FleetError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 CHANGE = "change"
 ASK = "ask"
@@ -136,7 +136,37 @@ def _record_of(fields: Any) -> Record:
     for key, value in known.items():
         if not is_a(value, *_TYPES[key]):
             raise TypeError
+    said = known.get("check", {})
+    if said:  # what isn't of its form is left out, as of the documents of members
+        known["check"] = {k: v for k, v in said.items() if k in _CHECKS and _CHECKS[k](v)}
     return Record(fields["kind"], tuple(changes_of(listed)), **known)
+
+
+def _text(value: Any) -> bool:
+    return is_a(value, str)
+
+
+def _texts(value: Any) -> bool:
+    return is_a(value, list) and all(map(_text, value))
+
+
+def _holder(value: Any) -> bool:
+    fits = is_a(value, list) and len(value) == 3  # noqa: PLR2004 - value, source and members
+    return fits and is_a(value[0], str, type(None)) and _text(value[1]) and _texts(value[2])
+
+
+def _difference(value: Any) -> bool:
+    fits = is_a(value, list) and len(value) == 2 and _text(value[0])  # noqa: PLR2004 - a pair
+    return fits and is_a(value[1], list) and all(map(_holder, value[1]))
+
+
+_CHECKS: dict[str, Callable[[Any], bool]] = {
+    "round": lambda value: is_a(value, int),
+    **dict.fromkeys(("stage", "who", "digest"), _text),
+    **dict.fromkeys(("lines", "missing", "selected"), _texts),
+    "environment": lambda value: _text(value) or _texts(value),
+    "differences": lambda value: is_a(value, list) and all(map(_difference, value)),
+}
 
 
 def changes_of(listed: Iterable[Iterable[Any]]) -> list[Change]:

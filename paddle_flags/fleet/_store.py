@@ -30,6 +30,12 @@ class FleetError(FlagError):
 
     __module__ = "paddle_flags.fleet"
 
+    def __str__(self) -> str:
+        """Return the message; what members and engines wrote is escaped, but for new lines."""
+        from paddle_flags._report.facts import one_line  # noqa: PLC0415 - seldom used
+
+        return "\n".join(map(one_line, super().__str__().split("\n")))
+
 
 class UnreachableError(FleetError):
     """The engine does not answer, or has no quorum. The change may have been made."""
