@@ -172,9 +172,16 @@ _WARNINGS: dict[int, type[Warning]] = {
 }
 
 
+fleet_hooks: list[Callable[[], object]] = []
+"""Called when flags have refused values of the fleet, before the call that did it returns."""
+
+
 def take_warnings() -> list[Warning]:
     """Return the warnings that were left, and forget them."""
     native = take_native_warnings()  # a host that is newer has kinds of its own
+    if any(kind == lib.PD_WARNING_DROPPED for kind, _ in native):
+        for hook in fleet_hooks:
+            hook()
     taken = [_WARNINGS.get(kind, errors.FlagWarning)(text) for kind, text in native]
     try:
         while True:

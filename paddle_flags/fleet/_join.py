@@ -9,7 +9,7 @@ import threading
 from typing import TYPE_CHECKING, Union
 
 from paddle_flags._core.frames import public
-from paddle_flags._core.status import shown
+from paddle_flags._core.status import fleet_hooks, shown
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
 from paddle_flags.fleet import _role
 from paddle_flags.fleet._check import Barrier
@@ -127,6 +127,7 @@ def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a defa
             _is_joining = False
         _member = made
         _view = View(made)
+        fleet_hooks[:] = [made.refold]
     return made
 
 
@@ -142,6 +143,7 @@ def leave() -> None:
     with _joining:
         _refuse_while_joining()
         left, _member, _view = _member, None, None
+        fleet_hooks.clear()
     if left is not None:
         left.leave()
 
@@ -265,6 +267,7 @@ def _forget() -> None:
     if _member is not None:
         _member.abandon()
     _member = _view = None
+    fleet_hooks.clear()
 
 
 atexit.register(leave)

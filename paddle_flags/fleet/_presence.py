@@ -342,6 +342,11 @@ class Presence(Membership):
             self._member.follow()
             self._say()
 
+    def refold(self) -> None:
+        """Give the values that hold without those that a flag has just refused."""
+        self._member.refresh()
+        self._spawn(self._say_quietly, f"paddle_flags fleet {self.name} says")
+
     # ---- For `check` ----
 
     @property
