@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from paddle_flags.fleet._state import Entry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from paddle_flags.fleet._document import Facts
     from paddle_flags.fleet._state import Batch
@@ -83,10 +83,12 @@ class Flags(Protocol):
         """Return why these can't be all values of the fleet; None: they can. Nothing changes."""
         ...
 
-    def apply(self, values: Values, about: Batch | None) -> str | None:
+    def apply(self, values: Values, about: Batch | None, trail: Sequence[Values]) -> str | None:
         """Make these all values of the fleet, or return why that is impossible.
 
         `about` is the change that was read last, which may have taken values back; None: an end.
+        `trail` has the values after each change, up to these: a flag that refuses the last has the
+        one before.
         """
         ...
 

@@ -17,7 +17,7 @@ from paddle_flags.fleet._flags import Look
 from paddle_flags.fleet._steps import Steps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from paddle_flags.fleet._document import Facts
     from paddle_flags.fleet._flags import Values
@@ -76,7 +76,12 @@ class LocalFlags:
         """See Flags."""
         return self._give(values, lib.pd_config_check)
 
-    def apply(self, values: Values, about: Batch | None) -> str | None:
+    def apply(
+        self,
+        values: Values,
+        about: Batch | None,
+        trail: Sequence[Values],  # noqa: ARG002 - the member itself gives the one before
+    ) -> str | None:
         """See Flags."""
         global _given
         problem = self._give(values, lib.pd_config_apply)

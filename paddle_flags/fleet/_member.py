@@ -175,7 +175,8 @@ class Member:
         if self._is_without:
             values = {n: each for n, each in self.values.items() if n in self._closed_since}
         if values != self.values or dropped != self._dropped:
-            why = self._flags.apply(values, self._last_batch())
+            trail = [each.values for each in verdicts]
+            why = self._flags.apply(values, self._last_batch(), trail)
         self._dropped = self._flags.count_dropped()
         self._folded = self.state.changed
         self._answer(verdicts, why)

@@ -69,7 +69,7 @@ class Presence(Membership):
             try:
                 self._begin()
             except BaseException as error:
-                self._flags.apply(before, None)  # who is no member has no values of the fleet
+                self._flags.apply(before, None, [])  # who is no member has no values of the fleet
                 if isinstance(error, ReadOnlyError):
                     message = f"{error}; expected observe=True, to follow the fleet unseen"
                     raise ReadOnlyError(message) from error

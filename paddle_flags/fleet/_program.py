@@ -19,7 +19,7 @@ from paddle_flags.live._errors import LiveConnectionError, LiveError
 from paddle_flags.live._rpc import Connection, mark_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from paddle_flags.fleet._flags import Values
     from paddle_flags.fleet._state import Batch
@@ -45,7 +45,7 @@ class ProgramFlags:
         self._mark: str | None = None
         self._runs = False
         self._dropped = 0
-        self._write_snapshot()
+        self._write_snapshot([])
 
     def connect(self, path: str) -> None:
         """Begin to use the program that listens at a path."""
@@ -145,7 +145,7 @@ class ProgramFlags:
         """See Flags."""
         return self._give(values, {"dry_run": True}) if self.is_connected else None
 
-    def apply(self, values: Values, about: Batch | None) -> str | None:
+    def apply(self, values: Values, about: Batch | None, trail: Sequence[Values]) -> str | None:
         """See Flags."""
         problem = None
         if self.is_connected:
@@ -154,7 +154,7 @@ class ProgramFlags:
             problem = self._give(values, _about(latest))
         if problem is None:
             self.values = dict(values)
-            self._write_snapshot()  # also for children that the program starts later
+            self._write_snapshot(trail)  # also for children that the program starts later
         return problem
 
     def _give(self, values: Values, more: dict[str, Any]) -> str | None:
@@ -166,10 +166,17 @@ class ProgramFlags:
             return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
         return None
 
-    def _write_snapshot(self) -> None:
+    def _write_snapshot(self, trail: Sequence[Values]) -> None:
+        """Write the values in the order in which they came, for flags that refuse the last."""
         fields = ["paddle_flags fleet 1", self._url]
-        for name, entry in self.values.items():
-            fields += [name, str(entry.revision), entry.value]
+        listed: dict[tuple[str, int], str] = {}
+        for values in trail:
+            gone = [key for key in listed if key[0] not in values]
+            for key in gone:
+                del listed[key]
+            listed.update({(name, each.revision): each.value for name, each in values.items()})
+        for (name, revision), value in listed.items():
+            fields += [name, str(revision), value]
         data = "".join(f"{each}\0" for each in [*fields, ""]).encode()
         made = f"{self._path}.new"
         with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:

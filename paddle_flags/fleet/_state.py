@@ -193,6 +193,8 @@ class Verdict(NamedTuple):
     batch: Batch
     why: Any = None
     """Why it isn't taken; None: it is."""
+    values: dict[str, Entry] = {}
+    """What the member has after it."""
 
 
 def fold(
@@ -214,9 +216,9 @@ def fold(
         after = with_batch(tables, batch)
         wanted = selected.values(after)
         why = judge(batch, wanted) if wanted != values else None
-        verdicts.append(Verdict(batch, why))
         if why is None:
             tables, values = after, wanted
+        verdicts.append(Verdict(batch, why, values))
     return values, verdicts
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from paddle_flags.fleet._document import Facts
 from paddle_flags.fleet._flags import Look, Values
@@ -66,7 +66,7 @@ class Program:
     def check(self, values: Values) -> str | None:
         return None if self.rule(self.numbers(values)) else "rejected by the rule of the program"
 
-    def apply(self, values: Values, about: Batch | None) -> str | None:
+    def apply(self, values: Values, about: Batch | None, trail: Sequence[Values]) -> str | None:
         why = self.check(values)
         if why is None:
             self.values = dict(values)

@@ -1,0 +1,175 @@
+"""`paddle-flags join URL -- COMMAND`: programs in any language are members of a fleet."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+import agents
+import pytest
+from agents import Agent
+from members import SOON, eventually
+
+from paddle_flags.fleet import AbortedError
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("programs")
+    return {steps: agents.build(folder, steps=steps) for steps in (False, True)}
+
+
+@pytest.fixture
+def agent(url):
+    """Start agents, which end with the test."""
+    started = []
+
+    def start(*words: object) -> Agent:
+        started.append(Agent(url, *words))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.clean()
+
+
+@pytest.fixture
+def server(agent, fleet, programs):
+    """Start the program as a member, and wait until its flags are known."""
+
+    def start(*options: object, steps: bool = False, words: tuple[str, ...] = ()) -> Agent:
+        made = agent("--name", "server", *options, "--", programs[steps], *words)
+        eventually(lambda: "threads" in shown(fleet))
+        return made
+
+    return start
+
+
+def shown(fleet):
+    """Return the flags of the program that don't have their defaults."""
+    return fleet.members().get("server", {}).get("values", {})
+
+
+def test_a_program_has_the_values_of_the_fleet_before_its_first_line_runs(fleet, server):
+    fleet.set({"threads": 9})
+    made = server(words=("--threads=3", "--mode=b"))
+    assert [made.line() for _ in range(2)] == ["constructor 9", "main 9 b"]
+    assert shown(fleet)["threads"][:2] == ["9", "fleet"]
+
+
+def test_a_change_reaches_a_program_that_knows_nothing_of_fleets(fleet, server):
+    fleet.set({"threads": 9})
+    made = server()
+    outcome = fleet.set({"threads": 10}, wait=SOON)
+    assert outcome.answers["server"].state == "applied"
+    assert made.until(lambda line: line.startswith("step") and line.endswith(" 10"))
+    with pytest.raises(AbortedError, match=r"threads=65: expected an integer in \[1, 64\]"):
+        fleet.set({"threads": 65}, wait=SOON)
+    with pytest.raises(AbortedError, match="did you mean threads"):
+        fleet.set({"thread": 5}, wait=SOON)
+    with pytest.raises(AbortedError, match="mode: has no attribute runtime"):
+        fleet.set({"mode": "c"}, wait=SOON)
+    fleet.set({"threads": 20}, duration=0.5, wait=SOON)
+    assert made.until(lambda line: line.endswith(" 20"))
+    assert made.until(lambda line: line.endswith(" 10"))
+
+
+def test_what_a_program_cannot_take_does_not_keep_it_from_starting(fleet, server):
+    fleet.set({"threads": 9})
+    fleet.set({"threads": 99}, force=True)
+    made = server()
+    assert made.until(lambda line: line.startswith("step")).endswith(" 9")
+
+    def rejected() -> bool:
+        [member] = fleet.status().members
+        return any(
+            "expected an integer in [1, 64]" in each.why for each in member.problems.values()
+        )
+
+    eventually(rejected)
+
+
+def test_a_program_that_counts_steps_takes_a_change_at_its_step(fleet, server):
+    fleet.set({"threads": 9})
+    made = server(steps=True)
+    made.until(lambda line: line.startswith("step"))
+    step = 100 + int(shown_step(fleet))
+    outcome = fleet.set({"threads": 10}, at_step=step + 400, wait=SOON)
+    assert outcome.answers["server"].state in ("waits for its step", "applied")
+    assert made.until(lambda line: line.startswith("step")) == f"step {step + 400} 10"
+
+
+def shown_step(fleet):
+    return fleet.members()["server"].get("step") or 0
+
+
+def test_a_program_that_counts_no_steps_refuses_changes_at_a_step(fleet, server):
+    fleet.set({"threads": 9})
+    server()
+    with pytest.raises(AbortedError, match="counts no steps"):
+        fleet.set({"threads": 10}, at_step=10**6, wait=SOON)
+
+
+def test_a_program_in_python_is_a_member_without_a_line_of_its_own(fleet, agent):
+    code = (
+        "import signal, paddle_flags as pf\n"
+        "x = pf.define('x', 1, 'X', runtime=True, max=9)\n"
+        "pf.parse(['prog', '--x=3'])\n"
+        "print('x', x.value, x.source, flush=True)\n"
+        "x.watch(lambda now: print('now', now.value, flush=True))\n"
+        "signal.pause()\n"
+    )
+    fleet.set({"x": 5})
+    made = agent("--name", "server", "--", sys.executable, "-c", code)
+    assert made.line() == "x 5 fleet"
+    eventually(lambda: "x" in shown(fleet))
+    fleet.set({"x": 7}, wait=SOON)
+    assert made.line() == "now 7"
+
+
+def test_signals_go_to_the_program_and_its_exit_status_comes_back(fleet, server):
+    fleet.set({"threads": 9})
+    made = server()
+    made.until(lambda line: line.startswith("main"))
+    made.process.send_signal(signal.SIGTERM)
+    assert made.until(lambda line: line.startswith("signal")) == f"signal {int(signal.SIGTERM)}"
+    assert made.end() == 7
+    assert [each.state for each in fleet.status().members] == ["left"]
+
+
+def test_a_program_that_a_signal_ends_ends_its_agent_likewise(agent):
+    assert agent("--", "sh", "-c", "kill -9 $$").end() == -signal.SIGKILL
+    assert agent("--", "sh", "-c", "kill -15 $$").end() == -signal.SIGTERM
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "why"),
+    [
+        (["sh", "-c", "exit 5"], 5, ""),
+        (["no-such-program"], 127, "no-such-program: No such file or directory"),
+        (["/"], 126, "/: Permission denied"),
+    ],
+)
+def test_the_exit_status_is_that_of_a_shell(agent, command, status, why):
+    made = agent("--", *command)
+    assert made.end() == status
+    assert why in made.errors()
+
+
+def test_a_program_waits_until_enough_members_have_the_same(agent, programs, fleet):
+    first = agent("--name", "one", "--check", "2", "--", "echo", "started")
+    eventually(lambda: "one" in fleet.members())
+    assert agent("--name", "two", "--check", "2", "--", "echo", "started").line() == "started"
+    assert first.line() == "started"
+
+
+def test_a_program_that_outlives_its_agent_goes_on(fleet, server):
+    fleet.set({"threads": 9})
+    made = server(steps=True)
+    eventually(lambda: fleet.members()["server"]["pid"] != made.process.pid)
+    pid = fleet.members()["server"]["pid"]
+    made.process.kill()
+    made.end()
+    os.kill(pid, signal.SIGUSR1)
+    assert made.until(lambda line: line.startswith("signal")) == f"signal {int(signal.SIGUSR1)}"
