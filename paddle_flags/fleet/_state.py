@@ -191,9 +191,9 @@ class Verdict(NamedTuple):
     """What a member does with a batch."""
 
     batch: Batch
-    why: Any = None
+    why: Any
     """Why it isn't taken; None: it is."""
-    values: dict[str, Entry] = {}
+    values: dict[str, Entry]
     """What the member has after it."""
 
 

@@ -157,7 +157,7 @@ def test_the_exit_status_is_that_of_a_shell(agent, command, status, why):
     assert why in made.errors()
 
 
-def test_a_program_waits_until_enough_members_have_the_same(agent, programs, fleet):
+def test_a_program_waits_until_enough_members_have_the_same(agent, fleet):
     first = agent("--name", "one", "--check", "2", "--", "echo", "started")
     eventually(lambda: "one" in fleet.members())
     assert agent("--name", "two", "--check", "2", "--", "echo", "started").line() == "started"
