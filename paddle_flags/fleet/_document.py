@@ -12,20 +12,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags import errors
 from paddle_flags._core.registry import all_flags
-from paddle_flags.fleet._flags import Answer
-from paddle_flags.fleet._json import is_a, read_integer
-from paddle_flags.fleet._record import is_storable, text_of
+from paddle_flags.fleet import _json
+from paddle_flags.fleet._record import text_of
 from paddle_flags.fleet._store import MAX_RECORD, is_name
+from paddle_flags.live._documents import fault_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from paddle_flags._core.flag import Flag
     from paddle_flags.fleet._store import Store, StoredMember
 
 _LONGEST = 200  # characters of a value; of a longer one, the digest is compared
 _MOST_ANSWERS = 32
-_MOST = 1 << 63
 _REVISION = re.compile(r"[0-9]{1,18}")
 _SECRET = ("PADDLE_FLAGS_FLEET_KEY", "PADDLE_FLAGS_ETCD_PASSWORD", "PADDLE_FLAGS_LIVE_TOKEN")
 _BIGGEST = MAX_RECORD * 3 // 4
@@ -159,8 +158,8 @@ def encode(document: Document) -> bytes:
 def read(data: bytes) -> Document:
     """Return a document as its member wrote it; what isn't one is empty."""
     try:
-        document = json.loads(data, parse_int=read_integer)
-    except (ValueError, RecursionError):
+        document = _json.read(data)
+    except ValueError:
         return {}
     return document if isinstance(document, dict) else {}
 
@@ -169,10 +168,16 @@ def decode(member: StoredMember) -> Document:
     """Return what is known of a member; what it should not have written is left out."""
     if not member.document:
         return {"problem": "this user may not read what it says", "alive": member.alive}
-    document = _known(read(member.document), _FIELDS)
-    for name, types in (("check", _CHECK_FIELDS), ("details", _DETAIL_FIELDS)):
-        document[name] = _known(document.get(name, {}), types)
-    return {**document, "alive": member.alive}
+    fields = read(member.document)
+    document = _known(fields, _FORM)
+    document["alive"] = member.alive
+    document["check"] = _known(fields.get("check"), _CHECK)
+    document["details"] = details = _known(fields.get("details"), _DETAILS)
+    for each in (document, details):
+        each["values"] = _whole(each.get("values", {}))
+    answers = document.get("answers", {})
+    document["answers"] = {n: each for n, each in answers.items() if _is_answer(n, each)}
+    return document
 
 
 def documents_of(store: Store) -> dict[str, Document]:
@@ -209,77 +214,35 @@ def names_like(name: str, documents: Mapping[str, Document]) -> frozenset[str]:
 
 # ---- What a document may have ----
 
-
-def _known(fields: Mapping[str, Any], types: Mapping[str, Callable[[Any], bool]]) -> Document:
-    return {
-        name: fields[name] for name, fits in types.items() if name in fields and fits(fields[name])
-    }
-
-
-def _text(value: Any) -> bool:
-    return isinstance(value, str) and is_storable(value)
-
-
-def _whole(value: Any) -> bool:
-    return is_a(value, int) and -_MOST <= value < _MOST
-
-
-def _texts(value: Any) -> bool:
-    return is_a(value, list) and all(map(_text, value))
-
-
-def _by_name(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: (
-        is_a(value, dict) and all(_text(name) and fits(each) for name, each in value.items())
-    )
-
-
-def _answer(value: Any) -> bool:
-    return (
-        is_a(value, list)
-        and len(value) == len(Answer._fields)
-        and _texts(value[:2])
-        and _texts(value[2])
-    )
-
-
-def _answers(value: Any) -> bool:
-    return _by_name(_answer)(value) and all(map(_REVISION.fullmatch, value))
-
-
-def _or_none(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: value is None or fits(value)
-
-
-def _numbers(value: Any) -> bool:
-    return is_a(value, list) and all(map(_whole, value))
-
-
-_facts = _by_name(lambda each: _texts(each) and len(each) == len(Fact._fields))
-
-_FIELDS: dict[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(("name", "host", "fleet", "digest", "problem", "process", "defaults"), _text),
-    "role": _or_none(_text),
-    **dict.fromkeys(("version", "pid", "revision", "changed"), _whole),
-    **dict.fromkeys(("rank", "world", "step"), _or_none(_whole)),
-    **dict.fromkeys(("ttl", "time", "tick_timeout"), lambda value: is_a(value, int, float)),
-    **dict.fromkeys(("selected", "sensitive", "unsafe", "cut"), _texts),
-    **dict.fromkeys(("wanted", "aliases"), _by_name(_text)),
-    **dict.fromkeys(("counting", "standing"), _numbers),
-    "left": lambda value: value is True,
-    "answers": _answers,
-    "values": _facts,
-    **dict.fromkeys(("check", "details"), lambda value: is_a(value, dict)),
+_FACTS = dict[str, list[str]]
+_FORM: dict[str, Any] = {
+    **dict.fromkeys(("name", "host", "fleet", "digest", "problem", "process", "defaults"), str),
+    **dict.fromkeys(("version", "pid", "revision", "changed"), int),
+    **dict.fromkeys(("rank", "world", "step"), int | None),
+    **dict.fromkeys(("ttl", "time", "tick_timeout"), float),
+    **dict.fromkeys(("selected", "sensitive", "unsafe", "cut"), list[str]),
+    **dict.fromkeys(("wanted", "aliases"), dict[str, str]),
+    **dict.fromkeys(("counting", "standing"), list[int]),
+    "role": str | None,
+    "left": bool,
+    "answers": dict[str, list[str | list[str]]],
+    "values": _FACTS,
 }
+_CHECK = {"round": int, "expect": int | None, "environment": str}
+_DETAILS = {"of": int, "values": _FACTS, "variables": dict[str, str]}
 
-_CHECK_FIELDS: dict[str, Callable[[Any], bool]] = {
-    "round": _whole,
-    "expect": _or_none(_whole),
-    "environment": _text,
-}
 
-_DETAIL_FIELDS: dict[str, Callable[[Any], bool]] = {
-    "of": _whole,
-    "values": _facts,
-    "variables": _by_name(_text),
-}
+def _known(fields: Any, form: Mapping[str, Any]) -> Document:
+    """Return the fields that have the form that they should."""
+    if not isinstance(fields, dict):
+        return {}
+    return {n: fields[n] for n in form.keys() & fields if fault_of(fields[n], form[n]) is None}
+
+
+def _whole(values: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    return {name: each for name, each in values.items() if len(each) == len(Fact._fields)}
+
+
+def _is_answer(revision: str, answer: list[Any]) -> bool:
+    fits = [isinstance(each, list) for each in answer] == [False, False, True]
+    return fits and _REVISION.fullmatch(revision) is not None
