@@ -341,7 +341,7 @@ class Member:
             return False
         return True
 
-    def write(self, record: Record, is_wanted: Callable[[], bool] = lambda: True) -> None:
+    def write(self, record: Record, is_wanted: Callable[[], bool]) -> None:
         """Write a record behind all others, unless one of those makes it needless."""
         record = record._replace(by=self.selected.name)
         while is_wanted():

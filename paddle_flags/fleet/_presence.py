@@ -192,9 +192,8 @@ class Presence(Membership):
             due = self._clock.now() - self._beat >= self._options.ttl / 3
             if due or is_back:
                 self._member.follower.verify()
-            notes = self._member.notes
-            news = self._member.follow(last) or notes != self._member.notes
-            self._tell_details()
+            news = self._member.follow(last)
+            news |= self._tell_details()
             self._find()
             if news:
                 self._keep()
@@ -364,18 +363,16 @@ class Presence(Membership):
             self._check = check
             self._announce(self._document())
 
-    def write(self, record: Record) -> None:
-        """Write a record."""
+    def write(self, record: Record, is_wanted: Callable[[], bool]) -> None:
+        """Write a record, unless one that comes first makes it needless."""
         with self._lock:
-            self._member.write(record)
+            self._member.write(record, is_wanted)
             self._tell_details()
             self._say()
 
     def notes(self) -> list[Numbered]:
-        """Return what was said last about checks."""
-        with self._lock:
-            self._member.follow()
-            return self._member.notes
+        """Return what was said last about checks; the thread reads what comes."""
+        return self._member.notes
 
     def variables(self, patterns: list[str]) -> dict[str, str]:
         """Return the environment variables that are to be compared."""
@@ -389,14 +386,15 @@ class Presence(Membership):
         """Return the documents of all members."""
         return _document.documents_of(self._store)
 
-    def _tell_details(self) -> None:
+    def _tell_details(self) -> bool:
         """Note all values, if somebody has asked for them since the last time."""
         asked = [(n, r.check) for n, r in self._member.notes if r.check.get("stage") == TELL]
         if not asked or asked[-1][0] <= self._details.get("of", 0):
-            return
+            return False
         revision, said = asked[-1]
         patterns = said.get("environment", [])
         self._note_details(revision, patterns if isinstance(patterns, list) else [])
+        return True
 
     def _note_details(self, asked: int, patterns: list[str]) -> None:
         facts = self._flags.facts(self._options.key)
