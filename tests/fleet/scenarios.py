@@ -261,9 +261,11 @@ class Scenario:
             return
         for revision, step in member._reached.items():
             batch = next((each for each in member.state.batches if each.revision == revision), None)
+            if batch is None or not member.selected.is_concerned(batch.changes):
+                continue
             question = decode(self.log[revision - 1], revision).of
             accepted = member.answers.get(question)
-            if batch and accepted and accepted.state in ACCEPTED and step != batch.at_step:
+            if accepted and accepted.state in ACCEPTED and step != batch.at_step:
                 raise Fault(f"{life.name}: change {revision} at {step}, not {batch.at_step}")
 
     def check_end(self) -> None:
