@@ -81,7 +81,7 @@ class State:
         decides = asked is not None and record.of in (0, asked.revision)
         if record.kind == CHANGE and asked is not None and decides:
             return _changed(then, asked.as_batch(revision))
-        if record.kind == ABORT and decides:
+        if record.kind == ABORT and record.of and decides:
             return replace(then, question=None)
         if record.kind == ASK and not record.dry_run:
             return replace(then, question=Question(revision, record))
