@@ -13,7 +13,6 @@ from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
 from paddle_flags.fleet import _role
 from paddle_flags.fleet._check import Barrier
-from paddle_flags.fleet._later import open_now_or_later
 from paddle_flags.fleet._membership import Options
 from paddle_flags.fleet._open import is_address, open_store
 from paddle_flags.fleet._presence import Presence
@@ -107,7 +106,7 @@ def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a defa
         if _member is not None:
             message = f"this process is a member of {_member.url} already, as {_member.name}"
             raise FleetError(message)
-        store = _open(url, later=snapshot is not None)
+        store = open_store(url) if is_address(url) else url
         made = Presence(store, options)
         _is_joining = True
         try:
@@ -192,12 +191,6 @@ def check(
     if expect is None:
         expect = own.world
     Barrier(own, list(environment), expect, timeout).wait()
-
-
-def _open(url: Where, *, later: bool) -> Store:
-    if not is_address(url):
-        return url
-    return open_now_or_later(url) if later else open_store(url)
 
 
 def _no_member(called: Callable[..., None]) -> FleetError:
