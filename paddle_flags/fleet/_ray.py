@@ -26,9 +26,9 @@ from paddle_flags.fleet import _socket
 from paddle_flags.fleet._store import UnreachableError
 
 if TYPE_CHECKING:
-    import socket
     from collections.abc import Callable
 
+    from paddle_flags.fleet._deadline import DeadlineSocket
     from paddle_flags.fleet._url import Url
 
 NAMESPACE = "paddle_flags"
@@ -104,7 +104,7 @@ class RayStore(_socket.SocketStore):
         self._known: Place | None = None
 
     def _reply(self, method: str, args: tuple[Any, ...], timeout: float) -> tuple[str, Any]:
-        if self._known is None and not self._closed:
+        if self._known is None and not self._closed.is_set():
             self._start()
         return super()._reply(method, args, timeout)
 
@@ -123,7 +123,7 @@ class RayStore(_socket.SocketStore):
         except (OSError, RuntimeError, ValueError) as error:
             raise UnreachableError(f"{self.url}: Ray cannot be reached: {error}") from error
 
-    def _connect(self, end: float) -> socket.socket:
+    def _connect(self, end: float) -> DeadlineSocket:
         place = self._known or self._find(end)
         try:
             return self._connect_to(place.host, place.port, place.token, end)
