@@ -81,7 +81,7 @@ class DaskStore(RemoteStore):
             kind, result = future.result(timeout)
         except (FutureTimeoutError, CancelledError, OSError) as error:
             self._hang_up(line)
-            if self._closed:
+            if self._closed.is_set():
                 raise self._is_closed() from error
             what = str(error) or f"no answer in {timeout:g} seconds"
             raise UnreachableError(

@@ -54,7 +54,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def open_url(url: Url, timeout: float) -> DirectoryStore:  # noqa: ARG001 - no call waits
-    """Open a folder, and create it if only the folder itself is missing."""
+    """Name a folder. The first call creates it, if only the folder itself is missing."""
     url.option({"poll": ""})
     if url.path == "/":
         message = "expected dir:///path, with a folder"
@@ -83,15 +83,15 @@ class DirectoryStore:
     """A connection to a fleet in a folder."""
 
     def __init__(self, url: str, root: Path, *, poll: float = POLL) -> None:
-        """Create the folder and its parts if they are missing and this user may."""
+        """Name a folder. The first call creates it and its parts, if this user may."""
         self.url = url
         self._root = root
         self._log, self._base = root / "log", root / "base"
         self._members = root / "members"
         self._poll = poll
         self._known = 0  # the last record that this store has seen
+        self._is_prepared = False
         self._fresh()
-        self._prepare()
 
     def _fresh(self) -> None:
         """Make what must not be inherited from another process."""
@@ -101,16 +101,11 @@ class DirectoryStore:
         self._ages = Ages(lambda: _files.clock(self._members))
 
     def _prepare(self) -> None:
-        with self._errors("create"):
-            for folder in (self._root, self._log, self._base, self._members):
-                if not folder.is_dir():
-                    with contextlib.suppress(FileExistsError):
-                        folder.mkdir(0o700)
-
-    def is_same(self, other: DirectoryStore) -> bool:
-        """Return whether both are one folder."""
-        with self._errors("read"):
-            return self._root.samefile(other._root)
+        for folder in (self._root, self._log, self._base, self._members):
+            if not folder.is_dir():
+                with contextlib.suppress(FileExistsError):
+                    folder.mkdir(0o700)
+        self._is_prepared = True
 
     # -- The log --
 
@@ -193,11 +188,6 @@ class DirectoryStore:
                 return False
             self._tidy()
         return True  # readers may have seen it, even if a later one is there by now
-
-    def adopt(self, number: int, base: bytes) -> None:
-        """Begin with the base of another engine, whose records this folder doesn't have."""
-        with self._errors("compact"):
-            _files.create(self._base, _text(number), base)
 
     def _last_base(self) -> int:
         return max(_numbers(self._base), default=0)
@@ -314,9 +304,11 @@ class DirectoryStore:
         if self._closed.is_set():
             raise FleetError(f"{self.url}: the store is closed")
         try:
+            if not self._is_prepared:
+                self._prepare()
             yield
         except OSError as error:
-            raise self._error(error, doing) from error
+            raise self._error(error, doing if self._is_prepared else "create") from error
 
     def _error(self, error: OSError, doing: str) -> FleetError:
         where = f": {error.filename}" if error.filename else ""

@@ -1,8 +1,7 @@
 """HTTP to the nodes of etcd, by connections of urllib3.
 
-A timeout of urllib3 is for each read, and begins anew with each byte of a node that trickles. So
-all reads of a request share a deadline here, and look now and then whether the store is closed. A
-forked child shares nothing with its parent: there is no lock, and it makes its own connections.
+Their timeouts are for each read. So their sockets have a deadline for a whole request. A forked
+child shares nothing with its parent: there is no lock, and it makes its own connections.
 """
 
 from __future__ import annotations
@@ -11,19 +10,20 @@ import contextlib
 import http.client
 import math
 import os
-import socket
 import ssl
 import threading
 import time
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError
 
+from paddle_flags.fleet._deadline import DeadlineSocket, seconds_until
 from paddle_flags.fleet._store import FleetError
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Iterator, Mapping
 
     from urllib3 import BaseHTTPResponse
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 Node = tuple[str, int]  # host and port
 
 WATCH = "/v3/watch"
-_LOOK = 0.25  # seconds until a read looks whether the store is closed
 _OK = 200
 
 
@@ -65,30 +64,7 @@ def _trouble(*, is_doubtful: bool) -> Iterator[None]:
         raise NotNowError(reason, is_doubtful=is_doubtful) from error
 
 
-class _Socket(socket.socket):
-    """A socket whose reads share a deadline."""
-
-    end = math.inf  # on the monotonic clock
-    closed = threading.Event()  # of the store
-
-    def recv_into(self, *arguments: Any) -> int:
-        while True:
-            self._limit(_LOOK)
-            with contextlib.suppress(TimeoutError):
-                return super().recv_into(*arguments)
-
-    def sendall(self, *arguments: Any) -> None:
-        self._limit(threading.TIMEOUT_MAX)
-        super().sendall(*arguments)  # which counts down
-
-    def _limit(self, longest: float) -> None:
-        left = 0.0 if self.closed.is_set() else self.end - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        self.settimeout(min(left, longest))
-
-
-class _TlsSocket(_Socket, ssl.SSLSocket):
+class _TlsSocket(DeadlineSocket, ssl.SSLSocket):
     def do_handshake(self, block: bool = False) -> None:  # noqa: FBT002 - as Python calls it
         try:
             super().do_handshake(block)  # within the timeout that the plain socket had
@@ -101,10 +77,9 @@ class _Connection(HTTPConnection):
     end = math.inf  # of connecting
 
     def _new_conn(self) -> socket.socket:
-        self.timeout = max(0.001, self.end - time.monotonic())
-        plain = super()._new_conn()
-        made = _Socket(plain.family, plain.type, plain.proto, plain.detach())
-        made.settimeout(max(0.001, self.end - time.monotonic()))
+        self.timeout = seconds_until(self.end)
+        made = DeadlineSocket(fileno=super()._new_conn().detach())
+        made.settimeout(seconds_until(self.end))
         return made
 
 
@@ -141,7 +116,7 @@ class Connections:
     ) -> tuple[int, bytes | Stream]:
         """Return status and body of an answer before `end`. That to a watch goes on."""
         connection = self._connected(node, end)
-        link = cast("_Socket", connection.sock)
+        link = cast("DeadlineSocket", connection.sock)
         link.closed, link.end = self.closed, end
         try:
             with _trouble(is_doubtful=True):
@@ -189,7 +164,7 @@ class Connections:
 class Stream:
     """An answer that goes on, line by line. One thread reads it at a time."""
 
-    def __init__(self, link: _Socket, response: BaseHTTPResponse) -> None:
+    def __init__(self, link: DeadlineSocket, response: BaseHTTPResponse) -> None:
         """Read on after the head of the answer."""
         self._link = link
         self._response = response

@@ -14,7 +14,6 @@ from paddle_flags.errors import FlagArgumentError, FlagTypeError
 from paddle_flags.fleet import _role
 from paddle_flags.fleet._check import Barrier
 from paddle_flags.fleet._clock import SYSTEM
-from paddle_flags.fleet._later import open_now_or_later
 from paddle_flags.fleet._local import LocalFlags
 from paddle_flags.fleet._membership import Options
 from paddle_flags.fleet._open import is_address, open_store
@@ -115,7 +114,7 @@ def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a defa
         if _member is not None:
             message = f"this process is a member of {_member.url} already, as {_member.name}"
             raise FleetError(message)
-        store = _open(url, later=snapshot is not None)
+        store = open_store(url) if is_address(url) else url
         made = Presence(store, options, LocalFlags(store.url))
         _is_joining = True
         try:
@@ -202,12 +201,6 @@ def check(
     if expect is None:
         expect = own.world
     Barrier(own, list(environment), expect, timeout, SYSTEM).wait()
-
-
-def _open(url: Where, *, later: bool) -> Store:
-    if not is_address(url):
-        return url
-    return open_now_or_later(url) if later else open_store(url)
 
 
 def _no_member(called: Callable[..., None]) -> FleetError:

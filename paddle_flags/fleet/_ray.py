@@ -26,9 +26,9 @@ from paddle_flags.fleet import _socket
 from paddle_flags.fleet._store import UnreachableError
 
 if TYPE_CHECKING:
-    import socket
     from collections.abc import Callable
 
+    from paddle_flags.fleet._deadline import DeadlineSocket
     from paddle_flags.fleet._url import Url
 
 NAMESPACE = "paddle_flags"
@@ -71,7 +71,7 @@ def find_place() -> Place | None:
 
 
 def open_url(url: Url, timeout: float) -> RayStore:
-    """Connect to `ray:///job`, in the Ray of this process, or to `ray://head:6379/job`.
+    """Name `ray:///job`, in the Ray of this process, or `ray://head:6379/job`.
 
     A process without Ray connects as a driver: `ray:///job` to that which runs on this machine.
     """
@@ -90,30 +90,40 @@ def open_url(url: Url, timeout: float) -> RayStore:
             message = "expected a port, as in ray://head:6379/job"
             raise url.refuse(message)
         address = f"{host}:{port}"
-    with _connecting:
-        if not ray.is_initialized():
-            _connect(url, address)
-    return RayStore(url.text, job, timeout)
-
-
-def _connect(url: Url, address: str) -> None:
-    try:
-        ray.init(address, namespace=NAMESPACE, log_to_driver=False, configure_logging=False)
-    except (OSError, RuntimeError, ValueError) as error:
-        raise UnreachableError(f"{url.text}: Ray cannot be reached: {error}") from error
+    return RayStore(url.text, address, job, timeout)
 
 
 class RayStore(_socket.SocketStore):
     """A connection to a fleet in the actor."""
 
-    def __init__(self, url: str, job: str, timeout: float) -> None:
-        """Find the actor, or make it. This may take as long as Ray needs to start a process."""
+    def __init__(self, url: str, address: str, job: str, timeout: float) -> None:
+        """Name a Ray. The first call connects to it."""
         super().__init__(url, job, timeout)
-        self._ray_process = os.getpid()
+        self._address = address
+        self._ray_process = os.getpid() if ray.is_initialized() else 0  # 0: that of the first call
         self._known: Place | None = None
-        self._find(time.monotonic() + max(timeout, _START))
 
-    def _connect(self, end: float) -> socket.socket:
+    def _reply(self, method: str, args: tuple[Any, ...], timeout: float) -> tuple[str, Any]:
+        if self._known is None and not self._closed.is_set():
+            self._start()
+        return super()._reply(method, args, timeout)
+
+    def _start(self) -> None:
+        """Find the actor, or make it. This may take as long as Ray needs to start a process."""
+        with _connecting:
+            if not ray.is_initialized():
+                self._init()
+        self._ray_process = self._ray_process or os.getpid()
+        self._find(time.monotonic() + max(self._timeout, _START))
+
+    def _init(self) -> None:
+        options = {"namespace": NAMESPACE, "log_to_driver": False, "configure_logging": False}
+        try:
+            ray.init(self._address, **options)
+        except (OSError, RuntimeError, ValueError) as error:
+            raise UnreachableError(f"{self.url}: Ray cannot be reached: {error}") from error
+
+    def _connect(self, end: float) -> DeadlineSocket:
         place = self._known or self._find(end)
         try:
             return self._connect_to(place.host, place.port, place.token, end)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import Any
 
@@ -18,14 +19,14 @@ class RemoteStore:
         """Make a connection that gives up a call after `timeout` seconds."""
         self.url = url
         self._timeout = timeout
-        self._closed = False
+        self._closed = threading.Event()
 
     def _reply(self, method: str, args: tuple[Any, ...], timeout: float) -> tuple[str, Any]:
         """Call `Server.call` and return what it returned, or raise UnreachableError."""
         raise NotImplementedError
 
     def _call(self, method: str, *args: Any, extra: float = 0.0) -> Any:
-        if self._closed:
+        if self._closed.is_set():
             raise self._is_closed()
         return result_of(self._reply(method, args, self._timeout + extra), self.url)
 
@@ -91,4 +92,4 @@ class RemoteStore:
 
     def close(self) -> None:
         """See Store."""
-        self._closed = True
+        self._closed.set()

@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgpack
 
+from paddle_flags.fleet._deadline import DeadlineSocket, seconds_until
 from paddle_flags.fleet._memory import Server
 from paddle_flags.fleet._remote import RemoteStore
 from paddle_flags.fleet._store import MAX_RECORD, UnreachableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 _LENGTH = struct.Struct(">Q")
 _LONGEST = 2 * MAX_RECORD  # bytes of a call; a reply may be longer
@@ -85,105 +86,75 @@ class SocketStore(RemoteStore):
         """Make a store that connects when it is used."""
         super().__init__(url, timeout)
         self._job = job
-        self._lock = threading.Lock()
-        self._idle: list[socket.socket] = []
-        self._busy: set[socket.socket] = set()
+        self._idle: list[DeadlineSocket] = []
         self._pid = os.getpid()
 
     def _reply(self, method: str, args: tuple[Any, ...], timeout: float) -> tuple[str, Any]:
         end = time.monotonic() + timeout
+        connection = None
         try:
-            with self._connection(end) as connection:
-                connection.sendall(_pack([self._job, method, args]))
-                kind, result = _read(connection, end)
-        except OSError as error:
+            connection = self._kept() or self._connect(end)
+            connection.end = end
+            connection.sendall(_pack([self._job, method, args]))
+            kind, result = _read(connection)
+        except BaseException as error:
+            if connection is not None:
+                connection.close()
             self._drop_idle()
-            if self._closed:
+            if not isinstance(error, OSError):
+                raise
+            if self._closed.is_set():
                 raise self._is_closed() from error
             what = f"{self.url}: the engine cannot be reached: {error}"
             raise UnreachableError(what) from error
+        self._idle.append(connection)
+        if self._closed.is_set():
+            self._drop_idle()  # again: `close` came in between
         return kind, result
 
-    @contextlib.contextmanager
-    def _connection(self, end: float) -> Iterator[socket.socket]:
-        """Lend a connection, which is closed if it fails."""
-        self._check_process()
-        with self._lock:
-            connection = self._idle.pop() if self._idle else None
-        connection = connection or self._connect(end)
-        with self._lock:
-            self._busy.add(connection)
-        try:
-            connection.settimeout(_left(end))
-            yield connection
-        except BaseException:
-            with self._lock:
-                self._busy.discard(connection)
-            connection.close()
-            raise
-        with self._lock:
-            self._busy.discard(connection)
-            if not self._closed:
-                self._idle.append(connection)
-                return
-        connection.close()
+    def _kept(self) -> DeadlineSocket | None:
+        if self._pid != os.getpid():
+            self._pid = os.getpid()
+            self._drop_idle()  # which the parent doesn't notice
+        with contextlib.suppress(IndexError):
+            return self._idle.pop()
+        return None
 
-    def _connect(self, end: float) -> socket.socket:
+    def _connect(self, end: float) -> DeadlineSocket:
         """Connect to the server, wherever it is."""
         raise NotImplementedError
 
-    def _connect_to(self, host: str, port: int, token: bytes, end: float) -> socket.socket:
-        connection = socket.create_connection((host, port), _left(end))
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        connection.sendall(_pack([token]))
-        return connection
-
-    def _check_process(self) -> None:
-        """Make anew in a forked child what it must not share with its parent."""
-        if self._pid != os.getpid():
-            self._pid = os.getpid()
-            self._lock = threading.Lock()
-            for connection in (*self._idle, *self._busy):
-                connection.close()  # which its parent doesn't notice
-            self._idle, self._busy = [], set()
+    def _connect_to(self, host: str, port: int, token: bytes, end: float) -> DeadlineSocket:
+        plain = socket.create_connection((host, port), seconds_until(end))
+        made = DeadlineSocket(fileno=plain.detach())
+        made.end, made.closed = end, self._closed
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        made.sendall(_pack([token]))
+        return made
 
     def close(self) -> None:
         """See Store."""
         super().close()
-        self._check_process()
-        with self._lock:
-            for connection in self._busy:
-                with contextlib.suppress(OSError):
-                    connection.shutdown(socket.SHUT_RDWR)  # and its thread closes it
         self._drop_idle()
 
     def _drop_idle(self) -> None:
-        with self._lock:
-            idle, self._idle = self._idle, []
-        for connection in idle:
-            connection.close()
+        with contextlib.suppress(IndexError):
+            while True:
+                self._idle.pop().close()
 
 
-def _left(end: float) -> float:
-    left = end - time.monotonic()
-    if left <= 0:
-        message = "timed out"
-        raise TimeoutError(message)
-    return left
+def _read(connection: DeadlineSocket) -> Any:
+    (length,) = _LENGTH.unpack(_read_bytes(connection, _LENGTH.size))
+    return msgpack.unpackb(_read_bytes(connection, length))
 
 
-def _read(connection: socket.socket, end: float) -> Any:
-    (length,) = _LENGTH.unpack(_read_bytes(connection, _LENGTH.size, end))
-    return msgpack.unpackb(_read_bytes(connection, length, end))
-
-
-def _read_bytes(connection: socket.socket, count: int, end: float) -> bytearray:
-    found = bytearray()
-    while len(found) < count:
-        connection.settimeout(_left(end))
-        more = connection.recv(min(count - len(found), 1 << 20))
-        if not more:
+def _read_bytes(connection: DeadlineSocket, count: int) -> bytearray:
+    found = bytearray(count)
+    left = memoryview(found)
+    while left:
+        size = connection.recv_into(left)
+        if not size:
             message = "the engine closed the connection"
             raise ConnectionResetError(message)
-        found += more
+        left = left[size:]
     return found

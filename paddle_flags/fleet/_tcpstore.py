@@ -38,7 +38,7 @@ _GONE = b"-"
 
 
 def open_url(url: Url, timeout: float) -> TcpStore:
-    """Connect to `tcpstore://host:port/job`, or to `tcpstore://env/job`: that of this job."""
+    """Name `tcpstore://host:port/job`, or `tcpstore://env/job`: that of this job."""
     if version() < _OLDEST:
         message = f"found torch {'.'.join(map(str, version()))}, expected 2.4 or later"
         raise url.refuse(message)
@@ -71,11 +71,10 @@ class TcpStore:
     def __init__(  # noqa: PLR0913 - what the address has
         self, url: str, host: str, port: int, job: str, timeout: float, *, poll: float = POLL
     ) -> None:
-        """Connect to the store."""
+        """Name a store. The first call connects to it."""
         self.url = url
         self._prefix = f"paddle_flags/{job}/"
         self._client = Client(url, host, port, timeout)
-        self._client.open()
         self._members = Members(url, self._client, self._prefix, self._pause)
         self._known = 0  # the last record that this store has seen
         self._breaks = 0

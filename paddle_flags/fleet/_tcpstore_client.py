@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     _Job = tuple["Future[Any]", Callable[..., Any], tuple[Any, ...]]
 
-# Connecting may take longer than a call: torch looks up the name of the address, and a name server
-# that does not answer costs 5 seconds or more. Later calls find the connection.
+# Connecting for the first time may take longer than a call: torch looks up the name of the address,
+# and a name server that does not answer costs 5 seconds or more.
 _CONNECT = 60.0  # seconds
 _LEAVE = 1.0  # seconds that a store waits for its threads when it is closed
 
@@ -88,16 +88,13 @@ class Client:
         self._url = url
         self._host, self._port = host, port
         self._timeout = timeout
+        self._patience = max(timeout, _CONNECT)  # of the first call that succeeds
         self._lock = threading.Lock()
         self._line: _Line | None = None
         self._ending: list[_Line] = []
         self._pid = os.getpid()
         self.closed = False
         self.breaks = 0  # connections that were lost; another store may have answered since
-
-    def open(self) -> None:
-        """Connect, with more patience than a call has."""
-        self._call_within(max(self._timeout, _CONNECT), TCPStore.check, [])
 
     def get(self, keys: Sequence[str]) -> list[bytes]:
         """Return the values of keys that exist: torch waits for others."""
@@ -135,13 +132,11 @@ class Client:
             line.thread.join(max(0.0, end - time.monotonic()))
 
     def _call(self, function: Callable[..., Any], *args: Any) -> Any:
-        return self._call_within(self._timeout, function, *args)
-
-    def _call_within(self, timeout: float, function: Callable[..., Any], *args: Any) -> Any:
         line = self._current()
         future = line.call(function, *args)
+        timeout = self._patience
         try:
-            return future.result(timeout)
+            result = future.result(timeout)
         except (FutureTimeoutError, RuntimeError, OSError) as error:
             future.cancel()
             if line.connected:
@@ -152,6 +147,8 @@ class Client:
             raise UnreachableError(
                 f"{self._url}: the TCPStore cannot be reached: {what}"
             ) from error
+        self._patience = self._timeout
+        return result
 
     def _current(self) -> _Line:
         if self._pid != os.getpid():  # a forked child, in which another thread had the lock

@@ -189,6 +189,9 @@ class RayEngine(_Paused):
 
     def start(self) -> None:
         self.cluster = RayCluster()
+        store = _open.open_store(self.new())
+        store.last()  # only then has Ray the process that can be stopped
+        store.close()
 
     def end(self) -> None:
         package("ray").shutdown()

@@ -178,9 +178,6 @@ class Server:
     def __init__(self, engine: Any) -> None:
         self._engine = engine
         self._url = engine.new()
-        store = open_store(self._url)
-        store.last()  # Ray finds the process to stop only then
-        store.close()
 
     def urls(self) -> list[str]:
         return [self._url]

@@ -113,7 +113,7 @@ store.close()
 
 def test_calls_that_are_given_up_at_once_write_nothing_on_stderr(scheduler):
     command = [sys.executable, "-c", DISCONNECTS, f"dask://{scheduler.address}/job"]
-    pipes = {name: subprocess.PIPE for name in ("stdin", "stdout", "stderr")}
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     with subprocess.Popen(command, text=True, **pipes) as process:
         assert process.stdout.readline() == "ready\n"
         pause(scheduler.pid)

@@ -18,7 +18,7 @@ import pytest
 from stores import living
 
 from paddle_flags.errors import FlagError
-from paddle_flags.fleet import _files, relay
+from paddle_flags.fleet import _files
 from paddle_flags.fleet._directory import DirectoryStore
 from paddle_flags.fleet._directory_leases import Ages
 from paddle_flags.fleet._open import open_store
@@ -44,14 +44,17 @@ def root(folder):
 
 
 def test_only_the_last_folder_of_a_path_is_created(tmp_path):
-    with pytest.raises(UnreachableError, match=r"there is no folder .*/a/b"):
-        open_store(f"dir://{tmp_path}/a/b")
-    open_store(f"dir://{tmp_path}/a").close()
-    open_store(f"dir://{tmp_path}/a/b").close()
+    deep = open_store(f"dir://{tmp_path}/a/b")
+    for _ in range(2):
+        with pytest.raises(UnreachableError, match=r"there is no folder .*/a/b"):
+            deep.last()
+    assert open_store(f"dir://{tmp_path}/a").last() == 0
+    assert deep.last() == 0
 
 
 def test_a_path_may_have_spaces_and_percent_signs(tmp_path):
     store = open_store(f"dir://{tmp_path}/a%20b%25c")
+    store.last()
     assert (tmp_path / "a b%c" / "log").is_dir()
     store.close()
 
@@ -90,6 +93,7 @@ def test_members_of_a_group_read_the_log_and_write_members():
         Path(place).chmod(0o755)
         root = Path(place, "fleet")
         operator = open_store(f"dir://{root}")
+        assert operator.last() == 0
         commands = f"""
             cd {root}
             chgrp -R {NOBODY} .
@@ -130,9 +134,9 @@ def test_members_of_a_group_read_the_log_and_write_members():
 
 
 def test_what_hostile_members_leave_does_not_stop_others(store, root, monkeypatch):
+    store.announce("good", b"x", 60)
     (root / "members" / "a\n\x1b[31mb").write_bytes(b"60\nx")
     (root / "members" / "negative").write_bytes(b"-1\nx")
-    store.announce("good", b"x", 60)
     os.mkfifo(root / "members" / "pipe")
     (root / "members" / "empty").write_bytes(b"")
     (root / "members" / "text").write_bytes(b"no lease\nx")
@@ -252,7 +256,6 @@ def test_a_jump_of_the_clock_removes_nothing_that_was_seen(store, root, monkeypa
 
 WRITER = """
 import sys
-from paddle_flags.fleet import relay
 from paddle_flags.fleet._open import open_store
 store = open_store(sys.argv[1])
 while True:
@@ -363,10 +366,3 @@ def test_errors_of_a_store_are_errors_of_flags():
     for kind in (UnreachableError, CompactedError, ReadOnlyError, LeaseError):
         assert issubclass(kind, FleetError)
         assert issubclass(kind, FlagError)
-
-
-def test_a_folder_is_not_relayed_into_itself(tmp_path):
-    (tmp_path / "link").symlink_to(tmp_path / "one")
-    for other in ("one?poll=7", "link"):
-        with pytest.raises(FleetError, match="itself: expected another folder"):
-            relay(f"dir://{tmp_path}/one", f"dir://{tmp_path}/{other}")

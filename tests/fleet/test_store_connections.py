@@ -128,6 +128,17 @@ def test_an_engine_that_stops_is_unreachable_and_then_works_again(engine, url):
     store.close()
 
 
+def test_a_store_is_opened_while_its_engine_is_away(engine, url):
+    engine.stop()
+    try:
+        store = open_store(url, timeout=SOON)
+    finally:
+        engine.restart()
+    assert store.last() == 0
+    assert store.append(1, b"x")
+    store.close()
+
+
 def test_a_user_without_the_right_to_write_reads_and_gets_read_only_errors(engine, store, url):
     if not engine.has_rights:
         pytest.skip("this engine knows no users")
