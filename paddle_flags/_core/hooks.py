@@ -17,7 +17,6 @@ from paddle_flags._core.status import (
     expect,
     leave_failure,
     new_error,
-    settle,
     shown,
     take_failure,
     to_switch,
@@ -329,7 +328,6 @@ def add_validator(
     add = functools.partial(_add, made.answer, lib.pd_validator_add, *wanted)
     hook = Hook(add, addresses(flags))
     kept.check_kept(flags)
-    settle(hook)
     return hook
 
 

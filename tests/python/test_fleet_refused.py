@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from datetime import timedelta
 
 import pytest
@@ -66,18 +65,19 @@ def test_the_revision_is_dropped_as_a_whole(name):
 def test_what_a_validator_rejects_that_is_added_to_a_flag_is_dropped_at_once(name):
     give(**{name: 3})
     flag = pf.define(name, 2)
-    with dropped(f"{name}=3: expected an even number") as seen:
-        hook = flag.validate(lambda value: value % 2 == 0, "expected an even number")
-    assert (flag.value, [each.filename for each in seen]) == (2, [__file__])
+    hook = flag.validate(lambda value: value % 2 == 0, "expected an even number")
+    assert flag.value == 2
+    with dropped(f"{name}=3: expected an even number"):
+        pf.define(f"{name}_next", 1)  # hooks warn with the next call
     hook.remove()
 
 
 def test_a_validator_that_raises_is_no_cause_of_later_errors(name):
     give(**{name: 3})
     flag = pf.define(name, 0)
+    flag.validate(lambda value: 6 // (value - 3) < 6)
     with dropped("ZeroDivisionError"):
-        flag.validate(lambda value: 6 // (value - 3) < 6)
-    others = [pf.define(f"{name}_{i}", "") for i in range(2)]
+        others = [pf.define(f"{name}_{i}", "") for i in range(2)]
     rule = pf.mutually_exclusive(*others)
     others[0].value = "a"
     with pytest.raises(pf.FlagValueError) as refused:
@@ -163,16 +163,3 @@ def test_a_validator_after_a_new_definition_drops_it_too(name):
     with dropped():
         flag.validate(lambda value: value % 2 == 0)
     assert flag.value == 4
-
-
-def test_a_warning_that_is_an_error_leaves_flag_and_validator(name):
-    give(**{name: 3})
-    flag = pf.define(name, 2)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with pytest.raises(pf.FlagWarning) as raised:
-            flag.validate(lambda value: value % 2 == 0)
-    with pytest.raises(pf.FlagValueError):
-        flag.value = 5
-    raised.value.result.remove()  # type: ignore[attr-defined]
-    assert flag.value == 2

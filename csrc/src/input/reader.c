@@ -45,8 +45,9 @@ void pd__reader_assign(pd__reader *reader, pd_flag *node, const char *text, cons
   pd_error err;
   pd_status status =
       pd__changes_try(&reader->changes, node, text, (pd_value){0}, origin, literal, &err);
+  if (status == PD_OK) return;
   reader->about = pd__resolve_alias(node);
-  if (status != PD_OK) pd__reader_add_error(reader, &err);
+  pd__reader_add_error(reader, &err);
   reader->about = NULL;
 }
 
