@@ -33,6 +33,7 @@ def join(url: str, options: argparse.Namespace) -> Report:
             command,
             count=options.check,
             preload=not options.no_preload,
+            patience=options.timeout,
         )
     except OSError as error:
         if error.filename != command[0]:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from paddle_flags.live._errors import Problem
 
 _OF_FLEETS = ("role", "host", "member", "wait", "force", "at_step", "all_users")
-_ONLY_FLEETS = dict.fromkeys(("reset", "mirror"), "it needs the URL of a fleet")
+_ONLY_FLEETS = dict.fromkeys(("reset", "mirror", "join"), "it needs the URL of a fleet")
 
 
 _LONGEST_TOKEN = 1 << 16

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from paddle_flags.fleet._check import Barrier
 from paddle_flags.fleet._clock import SYSTEM
-from paddle_flags.fleet._open import open_store
+from paddle_flags.fleet._open import TIMEOUT, open_store
 from paddle_flags.fleet._presence import Presence
 from paddle_flags.fleet._program import ProgramFlags
 from paddle_flags.fleet._steps import NEVER
@@ -142,12 +142,14 @@ def run_program(  # noqa: PLR0913 - most have a default
     count: int | None = None,
     timeout: float = 60.0,
     preload: bool = True,
+    patience: float = TIMEOUT,
 ) -> int:
     """Join a fleet, run a program as its member, leave; return the program's exit status.
 
     A negative number is that of the signal by which it ended. `count` is how many members must be
     there, with the same values, before it starts; CheckError says who isn't, after `timeout`
-    seconds. With `preload`, a program that doesn't serve its flags itself is made to.
+    seconds. With `preload`, a program that doesn't serve its flags itself is made to. `patience` is
+    for how many seconds to wait for the engine.
 
     It must be called by the main thread, before other threads were started. Raises OSError if the
     program can't be started.
@@ -155,7 +157,7 @@ def run_program(  # noqa: PLR0913 - most have a default
     agent = Agent(command, str(LIBRARY) if preload else None)
 
     def begin(folder: str) -> None:
-        store = open_store(url)
+        store = open_store(url, timeout=patience)
         flags = ProgramFlags(store.url, os.path.join(folder, SNAPSHOT), options.tick_timeout)
         presence = Presence(store, options, flags)
         try:

@@ -40,6 +40,13 @@ def test_an_engine_that_is_away_ends_with_3(fleet_command, tmp_path):
     assert "there is no folder" in ended.stderr or "not" in ended.stderr
 
 
+def test_an_engine_has_as_long_to_answer_as_the_command_line_says(fleet_command):
+    for verb, *rest in (["status"], ["join", "--", "true"]):
+        ended = fleet_command(verb, "--timeout", "1.25", *rest, on="etcd://127.0.0.1:1/job")
+        assert ended.returncode == 3
+        assert "no answer from etcd within 1.25 s" in ended.stderr
+
+
 def test_a_fleet_without_members_stores_values(fleet_command):
     ended = fleet_command("set", "level=3", "lr=0.5", "--role", "trainer", "--reason", "try")
     assert ended.returncode == 0
