@@ -310,17 +310,22 @@ class Member:
         """Write the ends that are due, unless somebody else has.
 
         The end is a record, so that it is one for all: those that join, wake up or are resumed
-        later never have the value again. Who can't write it ends the value here.
+        later never have the value again. Who can't write it now ends the value here, and tries
+        again.
         """
         for revision, end in list(self.ends.items()):
-            if self._clock.now() < end.at or revision in self._over:
+            if self._clock.now() < end.at:
                 continue
             if not end.is_sure and self.counts_elsewhere(revision):
                 self.ends[revision] = End(self._clock.now() + 1, is_sure=False)
                 continue
-            if not self._write_end(revision):
+            if not self._write_end(revision) and revision not in self._over:
                 self._over.add(revision)
                 self._fold()
+
+    def counting(self) -> list[int]:
+        """Return the temporary changes that this member will end, since it has seen them begin."""
+        return sorted(n for n, end in self.ends.items() if end.is_sure and n not in self._over)
 
     def _write_end(self, revision: int) -> bool:
         return self._write(Record(END, of=revision), lambda: revision in self.ends)
@@ -368,8 +373,7 @@ class Member:
 
     def _answer_questions(self, news: list[Numbered]) -> None:
         """Say what this member would answer to changes that are asked about."""
-        if news:
-            self._peers = news[-1][1].peers
+        self._peers = next((r.peers for _, r in reversed(news) if r.peers), self._peers)
         for revision, record in news:
             if record.kind == ASK and record.dry_run:
                 self.answers[revision] = self._would(Question(revision, record))

@@ -303,7 +303,7 @@ class Presence(Membership):
             "fleet": member.state.fleet,
             "step": member.steps.last,
             "answers": _document.latest({r: list(a) for r, a in member.answers.items()}),
-            "counting": sorted(each for each, end in member.ends.items() if end.is_sure),
+            "counting": member.counting(),
             "wanted": {n: e.value for n, e in member.values.items()},
             "values": _document.changed_of(facts.values),
             "selected": selected,
