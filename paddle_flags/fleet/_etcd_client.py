@@ -133,21 +133,21 @@ class Client(Connections):
             body = json.loads(content)
         except ValueError:
             body = None
-        if not isinstance(body, dict):
-            text = content[:200].decode("utf-8", "replace").strip()
-            if status >= _SERVER_ERROR or not text:  # the head of an answer may have been cut off
-                raise NotNowError(f"HTTP status {status}: {text}", is_doubtful=True)
-            expected = "the client port of etcd 3.4 or later"
-            if "CommonName" in text:
-                expected = "a client certificate without a common name, as etcd has users"
-            place = f"{node[0]}:{node[1]}"
-            message = f"{self.url}: {place} answers {status} {text!r}: expected {expected}"
-            raise FleetError(message)
-        if "error" in body:
-            fault = body["error"]  # of a stream: a document
-            raise self._fault(fault if isinstance(fault, dict) else body)
-        found: Body = body.get("result", body)
-        return found
+        if isinstance(body, dict) and "error" in body:
+            error = body["error"]  # of a stream: a document
+            raise self._fault(error if isinstance(error, dict) else body)
+        found = body.get("result", body) if isinstance(body, dict) else None
+        if isinstance(found, dict) and "header" in found:
+            return found
+        text = content[:200].decode("utf-8", "replace").strip()
+        if status >= _SERVER_ERROR or not text:  # the head of an answer may have been cut off
+            raise NotNowError(f"HTTP status {status}: {text}", is_doubtful=True)
+        expected = "the client port of etcd 3.4 or later"
+        if "CommonName" in text:
+            expected = "a client certificate without a common name, as etcd has users"
+        place = f"{node[0]}:{node[1]}"
+        message = f"{self.url}: {place} answers {status} {text!r}: expected {expected}"
+        raise FleetError(message)
 
     def _fault(self, body: Body) -> Exception:
         """Return the exception for an error that etcd answered."""

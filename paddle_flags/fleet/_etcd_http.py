@@ -59,18 +59,13 @@ def _trouble(*, is_doubtful: bool) -> Iterator[None]:
             reason = f"TLS: {reason.replace('_', ' ').lower()}"
         elif isinstance(root, TimeoutError):
             reason = "no answer in time"
-        elif isinstance(root, http.client.HTTPException):
+        elif isinstance(root, (http.client.HTTPException, ConnectionResetError)):
             reason = "it closed the connection before an answer"
         raise NotNowError(reason, is_doubtful=is_doubtful) from error
 
 
 class _TlsSocket(DeadlineSocket, ssl.SSLSocket):
-    def do_handshake(self, block: bool = False) -> None:  # noqa: FBT002 - as Python calls it
-        try:
-            super().do_handshake(block)  # within the timeout that the plain socket had
-        except ConnectionError as error:  # a server without TLS may close before it is read
-            message = f"handshake: {error.strerror or type(error).__name__}"
-            raise ssl.SSLError(message) from error
+    pass
 
 
 class _Connection(HTTPConnection):
@@ -79,7 +74,7 @@ class _Connection(HTTPConnection):
     def _new_conn(self) -> socket.socket:
         self.timeout = seconds_until(self.end)
         made = DeadlineSocket(fileno=super()._new_conn().detach())
-        made.settimeout(seconds_until(self.end))
+        made.settimeout(seconds_until(self.end))  # also for the handshake of TLS
         return made
 
 
@@ -144,7 +139,11 @@ class Connections:
         made = _TlsConnection(*node, ssl_context=self._tls) if self._tls else _Connection(*node)
         made.end = end
         with _trouble(is_doubtful=False):
-            made.connect()
+            try:
+                made.connect()
+            except ConnectionError as error:  # a server without TLS closes before the handshake
+                message = f"handshake: {error.strerror or type(error).__name__}"
+                raise ssl.SSLError(message) from error
         return made
 
     def close(self) -> None:
