@@ -305,7 +305,7 @@ class Presence(Membership):
             "step": member.steps.last,
             "answers": _document.latest({r: list(a) for r, a in member.answers.items()}),
             "counting": sorted(each for each, end in member.ends.items() if end.is_sure),
-            "wanted": {n: e.value for n, e in member.values.items()},
+            "wanted": member.wanted(),
             "values": _document.changed_of(facts.values),
             "selected": selected,
             "digest": _document.digest_of(facts.values, selected),

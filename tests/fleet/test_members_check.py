@@ -114,3 +114,15 @@ def test_diff_names_flags_that_differ_and_not_those_that_should(fleet, members):
         ("1", ("trainer-1",)),
     ]
     assert two.ask("level.value") == 1
+
+
+def test_diff_names_a_value_of_the_fleet_that_one_member_could_not_take(fleet, members):
+    _, two = members()
+    two.do("level.validate(lambda value: value != 13, 'unlucky')")
+    fleet.set({"level": 13}, force=True, wait=SOON)
+    eventually(lambda: [each.name for each in fleet.diff()], ["level"])
+    [found] = fleet.diff()
+    assert {(each.value, each.members) for each in found.holders} == {
+        ("13", ("trainer-0",)),
+        ("1", ("trainer-1",)),
+    }
