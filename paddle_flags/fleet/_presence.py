@@ -364,10 +364,10 @@ class Presence(Membership):
             self._check = check
             self._announce(self._document())
 
-    def write(self, record: Record) -> None:
-        """Write a record."""
+    def write(self, record: Record, is_wanted: Callable[[], bool] = lambda: True) -> None:
+        """Write a record, unless one that comes before it makes it needless."""
         with self._lock:
-            self._member.write(record)
+            self._member.write(record, is_wanted)
             self._tell_details()
             self._say()
 
