@@ -17,7 +17,7 @@ from paddle_flags.fleet._status import answers_of
 from paddle_flags.fleet._store import FleetError, ReadOnlyError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from paddle_flags.fleet._clock import Clock
     from paddle_flags.fleet._presence import Presence
@@ -88,7 +88,7 @@ class Barrier:
             if self._clock.now() >= self._deadline:
                 raise self._missing(self._member.documents())
             if who is None or self._is_gone(who, seen_alive):
-                self._say(COMPARES)
+                self._offer(said)
                 seen_alive = self._clock.now()
             self._clock.sleep(_POLL)
 
@@ -111,12 +111,14 @@ class Barrier:
             return {}  # of a check before this process began
         return {}
 
-    def _say(self, stage: str, **more: Any) -> None:
+    def _offer(self, heard: Mapping[str, Any]) -> None:
+        """Compare for all, unless another one has said that it does since `heard`."""
+        self._say(COMPARES, lambda: self._heard() == heard)
+
+    def _say(self, stage: str, is_wanted: Callable[[], bool] = lambda: True, **more: Any) -> None:
         said = {"round": self._round, "stage": stage, "who": self._member.name, **more}
         try:
-            record = Record(CHECK, by=self._member.name, check=said)
-            before = self._heard()  # two that begin to compare at once are one too many
-            self._member.write(record, lambda: stage != COMPARES or self._heard() == before)
+            self._member.write(Record(CHECK, by=self._member.name, check=said), is_wanted)
         except ReadOnlyError:
             self._alone = said
 

@@ -63,6 +63,7 @@ def result_of(outcome: Outcome) -> dict[str, Any]:
         "ok": outcome.ok,
         "members": members,
         "silent": silent,
+        "is_checked": outcome.is_checked,
     }
 
 

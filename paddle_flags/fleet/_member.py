@@ -9,7 +9,16 @@ from paddle_flags.fleet._clock import SYSTEM, Clock
 from paddle_flags.fleet._flags import Answer, Look
 from paddle_flags.fleet._follow import Follower
 from paddle_flags.fleet._record import ABORT, ASK, CHECK, END, Record
-from paddle_flags.fleet._state import Batch, Question, Selected, State, Verdict, fold
+from paddle_flags.fleet._state import (
+    Batch,
+    Question,
+    Selected,
+    State,
+    Tables,
+    Verdict,
+    fold,
+    with_batch,
+)
 from paddle_flags.fleet._steps import NEVER
 from paddle_flags.fleet._store import FleetError
 
@@ -87,6 +96,13 @@ class Member:
     def values(self) -> dict[str, Entry]:
         """What the program has of the fleet."""
         return self._flags.values
+
+    def wanted(self) -> dict[str, str]:
+        """Return what the fleet says for this member, also where it could not take that."""
+        tables: Tables = {}
+        for batch in filter(self._holds, self.state.batches):
+            tables = with_batch(tables, batch)
+        return {name: each.value for name, each in self.selected.values(tables).items()}
 
     @property
     def revision(self) -> int:

@@ -132,7 +132,7 @@ class Operator:
     def _catch_up(self) -> None:
         self._follower.catch_up()
         expect = self._order.expect
-        if expect is not None and self._state.changed > expect:
+        if expect is not None and not self._state.changed <= expect <= self._state.revision:
             raise self._conflict(expect)
 
     def _await_decision(self, question: Question) -> None:
@@ -184,6 +184,8 @@ class Operator:
             for step in since
         ]
         at = f"was changed by revision {self._state.changed}, expected {expect}"
+        if expect > self._state.revision:  # of another log, or of one that the engine has lost
+            at = f"ends with revision {self._state.revision}, expected {expect}"
         error = ConflictError("; ".join([f"{self._store.url}: {at}", *lines]))
         error.records = tuple(since)
         return error

@@ -304,7 +304,7 @@ class Presence(Membership):
             "step": member.steps.last,
             "answers": _document.latest({r: list(a) for r, a in member.answers.items()}),
             "counting": member.counting(),
-            "wanted": {n: e.value for n, e in member.values.items()},
+            "wanted": member.wanted(),
             "values": _document.changed_of(facts.values),
             "selected": selected,
             "digest": _document.digest_of(facts.values, selected),
@@ -363,8 +363,8 @@ class Presence(Membership):
             self._check = check
             self._announce(self._document())
 
-    def write(self, record: Record, is_wanted: Callable[[], bool]) -> None:
-        """Write a record, unless one that comes first makes it needless."""
+    def write(self, record: Record, is_wanted: Callable[[], bool] = lambda: True) -> None:
+        """Write a record, unless one that comes before it makes it needless."""
         with self._lock:
             self._member.write(record, is_wanted)
             self._tell_details()

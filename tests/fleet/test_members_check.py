@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from members import SOON, Failed, eventually
 
+from paddle_flags.fleet import open_store
+from paddle_flags.fleet._record import decode
+
 
 def start_check(processes, **options):
     for each in processes:
@@ -114,3 +117,23 @@ def test_diff_names_flags_that_differ_and_not_those_that_should(fleet, members):
         ("1", ("trainer-1",)),
     ]
     assert two.ask("level.value") == 1
+
+
+def test_diff_names_a_value_of_the_fleet_that_one_member_could_not_take(fleet, members):
+    _, two = members()
+    two.do("level.validate(lambda value: value != 13, 'unlucky')")
+    fleet.set({"level": 13}, force=True, wait=SOON)
+    eventually(lambda: [each.name for each in fleet.diff()], ["level"])
+    [found] = fleet.diff()
+    assert {(each.value, each.members) for each in found.holders} == {
+        ("13", ("trainer-0",)),
+        ("1", ("trainer-1",)),
+    }
+
+
+def test_one_member_compares_for_all_that_come_at_the_same_time(fleet, process):
+    four = [process().begin(role="trainer", rank=rank) for rank in range(4)]
+    start_check(four, expect=4)
+    assert outcomes(four) == [""] * 4
+    records = [decode(data, 0).check for data in open_store(fleet.url).read(1)]
+    assert [each["stage"] for each in records] == ["compares", "alike"]

@@ -5,7 +5,7 @@ import { Grid } from './page-grid.js';
 import { cell } from './page-list.js';
 import { FleetChange } from './page-fleet-change.js';
 import { ABSENT, GOOD, WELL, concerned, scopeText, shortened } from './page-fleet-text.js';
-import { clock, defaultOf, shown } from './page-text.js';
+import { clock, shown } from './page-text.js';
 
 const OLD = 5; // seconds
 
@@ -205,11 +205,9 @@ export class Fleet {
   }
 
   #ofDifference({ name, sensitive, holders }) {
-    const flag = this.app.store.flags.get(name);
-    const here = flag && !sensitive && defaultOf(flag) !== null ? `, ${shown(flag, defaultOf(flag))} here` : '';
     const items = holders.map((holder) => el('li', {},
-      el('span', { class: 'value' }, sensitive ? 'another secret' : holder.value ?? 'not defined', holder.source === 'default' ? here : ''), ' ',
-      el('span', { class: 'source' }, holder.source === 'default' ? '' : holder.source), el('div', { class: 'hint' }, holder.members.join(', '))));
+      el('span', { class: 'value' }, sensitive ? 'another secret' : holder.value ?? 'not defined'), ' ',
+      el('span', { class: 'source' }, holder.source), el('div', { class: 'hint' }, holder.members.join(', '))));
     return [el('h3', {}, name), el('ul', { class: 'answers' }, ...items),
       this.you.may.includes('change') ? el('p', {}, button('Change it for the fleet', () => this.change.open(name), { class: 'small' })) : null].filter(Boolean);
   }
