@@ -50,7 +50,6 @@ def test_a_sensitive_flag_that_is_defined_later_takes_no_value_of_the_fleet(flee
     assert one.ask("(token.value, level.value)") == ["none", 8]
 
 
-@pytest.mark.xfail(strict=True, reason="define raises for a value of the fleet that it rejects")
 def test_a_value_that_a_later_flag_rejects_keeps_no_program_from_starting(fleet, process):
     given = fleet.set({"level": 500, "lr": 0.5}).revision
     one = process().begin(role="trainer", rank=0)

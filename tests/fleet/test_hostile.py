@@ -88,7 +88,8 @@ def test_a_document_of_another_form_disturbs_no_operator(fleet, folder, document
 
 
 def test_a_document_of_another_form_disturbs_no_check(url, folder, process):
-    with Fleet(url):
+    with Fleet(url) as fleet:
+        fleet.set({"level": 5})
         put(folder, "odd", check={"round": "x", "stage": "y"}, selected=5, values=[1])
     one = process()
     one.join(role="trainer", rank=0)
@@ -184,7 +185,8 @@ def test_no_address_has_a_nul(path):
 def test_an_address_has_no_fragment_that_would_be_left_out(tmp_path):
     with pytest.raises(FleetError, match="write %23"):
         Fleet(f"dir://{tmp_path}/job#2")
-    with Fleet(f"dir://{tmp_path}/job%232"):
+    with Fleet(f"dir://{tmp_path}/job%232") as fleet:
+        fleet.set({"level": 5})
         assert (tmp_path / "job#2").is_dir()
 
 

@@ -123,8 +123,8 @@ def test_a_mirror_that_starts_again_goes_on_where_it_was(mounted, new, fleet):
 
 def test_a_fleet_is_mirrored_without_temporary_values_and_steps(tmp_path, new, fleet):
     with Fleet(f"dir://{tmp_path}/source") as other:
-        one = new(other.url)
         other.set({"level": 3, "lr": 0.5}, role="trainer")
+        one = new(other.url)
         other.set({"level": 4}, role="trainer", duration=100)
         other.set({"name": "a"}, at_step=7)
         other.set({"name": "aborted"}, dry_run=True)
