@@ -317,10 +317,22 @@ class Member:
                 if self.steps.is_reached(batch.at_step):
                     self.ends[batch.revision] = End(now + duration, is_sure=True)
                 continue
-            earliest, latest = self._looked + duration, now + duration
-            end = max(earliest, min(latest, now + batch.time + duration - date))
             apart = self._clock.spread(min(_LONGEST_PAUSE, _PAUSE_OF_ONE * self._peers))
-            self.ends[batch.revision] = End(end + apart, latest - earliest <= _SURE)
+            by_date = now + batch.time + duration - date
+            end = self._estimate_end(now, duration, by_date)
+            self.ends[batch.revision] = end._replace(at=end.at + apart)
+
+    def _estimate_end(self, now: float, duration: float, by_date: float) -> End:
+        """Return when a value ends that has begun since the last look.
+
+        What dates say counts only within that time: clocks differ, and jump. If they are wrong in a
+        member that reads all the time, the value has begun just now.
+        """
+        earliest, latest = self._looked + duration, now + duration
+        is_sure = latest - earliest <= _SURE
+        if is_sure and not earliest <= by_date <= latest:
+            return End(latest, is_sure)
+        return End(max(earliest, min(latest, by_date)), is_sure)
 
     def _end_what_is_over(self) -> None:
         """Write the ends that are due, unless somebody else has.

@@ -191,9 +191,9 @@ def test_a_fleet_is_not_mirrored_into_itself(tmp_path, new, fleet, url, mounted)
     place = f"dir://{tmp_path}/one"
     (tmp_path / "link").symlink_to(tmp_path / "one")
     with Fleet(place) as other:
+        other.set({"level": 3})
         with pytest.raises(FleetError, match="itself"):
             new(f"{place}?poll=7", place).turn()
-        other.set({"level": 3})
         with pytest.raises(FleetError, match="itself"):
             new(place, f"dir://{tmp_path}/link").turn()
     mounted.write(level="3")
