@@ -826,7 +826,8 @@ PD_API pd_status pd_scope_switch(pd_scope_context *context, pd_scope_context **o
  * type, the function is not called. `release` (may be NULL) is called with `context` once no more
  * calls can come. When the module that holds `function` leaves, its hooks are removed, and a
  * `release` that it holds isn't called. `out` may be NULL. A function that waits for a lock is
- * marked with pd_hook_defer. PD_ERR_ARGUMENT: no flags. PD_ERR_UNDEFINED, PD_ERR_MEMORY. */
+ * marked with pd_hook_defer. The values that the flags have aren't checked, except those of a fleet:
+ * see pd_config_count_dropped. PD_ERR_ARGUMENT: no flags. PD_ERR_UNDEFINED, PD_ERR_MEMORY. */
 PD_API pd_status pd_validator_add(pd_flag *const *flags, size_t count,
                                   pd_validator function, void *context,
                                   void (*release)(void *context), pd_hook *out,

@@ -100,8 +100,17 @@ def test_who_waits_too_long_for_a_validator_is_told_so_and_nothing_happens_later
     assert (error["code"], error["data"]["kind"]) == (504, "timeout")
     assert "waiting for validators of low" in error["message"]
     program.go_on()
-    assert apply(client, values=values(count="5"))
+    client.ask("flags.set", set={"count": 5})  # after it, on the same thread
     assert client.text("low") == "2"
+
+
+def test_what_the_program_sets_meanwhile_is_no_change_of_the_fleet(program, client):
+    more = "setattr(pf.FLAGS, 'count', pf.get('count') + 1)"
+    program.run(f"pf.FLAGS['mode'].validate(lambda _: {more} or True)")
+    assert apply(client, values=values(mode="best")) == [
+        {"name": "mode", "old": "fast", "new": "best"}
+    ]
+    assert int(client.text("count")) > 2
 
 
 def test_hello_says_whether_startup_is_over_and_counts_what_was_dropped(program, client):
