@@ -372,9 +372,8 @@ class Presence(Membership):
             self._say()
 
     def notes(self) -> list[Numbered]:
-        """Return what was said last about checks."""
+        """Return what was said last about checks, as far as the thread has read it."""
         with self._lock:
-            self._member.follow()
             return self._member.notes
 
     def variables(self, patterns: list[str]) -> dict[str, str]:
