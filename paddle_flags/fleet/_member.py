@@ -122,6 +122,7 @@ class Member:
             self._over = {each for each, end in self.ends.items() if end.at <= self._clock.now()}
         self._fold()
         self._answer_questions(news)
+        self._note_checks(news)
 
     def follow(self, last: int | None = None) -> bool:
         """Read what is new and act on it; return whether the member has something to say.
@@ -144,7 +145,12 @@ class Member:
         if self._is_due():
             self._fold()
         self._answer_questions(news)
-        self.notes = [*self.notes, *((n, r) for n, r in news if r.kind == CHECK)][-_MOST_NOTES:]
+        self._note_checks(news)
+
+    def _note_checks(self, news: list[Numbered]) -> None:
+        said = [(revision, record) for revision, record in news if record.kind == CHECK]
+        if said:
+            self.notes = [*self.notes, *said][-_MOST_NOTES:]
 
     def refresh(self) -> None:
         """Bring the values in line with steps, ends and the program's own flags."""

@@ -131,9 +131,23 @@ def test_diff_names_a_value_of_the_fleet_that_one_member_could_not_take(fleet, m
     }
 
 
+def stages(fleet):
+    """Return what members have said of checks."""
+    return [decode(data, 0).check["stage"] for data in open_store(fleet.url).read(1)]
+
+
 def test_one_member_compares_for_all_that_come_at_the_same_time(fleet, process):
     four = [process().begin(role="trainer", rank=rank) for rank in range(4)]
     start_check(four, expect=4)
     assert outcomes(four) == [""] * 4
-    records = [decode(data, 0).check for data in open_store(fleet.url).read(1)]
-    assert [each["stage"] for each in records] == ["compares", "alike"]
+    assert stages(fleet) == ["compares", "alike"]
+
+
+def test_one_member_compares_for_all_that_join_while_it_waits(fleet, process):
+    three = []
+    for rank in range(3):
+        three.append(process().begin(role="trainer", rank=rank))
+        start_check(three[-1:], expect=3)
+        eventually(lambda: stages(fleet)[:1], ["compares"])
+    assert outcomes(three) == [""] * 3
+    assert stages(fleet) == ["compares", "alike"]
