@@ -291,6 +291,7 @@ class Member:
         here = {batch.revision for batch in self.state.batches}
         for revision in [each for each in self.ends if each not in here]:
             del self.ends[revision]
+            self._over.discard(revision)
             if revision in self.answers:
                 self.answers[revision] = Answer(_flags.ENDED)
         for batch in self.state.batches:
@@ -310,15 +311,15 @@ class Member:
         """Write the ends that are due, unless somebody else has.
 
         The end is a record, so that it is one for all: those that join, wake up or are resumed
-        later never have the value again. Who can't write it ends the value here.
+        later never have the value again. Who can't write it ends the value here, and tries again.
         """
         for revision, end in list(self.ends.items()):
-            if self._clock.now() < end.at or revision in self._over:
+            if self._clock.now() < end.at:
                 continue
             if not end.is_sure and self._counts_elsewhere(revision):
                 self.ends[revision] = End(self._clock.now() + 1, is_sure=False)
                 continue
-            if not self._write_end(revision):
+            if not self._write_end(revision) and revision not in self._over:
                 self._over.add(revision)
                 self._fold()
 
