@@ -313,6 +313,7 @@ class Member:
         here = {batch.revision for batch in self.state.batches}
         for revision in [each for each in self.ends if each not in here]:
             del self.ends[revision]
+            self._over.discard(revision)
             if revision in self.answers:
                 self.answers[revision] = Answer(_flags.ENDED)
         for batch in self.state.batches:
@@ -344,8 +345,7 @@ class Member:
         """Write the ends that are due, unless somebody else has.
 
         The end is a record, so that it is one for all: those that join, wake up or are resumed
-        later never have the value again. Who can't write it now ends the value here, and tries
-        again.
+        later never have the value again. Who can't write it ends the value here, and tries again.
         """
         for revision, end in list(self.ends.items()):
             if self._clock.now() < end.at:

@@ -165,7 +165,9 @@ def test_reset_brings_a_revision_back(fleet, members):
 # ---- Temporary values ----
 
 
-def test_a_temporary_value_ends_by_itself_even_if_the_engine_is_away(fleet, members, folder):
+def test_a_temporary_value_ends_by_itself_even_if_the_engine_is_away(
+    fleet, members, process, folder
+):
     [one] = members(1)
     fleet.set({"level": 5}, wait=SOON)
     given = fleet.set({"level": 6}, duration=2, wait=SOON).revision
@@ -174,12 +176,39 @@ def test_a_temporary_value_ends_by_itself_even_if_the_engine_is_away(fleet, memb
     one.wait_for("level.value", 5)
     folder.with_name("away").rename(folder)
     eventually(lambda: states_of(fleet, "trainer-0").get(given), "ended")
+    eventually(lambda: fleet.log()[-1].record.of, given)  # and for those who come later
+    assert process().begin(name="late").ask("level.value") == 5
 
 
 def test_a_temporary_value_that_is_over_is_not_there_for_those_who_join(fleet, process):
     fleet.set({"level": 6}, duration=0.05)
     time.sleep(0.1)
     assert process().begin(name="one").ask("level.value") == 1
+
+
+def test_a_temporary_value_that_is_over_is_not_taken_again_by_one_that_was_stopped(fleet, members):
+    one, two = members(2, ttl=0.5)
+    given = fleet.set({"level": 6}, duration=1.0, wait=SOON).revision
+    two.stop()
+    one.wait_for("level.value", 1)
+    [over] = [each for each in fleet.log() if each.verdict == "ended"]
+    assert (over.record.of, over.record.by) == (given, "trainer-0")
+    two.send("do", "seen = [level.value]; level.watch(lambda flag: seen.append(flag.value))")
+    two.go_on()
+    two.receive()
+    two.wait_for("level.value", 1)
+    fleet.set({"port": 81}, wait=SOON)
+    assert two.ask("seen") in ([6, 1], [1])
+
+
+def test_a_member_that_joins_has_a_temporary_value_until_it_ends_for_all(fleet, members, process):
+    [one] = members(1)
+    fleet.set({"level": 6}, duration=2.0, wait=SOON)
+    late = process().begin(name="late")
+    assert late.ask("level.value") == 6
+    for each in (one, late):
+        each.wait_for("level.value", 1)
+    assert [each.verdict for each in fleet.log()] == ["committed", "ended"]
 
 
 # ---- Conflicts ----
