@@ -21,17 +21,17 @@ class DeadlineSocket(socket.socket):
     end = math.inf  # on the monotonic clock
     closed = threading.Event()  # of the store
 
-    def recv_into(self, *arguments: Any) -> int:
+    def recv_into(self, buffer: Any, nbytes: Any = 0, flags: int = 0) -> int:
         """Read something."""
         while True:
             self._limit(_LOOK)
             with contextlib.suppress(TimeoutError):
-                return super().recv_into(*arguments)
+                return super().recv_into(buffer, nbytes, flags)
 
-    def sendall(self, *arguments: Any) -> None:
+    def sendall(self, data: Any, flags: int = 0) -> None:
         """Write everything; Python counts down."""
         self._limit(threading.TIMEOUT_MAX)
-        super().sendall(*arguments)
+        super().sendall(data, flags)
 
     def _limit(self, longest: float) -> None:
         if self.closed.is_set():

@@ -242,7 +242,7 @@ class EtcdStore:
         """Return the members whose keys are in a range, read in pages."""
         found: dict[str, bytes] = {}
         place = f"{self._prefix}members/".encode()
-        body = {"key": start, "range_end": end}
+        body, key = {"key": start, "range_end": end}, b""
         while True:
             answer = self._fitting("kv/range", body, body)
             for kv in answer.get("kvs", ()):

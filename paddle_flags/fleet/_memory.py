@@ -168,7 +168,7 @@ class MemoryStore:
         size = 0
         for name, member in self.members().items():
             if name > after:
-                found.append((name, *member))
+                found.append((name, member.document, member.alive))
                 size += len(member.document)
                 if size > _READ_AT_ONCE:
                     break
