@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import math
 import socket
+import sys
 import threading
 import time
 from typing import Any
@@ -26,7 +27,7 @@ class DeadlineSocket(socket.socket):
         while True:
             self._limit(_LOOK)
             with contextlib.suppress(TimeoutError):
-                return super().recv_into(buffer, nbytes, flags)
+                return super().recv_into(buffer, nbytes or memoryview(buffer).nbytes, flags)
 
     def sendall(self, data: Any, flags: int = 0) -> None:
         """Write everything; Python counts down."""
@@ -38,6 +39,12 @@ class DeadlineSocket(socket.socket):
             message = "the store is closed"
             raise TimeoutError(message)
         self.settimeout(min(longest, seconds_until(self.end)))
+
+
+def may_be_kept() -> bool:
+    """Return whether any thread may use a socket later: one of gevent belongs to its thread."""
+    monkey: Any = sys.modules.get("gevent.monkey")
+    return monkey is None or not monkey.is_module_patched("socket")
 
 
 def seconds_until(end: float) -> float:
