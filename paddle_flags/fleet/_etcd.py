@@ -22,6 +22,7 @@ import secrets
 import time
 from typing import TYPE_CHECKING
 
+from paddle_flags.fleet._deadline import may_be_kept
 from paddle_flags.fleet._etcd_client import DENIED, EXHAUSTED, NOT_FOUND, Client, EtcdError
 from paddle_flags.fleet._etcd_options import options_of, password_of, tls_of
 from paddle_flags.fleet._store import (
@@ -134,8 +135,10 @@ class EtcdStore:
                 stream.close()
                 stream = None
                 self._client.closed.wait(_PAUSE)  # a new one may end at once, too
-        if stream is not None:
+        if stream is not None and may_be_kept():
             self._streams.append((number, stream))
+        elif stream is not None:
+            stream.close()
         return self.last() if is_old or number <= after else number
 
     def _kept(self) -> tuple[int, Stream | None]:
@@ -242,7 +245,7 @@ class EtcdStore:
         """Return the members whose keys are in a range, read in pages."""
         found: dict[str, bytes] = {}
         place = f"{self._prefix}members/".encode()
-        body = {"key": start, "range_end": end}
+        body, key = {"key": start, "range_end": end}, b""
         while True:
             answer = self._fitting("kv/range", body, body)
             for kv in answer.get("kvs", ()):

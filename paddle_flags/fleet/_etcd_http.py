@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, cast
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError
 
-from paddle_flags.fleet._deadline import DeadlineSocket, seconds_until
+from paddle_flags.fleet._deadline import DeadlineSocket, may_be_kept, seconds_until
 from paddle_flags.fleet._store import FleetError
 
 if TYPE_CHECKING:
@@ -125,7 +125,10 @@ class Connections:
         except BaseException:
             connection.close()
             raise
-        self._idle[node].append(connection)
+        if may_be_kept():
+            self._idle[node].append(connection)
+        else:
+            connection.close()
         if self.closed.is_set():
             self._drop_idle()  # again: `close` came in between
         return response.status, content

@@ -142,7 +142,9 @@ class MemoryStore:
         """See Store."""
         with self._grown:
             found = self._members.get(check_name(name))
-            return None if found is None else StoredMember(found.document, self._lives(found))
+            if found is None or found.end + REMEMBERED <= self._clock():
+                return None
+            return StoredMember(found.document, self._lives(found))
 
     def members(self) -> dict[str, StoredMember]:
         """See Store."""
@@ -168,7 +170,7 @@ class MemoryStore:
         size = 0
         for name, member in self.members().items():
             if name > after:
-                found.append((name, *member))
+                found.append((name, member.document, member.alive))
                 size += len(member.document)
                 if size > _READ_AT_ONCE:
                     break

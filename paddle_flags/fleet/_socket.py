@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgpack
 
-from paddle_flags.fleet._deadline import DeadlineSocket, seconds_until
+from paddle_flags.fleet._deadline import DeadlineSocket, may_be_kept, seconds_until
 from paddle_flags.fleet._memory import Server
 from paddle_flags.fleet._remote import RemoteStore
 from paddle_flags.fleet._store import MAX_RECORD, UnreachableError
@@ -107,7 +107,10 @@ class SocketStore(RemoteStore):
                 raise self._is_closed() from error
             what = f"{self.url}: the engine cannot be reached: {error}"
             raise UnreachableError(what) from error
-        self._idle.append(connection)
+        if may_be_kept():
+            self._idle.append(connection)
+        else:
+            connection.close()
         if self._closed.is_set():
             self._drop_idle()  # again: `close` came in between
         return kind, result

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.server
 import socket
 import struct
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,7 @@ import pytest
 from etcd_cluster import Cluster
 from etcd_node import free_ports
 from members import SOON, eventually
+from support import installed, run
 
 from paddle_flags.fleet import _etcd, _etcd_options
 from paddle_flags.fleet._open import open_store
@@ -315,6 +317,36 @@ def test_a_fleet_that_was_removed_begins_anew(plain):
         assert store.append(1, b"again")
         assert waiting.result(SOON) == 1
     store.close()
+
+
+GEVENT = """
+from gevent import monkey
+monkey.patch_all()
+import sys, gevent
+from paddle_flags.fleet import open_store
+from paddle_flags.fleet._threads import start_thread
+store = open_store(sys.argv[1], timeout=30)
+waiting = gevent.spawn(store.wait, 0, 1000)
+gevent.sleep(0.5)
+assert store.append(1, b"x")
+seen = []
+start_thread(lambda: seen.append(store.wait(0, 1000)), "a thread of the system")
+while not seen:
+    gevent.sleep(0.01)
+print(waiting.get(), seen, store.read(1))
+store.close()
+"""
+
+
+@pytest.mark.parametrize("node", ["plain", "encrypted"])
+def test_greenlets_and_threads_use_a_store_at_once(request, node, ca, client):
+    installed("gevent")
+    hosts = request.getfixturevalue(node).hosts
+    url = f"etcd://{hosts}/jobs/gevent"
+    if node == "encrypted":
+        key = client.with_suffix(".key")
+        url = f"etcds://{hosts}/jobs/gevent?ca={ca}&cert={client}&key={key}"
+    assert run(sys.executable, "-c", GEVENT, url).stdout == "1 [1] [b'x']\n"
 
 
 # -- TLS --
