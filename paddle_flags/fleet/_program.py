@@ -200,6 +200,8 @@ class ProgramFlags:
 class ProgramSteps(Steps):
     """The steps of a program, which waits at a gate of its own."""
 
+    function = "pd_live_step"
+
     def __init__(self, program: ProgramFlags, timeout: float) -> None:
         self._program = program
         self._timeout = timeout

@@ -20,6 +20,9 @@ class Steps:
     one of them sees the other.
     """
 
+    function = "fleet.tick"
+    """By which a program begins a step."""
+
     def __init__(self) -> None:
         self.last: int | None = None
         """The last step that the program has begun; None: it counts none."""
@@ -41,7 +44,7 @@ class Steps:
             return ""
         self.gate = before
         if last is None:
-            return "counts no steps: it doesn't call fleet.tick"
+            return f"counts no steps: it doesn't call {self.function}"
         return f"has begun step {last}"
 
     def is_reached(self, step: int) -> bool:
