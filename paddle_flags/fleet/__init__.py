@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         LeaseError,
         ReadOnlyError,
         Store,
+        StoredMember,
         UnreachableError,
     )
 
@@ -82,6 +83,7 @@ _STORE = (
     "LeaseError",
     "ReadOnlyError",
     "Store",
+    "StoredMember",
     "UnreachableError",
 )
 
@@ -107,6 +109,7 @@ __all__ = [
     "Status",
     "Step",
     "Store",
+    "StoredMember",
     "TickTimeoutError",
     "UnconfirmedError",
     "UnreachableError",
