@@ -246,7 +246,7 @@ def test_a_member_that_has_passed_the_step_rejects_and_nothing_changes(fleet, me
 
 def test_a_member_that_counts_no_steps_rejects(fleet, members):
     members(1)
-    with pytest.raises(AbortedError, match="counts no steps: it doesn't call fleet.tick"):
+    with pytest.raises(AbortedError, match=r"counts no steps: it doesn't call fleet\.tick"):
         fleet.set({"level": 12}, at_step=5, wait=SOON)
 
 
