@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         LeaseError,
         ReadOnlyError,
         Store,
+        StoredMember,
         UnreachableError,
     )
 
@@ -46,13 +47,13 @@ _MODULES = {
     "_state": "Entry",
     "_status": "MemberStatus Status",
     "_steps": "TickTimeoutError",
-    "_store": "CompactedError FleetError LeaseError ReadOnlyError Store UnreachableError",
+    "_store": "CompactedError FleetError LeaseError ReadOnlyError Store StoredMember UnreachableError",
 }
 __all__ = [
     "AbortedError", "Answer", "Change", "CheckError", "CompactedError", "ConflictError",
     "Difference", "Entry", "Fleet", "FleetError", "Holder", "LeaseError", "MemberStatus",
     "Membership", "Outcome", "ReadOnlyError", "Record", "StateLostError", "Status", "Step",
-    "Store", "TickTimeoutError", "UnconfirmedError", "UnreachableError", "check", "join",
+    "Store", "StoredMember", "TickTimeoutError", "UnconfirmedError", "UnreachableError", "check", "join",
     "leave", "member", "mirror", "open_store", "tick",
 ]  # fmt: skip
 
