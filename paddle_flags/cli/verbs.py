@@ -129,7 +129,8 @@ dask://HOST:8786/job42 or ray:///job42.
 
 exit status: 0 if all is well; 1 if the target refuses, a member has not taken a change, or flags
 differ; 2 if the command line is wrong, or a file that it names; 3 if a process or an engine can't
-be reached; 4 if a member of a fleet has not answered, is slow, gone or missing
+be reached; 4 if a member of a fleet has not answered, is slow, gone or missing; of join, that of
+its program
 """
 
 
