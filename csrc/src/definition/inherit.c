@@ -48,7 +48,7 @@ static bool read_head(snapshot_file *from) {
 }
 
 /* Appends to `end`. */
-static bool read_value(snapshot_file *from, const char *name, pd__pending **end) {
+static bool read_snapshot_value(snapshot_file *from, const char *name, pd__pending **end) {
   pd__pending given = {.name = name, .length = strlen(name)};
   const char *number;
   pd_value revision;
@@ -65,13 +65,13 @@ static bool read_value(snapshot_file *from, const char *name, pd__pending **end)
   return false;
 }
 
-static bool read_values(snapshot_file *from) {
+static bool read_snapshot_values(snapshot_file *from) {
   pd__pending **end = &from->values;
   const char *name;
   if (!read_head(from)) return false;
   while (read_field(from, &name, "the name of a flag, or an empty field as the last one")) {
     if (!*name) return from->at == from->end || fail_at(from, from->at, "the end of the file");
-    if (!read_value(from, name, end)) return false;
+    if (!read_snapshot_value(from, name, end)) return false;
     end = &(*end)->following;
   }
   return false;
@@ -80,7 +80,7 @@ static bool read_values(snapshot_file *from) {
 /* ---- Giving the values ---- */
 
 static void use_values(snapshot_file *from) {
-  bool whole = from->start && read_values(from);
+  bool whole = from->start && read_snapshot_values(from);
   while (from->values) {
     pd__pending *each = from->values;
     from->values = each->following;
