@@ -47,14 +47,15 @@ _MODULES = {
     "_state": "Entry",
     "_status": "MemberStatus Status",
     "_steps": "TickTimeoutError",
-    "_store": "CompactedError FleetError LeaseError ReadOnlyError Store StoredMember UnreachableError",
+    "_store": "CompactedError FleetError LeaseError ReadOnlyError Store StoredMember"
+    " UnreachableError",
 }
 __all__ = [
     "AbortedError", "Answer", "Change", "CheckError", "CompactedError", "ConflictError",
     "Difference", "Entry", "Fleet", "FleetError", "Holder", "LeaseError", "MemberStatus",
     "Membership", "Outcome", "ReadOnlyError", "Record", "StateLostError", "Status", "Step",
-    "Store", "StoredMember", "TickTimeoutError", "UnconfirmedError", "UnreachableError", "check", "join",
-    "leave", "member", "mirror", "open_store", "tick",
+    "Store", "StoredMember", "TickTimeoutError", "UnconfirmedError", "UnreachableError", "check",
+    "join", "leave", "member", "mirror", "open_store", "tick",
 ]  # fmt: skip
 
 
