@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _POLL = 0.02  # seconds between two looks for a decision that a tick waits for
 _PATIENCE = 2.0  # seconds for what the thread is doing when the program ends
+_MOST_COMPARED = 32  # documents that are remembered while others compare them
 _DETAILS = 30.0  # seconds for which all values are published that somebody has asked for
 _BACKOFF = (0.1, 0.2, 0.4, 0.8)  # seconds between tries while the engine is away
 
@@ -43,6 +44,7 @@ class Presence(Membership):
         self._published: dict[str, Any] = {}
         self._beat = clock.now()  # when the engine has last had the lease renewed
         self._check: dict[str, Any] = {}  # what check() says
+        self._compared: list[dict[str, Any]] = []  # what others could compare since it was called
         self._details: dict[str, Any] = {}  # all values, which somebody has asked for
         self._details_end = 0.0
         self._checks = itertools.count(1)
@@ -275,6 +277,8 @@ class Presence(Membership):
             data = _document.encode({**document, "time": self._clock.date()})
             self._store.announce(self.name, data, self._options.ttl)
         self._published = document
+        compared = {each: document[each] for each in ("digest", "selected", "check")}
+        self._compared = [*self._compared, compared][-_MOST_COMPARED:]
         self._note_beat()
 
     def _note_beat(self) -> None:
@@ -360,7 +364,7 @@ class Presence(Membership):
                 message = f"{self.url}: {self.name} observes the fleet: expected a member"
                 raise FleetError(message)
             self._member.follow()
-            self._check = check
+            self._check, self._compared = check, []
             self._announce(self._document())
 
     def write(self, record: Record, is_wanted: Callable[[], bool] = lambda: True) -> None:
@@ -378,9 +382,9 @@ class Presence(Membership):
         """Return the environment variables that are to be compared."""
         return _document.variables_of(patterns, self._flags.facts(None).sensitive)
 
-    def document(self) -> dict[str, Any]:
-        """Return what this member publishes."""
-        return self._published
+    def compared(self) -> list[dict[str, Any]]:
+        """Return what this member has published of its flags since `check` was called."""
+        return self._compared
 
     def documents(self) -> dict[str, dict[str, Any]]:
         """Return the documents of all members."""

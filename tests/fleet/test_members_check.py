@@ -151,3 +151,17 @@ def test_one_member_compares_for_all_that_join_while_it_waits(fleet, process):
         eventually(lambda: stages(fleet)[:1], ["compares"])
     assert outcomes(three) == [""] * 3
     assert stages(fleet) == ["compares", "alike"]
+
+
+def test_a_change_right_behind_a_check_keeps_no_member_from_passing(fleet, process):
+    first, late = process().begin(name="first"), process()
+    late.url = late.url.partition("?")[0] + "?poll=1"  # it reads verdict and change at once
+    late.begin(name="late")
+    start_check([first], expect=2)
+    eventually(lambda: stages(fleet), ["compares"])
+    start_check([late], expect=2, timeout=5.0)
+    assert outcomes([first]) == [""]
+    fleet.set({"level": 5}, force=True)
+    first.do("pf.fleet.leave()")
+    assert outcomes([late]) == [""]
+    late.wait_for("level.value", 5)
