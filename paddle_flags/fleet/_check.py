@@ -137,10 +137,9 @@ class Barrier:
                 own = documents[self._member.name]
                 self._say(ALIKE, **_facts_of(own))
                 return
-            late = self._clock.now() >= self._deadline
-            if late or len({each.get("changed") for each in documents.values()}) == 1:
+            if _is_settled(documents) or self._clock.now() >= self._deadline:
                 break
-            self._clock.sleep(_POLL)  # a change is on its way to some of them
+            self._clock.sleep(_POLL)
         rejections = _rejections(documents)
         found = [] if _are_alike(documents) else differences_of(self._with_details(documents))
         lines = [*rejections, *shown_all(found)]
@@ -177,7 +176,8 @@ class Barrier:
             every = self._member.documents()
             now = {name: each for name, each in every.items() if name in documents}
             told = [n for n, each in now.items() if each["details"].get("of", -1) >= asked]
-            if len(told) == len(now) or self._clock.now() >= end:
+            whole = len(told) == len(now) and _is_settled(now)
+            if whole or self._clock.now() >= end:
                 return {name: now[name] for name in told} if len(told) > 1 else now
             self._clock.sleep(max(_POLL, _LOOK * len(now)))
 
@@ -226,6 +226,11 @@ def _facts_of(document: Mapping[str, Any]) -> dict[str, Any]:
     environment = document.get("check", {}).get("environment", "")
     selected = document.get("selected", [])
     return {"digest": document.get("digest"), "selected": selected, "environment": environment}
+
+
+def _is_settled(documents: Documents) -> bool:
+    """Return whether no change is on its way to some of the members."""
+    return len({each.get("changed") for each in documents.values()}) == 1
 
 
 def _are_alike(documents: Documents) -> bool:
