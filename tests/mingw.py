@@ -116,7 +116,18 @@ def wine() -> str:
     return tool("wine", "wine wine64")
 
 
+# Wine's own process ends badly now and then, in ld.so of Linux: how the program did is then unknown
+_ENDED_BADLY = "Inconsistency detected by ld.so: dl-fini.c"
+
+
 def run_wine(program: Path, *words: object, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run a program to its end; a failure shows what it printed."""
     options.setdefault("env", wine_environment())
-    return run(wine(), program, *words, **options)
+    for _ in range(2):
+        ended = run(wine(), program, *words, **options, check=False)
+        if _ENDED_BADLY not in ended.stderr:
+            break
+    else:
+        return run(wine(), program, *words, **options)
+    assert ended.returncode == 0, f"{program} {words}\n{ended.stdout}{ended.stderr}"
+    return ended
