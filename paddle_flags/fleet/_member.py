@@ -76,7 +76,7 @@ class Member:
         self._clock = clock
         self.counts_elsewhere: Callable[[int], bool] = lambda _: False
         """Returns whether another member has seen a temporary value begin."""
-        self._looked = -NEVER  # when the log was read last
+        self._looked = -NEVER  # when the log was about to be read last
         self._over: set[int] = set()  # ended here, since the end can't be written
         self._folded = 0  # the revision that the values are of
         self._dropped = flags.count_dropped()
@@ -113,11 +113,12 @@ class Member:
 
     def start(self, *, read: bool = True) -> None:
         """Apply all that the log says; without `read`, what the state says that was given."""
+        now = self._clock.now()
         news = self.follower.catch_up() if read else []
         self._note_ends()
         if read:
             self._end_what_is_over()
-            self._looked = self._clock.now()
+            self._looked = now
         else:
             self._over = {each for each, end in self.ends.items() if end.at <= self._clock.now()}
         self._fold()
@@ -136,9 +137,10 @@ class Member:
         return before != (self.state.changed, self.answers)
 
     def _read(self, last: int | None = None) -> None:
+        now = self._clock.now()
         news = self.follower.catch_up(last)
         self._act(news)
-        self._looked = self._clock.now()
+        self._looked = now
 
     def _act(self, news: list[Numbered]) -> None:
         self._note_ends()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from paddle_flags.fleet._document import Facts
 from paddle_flags.fleet._flags import Look, Values
@@ -33,18 +33,18 @@ class Program:
         self.steps = Steps()
         self.pid = 0
         self.rule = rule
-        self._defined = set(defined)
+        self.defined = set(defined)
         self._dropped = 0
 
-    def numbers(self, values: Values | None = None) -> dict[str, int]:
+    def numbers(self, texts: Mapping[str, str] | None = None) -> dict[str, int]:
         """Return the values that the flags have, or would have."""
-        given = self.values if values is None else values
-        have = {name: int(entry.value) for name, entry in given.items() if name in self._defined}
+        given = _texts(self.values) if texts is None else texts
+        have = {name: int(text) for name, text in given.items() if name in self.defined}
         return {**DEFAULTS, **have}
 
     def define(self, name: str) -> None:
         """Define a flag; values that it doesn't take are dropped with their batch."""
-        self._defined.add(name)
+        self.defined.add(name)
         if not self.rule(self.numbers()):
             gone = self.values[name].revision
             self.values = {n: e for n, e in self.values.items() if e.revision != gone}
@@ -57,14 +57,15 @@ class Program:
         return {
             name: Look("fleet" if name in self.values else "default", sensitive=False, closed=False)
             for name in names
-            if name in self._defined
+            if name in self.defined
         }
 
     def describe_missing(self, name: str) -> str:
         return f"{name}: no such flag"
 
     def check(self, values: Values) -> str | None:
-        return None if self.rule(self.numbers(values)) else "rejected by the rule of the program"
+        fits = self.rule(self.numbers(_texts(values)))
+        return None if fits else "rejected by the rule of the program"
 
     def apply(self, values: Values, about: Batch | None, trail: Sequence[Values]) -> str | None:
         why = self.check(values)
@@ -74,3 +75,7 @@ class Program:
 
     def count_dropped(self) -> int:
         return self._dropped
+
+
+def _texts(values: Values) -> dict[str, str]:
+    return {name: entry.value for name, entry in values.items()}

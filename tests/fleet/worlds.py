@@ -6,6 +6,7 @@ and whenever it sleeps. Who goes on is drawn from the seed, so the same seed giv
 
 from __future__ import annotations
 
+import math
 import random
 import threading
 from collections.abc import Callable
@@ -16,7 +17,18 @@ from paddle_flags.fleet._memory import MemoryStore
 from paddle_flags.fleet._store import ReadOnlyError, UnreachableError
 
 EPOCH = 1_700_000_000.0
-ALWAYS = 0.0
+TIMEOUT = 10.0  # seconds after which a call gives up that the engine doesn't answer
+NOW = 0.0
+NEVER = math.inf
+BUSY = 2000  # turns at one moment
+
+WELL = "well"
+REFUSES = "refuses"
+HANGS = "hangs"
+
+
+class Fault(AssertionError):
+    """Something that must not be."""
 
 
 class Killed(BaseException):
@@ -32,13 +44,15 @@ class Process:
         self.lag = lag  # seconds that a call of the store takes at most
         self.stopped = False
         self.killed = False
+        self.renewed = 0.0  # when its lease was renewed last, as far as it knows
 
 
 class _Actor:
     def __init__(self, process: Process, work: Callable[[], object]) -> None:
         self.process = process
         self.work = work
-        self.ready: float | Callable[[], bool] = ALWAYS
+        self.until = NOW  # when it goes on,
+        self.when: Callable[[], bool] | None = None  # or when this holds
         self.go = threading.Semaphore(0)
         self.done = False
         self.failure: BaseException | None = None
@@ -51,15 +65,31 @@ class World:
         self.random = random.Random(seed)
         self.time = 0.0
         self.store = MemoryStore("memory:model", clock=lambda: self.time)
-        self.away = False
-        """Whether the engine is out of reach for everybody."""
+        self.engine = WELL
         self.flaky = 0.0
         """How many of all calls fail, before or after they had an effect."""
-        self.watch: Callable[[], None] = lambda: None
-        """Is called after each turn."""
+        self.ill = -NEVER
+        """When the engine failed last."""
+        self.hung = -NEVER
+        """When it hung last."""
+        self.watch: Callable[[Process], None] = lambda _: None
+        """Is called after each turn of a process."""
+        self.meddle: Callable[[Process, str], None] = lambda *_: None
+        """Is called right before and after each call of a process, and may stop or kill it."""
+        self.trace: list[tuple[float, str]] = []
+        """Who had which turn."""
         self._actors: list[_Actor] = []
+        self._turns = 0  # at this moment
         self._now: _Actor | None = None
         self._parked = threading.Semaphore(0)
+
+    def draw(self, choices: Any) -> Any:
+        """Return one of some things."""
+        return self.random.choice(choices)
+
+    def chance(self, share: float) -> bool:
+        """Return whether one thing happens of which so many do."""
+        return self.random.random() < share
 
     # ---- Actors ----
 
@@ -69,6 +99,16 @@ class World:
         self._actors.append(actor)
         threading.Thread(target=self._run, args=(actor,), daemon=True).start()
 
+    def after(self, seconds: float, work: Callable[[], object]) -> None:
+        """Do something later, whatever becomes of all processes."""
+        end = self.time + seconds
+
+        def wait() -> None:
+            self.park(end)
+            work()
+
+        self.spawn(Process("time"), wait)
+
     def _run(self, actor: _Actor) -> None:
         actor.go.acquire()
         try:
@@ -76,28 +116,27 @@ class World:
                 actor.work()
         except Killed:
             pass
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - it is raised by `turn`
             actor.failure = error
         actor.done = True
         self._parked.release()
 
-    def park(self, ready: float | Callable[[], bool] = ALWAYS) -> None:
-        """Give up the turn until a time, or until a condition holds."""
+    def park(self, until: float = NOW, when: Callable[[], bool] | None = None) -> None:
+        """Give up the turn until a time, or until something holds."""
         actor = self._now
         assert actor is not None
         if actor.process.killed:
             raise Killed
-        actor.ready = ready
+        actor.until, actor.when = until, when
         self._parked.release()
         actor.go.acquire()
         if actor.process.killed:
             raise Killed
 
     def _is_ready(self, actor: _Actor) -> bool:
-        if actor.process.killed:
+        if actor.process.killed or actor.until <= self.time:
             return True
-        ready = actor.ready
-        return ready() if callable(ready) else ready <= self.time
+        return actor.when is not None and actor.when()
 
     def turn(self) -> bool:
         """Let one actor go on, or time pass; return False if nobody is left."""
@@ -107,22 +146,31 @@ class World:
             return False
         ready = [each for each in able if self._is_ready(each)]
         if not ready:
-            times = [each.ready for each in able if not callable(each.ready)]
-            assert times, "every actor waits for another one"
-            self.time = min(times)
+            self.time = min(each.until for each in able)
+            if self.time == NEVER:
+                raise Fault("every actor waits for another one")
+            self._turns = 0
             return True
-        self._now = self.random.choice(ready)
-        self._now.go.release()
-        assert self._parked.acquire(timeout=60), f"{self._now.process.name} waits outside the world"
-        if self._now.failure is not None:
-            raise self._now.failure
-        self.watch()
+        self._turns += 1
+        if self._turns > BUSY:
+            raise Fault("somebody is busy, and no time passes")
+        now = self._now = self.random.choice(ready)
+        self.trace.append((self.time, now.process.name))
+        now.go.release()
+        assert self._parked.acquire(timeout=60), f"{now.process.name} waits outside the world"
+        if now.failure is not None:
+            raise now.failure
+        if self.engine != WELL:
+            self.ill = self.time
+        if self.engine == HANGS:
+            self.hung = self.time
+        self.watch(now.process)
         return True
 
     def run(self, seconds: float) -> None:
         """Let time pass."""
         end = self.time + seconds
-        self.spawn(Process("time"), lambda: self.park(end))
+        self.after(seconds, lambda: None)
         while self.time < end and self.turn():
             pass
 
@@ -130,7 +178,8 @@ class World:
         """Kill all actors."""
         for each in self._actors:
             each.process.killed = True
-        self.watch = lambda: None
+        self.watch = lambda _: None
+        self.meddle = lambda *_: None
         while self.turn():
             pass
 
@@ -143,6 +192,10 @@ class World:
     def connect(self, process: Process, *, writes: bool = True) -> Any:
         """Return a store for a process."""
         return _Connection(self, process, writes=writes)
+
+    def owner(self) -> object:
+        """Return whose turn it is, as a lock knows it."""
+        return self._now
 
 
 class _WorldClock(Clock):
@@ -162,20 +215,27 @@ class _WorldClock(Clock):
     def spread(self, seconds: float) -> float:
         return self._world.random.uniform(0, seconds)
 
-    def lock(self) -> Any:
-        return _Lock(self._world)
+    def lock(self) -> Lock:
+        return Lock(self._world)
 
 
-class _Lock:
+class Lock:
+    """A lock between actors, which one of them may take again."""
+
     def __init__(self, world: World) -> None:
         self._world = world
-        self._owner: _Actor | None = None
+        self._owner: object = None
         self._depth = 0
 
+    @property
+    def is_free(self) -> bool:
+        return self._owner is None
+
     def __enter__(self) -> None:
-        while self._owner not in (None, self._world._now):
-            self._world.park(lambda: self._owner is None)
-        self._owner = self._world._now
+        me = self._world.owner()
+        while self._owner not in (None, me):
+            self._world.park(NEVER, lambda: self._owner is None)
+        self._owner = me
         self._depth += 1
 
     def __exit__(self, *_: object) -> None:
@@ -188,6 +248,8 @@ _WRITES = ("append", "announce", "keep_alive", "withdraw", "compact")
 
 
 class _Connection:
+    """A connection to the engine. It implements Store."""
+
     def __init__(self, world: World, process: Process, *, writes: bool) -> None:
         self.url = world.store.url
         self._world = world
@@ -196,30 +258,36 @@ class _Connection:
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         def call(*args: Any) -> Any:
-            lag = self._world.random.uniform(0, self._process.lag)
-            self._world.park(self._world.time + lag)
+            world, process = self._world, self._process
+            world.park(world.time + world.random.uniform(0, process.lag))
             if not self._writes and name in _WRITES:
                 raise ReadOnlyError(f"{self.url}: this user may only read")
-            self._fail("before")
-            result = getattr(self._world.store, name)(*args)
-            self._fail("after")
-            self._world.park()
+            self._pass(name, "before")
+            result = getattr(world.store, name)(*args)
+            self._pass(name, "after")
+            if name in ("announce", "keep_alive"):
+                process.renewed = world.time
             return result
 
         return call
 
-    def _fail(self, when: str) -> None:
-        chance = self._world.random.random()
-        if self._world.away or chance < self._world.flaky:
-            self._world.park(self._world.time + self._world.random.uniform(0, 1))
+    def _pass(self, call: str, when: str) -> None:
+        """Let others have their turn, and whatever may happen to a call happen."""
+        world = self._world
+        world.meddle(self._process, call)
+        world.park()
+        if world.engine == HANGS:
+            world.park(world.time + TIMEOUT, lambda: world.engine != HANGS)
+        if world.engine != WELL or world.chance(world.flaky):
+            world.park(world.time + world.random.uniform(0, 1))
             raise UnreachableError(f"{self.url}: no answer, {when} it had an effect")
 
     def wait(self, after: int, timeout: float) -> int:
         world, end = self._world, self._world.time + timeout
-        world.park()
-        self._fail("before")
-        while world.store.last() <= after and world.time < end:
-            world.park(min(end, world.time + world.random.choice((0.01, 0.05, 0.2))))
+        self._pass("wait", "before")
+        world.park(end, lambda: world.store.last() > after or world.engine != WELL)
+        world.park(min(end, world.time + world.draw((0.01, 0.05, 0.2))))
+        self._pass("wait", "after")
         return world.store.last()
 
     def close(self) -> None:
