@@ -32,6 +32,7 @@ def join(url: str, options: argparse.Namespace) -> Report:
             member,
             command,
             count=options.check,
+            timeout=options.check_timeout,
             preload=not options.no_preload,
             patience=options.timeout,
         )

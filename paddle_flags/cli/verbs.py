@@ -103,7 +103,8 @@ VERBS = {
     "join": Verb(
         "run a program, in any language, as a member of a fleet",
         "URL COMMAND...",
-        "--role --rank --name --check --ttl --on-lost --tick-timeout --no-preload --timeout",
+        "--role --rank --name --check --check-timeout --ttl --on-lost --tick-timeout --no-preload"
+        " --timeout",
     ),
     "mirror": Verb(
         "keep the values of a fleet in another one, until SIGTERM",
@@ -215,6 +216,12 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "--name": _value("NAME", "its name in the fleet; by default made of role and rank"),
     "--check": _value(
         "N", "wait until N members have the same values, before it starts", type=_at_least_one
+    ),
+    "--check-timeout": _value(
+        "SECONDS",
+        "how long to wait for them; the default is 60",
+        type=_seconds,
+        default=60.0,
     ),
     "--ttl": _value(
         "SECONDS",

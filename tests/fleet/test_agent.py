@@ -173,3 +173,10 @@ def test_a_program_that_outlives_its_agent_goes_on(fleet, server):
     made.end()
     os.kill(pid, signal.SIGUSR1)
     assert made.until(lambda line: line.startswith("signal")) == f"signal {int(signal.SIGUSR1)}"
+
+
+def test_a_program_does_not_start_if_others_are_missing(agent, fleet):
+    made = agent("--name", "one", "--check", "2", "--check-timeout", "0.5", "--", "echo", "started")
+    assert made.end() == 1
+    assert "1 of 2 members are here after 0.5 s" in made.errors()
+    assert [each.state for each in fleet.status().members] == ["left"]
