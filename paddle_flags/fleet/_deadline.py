@@ -11,7 +11,8 @@ import socket
 import sys
 import threading
 import time
-from typing import Any
+from collections import defaultdict
+from typing import Any, Generic, Protocol, TypeVar
 
 _LOOK = 0.25  # seconds until a read looks whether the store is closed
 
@@ -39,6 +40,39 @@ class DeadlineSocket(socket.socket):
             message = "the store is closed"
             raise TimeoutError(message)
         self.settimeout(min(longest, seconds_until(self.end)))
+
+
+class _Closing(Protocol):
+    def close(self) -> None: ...
+
+
+_C = TypeVar("_C", bound=_Closing)
+
+
+class Idle(Generic[_C]):
+    """Connections that any thread may use again, by what they lead to."""
+
+    def __init__(self) -> None:
+        self._by_place: dict[object, list[_C]] = defaultdict(list)
+
+    def take(self, place: object = None) -> _C | None:
+        """Return one that nobody else has."""
+        with contextlib.suppress(IndexError):
+            return self._by_place[place].pop()
+        return None
+
+    def keep(self, connection: _C, place: object = None) -> None:
+        """Keep one for the next use."""
+        if may_be_kept():
+            self._by_place[place].append(connection)
+        else:
+            connection.close()
+
+    def close(self) -> None:
+        """Close all; a parent doesn't notice that its child does."""
+        for place in list(self._by_place):
+            while connection := self.take(place):
+                connection.close()
 
 
 def may_be_kept() -> bool:

@@ -212,6 +212,6 @@ class RemoteStore(Store):
         found: dict[str, StoredMember] = {}
         last = ""
         while page := self._call("page", last):
-            for last, document, alive in page:  # noqa: PLW2901, B007 - of the last member
+            for last, document, alive in page:
                 found[last] = StoredMember(bytes(document), bool(alive))
         return found

@@ -12,7 +12,6 @@ Ray restarts an actor that died, without its state.
 from __future__ import annotations
 
 import os
-import queue
 import secrets
 import threading
 import time
@@ -24,11 +23,13 @@ from ray.experimental import internal_kv
 
 from paddle_flags.fleet import _socket
 from paddle_flags.fleet._store import UnreachableError
+from paddle_flags.fleet._threads import Line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from paddle_flags.fleet._deadline import DeadlineSocket
+    from paddle_flags.fleet._store import FleetError
     from paddle_flags.fleet._url import Url
 
 NAMESPACE = "paddle_flags"
@@ -103,8 +104,8 @@ class RayStore(_socket.SocketStore):
         self._ray_process = os.getpid() if ray.is_initialized() else 0  # 0: that of the first call
         self._known: Place | None = None
 
-    def _reply(self, method: str, args: tuple[Any, ...], timeout: float) -> tuple[str, Any]:
-        if self._known is None and not self._closed.is_set():
+    def _reply(self, method: str, args: Sequence[Any], timeout: float) -> tuple[str, Any]:
+        if self._known is None:
             self._start()
         return super()._reply(method, args, timeout)
 
@@ -121,7 +122,7 @@ class RayStore(_socket.SocketStore):
         try:
             ray.init(self._address, **options)
         except (OSError, RuntimeError, ValueError) as error:
-            raise UnreachableError(f"{self.url}: Ray cannot be reached: {error}") from error
+            raise self._away(str(error)) from error
 
     def _connect(self, end: float) -> DeadlineSocket:
         place = self._known or self._find(end)
@@ -134,14 +135,15 @@ class RayStore(_socket.SocketStore):
     def _find(self, end: float, ended: Place | None = None) -> Place:
         """Return where the actor answers, which is not where one of them has ended."""
         if os.getpid() != self._ray_process:
-            raise UnreachableError(f"{self.url}: a forked child finds no new actor of Ray")
+            message = "a forked child finds no new actor of Ray"
+            raise self.error(message, UnreachableError)
         place: Place | None = self._ask(find_place, end)
         if place in (None, ended) and not _is_worker():
             self._ask(_make, end)
         while place in (None, ended):
             if time.monotonic() > end:
                 who = "" if not _is_worker() else ": the driver makes it, by paddle_flags.fleet.ray"
-                raise UnreachableError(f"{self.url}: Ray has no actor with the fleet{who}")
+                raise self.error(f"Ray has no actor with the fleet{who}", UnreachableError)
             time.sleep(_POLL)
             place = self._ask(find_place, end)
         self._known = place
@@ -149,23 +151,19 @@ class RayStore(_socket.SocketStore):
 
     def _ask(self, function: Callable[[], Any], end: float) -> Any:
         """Call a function of Ray in a thread: some wait for ever for a head that is gone."""
-        answer: queue.SimpleQueue[tuple[Any, Exception | None]] = queue.SimpleQueue()
-
-        def call() -> None:
-            try:
-                answer.put((function(), None))
-            except Exception as error:  # noqa: BLE001 - many kinds, of Ray and of gRPC
-                answer.put((None, error))
-
-        threading.Thread(target=call, name="paddle_flags ray", daemon=True).start()
+        line = Line("paddle_flags ray")
+        answer = line.call(function)
+        line.end()
         try:
-            result, failure = answer.get(timeout=max(0.1, end - time.monotonic()))
-        except queue.Empty:
-            raise UnreachableError(f"{self.url}: Ray's head does not answer") from None
-        if failure is not None:
-            what = str(failure).strip().partition("\n")[0]
-            raise UnreachableError(f"{self.url}: Ray cannot be reached: {what}") from failure
-        return result
+            return answer.result(max(0.1, end - time.monotonic()))
+        except Exception as error:  # many kinds, of Ray and of gRPC
+            what = str(error).strip().partition("\n")[0]
+            if isinstance(error, TimeoutError):
+                what = "its head does not answer"
+            raise self._away(what) from error
+
+    def _away(self, what: str) -> FleetError:
+        return self.error(f"Ray cannot be reached: {what}", UnreachableError)
 
 
 def _make() -> None:

@@ -85,7 +85,8 @@ class Session:
             if was_closed:
                 self.closed.set()
         if self.closed.is_set():
-            raise self.error("the store is closed")
+            message = "the store is closed"
+            raise self.error(message)
 
     def close(self) -> None:
         """Close the connection, and end what waits. Members stay until their lease ends."""
