@@ -37,11 +37,7 @@ Values = dict[tuple[str, str], str]  # by selector and name
 
 def open_url(url: Url, timeout: float) -> ConfigMapStore:
     """Name a folder, which must be there when it is read."""
-    url.option({"poll": ""})
-    if url.path == "/":
-        message = "expected configmap:///path, with a folder"
-        raise url.refuse(message)
-    return ConfigMapStore(url.text, Path(url.path), timeout, url.number("poll", POLL))
+    return ConfigMapStore(url.text, Path(url.path), timeout, url.poll(POLL))
 
 
 class ConfigMapStore(Store):

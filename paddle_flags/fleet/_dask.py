@@ -53,8 +53,7 @@ def open_url(url: Url, timeout: float) -> DaskStore:
     job = url.path.strip("/")
     url.option({})
     if len(url.hosts) != 1 or not job:
-        message = "expected dask://scheduler:8786/job"
-        raise url.refuse(message)
+        url.refuse("expected dask://scheduler:8786/job")
     host, port = url.hosts[0]
     protocol = "tls" if url.scheme == "dasks" else "tcp"
     place = f"[{host}]" if ":" in host else host

@@ -55,11 +55,7 @@ _WRITES = {
 
 def open_url(url: Url, timeout: float) -> DirectoryStore:  # noqa: ARG001 - no call waits
     """Name a folder. The first call creates it, if only the folder itself is missing."""
-    url.option({"poll": ""})
-    if url.path == "/":
-        message = "expected dir:///path, with a folder"
-        raise url.refuse(message)
-    return DirectoryStore(url.text, Path(url.path), poll=url.number("poll", POLL))
+    return DirectoryStore(url.text, Path(url.path), poll=url.poll(POLL))
 
 
 def check_exists(url: Url) -> None:
@@ -73,8 +69,7 @@ def check_exists(url: Url) -> None:
     except (FileNotFoundError, NotADirectoryError):
         if not os.path.isdir(folder.parent):
             return  # it isn't mounted: opening it says so
-        message = "there is no fleet in this folder; the first member or change makes one"
-        raise url.refuse(message) from None
+        url.refuse("there is no fleet in this folder; the first member or change makes one")
     except OSError:
         pass  # opening it says more
 

@@ -14,12 +14,12 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.fleet._etcd_http import WATCH, Connections, NotNowError
+from paddle_flags.fleet._etcd_options import options_of, password_of, tls_of
 from paddle_flags.fleet._store import FleetError, UnreachableError
 
 if TYPE_CHECKING:
-    import ssl
-
     from paddle_flags.fleet._etcd_http import Node, Stream
+    from paddle_flags.fleet._store import Session
     from paddle_flags.fleet._url import Url
 
 Body = dict[str, Any]
@@ -53,13 +53,12 @@ class EtcdError(FleetError):
 class Client(Connections):
     """Requests to a cluster. Any thread may use it."""
 
-    def __init__(
-        self, url: Url, timeout: float, tls: ssl.SSLContext | None, password: str | None
-    ) -> None:
+    def __init__(self, session: Session, url: Url, timeout: float) -> None:
         """Connect when something is asked."""
-        super().__init__(url.text, tls)
-        self.timeout = timeout
-        self.user, self._password = url.user, password
+        options = options_of(url)
+        super().__init__(session, tls_of(url, options))
+        self._timeout = timeout
+        self.user, self._password = url.user, password_of(url, options)
         self._token = ""
         self._nodes = [(host, port or PORT) for host, port in url.hosts]
         self._at = random.randrange(len(self._nodes))  # noqa: S311 - spreads members over nodes
@@ -76,9 +75,9 @@ class Client(Connections):
         return stream
 
     def _attempt(self, path: str, body: bytes) -> tuple[Any, bool]:
-        self.check()
+        self.session.check_open()
         nodes = self._nodes[self._at :] + self._nodes[: self._at]
-        end = time.monotonic() + self.timeout
+        end = time.monotonic() + self._timeout
         reasons: dict[Node, str] = {}
         # One that hangs is not waited for while others may answer.
         pause, patience = _FIRST_PAUSE, _PATIENCE if len(nodes) > 1 else math.inf
@@ -90,7 +89,7 @@ class Client(Connections):
                 try:
                     answer = self._ask(node, path, body, now + share)
                 except NotNowError as error:
-                    self.check()  # close may have ended the connection
+                    self.session.check_open()  # close may have ended the connection
                     reasons[node] = str(error)
                     is_doubtful |= error.is_doubtful
                 else:
@@ -99,10 +98,10 @@ class Client(Connections):
             # A mistyped address fails at once; a cluster that restarts is waited for.
             if time.monotonic() + pause >= end or not (self._has_worked or is_doubtful):
                 raise self._unreachable(reasons)
-            self.closed.wait(pause)
+            self.session.closed.wait(pause)
             pause, patience = min(2 * pause, _LONGEST_PAUSE), 2 * patience
 
-    def _unreachable(self, reasons: dict[Node, str]) -> UnreachableError:
+    def _unreachable(self, reasons: dict[Node, str]) -> FleetError:
         told = "; ".join(f"{host}:{port}: {why}" for (host, port), why in reasons.items())
         advice = ""
         if "TLS: " in told and "alert" in told and "certificate" in told:
@@ -111,9 +110,8 @@ class Client(Connections):
             advice = "; expected etcd:// if the node has no TLS"
         elif not self._has_worked and not self._tls and "closed" in told:
             advice = "; expected etcds:// if the node has TLS"
-        return UnreachableError(
-            f"{self.url}: no answer from etcd within {self.timeout:g} s: {told}{advice}"
-        )
+        what = f"no answer from etcd within {self._timeout:g} s: {told}{advice}"
+        return self.session.error(what, UnreachableError)
 
     # -- One node --
 
@@ -145,9 +143,8 @@ class Client(Connections):
         expected = "the client port of etcd 3.4 or later"
         if "CommonName" in text:
             expected = "a client certificate without a common name, as etcd has users"
-        place = f"{node[0]}:{node[1]}"
-        message = f"{self.url}: {place} answers {status} {text!r}: expected {expected}"
-        raise FleetError(message)
+        what = f"{node[0]}:{node[1]} answers {status} {text!r}: expected {expected}"
+        raise self.session.error(what)
 
     def _fault(self, body: Body) -> Exception:
         """Return the exception for an error that etcd answered."""
@@ -161,6 +158,8 @@ class Client(Connections):
         advice = [told for part, told in _ADVICE.items() if part in text]
         if code == DENIED and not self.user:
             advice = [_ADVICE["user name is empty"]]
-        error = EtcdError(": ".join([self.url, text, *advice]).replace("{user}", self.user or ""))
+        error = EtcdError(
+            ": ".join([self.session.url, text, *advice]).replace("{user}", self.user or "")
+        )
         error.code = int(code or 0)
         return error

@@ -34,17 +34,15 @@ def password_of(url: Url, options: dict[str, str]) -> str | None:
     try:
         return Path(path).read_text("utf-8").rstrip("\n")
     except OSError as error:
-        message = f"password_file={path}: {error.strerror}"
-        raise url.refuse(message) from error
+        url.refuse(f"password_file={path}: {error.strerror}")
 
 
 def tls_of(url: Url, options: dict[str, str]) -> ssl.SSLContext | None:
     """Return how to encrypt, and whom to trust; None without TLS."""
     if url.scheme != "etcds":
-        named = [name for name in ("ca", "cert", "key") if name in url.options]
-        if named:
-            message = f"{named[0]} is for TLS: expected etcds://"
-            raise url.refuse(message)
+        for name in ("ca", "cert", "key"):
+            if name in url.options:
+                url.refuse(f"{name} is for TLS: expected etcds://")
         return None
     step = "ca"
     try:
@@ -54,7 +52,5 @@ def tls_of(url: Url, options: dict[str, str]) -> ssl.SSLContext | None:
         if options["cert"]:
             context.load_cert_chain(options["cert"], options["key"] or None)
     except OSError as error:  # ssl.SSLError, too
-        told = error.strerror or str(error)
-        message = f"{step}={options[step]}: {told}"
-        raise url.refuse(message) from error
+        url.refuse(f"{step}={options[step]}: {error.strerror or error}")
     return context

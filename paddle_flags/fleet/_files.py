@@ -160,16 +160,16 @@ class Ages:
         stamp, seen = _stamp(file), self._renewals.get(name)
         if seen is None or seen[0] != stamp:
             if self._now is None:
-                self._measure()
+                self._now = self._measure()
             age = max(0.0, self._now - file.st_mtime)
             seen = self._renewals[name] = stamp, time.monotonic() - age
         return time.monotonic() - seen[1]
 
-    def _measure(self) -> None:
-        self._now = self._clock()
-        before, self._offset = self._offset, self._now - time.monotonic()
-        if before is not None and abs(before - self._offset) > _JUMP:
-            self._now = -math.inf  # no file is old by a clock that has jumped
+    def _measure(self) -> float:
+        now = self._clock()
+        before, self._offset = self._offset, now - time.monotonic()
+        has_jumped = before is not None and abs(before - self._offset) > _JUMP
+        return -math.inf if has_jumped else now  # no file is old by a clock that has jumped
 
     def renewed(self, name: str, file: os.stat_result) -> None:
         """Note that this process has just renewed a lease."""

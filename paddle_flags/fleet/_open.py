@@ -53,7 +53,7 @@ def open_store(url: str, *, timeout: float = TIMEOUT, create: bool = True) -> St
     place = split(url)
     engine = ENGINES.get(place.scheme)
     if engine is None:
-        raise place.refuse(f"unknown scheme {place.scheme}{nearest(place.scheme, ENGINES)}")
+        place.refuse(f"unknown scheme {place.scheme}{nearest(place.scheme, ENGINES)}")
     try:
         module = importlib.import_module(engine.module)
         if not create and hasattr(module, "check_exists"):

@@ -79,17 +79,14 @@ def open_url(url: Url, timeout: float) -> RayStore:
     job = url.path.strip("/")
     url.option({})
     if len(url.hosts) > 1 or not job:
-        message = "expected ray:///job for the Ray of this process, or ray://head:6379/job"
-        raise url.refuse(message)
+        url.refuse("expected ray:///job for the Ray of this process, or ray://head:6379/job")
     if os.environ.get(ENGINE):
-        message = "the process that has the state of the fleet is no member of it"
-        raise url.refuse(message)
+        url.refuse("the process that has the state of the fleet is no member of it")
     address = "auto"
     if url.hosts and url.hosts[0] != ("auto", None):
         host, port = url.hosts[0]
         if port is None:
-            message = "expected a port, as in ray://head:6379/job"
-            raise url.refuse(message)
+            url.refuse("expected a port, as in ray://head:6379/job")
         address = f"{host}:{port}"
     return RayStore(url.text, address, job, timeout)
 

@@ -154,7 +154,7 @@ class Store(Session):
 
     def base(self) -> tuple[int, bytes]:
         """Return the base and the number of the last record that it replaces; (0, b"") at first."""
-        number, base = self._call("base")
+        number, base, *_ = self._call("base")
         return int(number), bytes(base)
 
     def compact(self, number: int, base: bytes) -> bool:

@@ -26,10 +26,10 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from paddle_flags.fleet._store import REMEMBERED, LeaseError, StoredMember
+from paddle_flags.fleet._store import REMEMBERED, Store, StoredMember
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from paddle_flags.fleet._tcpstore_client import Client
 
@@ -62,48 +62,39 @@ class _Look(NamedTuple):
     sure: bool  # whether it was written then, and not earlier
 
 
-class Members:
-    """The members of one fleet."""
+class Members(Store):
+    """The members of one fleet, of which the log is elsewhere."""
 
-    def __init__(
-        self, url: str, client: Client, prefix: str, pause: Callable[[float], object]
-    ) -> None:
-        """Use the keys that begin with a prefix; `pause` waits for some seconds."""
-        self._url = url
-        self._client = client
-        self._prefix = f"{prefix}members/"
-        self._pause = pause
+    _client: Client
+
+    def __init__(self, url: str, prefix: str) -> None:
+        """Use the keys that begin with a prefix."""
+        super().__init__(url)
+        self._prefix = prefix
         self._names: dict[int, str] = {}  # by their number; they never change
         self._looks: dict[str, _Look] = {}
 
-    def forget(self) -> None:
-        """Forget what another store would not have."""
-        self._names = {}
-
     # -- Writing --
 
-    def announce(self, name: str, document: bytes, ttl: float) -> None:
-        """See Store."""
+    def _announce(self, name: str, document: bytes, ttl: float) -> None:
         self._renew(name)
         self._write(name, b"%s %r\n%s" % (uuid.uuid4().hex.encode(), ttl, document))
 
-    def withdraw(self, name: str, document: bytes) -> None:
-        """See Store."""
+    def _withdraw(self, name: str, document: bytes) -> None:
         self._write(name, _ended(time.time(), document))
 
     def _write(self, name: str, text: bytes) -> None:
         """Store the announcement of a member, and then its name."""
         self._client.set(self._key("of", name), text)
         if not self._client.has(self._key("at", name)):
-            count = self._client.add(self._prefix + "count", 1)
+            count = self._client.add(self._key("count"), 1)
             self._client.set(self._key("name", count), name.encode())
             self._client.set(self._key("at", name), b"%d" % count)
 
-    def keep_alive(self, name: str) -> None:
-        """See Store."""
+    def _keep_alive(self, name: str) -> None:
         _, alive = self._look_at(self._listed(name)).get(name, (b"", False))
         if alive is False:
-            raise LeaseError(f"{self._url}: the lease of member {name} has ended")
+            raise self._ended(name)
         self._renew(name)
 
     def _renew(self, name: str) -> None:
@@ -114,13 +105,11 @@ class Members:
 
     # -- Reading --
 
-    def member(self, name: str) -> StoredMember | None:
-        """See Store."""
-        return self._known(self._listed(name)).get(name)
+    def _member(self, name: str) -> StoredMember | None:
+        return self._stored(self._listed(name)).get(name)
 
-    def members(self) -> dict[str, StoredMember]:
-        """See Store."""
-        return self._known(sorted(self._all_names()))
+    def _members(self) -> dict[str, StoredMember]:
+        return self._stored(list(self._all_names()))
 
     def _listed(self, name: str) -> list[str]:
         """Return a list of the name, if there is such a member."""
@@ -128,7 +117,7 @@ class Members:
 
     def _all_names(self) -> set[str]:
         """Return all names. One whose number is taken may be stored later, or never."""
-        count = self._client.add(self._prefix + "count", 0)
+        count = self._client.add(self._key("count"), 0)
         unknown = [number for number in range(1, count + 1) if number not in self._names]
         for page in _pages(unknown):
             there = page
@@ -138,19 +127,16 @@ class Members:
                 self._names[number] = name.decode()
         return set(self._names.values())
 
-    def _known(self, names: Sequence[str]) -> dict[str, StoredMember]:
+    def _stored(self, names: Sequence[str]) -> dict[str, StoredMember]:
         """Return members, as soon as no doubt is left."""
         seen = self._look_at(names)
         while doubtful := [name for name, (_, alive) in seen.items() if alive is None]:
-            while doubtful:
-                self._pause(_PAUSE)
-                again = self._look_at(doubtful)
-                doubtful = [name for name, (_, alive) in again.items() if alive is None]
-            seen = self._look_at(names)
+            self.closed.wait(_PAUSE)
+            seen = {name: look for name, look in seen.items() if name not in doubtful}
+            seen.update(self._look_at(doubtful))
         return {
-            name: StoredMember(seen[name][0].partition(b"\n")[2], bool(seen[name][1]))
-            for name in names
-            if name in seen
+            name: StoredMember(text.partition(b"\n")[2], bool(alive))
+            for name, (text, alive) in sorted(seen.items())
         }
 
     def _look_at(self, names: Sequence[str]) -> dict[str, tuple[bytes, bool | None]]:
@@ -200,8 +186,8 @@ class Members:
         pages = _pages([self._key(part, name) for name in names])
         return [value for page in pages for value in self._client.get(page)]
 
-    def _key(self, part: str, name: object) -> str:
-        return f"{self._prefix}{part}/{name}"
+    def _key(self, *parts: object) -> str:
+        return "/".join([f"{self._prefix}members", *map(str, parts)])
 
 
 def _pages(items: Sequence[_T]) -> Iterator[Sequence[_T]]:
