@@ -35,19 +35,13 @@ _DATA = "..data"
 Values = dict[tuple[str, str], str]  # by selector and name
 
 
-def open_url(url: Url, timeout: float) -> ConfigMapStore:
-    """Name a folder, which must be there when it is read."""
-    return ConfigMapStore(url.text, Path(url.path), timeout, url.poll(POLL))
-
-
 class ConfigMapStore(Store):
     """The contents of a mounted ConfigMap, as this process has seen them one after the other."""
 
-    def __init__(self, url: str, root: Path, timeout: float, poll: float) -> None:
-        """Read the folder when something is asked."""
-        super().__init__(url)
-        self._root = root
-        self._timeout, self._poll = timeout, poll
+    def __init__(self, url: Url, timeout: float) -> None:
+        super().__init__(url.text)
+        self._root = Path(url.path)
+        self._timeout, self._poll = timeout, url.poll(POLL)
         self._records: list[bytes] = []
         self._values: Values = {}
         self._seen: object = None

@@ -48,25 +48,17 @@ class FleetPlugin(SchedulerPlugin):  # type: ignore[misc]  # of an optional pack
             scheduler.handlers[HANDLER] = Server().call
 
 
-def open_url(url: Url, timeout: float) -> DaskStore:
-    """Connect to `dask://scheduler:8786/job`; `dasks://` uses TLS as Dask's configuration says."""
-    job = url.path.strip("/")
-    url.option({})
-    if len(url.hosts) != 1 or not job:
-        url.refuse("expected dask://scheduler:8786/job")
-    host, port = url.hosts[0]
-    protocol = "tls" if url.scheme == "dasks" else "tcp"
-    place = f"[{host}]" if ":" in host else host
-    return DaskStore(url.text, f"{protocol}://{place}:{port or PORT}", job, timeout)
-
-
 class DaskStore(RemoteStore):
-    """A connection to a fleet in the scheduler."""
+    """A connection to `dask://scheduler:8786/job`; `dasks://` uses TLS as Dask's settings say."""
 
-    def __init__(self, url: str, address: str, job: str, timeout: float) -> None:
-        """Remember where the scheduler is. The first call connects."""
-        super().__init__(url, job, timeout)
-        self._address = address
+    def __init__(self, url: Url, timeout: float) -> None:
+        super().__init__(url, timeout)
+        if len(url.hosts) != 1 or not self._job:
+            url.refuse("expected dask://scheduler:8786/job")
+        host, port = url.hosts[0]
+        protocol = "tls" if url.scheme == "dasks" else "tcp"
+        place = f"[{host}]" if ":" in host else host
+        self._address = f"{protocol}://{place}:{port or PORT}"
         self._scheduler: Any = None
 
     def _forked(self) -> None:

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from paddle_flags.fleet._url import Url
 
-POLL = 0.05  # seconds between two looks at the log
 _READ_AT_ONCE = 8 << 20  # bytes, about
 _TEMPORARY = 3600.0  # seconds after which a temporary file has no owner
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -53,39 +52,33 @@ _WRITES = {
 }
 
 
-def open_url(url: Url, timeout: float) -> DirectoryStore:  # noqa: ARG001 - no call waits
-    """Name a folder. The first call creates it, if only the folder itself is missing."""
-    return DirectoryStore(url.text, Path(url.path), poll=url.poll(POLL))
-
-
-def check_exists(url: Url) -> None:
-    """Raise FleetError if there is no fleet in the folder, and this user may look for it."""
-    folder = Path(url.path)
-    for each in (folder.parent, folder):
-        with contextlib.suppress(OSError):
-            _files.refresh(each)
-    try:
-        (folder / "log").stat()
-    except (FileNotFoundError, NotADirectoryError):
-        if not os.path.isdir(folder.parent):
-            return  # it isn't mounted: opening it says so
-        url.refuse("there is no fleet in this folder; the first member or change makes one")
-    except OSError:
-        pass  # opening it says more
-
-
 class DirectoryStore(Store):
-    """A connection to a fleet in a folder."""
+    """A connection to a fleet in a folder. The first call makes it, if only itself is missing."""
 
-    def __init__(self, url: str, root: Path, *, poll: float = POLL) -> None:
-        """Name a folder. The first call creates it and its parts, if this user may."""
-        super().__init__(url)
-        self._root = root
-        self._log, self._bases, self._documents = root / "log", root / "base", root / "members"
-        self._poll = poll
+    def __init__(self, url: Url, timeout: float) -> None:  # noqa: ARG002 - no call waits
+        super().__init__(url.text)
+        self._root = Path(url.path)
+        self._log, self._bases = self._root / "log", self._root / "base"
+        self._documents = self._root / "members"
+        self._poll = url.poll(self._poll)
         self._known = 0  # the last record that this store has seen
         self._is_prepared = False
         self._forked()
+
+    def check_exists(self) -> None:
+        """Raise FleetError if there is no fleet in the folder, and this user may look for it."""
+        for each in (self._root.parent, self._root):
+            with contextlib.suppress(OSError):
+                _files.refresh(each)
+        try:
+            self._log.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            if not os.path.isdir(self._root.parent):
+                return  # it isn't mounted: the first call says so
+            message = "there is no fleet in this folder; the first member or change makes one"
+            raise self.error(message) from None
+        except OSError:
+            pass  # the first call says more
 
     def _forked(self) -> None:
         self._lock = threading.Lock()  # guards the ages

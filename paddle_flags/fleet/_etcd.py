@@ -44,19 +44,13 @@ _WATCH = 4.0  # seconds for which a watch is believed that tells nothing
 _PAUSE = 0.02  # seconds between two watches
 
 
-def open_url(url: Url, timeout: float) -> EtcdStore:
-    """Read the address; nothing is asked yet."""
-    if not url.hosts or not url.path.strip("/"):
-        url.refuse("expected etcd://host:port/path: hosts, and a path that names the fleet")
-    return EtcdStore(url, timeout)
-
-
 class EtcdStore(Store):
     """A connection to a fleet in a cluster of etcd."""
 
     def __init__(self, url: Url, timeout: float) -> None:
-        """Keep everything under a prefix of keys."""
         super().__init__(url.text)
+        if not url.hosts or not url.path.strip("/"):
+            url.refuse("expected etcd://host:port/path: hosts, and a path that names the fleet")
         self._client = Client(self, url, timeout)
         self._prefix = "/{}/".format(url.path.strip("/"))
         self._leases: dict[str, str] = {}  # of members

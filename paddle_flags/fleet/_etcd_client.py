@@ -19,7 +19,7 @@ from paddle_flags.fleet._store import FleetError, UnreachableError
 
 if TYPE_CHECKING:
     from paddle_flags.fleet._etcd_http import Node, Stream
-    from paddle_flags.fleet._store import Session
+    from paddle_flags.fleet._store import Store
     from paddle_flags.fleet._url import Url
 
 Body = dict[str, Any]
@@ -53,10 +53,10 @@ class EtcdError(FleetError):
 class Client(Connections):
     """Requests to a cluster. Any thread may use it."""
 
-    def __init__(self, session: Session, url: Url, timeout: float) -> None:
+    def __init__(self, store: Store, url: Url, timeout: float) -> None:
         """Connect when something is asked."""
         options = options_of(url)
-        super().__init__(session, tls_of(url, options))
+        super().__init__(store, tls_of(url, options))
         self._timeout = timeout
         self.user, self._password = url.user, password_of(url, options)
         self._token = ""
@@ -75,7 +75,7 @@ class Client(Connections):
         return stream
 
     def _attempt(self, path: str, body: bytes) -> tuple[Any, bool]:
-        self.session.check_open()
+        self.store.check_open()
         nodes = self._nodes[self._at :] + self._nodes[: self._at]
         end = time.monotonic() + self._timeout
         reasons: dict[Node, str] = {}
@@ -89,7 +89,7 @@ class Client(Connections):
                 try:
                     answer = self._ask(node, path, body, now + share)
                 except NotNowError as error:
-                    self.session.check_open()  # close may have ended the connection
+                    self.store.check_open()  # close may have ended the connection
                     reasons[node] = str(error)
                     is_doubtful |= error.is_doubtful
                 else:
@@ -98,7 +98,7 @@ class Client(Connections):
             # A mistyped address fails at once; a cluster that restarts is waited for.
             if time.monotonic() + pause >= end or not (self._has_worked or is_doubtful):
                 raise self._unreachable(reasons)
-            self.session.closed.wait(pause)
+            self.store.closed.wait(pause)
             pause, patience = min(2 * pause, _LONGEST_PAUSE), 2 * patience
 
     def _unreachable(self, reasons: dict[Node, str]) -> FleetError:
@@ -111,7 +111,7 @@ class Client(Connections):
         elif not self._has_worked and not self._tls and "closed" in told:
             advice = "; expected etcds:// if the node has TLS"
         what = f"no answer from etcd within {self._timeout:g} s: {told}{advice}"
-        return self.session.error(what, UnreachableError)
+        return self.store.error(what, UnreachableError)
 
     # -- One node --
 
@@ -144,7 +144,7 @@ class Client(Connections):
         if "CommonName" in text:
             expected = "a client certificate without a common name, as etcd has users"
         what = f"{node[0]}:{node[1]} answers {status} {text!r}: expected {expected}"
-        raise self.session.error(what)
+        raise self.store.error(what)
 
     def _fault(self, body: Body) -> Exception:
         """Return the exception for an error that etcd answered."""
@@ -159,7 +159,7 @@ class Client(Connections):
         if code == DENIED and not self.user:
             advice = [_ADVICE["user name is empty"]]
         error = EtcdError(
-            ": ".join([self.session.url, text, *advice]).replace("{user}", self.user or "")
+            ": ".join([self.store.url, text, *advice]).replace("{user}", self.user or "")
         )
         error.code = int(code or 0)
         return error

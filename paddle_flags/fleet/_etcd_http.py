@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from urllib3 import BaseHTTPResponse
 
-    from paddle_flags.fleet._store import Session
+    from paddle_flags.fleet._store import Store
 
 Node = tuple[str, int]  # host and port
 
@@ -83,9 +83,9 @@ class _TlsConnection(_Connection, HTTPSConnection):
 class Connections:
     """All connections of a store to the nodes. Any thread may use them."""
 
-    def __init__(self, session: Session, tls: ssl.SSLContext | None) -> None:
+    def __init__(self, store: Store, tls: ssl.SSLContext | None) -> None:
         """Connect when something is asked."""
-        self.session = session
+        self.store = store
         self.idle = Idle[_Connection]()
         self._tls = tls
         if tls is not None:
@@ -97,7 +97,7 @@ class Connections:
         """Return status and body of an answer before `end`. That to a watch goes on."""
         connection = self._connected(node, end)
         link = cast("DeadlineSocket", connection.sock)
-        link.closed, link.end = self.session.closed, end
+        link.closed, link.end = self.store.closed, end
         try:
             with _trouble(is_doubtful=True):
                 # A node that refuses a client may have closed by now; its alert is read below.
@@ -111,7 +111,7 @@ class Connections:
             connection.close()
             raise
         self.idle.keep(connection, node)
-        if self.session.closed.is_set():
+        if self.store.closed.is_set():
             self.idle.close()  # again: `close` came in between
         return response.status, content
 

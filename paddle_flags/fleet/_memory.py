@@ -25,6 +25,8 @@ from paddle_flags.fleet._store import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from paddle_flags.fleet._url import Url
+
 METHODS = frozenset({
     *("last", "append", "read", "wait", "base", "compact"),
     *("announce", "keep_alive", "withdraw", "member", "page"),
@@ -174,10 +176,10 @@ class Server:
 class RemoteStore(Store):
     """A store whose state a `Server` has. Subclasses bring the transport."""
 
-    def __init__(self, url: str, job: str, timeout: float) -> None:
-        """Make a connection that gives up a call after `timeout` seconds."""
-        super().__init__(url)
-        self._job = job
+    def __init__(self, url: Url, timeout: float) -> None:
+        super().__init__(url.text)
+        url.option({})
+        self._job = url.path.strip("/")
         self._timeout = timeout
 
     def _reply(self, method: str, args: Sequence[Any], timeout: float) -> tuple[str, Any]:

@@ -71,33 +71,22 @@ def find_place() -> Place | None:
     return Place(*msgpack.unpackb(found)) if found else None
 
 
-def open_url(url: Url, timeout: float) -> RayStore:
-    """Name `ray:///job`, in the Ray of this process, or `ray://head:6379/job`.
+class RayStore(_socket.SocketStore):
+    """A connection to `ray:///job`, in the Ray of this process, or to `ray://head:6379/job`.
 
     A process without Ray connects as a driver: `ray:///job` to that which runs on this machine.
     """
-    job = url.path.strip("/")
-    url.option({})
-    if len(url.hosts) > 1 or not job:
-        url.refuse("expected ray:///job for the Ray of this process, or ray://head:6379/job")
-    if os.environ.get(ENGINE):
-        url.refuse("the process that has the state of the fleet is no member of it")
-    address = "auto"
-    if url.hosts and url.hosts[0] != ("auto", None):
-        host, port = url.hosts[0]
-        if port is None:
+
+    def __init__(self, url: Url, timeout: float) -> None:
+        super().__init__(url, timeout)
+        if len(url.hosts) > 1 or not self._job:
+            url.refuse("expected ray:///job for the Ray of this process, or ray://head:6379/job")
+        if os.environ.get(ENGINE):
+            url.refuse("the process that has the state of the fleet is no member of it")
+        host, port = url.hosts[0] if url.hosts else ("auto", None)
+        if port is None and host != "auto":
             url.refuse("expected a port, as in ray://head:6379/job")
-        address = f"{host}:{port}"
-    return RayStore(url.text, address, job, timeout)
-
-
-class RayStore(_socket.SocketStore):
-    """A connection to a fleet in the actor."""
-
-    def __init__(self, url: str, address: str, job: str, timeout: float) -> None:
-        """Name a Ray. The first call connects to it."""
-        super().__init__(url, job, timeout)
-        self._address = address
+        self._address = f"{host}:{port}" if port else host
         self._ray_process = os.getpid() if ray.is_initialized() else 0  # 0: that of the first call
         self._known: Place | None = None
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from io import BufferedReader
 
+    from paddle_flags.fleet._url import Url
+
 _LENGTH = struct.Struct(">Q")
 _LONGEST = 2 * MAX_RECORD  # bytes of a call; a reply may be longer
 _GREETING = 5.0  # seconds within which a new connection must show the token
@@ -72,9 +74,8 @@ def _pack(message: object) -> bytes:
 class SocketStore(RemoteStore):
     """A store that such a server has. Calls at once use a connection each."""
 
-    def __init__(self, url: str, job: str, timeout: float) -> None:
-        """Make a store that connects when it is used."""
-        super().__init__(url, job, timeout)
+    def __init__(self, url: Url, timeout: float) -> None:
+        super().__init__(url, timeout)
         self._idle = Idle[DeadlineSocket]()
 
     def _forked(self) -> None:

@@ -68,45 +68,7 @@ class StoredMember(NamedTuple):
     """Whether its lease runs."""
 
 
-class Session:
-    """What is closed by its user, and begins anew in a forked child."""
-
-    def __init__(self, url: str) -> None:
-        self.url = url  # as users wrote it, without a password
-        self.closed = threading.Event()
-        self._pid = os.getpid()
-
-    def check_open(self) -> None:
-        """Refuse to work after `close`."""
-        if self._pid != os.getpid():
-            self._pid = os.getpid()
-            was_closed, self.closed = self.closed.is_set(), threading.Event()
-            self._forked()
-            if was_closed:
-                self.closed.set()
-        if self.closed.is_set():
-            message = "the store is closed"
-            raise self.error(message)
-
-    def close(self) -> None:
-        """Close the connection, and end what waits. Members stay until their lease ends."""
-        with suppress(FleetError):
-            self.check_open()
-        self.closed.set()
-        self._disconnect()
-
-    def error(self, what: str, kind: type[FleetError] = FleetError) -> FleetError:
-        """Return an error of this session."""
-        return kind(f"{self.url}: {what}")
-
-    def _forked(self) -> None:
-        """Make anew, in a child, what threads of the parent may be using."""
-
-    def _disconnect(self) -> None:
-        """Close what is open, now that `closed` is set."""
-
-
-class Store(Session):
+class Store:
     """A connection to one fleet in an engine. All methods may be called by any thread.
 
     Each raises UnreachableError if the engine does not answer within the timeout of the store, and
@@ -114,15 +76,19 @@ class Store(Session):
     a little later: `append` is therefore read back by its callers. A store that was made before a
     fork is usable in the child; it opens connections of its own there.
 
-    An engine implements `_last`, `_append`, ...: what these are called with has been checked.
+    An engine is made of a `Url` and a timeout in seconds; nothing is asked yet. It implements
+    `_last`, `_append`, ..., whose arguments have been checked.
     """
 
     _poll = 0.05  # seconds between two looks, of an engine that can't wait for a record
 
-    def _call(self, method: str, *args: Any) -> Any:
-        """Let the engine do what a method is for."""
-        self.check_open()
-        return getattr(self, f"_{method}")(*args)
+    def __init__(self, url: str) -> None:
+        self.url = url  # as users wrote it, without a password
+        self.closed = threading.Event()
+        self._pid = os.getpid()
+
+    def check_exists(self) -> None:
+        """Raise FleetError if there is no fleet; only a folder is easily mistyped."""
 
     def last(self) -> int:
         """Return the number of the last record, or of the base if none follows it; 0: nothing.
@@ -190,7 +156,41 @@ class Store(Session):
         found: dict[str, StoredMember] = self._call("members")
         return found
 
-    # -- What engines share --
+    def close(self) -> None:
+        """Close the connection, and end what waits. Members stay until their lease ends."""
+        with suppress(FleetError):
+            self.check_open()
+        self.closed.set()
+        self._disconnect()
+
+    # -- What engines use and change --
+
+    def _call(self, method: str, *args: Any) -> Any:
+        """Let the engine do what a method is for."""
+        self.check_open()
+        return getattr(self, f"_{method}")(*args)
+
+    def check_open(self) -> None:
+        """Refuse to work after `close`, and begin anew in a forked child."""
+        if self._pid != os.getpid():
+            self._pid = os.getpid()
+            was_closed, self.closed = self.closed.is_set(), threading.Event()
+            self._forked()
+            if was_closed:
+                self.closed.set()
+        if self.closed.is_set():
+            message = "the store is closed"
+            raise self.error(message)
+
+    def error(self, what: str, kind: type[FleetError] = FleetError) -> FleetError:
+        """Return an error of this store."""
+        return kind(f"{self.url}: {what}")
+
+    def _forked(self) -> None:
+        """Make anew, in a child, what threads of the parent may be using."""
+
+    def _disconnect(self) -> None:
+        """Close what is open, now that `closed` is set."""
 
     def _wait(self, after: int, timeout: float) -> int:
         end = time.monotonic() + timeout

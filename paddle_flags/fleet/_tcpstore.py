@@ -21,26 +21,10 @@ from paddle_flags.fleet._tcpstore_members import Members
 if TYPE_CHECKING:
     from paddle_flags.fleet._url import Url
 
-POLL = 0.05  # seconds between two looks at the log; one takes about 10 µs of the store
 _READ_AT_ONCE = 64  # records
 _OLDEST = (2, 4)  # of torch; others have no `check`, or end the process when a record is long
 _NUMBER = 32  # bytes of a random number
 _GONE = b"-"
-
-
-def open_url(url: Url, timeout: float) -> TcpStore:
-    """Name `tcpstore://host:port/job`, or `tcpstore://env/job`: that of this job."""
-    if version() < _OLDEST:
-        url.refuse(f"found torch {'.'.join(map(str, version()))}, expected 2.4 or later")
-    job = url.path.strip("/")
-    if len(url.hosts) != 1 or not job:
-        url.refuse("expected tcpstore://host:port/job, or tcpstore://env/job")
-    host, port = url.hosts[0]
-    if (host, port) == ("env", None):
-        host, port = _from_environment(url)
-    if port is None:
-        url.refuse("expected a port, as in tcpstore://host:29500/job")
-    return TcpStore(url.text, host, port, job, timeout, poll=url.poll(POLL))
 
 
 def _from_environment(url: Url) -> tuple[str, int]:
@@ -52,17 +36,24 @@ def _from_environment(url: Url) -> tuple[str, int]:
 
 
 class TcpStore(Members):
-    """A connection to a fleet in a TCPStore."""
+    """A connection to `tcpstore://host:port/job`, or to `tcpstore://env/job`: that of this job."""
 
-    def __init__(  # noqa: PLR0913 - what the address has
-        self, url: str, host: str, port: int, job: str, timeout: float, *, poll: float = POLL
-    ) -> None:
-        """Name a store. The first call connects to it."""
-        super().__init__(url, f"paddle_flags/{job}/")
+    def __init__(self, url: Url, timeout: float) -> None:
+        job = url.path.strip("/")
+        super().__init__(url.text, f"paddle_flags/{job}/")
+        if version() < _OLDEST:
+            url.refuse(f"found torch {'.'.join(map(str, version()))}, expected 2.4 or later")
+        if len(url.hosts) != 1 or not job:
+            url.refuse("expected tcpstore://host:port/job, or tcpstore://env/job")
+        host, port = url.hosts[0]
+        if (host, port) == ("env", None):
+            host, port = _from_environment(url)
+        if port is None:
+            url.refuse("expected a port, as in tcpstore://host:29500/job")
         self._client = Client(self, host, port, timeout)
+        self._poll = url.poll(self._poll)
         self._known = 0  # the last record that this store has seen
         self._breaks = 0
-        self._poll = poll
 
     def _forked(self) -> None:
         self._client.forked()

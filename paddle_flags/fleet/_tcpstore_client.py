@@ -23,7 +23,7 @@ from paddle_flags.fleet._threads import Line
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from paddle_flags.fleet._store import Session
+    from paddle_flags.fleet._store import Store
 
 # Connecting for the first time may take longer than a call: torch looks up the name of the address,
 # and a name server that does not answer costs 5 seconds or more.
@@ -52,9 +52,9 @@ def version() -> tuple[int, ...]:
 class Client:
     """The calls of a TCPStore. It connects anew after an error, and in a forked child."""
 
-    def __init__(self, session: Session, host: str, port: int, timeout: float) -> None:
+    def __init__(self, store: Store, host: str, port: int, timeout: float) -> None:
         """Remember where the store is. The first call connects."""
-        self._session = session
+        self._owner = store
         self._host, self._port = host, port
         self._timeout = timeout
         self._patience = max(timeout, _CONNECT)  # of the first call that succeeds
@@ -93,7 +93,7 @@ class Client:
         return int(self._call(TCPStore.add, key, count))
 
     def close(self) -> None:
-        """Disconnect, now that the session is closed."""
+        """Disconnect, now that the store is closed."""
         with self._lock:
             self._hang_up(self._line)
             ending = self._ending
@@ -104,7 +104,7 @@ class Client:
 
     def _call(self, function: Callable[..., Any], *args: Any) -> Any:
         with self._lock:
-            self._session.check_open()
+            self._owner.check_open()
             line = self._line = self._line or _Line("paddle_flags tcpstore")
         future = line.call(lambda: function(self._connected(line), *args))
         try:
@@ -117,7 +117,7 @@ class Client:
                     self._hang_up(line)
             what = str(error).partition("\n")[0] or f"no answer in {self._patience:g} seconds"
             message = f"the TCPStore cannot be reached: {what}"
-            raise self._session.error(message, UnreachableError) from error
+            raise self._owner.error(message, UnreachableError) from error
         self._patience = self._timeout
         return result
 

@@ -30,6 +30,7 @@ from paddle_flags.fleet._store import (
     ReadOnlyError,
     UnreachableError,
 )
+from paddle_flags.fleet._url import split
 
 NOBODY = 65534
 HOUR = 3600.0
@@ -329,7 +330,7 @@ class Sleeping(DirectoryStore):
 
 
 def test_an_append_that_slept_through_two_compactions_is_not_acknowledged(store, root):
-    sleeping = Sleeping(f"dir://{root}", root)
+    sleeping = Sleeping(split(f"dir://{root}"), 5)
     for number in range(1, 9):
         store.append(number, b"x")
     sleeping.stale = 3
