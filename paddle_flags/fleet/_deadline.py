@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections import defaultdict
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any
 
 _LOOK = 0.25  # seconds until a read looks whether the store is closed
 
@@ -24,15 +24,13 @@ class DeadlineSocket(socket.socket):
     closed = threading.Event()  # of the store
 
     def recv_into(self, buffer: Any, nbytes: Any = 0, flags: int = 0) -> int:
-        """Read something."""
         while True:
             self._limit(_LOOK)
             with contextlib.suppress(TimeoutError):
                 return super().recv_into(buffer, nbytes or memoryview(buffer).nbytes, flags)
 
     def sendall(self, data: Any, flags: int = 0) -> None:
-        """Write everything; Python counts down."""
-        self._limit(threading.TIMEOUT_MAX)
+        self._limit(threading.TIMEOUT_MAX)  # Python counts down
         super().sendall(data, flags)
 
     def _limit(self, longest: float) -> None:
@@ -42,28 +40,22 @@ class DeadlineSocket(socket.socket):
         self.settimeout(min(longest, seconds_until(self.end)))
 
 
-class _Closing(Protocol):
-    def close(self) -> None: ...
-
-
-_C = TypeVar("_C", bound=_Closing)
-
-
-class Idle(Generic[_C]):
+class Idle:
     """Connections that any thread may use again, by what they lead to."""
 
     def __init__(self) -> None:
-        self._by_place: dict[object, list[_C]] = defaultdict(list)
+        self._by_place: dict[object, list[Any]] = defaultdict(list)
 
-    def take(self, place: object = None) -> _C | None:
-        """Return one that nobody else has."""
+    def take(self, place: object = None) -> Any:
+        """Return one that nobody else has, or None."""
         with contextlib.suppress(IndexError):
             return self._by_place[place].pop()
         return None
 
-    def keep(self, connection: _C, place: object = None) -> None:
-        """Keep one for the next use."""
-        if may_be_kept():
+    def keep(self, connection: Any, place: object = None) -> None:
+        """Keep one for the next use; that of gevent belongs to its thread, and is closed."""
+        monkey: Any = sys.modules.get("gevent.monkey")
+        if monkey is None or not monkey.is_module_patched("socket"):
             self._by_place[place].append(connection)
         else:
             connection.close()
@@ -73,12 +65,6 @@ class Idle(Generic[_C]):
         for place in list(self._by_place):
             while connection := self.take(place):
                 connection.close()
-
-
-def may_be_kept() -> bool:
-    """Return whether any thread may use a socket later: one of gevent belongs to its thread."""
-    monkey: Any = sys.modules.get("gevent.monkey")
-    return monkey is None or not monkey.is_module_patched("socket")
 
 
 def seconds_until(end: float) -> float:

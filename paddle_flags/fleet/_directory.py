@@ -67,18 +67,16 @@ class DirectoryStore(Store):
 
     def check_exists(self) -> None:
         """Raise FleetError if there is no fleet in the folder, and this user may look for it."""
-        for each in (self._root.parent, self._root):
-            with contextlib.suppress(OSError):
-                _files.refresh(each)
-        try:
-            self._log.stat()
-        except (FileNotFoundError, NotADirectoryError):
-            if not os.path.isdir(self._root.parent):
-                return  # it isn't mounted: the first call says so
-            message = "there is no fleet in this folder; the first member or change makes one"
-            raise self.error(message) from None
-        except OSError:
-            pass  # the first call says more
+        with contextlib.suppress(OSError):
+            _files.refresh(self._root.parent)
+            _files.refresh(self._root)
+        with contextlib.suppress(OSError):  # the first call says more
+            try:
+                self._log.stat()
+            except (FileNotFoundError, NotADirectoryError):
+                if os.path.isdir(self._root.parent):  # otherwise it isn't mounted
+                    what = "there is no fleet in this folder; the first member or change makes one"
+                    raise self.error(what) from None
 
     def _forked(self) -> None:
         self._lock = threading.Lock()  # guards the ages

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING
 
 from paddle_flags.fleet._deadline import Idle
 from paddle_flags.fleet._etcd_client import DENIED, EXHAUSTED, NOT_FOUND, Client, EtcdError
-from paddle_flags.fleet._etcd_http import Stream
 from paddle_flags.fleet._store import (
     REMEMBERED,
     ReadOnlyError,
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from paddle_flags.fleet._etcd_client import Body
+    from paddle_flags.fleet._etcd_http import Stream
     from paddle_flags.fleet._url import Url
 
 _NONCE = 16
@@ -55,7 +55,7 @@ class EtcdStore(Store):
         self._prefix = "/{}/".format(url.path.strip("/"))
         self._leases: dict[str, str] = {}  # of members
         self._long = "", 0.0  # the lease of documents, and when to renew it
-        self._watches = Idle[Stream]()
+        self._watches = Idle()
 
     def _forked(self) -> None:
         self._client.idle.close()
@@ -103,7 +103,7 @@ class EtcdStore(Store):
 
     def _wait(self, after: int, timeout: float) -> int:
         end = time.monotonic() + timeout
-        watch = self._watches.take()
+        watch: Stream | None = self._watches.take()
         number = watch.number if watch else 0
         is_old = number > after
         while number <= after and (left := end - time.monotonic()) > 0:

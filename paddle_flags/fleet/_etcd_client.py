@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import random
+import ssl
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.fleet._etcd_http import WATCH, Connections, NotNowError
-from paddle_flags.fleet._etcd_options import options_of, password_of, tls_of
 from paddle_flags.fleet._store import FleetError, UnreachableError
 
 if TYPE_CHECKING:
@@ -43,6 +45,15 @@ _ADVICE = {
     "expected the password of user {user}",
 }
 
+# Options of the address, and where the environment has them.
+VARIABLES = {
+    "ca": "PADDLE_FLAGS_ETCD_CA",
+    "cert": "PADDLE_FLAGS_ETCD_CERT",
+    "key": "PADDLE_FLAGS_ETCD_KEY",
+    "password_file": "PADDLE_FLAGS_ETCD_PASSWORD_FILE",
+}
+PASSWORD = "PADDLE_FLAGS_ETCD_PASSWORD"
+
 
 class EtcdError(FleetError):
     """An error that etcd answered."""
@@ -54,11 +65,10 @@ class Client(Connections):
     """Requests to a cluster. Any thread may use it."""
 
     def __init__(self, store: Store, url: Url, timeout: float) -> None:
-        """Connect when something is asked."""
-        options = options_of(url)
-        super().__init__(store, tls_of(url, options))
+        options = url.option({name: os.environ.get(of, "") for name, of in VARIABLES.items()})
+        super().__init__(store, _tls(url, options))
         self._timeout = timeout
-        self.user, self._password = url.user, password_of(url, options)
+        self.user, self._password = url.user, _password(url, options)
         self._token = ""
         self._nodes = [(host, port or PORT) for host, port in url.hosts]
         self._at = random.randrange(len(self._nodes))  # noqa: S311 - spreads members over nodes
@@ -163,3 +173,35 @@ class Client(Connections):
         )
         error.code = int(code or 0)
         return error
+
+
+def _password(url: Url, options: dict[str, str]) -> str | None:
+    """Return the password: of the address, of a file, or of the environment."""
+    if url.password is not None or not url.user:
+        return url.password
+    path = options["password_file"]
+    if not path:
+        return os.environ.get(PASSWORD)
+    try:
+        return Path(path).read_text("utf-8").rstrip("\n")
+    except OSError as error:
+        url.refuse(f"password_file={path}: {error.strerror}")
+
+
+def _tls(url: Url, options: dict[str, str]) -> ssl.SSLContext | None:
+    """Return how to encrypt, and whom to trust; None without TLS."""
+    if url.scheme != "etcds":
+        for name in ("ca", "cert", "key"):
+            if name in url.options:
+                url.refuse(f"{name} is for TLS: expected etcds://")
+        return None
+    step = "ca"
+    try:
+        context = ssl.create_default_context(cafile=options["ca"] or None)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        step = "cert"
+        if options["cert"]:
+            context.load_cert_chain(options["cert"], options["key"] or None)
+    except OSError as error:  # ssl.SSLError, too
+        url.refuse(f"{step}={options[step]}: {error.strerror or error}")
+    return context

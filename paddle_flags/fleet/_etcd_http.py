@@ -36,9 +36,8 @@ class NotNowError(Exception):
     """A node can't answer now; another one may."""
 
     def __init__(self, reason: str, *, is_doubtful: bool) -> None:
-        """Say why, and whether the request may have happened all the same."""
         super().__init__(reason)
-        self.is_doubtful = is_doubtful
+        self.is_doubtful = is_doubtful  # the request may have happened all the same
 
 
 @contextlib.contextmanager
@@ -84,9 +83,8 @@ class Connections:
     """All connections of a store to the nodes. Any thread may use them."""
 
     def __init__(self, store: Store, tls: ssl.SSLContext | None) -> None:
-        """Connect when something is asked."""
         self.store = store
-        self.idle = Idle[_Connection]()
+        self.idle = Idle()
         self._tls = tls
         if tls is not None:
             tls.sslsocket_class = _TlsSocket
@@ -116,10 +114,10 @@ class Connections:
         return response.status, content
 
     def _connected(self, node: Node, end: float) -> _Connection:
-        while connection := self.idle.take(node):
-            if connection.is_connected:
-                return connection
-            connection.close()
+        while kept := self.idle.take(node):
+            if kept.is_connected:
+                return cast("_Connection", kept)
+            kept.close()
         made = _TlsConnection(*node, ssl_context=self._tls) if self._tls else _Connection(*node)
         made.end = end
         with _trouble(is_doubtful=False):
@@ -137,7 +135,6 @@ class Stream:
     number = 0  # that it has told last
 
     def __init__(self, link: DeadlineSocket, response: BaseHTTPResponse) -> None:
-        """Read on after the head of the answer."""
         self._link = link
         self._response = response
         self._lines = iter(response)
@@ -150,6 +147,5 @@ class Stream:
         return b""
 
     def close(self) -> None:
-        """Close the connection."""
         self._response.close()
         self._link.close()

@@ -144,7 +144,6 @@ class Ages:
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        """Judge by the clock of a file system."""
         self._clock = clock
         # By name: what changes with each renewal, and when that was, on the monotonic clock.
         self._renewals: dict[str, tuple[object, float]] = {}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import threading
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -44,22 +43,16 @@ class _Member(NamedTuple):
 
 
 class MemoryStore(Store):
-    """A fleet in memory, which ends with the process."""
+    """A fleet in memory, which ends with the process. Used by one thread at a time."""
 
     def __init__(
         self, url: str = "memory:", *, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Make an empty fleet. `clock` counts seconds, and leases by them."""
         super().__init__(url)
         self._clock = clock
-        self._grown = threading.Condition()  # guards all of it, and is notified of each record
         self._stored = (0, b"")  # the base
         self._log: list[bytes] = []  # the records behind the base
         self._by_name: dict[str, _Member] = {}
-
-    def _call(self, method: str, *args: Any) -> Any:
-        with self._grown:
-            return super()._call(method, *args)
 
     def _last(self) -> int:
         return self._stored[0] + len(self._log)
@@ -69,17 +62,12 @@ class MemoryStore(Store):
         if number <= self._last():
             return False
         self._log.append(record)
-        self._grown.notify_all()
         return True
 
     def _read(self, first: int) -> list[bytes]:
         if first <= self._stored[0]:
             raise self._replaced(first)
         return list(_some((record, record) for record in self._log[first - self._stored[0] - 1 :]))
-
-    def _wait(self, after: int, timeout: float) -> int:
-        self._grown.wait_for(lambda: self._last() > after or self.closed.is_set(), timeout)
-        return self.last()
 
     def _base(self) -> tuple[int, bytes]:
         return self._stored
@@ -126,10 +114,6 @@ class MemoryStore(Store):
         behind = ((name, each) for name, each in self.members().items() if name > after)
         return list(_some((each.document, (name, *each)) for name, each in behind))
 
-    def _disconnect(self) -> None:
-        with self._grown:
-            self._grown.notify_all()
-
 
 def _some(found: Iterable[tuple[bytes, Any]]) -> Iterator[Any]:
     """Return things until the data that is counted for them is enough for one answer."""
@@ -145,8 +129,7 @@ class Server:
     """The fleets of one process, by the name of their job. All calls come from one event loop."""
 
     def __init__(self) -> None:
-        """Begin without a fleet: each is made when it is first asked for."""
-        self._stores: dict[str, MemoryStore] = {}
+        self._stores: dict[str, MemoryStore] = {}  # each is made when it is first asked for
         self._grown: dict[str, asyncio.Event] = {}
 
     async def call(self, job: str, method: str, args: Sequence[Any]) -> tuple[str, Any]:
@@ -165,12 +148,11 @@ class Server:
         return "", result
 
     async def _wait(self, job: str, after: int, timeout: float) -> int:  # noqa: ASYNC109 - as Store
-        store = self._stores[job]
-        if store.last() <= after:
+        if self._stores[job].last() <= after:
             grown = self._grown.setdefault(job, asyncio.Event())
-            with contextlib.suppress(asyncio.TimeoutError):
+            with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(grown.wait(), timeout)
-        return store.last()
+        return self._stores[job].last()
 
 
 class RemoteStore(Store):
@@ -201,7 +183,6 @@ class RemoteStore(Store):
         return result
 
     def wait(self, after: int, timeout: float) -> int:
-        """See Store."""
         end = time.monotonic() + timeout
         while True:
             now = min(_WAIT_AT_ONCE, max(0.0, end - time.monotonic()))
@@ -210,7 +191,6 @@ class RemoteStore(Store):
                 return last
 
     def members(self) -> dict[str, StoredMember]:
-        """See Store."""
         found: dict[str, StoredMember] = {}
         last = ""
         while page := self._call("page", last):

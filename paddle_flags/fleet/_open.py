@@ -26,7 +26,7 @@ class Engine(NamedTuple):
 
 _HERE = "paddle_flags.fleet"
 _ETCD = Engine("_etcd", "EtcdStore", "etcd")
-_DASK = Engine("_dask", "DaskStore", "dask")
+_DASK = Engine("dask", "DaskStore", "dask")
 ENGINES = {
     "configmap": Engine("_configmap", "ConfigMapStore"),
     "dask": _DASK,
@@ -34,7 +34,7 @@ ENGINES = {
     "dir": Engine("_directory", "DirectoryStore"),
     "etcd": _ETCD,
     "etcds": _ETCD,
-    "ray": Engine("_ray", "RayStore", "ray"),
+    "ray": Engine("ray", "RayStore", "ray"),
     "tcpstore": Engine("_tcpstore", "TcpStore", "torch"),
 }
 

@@ -13,22 +13,19 @@ import contextlib
 import hmac
 import socket
 import struct
-import time
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 import msgpack
 
-from paddle_flags.fleet._deadline import DeadlineSocket, Idle, seconds_until
-from paddle_flags.fleet._memory import RemoteStore, Server
+from paddle_flags.fleet._deadline import DeadlineSocket, seconds_until
+from paddle_flags.fleet._memory import Server
 from paddle_flags.fleet._store import MAX_RECORD
 from paddle_flags.fleet._threads import Line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from io import BufferedReader
-
-    from paddle_flags.fleet._url import Url
+    from threading import Event
 
 _LENGTH = struct.Struct(">Q")
 _LONGEST = 2 * MAX_RECORD  # bytes of a call; a reply may be longer
@@ -46,7 +43,7 @@ async def _serve(host: str, token: bytes, port: Future[int]) -> None:
     fleets = Server()
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError, EOFError, ValueError, asyncio.TimeoutError):
+        with contextlib.suppress(OSError, EOFError, ValueError):
             shown = await asyncio.wait_for(_receive(reader), _GREETING)
             while hmac.compare_digest(shown[0], token):
                 writer.write(_pack(await fleets.call(*await _receive(reader))))
@@ -71,47 +68,22 @@ def _pack(message: object) -> bytes:
     return _LENGTH.pack(len(data)) + data
 
 
-class SocketStore(RemoteStore):
-    """A store that such a server has. Calls at once use a connection each."""
+def connect(place: tuple[str, int], token: bytes, end: float, closed: Event) -> DeadlineSocket:
+    """Connect to a server, until a time, for a store whose closing ends it."""
+    made = DeadlineSocket(fileno=socket.create_connection(place, seconds_until(end)).detach())
+    made.end, made.closed = end, closed
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    made.sendall(_pack([token]))
+    return made
 
-    def __init__(self, url: Url, timeout: float) -> None:
-        super().__init__(url, timeout)
-        self._idle = Idle[DeadlineSocket]()
 
-    def _forked(self) -> None:
-        self._idle.close()
-
-    _disconnect = _forked
-
-    def _reply(self, method: str, args: Sequence[Any], timeout: float) -> tuple[str, Any]:
-        end = time.monotonic() + timeout
-        connection = self._idle.take() or self._connect(end)
-        try:
-            connection.end = end
-            connection.sendall(_pack([self._job, method, args]))
-            with connection.makefile("rb") as file:
-                (length,) = _LENGTH.unpack(_read(file, _LENGTH.size))
-                kind, result = msgpack.unpackb(_read(file, length))
-        except BaseException:
-            connection.close()
-            self._idle.close()
-            raise
-        self._idle.keep(connection)
-        if self.closed.is_set():
-            self._idle.close()  # again: `close` came in between
-        return kind, result
-
-    def _connect(self, end: float) -> DeadlineSocket:
-        """Connect to the server, wherever it is."""
-        raise NotImplementedError
-
-    def _connect_to(self, host: str, port: int, token: bytes, end: float) -> DeadlineSocket:
-        plain = socket.create_connection((host, port), seconds_until(end))
-        made = DeadlineSocket(fileno=plain.detach())
-        made.end, made.closed = end, self.closed
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        made.sendall(_pack([token]))
-        return made
+def exchange(connection: DeadlineSocket, call: list[Any], end: float) -> Any:
+    """Return the reply to a call."""
+    connection.end = end
+    connection.sendall(_pack(call))
+    with connection.makefile("rb") as file:
+        (length,) = _LENGTH.unpack(_read(file, _LENGTH.size))
+        return msgpack.unpackb(_read(file, length))
 
 
 def _read(file: BufferedReader, size: int) -> bytes:

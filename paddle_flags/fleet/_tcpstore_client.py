@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 # Connecting for the first time may take longer than a call: torch looks up the name of the address,
 # and a name server that does not answer costs 5 seconds or more.
 _CONNECT = 60.0  # seconds
+_AT_ONCE = 64  # keys of one call
 _LEAVE = 1.0  # seconds that a store waits for its threads when it is closed
 
 # Connections of the parent, which a forked child must not shut down.
@@ -53,7 +54,6 @@ class Client:
     """The calls of a TCPStore. It connects anew after an error, and in a forked child."""
 
     def __init__(self, store: Store, host: str, port: int, timeout: float) -> None:
-        """Remember where the store is. The first call connects."""
         self._owner = store
         self._host, self._port = host, port
         self._timeout = timeout
@@ -71,7 +71,8 @@ class Client:
 
     def get(self, keys: Sequence[str]) -> list[bytes]:
         """Return the values of keys that exist: torch waits for others."""
-        return list(self._call(TCPStore.multi_get, keys)) if keys else []
+        pages = [keys[first : first + _AT_ONCE] for first in range(0, len(keys), _AT_ONCE)]
+        return [value for page in pages for value in self._call(TCPStore.multi_get, page)]
 
     def has(self, *keys: str) -> bool:
         """Return whether all of the keys exist."""
