@@ -108,39 +108,13 @@ class ConfigMapStore(Store):
         folder = data.resolve() if data.is_symlink() else self._root
         found: Values = {}
         for path in sorted(folder.iterdir()):
-            if path.name.startswith(".") or path.is_dir():
-                continue
-            text = self._text(path)
-            if path.name == SELECTORS:
-                found.update(self._selected(text))
-            else:
-                found[(ALL, self._checked(path.name, path.name, text, ALL).name)] = text
+            if not path.name.startswith(".") and not path.is_dir():
+                try:
+                    for each in _changes(path):
+                        found[(each.on, check_change(each).name)] = str(each.value)
+                except FlagError as error:
+                    raise self.error(f"{path.name}: {error}") from error
         return found
-
-    def _text(self, path: Path) -> str:
-        try:
-            return _files.read(path.resolve()).decode().removesuffix("\n")
-        except UnicodeDecodeError as error:
-            raise self.error(f"{path.name}: expected UTF-8") from error
-
-    def _selected(self, text: str) -> Values:
-        try:
-            return {
-                (on, self._checked(SELECTORS, name, said, on).name): said
-                for on, table in json.loads(text).items()
-                for name, value in table.items()
-                for said in [value if isinstance(value, str) else json.dumps(value)]
-            }
-        except (AttributeError, ValueError, RecursionError) as error:
-            expected = 'expected JSON such as {"role:trainer": {"name": "value"}}'
-            told = "" if isinstance(error, AttributeError) else f"{error}; "
-            raise self.error(f"{SELECTORS}: {told}{expected}") from error
-
-    def _checked(self, file: str, name: str, value: str, on: str) -> Change:
-        try:
-            return check_change(Change(name, value, on))
-        except FlagError as error:
-            raise self.error(f"{file}: {error}") from error
 
     def _add(self, values: Values) -> None:
         before = self._values
@@ -158,3 +132,23 @@ class ConfigMapStore(Store):
         )
         self._records.append(self._sized(encode(record)))
         self._values = values
+
+
+def _changes(path: Path) -> list[Change]:
+    """Return the values that a file has."""
+    try:
+        text = _files.read(path.resolve()).decode().removesuffix("\n")
+        if path.name != SELECTORS:
+            return [Change(path.name, text, ALL)]
+        return [
+            Change(name, value if isinstance(value, str) else json.dumps(value), on)
+            for on, table in json.loads(text).items()
+            for name, value in table.items()
+        ]
+    except UnicodeDecodeError as error:
+        message = "expected UTF-8"
+        raise FlagError(message) from error
+    except (AttributeError, ValueError, RecursionError) as error:
+        told = "" if isinstance(error, AttributeError) else f"{error}; "
+        expected = 'expected JSON such as {"role:trainer": {"name": "value"}}'
+        raise FlagError(f"{told}{expected}") from error

@@ -12,7 +12,10 @@ import sys
 import threading
 import time
 from collections import defaultdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from paddle_flags.fleet._store import Store
 
 _LOOK = 0.25  # seconds until a read looks whether the store is closed
 
@@ -41,9 +44,10 @@ class DeadlineSocket(socket.socket):
 
 
 class Idle:
-    """Connections that any thread may use again, by what they lead to."""
+    """Connections of a store that any thread may use again, by what they lead to."""
 
-    def __init__(self) -> None:
+    def __init__(self, store: Store) -> None:
+        self._store = store
         self._by_place: dict[object, list[Any]] = defaultdict(list)
 
     def take(self, place: object = None) -> Any:
@@ -57,6 +61,8 @@ class Idle:
         monkey: Any = sys.modules.get("gevent.monkey")
         if monkey is None or not monkey.is_module_patched("socket"):
             self._by_place[place].append(connection)
+            if self._store.closed.is_set():
+                self.close()  # again: that of the store came in between
         else:
             connection.close()
 

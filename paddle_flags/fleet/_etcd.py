@@ -55,7 +55,7 @@ class EtcdStore(Store):
         self._prefix = "/{}/".format(url.path.strip("/"))
         self._leases: dict[str, str] = {}  # of members
         self._long = "", 0.0  # the lease of documents, and when to renew it
-        self._watches = Idle()
+        self._watches = Idle(self)
 
     def _forked(self) -> None:
         self._client.idle.close()

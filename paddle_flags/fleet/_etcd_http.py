@@ -84,7 +84,7 @@ class Connections:
 
     def __init__(self, store: Store, tls: ssl.SSLContext | None) -> None:
         self.store = store
-        self.idle = Idle()
+        self.idle = Idle(store)
         self._tls = tls
         if tls is not None:
             tls.sslsocket_class = _TlsSocket
@@ -109,8 +109,6 @@ class Connections:
             connection.close()
             raise
         self.idle.keep(connection, node)
-        if self.store.closed.is_set():
-            self.idle.close()  # again: `close` came in between
         return response.status, content
 
     def _connected(self, node: Node, end: float) -> _Connection:

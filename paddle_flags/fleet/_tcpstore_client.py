@@ -59,7 +59,7 @@ class Client:
         self._timeout = timeout
         self._patience = max(timeout, _CONNECT)  # of the first call that succeeds
         self._line: _Line | None = None
-        self._ending: list[_Line] = []
+        self._lines: list[_Line] = []  # that one, and those that still end
         self._lock = threading.Lock()
         self.breaks = 0  # connections that were lost; another store may have answered since
 
@@ -67,7 +67,7 @@ class Client:
         """Leave the connection to the parent, of which another thread may have the lock."""
         self._lock = threading.Lock()
         _inherited.append(self._line)
-        self._line, self._ending = None, []
+        self._line, self._lines = None, []
 
     def get(self, keys: Sequence[str]) -> list[bytes]:
         """Return the values of keys that exist: torch waits for others."""
@@ -96,39 +96,38 @@ class Client:
     def close(self) -> None:
         """Disconnect, now that the store is closed."""
         with self._lock:
-            self._hang_up(self._line)
-            ending = self._ending
+            if self._line:
+                self._line.end()
+            lines = self._lines
         # A thread that comes back from torch while Python ends would abort the process.
         end = time.monotonic() + _LEAVE
-        for line in ending:
+        for line in lines:
             line.thread.join(max(0.0, end - time.monotonic()))
 
     def _call(self, function: Callable[..., Any], *args: Any) -> Any:
         with self._lock:
             self._owner.check_open()
-            line = self._line = self._line or _Line("paddle_flags tcpstore")
+            if self._line is None:
+                self._line = _Line("paddle_flags tcpstore")
+                alive = [each for each in self._lines if each.thread.is_alive()]
+                self._lines = [*alive, self._line]
+            line = self._line
         future = line.call(lambda: function(self._connected(line), *args))
         try:
             result = future.result(self._patience)
         except (RuntimeError, OSError) as error:
             future.cancel()
             if line.store is not None:  # what is late is the store, not the connection
+                line.end()
                 with self._lock:
-                    self.breaks += line is self._line
-                    self._hang_up(line)
+                    if line is self._line:
+                        self._line = None
+                        self.breaks += 1
             what = str(error).partition("\n")[0] or f"no answer in {self._patience:g} seconds"
             message = f"the TCPStore cannot be reached: {what}"
             raise self._owner.error(message, UnreachableError) from error
         self._patience = self._timeout
         return result
-
-    def _hang_up(self, line: _Line | None) -> None:
-        if line:
-            line.end()
-            alive = [each for each in self._ending if each.thread.is_alive()]
-            self._ending = [*alive, line]
-        if line is self._line:
-            self._line = None
 
     def _connected(self, line: _Line) -> TCPStore:
         if line.store is None:

@@ -149,7 +149,7 @@ class RayStore(RemoteStore):
         self._address = f"{host}:{port}" if port else host
         self._ray_process = os.getpid() if ray.is_initialized() else 0  # 0: that of the first call
         self._known: Place | None = None
-        self._idle = Idle()  # calls at once use a connection each
+        self._idle = Idle(self)  # calls at once use a connection each
 
     def _forked(self) -> None:
         self._idle.close()
@@ -157,10 +157,9 @@ class RayStore(RemoteStore):
     _disconnect = _forked
 
     def _reply(self, method: str, args: Sequence[Any], timeout: float) -> tuple[str, Any]:
-        if self._known is None:
-            self._start()
+        place = self._known or self._start()
         end = time.monotonic() + timeout
-        connection = self._idle.take() or self._connect(end)
+        connection = self._idle.take() or self._connect(place, end)
         try:
             kind, result = _socket.exchange(connection, [self._job, method, args], end)
         except BaseException:
@@ -168,27 +167,21 @@ class RayStore(RemoteStore):
             self._idle.close()
             raise
         self._idle.keep(connection)
-        if self.closed.is_set():
-            self._idle.close()  # again: `close` came in between
         return kind, result
 
-    def _start(self) -> None:
+    def _start(self) -> Place:
         """Find the actor, or make it. This may take as long as Ray needs to start a process."""
+        options = {"namespace": NAMESPACE, "log_to_driver": False, "configure_logging": False}
         with _connecting:
             if not ray.is_initialized():
-                self._init()
+                try:
+                    ray.init(self._address, **options)
+                except (OSError, RuntimeError, ValueError) as error:
+                    raise self._away(str(error)) from error
         self._ray_process = self._ray_process or os.getpid()
-        self._find(time.monotonic() + max(self._timeout, _START))
+        return self._find(time.monotonic() + max(self._timeout, _START))
 
-    def _init(self) -> None:
-        options = {"namespace": NAMESPACE, "log_to_driver": False, "configure_logging": False}
-        try:
-            ray.init(self._address, **options)
-        except (OSError, RuntimeError, ValueError) as error:
-            raise self._away(str(error)) from error
-
-    def _connect(self, end: float) -> DeadlineSocket:
-        place = self._known or self._find(end)
+    def _connect(self, place: Place, end: float) -> DeadlineSocket:
         try:
             return _socket.connect(place[:2], place.token, end, self.closed)
         except ConnectionError:
