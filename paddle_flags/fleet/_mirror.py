@@ -110,13 +110,8 @@ class Mirror:
     def __init__(
         self, source: str, target: str, timeout: float, confirm: Sequence[str] = ()
     ) -> None:
-        opened = open_store(source, timeout=timeout, create=False)
-        try:
-            self._target = Follower(open_store(target, timeout=timeout))
-        except BaseException:
-            opened.close()
-            raise
-        self._source = Follower(opened)
+        self._source = Follower(open_store(source, timeout=timeout, create=False))
+        self._target = Follower(open_store(target, timeout=timeout))
         self.name = _place(self._source.store)
         self._confirm = confirm
         self._values: dict[tuple[str, str], str] = {}  # of the source, by selector and name
@@ -147,8 +142,7 @@ class Mirror:
                 return None
             with suppress(ConflictError):  # the target has changed since: look again
                 return self._write(changes)
-        message = f"{self._target.store.url}: others were faster {_TRIES} times in a row"
-        raise FleetError(message)
+        raise FleetError(f"{self._target.store.url}: others were faster {_TRIES} times in a row")
 
     def _catch_up(self) -> None:
         self._source.catch_up()
@@ -159,21 +153,17 @@ class Mirror:
             self._target = Follower(self._target.store)  # as after a new start
             self._is_due = True
             raise
-        self._refuse_one_fleet()
+        target, fleet = self._target, self._source.state.fleet
+        if self.name == _place(target.store) or (fleet and fleet == target.state.fleet):
+            what = f"is the fleet {self.name} itself: expected another one"
+            raise FleetError(f"{target.store.url}: {what}")
         values = {key: entry.value for key, entry in _entries(self._source.state).items()}
-        if values != self._values or self._target.base != base:
-            self._is_due = True
+        self._is_due |= values != self._values or target.base != base
         self._values = values
 
     def _notice(self, news: list[Numbered]) -> None:
         others = [record for _, record in news if record.by != self.name]
         self._is_due |= any(each.kind in (CHANGE, END) for each in others)
-
-    def _refuse_one_fleet(self) -> None:
-        target, fleet = self._target, self._source.state.fleet
-        if self.name == _place(target.store) or (fleet and fleet == target.state.fleet):
-            message = f"{target.store.url}: is the fleet {self.name} itself: expected another one"
-            raise FleetError(message)
 
     def _changes(self) -> list[Change]:
         """Return what makes the target what it should be."""
@@ -186,11 +176,10 @@ class Mirror:
         ]
 
     def _write(self, changes: list[Change]) -> Numbered:
-        reason = f"mirrored from {self.name}"
+        reason, expect = f"mirrored from {self.name}", self._target.state.changed
         record = Record(CHANGE, tuple(changes), by=self.name, reason=reason)
-        expect = self._target.state.changed
+        order = Order(record, 0.0, force=True, expect=expect, confirm=self._confirm)
         try:
-            order = Order(record, 0.0, force=True, expect=expect, confirm=self._confirm)
             revision = Operator(self._target, order).run().revision
         except SensitiveError as error:
             message = f"{error}; nothing is mirrored until {self.name} has no value for it"

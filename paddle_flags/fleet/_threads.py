@@ -44,8 +44,7 @@ class Line:
     """A thread that makes calls one after the other. Who waits for one may give it up."""
 
     def __init__(self, name: str) -> None:
-        self._calls: queue.SimpleQueue[tuple[Future[Any], Callable[..., Any], tuple[Any, ...]]]
-        self._calls = queue.SimpleQueue()
+        self._calls: queue.SimpleQueue[Any] = queue.SimpleQueue()  # and None at the end
         self.thread = threading.Thread(target=self._run, name=name, daemon=True)
         self.thread.start()
 
@@ -57,13 +56,11 @@ class Line:
 
     def end(self) -> None:
         """Let the thread end after what it has to do."""
-        self.call(sys.exit)
+        self._calls.put(None)
 
     def _run(self) -> None:
-        while True:
-            future, function, args = self._calls.get()
-            if function is sys.exit:
-                return
+        while call := self._calls.get():
+            future, function, args = call
             if future.set_running_or_notify_cancel():
                 try:
                     future.set_result(function(*args))

@@ -67,7 +67,8 @@ def split(text: str) -> Url:
         raise FleetError(f"{shown}: expected scheme://..., such as dir:///mnt/job42")
     if "\0" in unquote(rest):
         raise FleetError(f"{head}://: expected an address without NUL")
-    if not at and "@" in rest and not _is_place(authority):
+    is_place = all(_HOST.fullmatch(each) for each in authority.split(","))
+    if not at and "@" in rest and not is_place:
         raise FleetError(f"{head}://: write '/', '?' and '#' in a password as %2F, %3F and %23")
     if "#" in rest:
         raise FleetError(f"{head}://: the address has '#': write %23")
@@ -84,10 +85,6 @@ def split(text: str) -> Url:
     if found.scheme in FOLDERS and found.path == "/":
         found.refuse(f"expected {scheme}:///path, with a folder")
     return found
-
-
-def _is_place(authority: str) -> bool:
-    return all(_HOST.fullmatch(each) for each in authority.split(","))
 
 
 def _host(text: str, shown: str) -> tuple[str, int | None]:

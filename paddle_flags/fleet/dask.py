@@ -25,7 +25,7 @@ from paddle_flags.fleet._store import FleetError
 from paddle_flags.fleet._threads import start_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from paddle_flags.fleet._url import Url
 
@@ -41,18 +41,13 @@ _HANDLER = "paddle_flags_fleet"
 _loops: dict[int, asyncio.AbstractEventLoop] = {}
 _inherited: list[object] = []
 
-# The certificates of this process's worker or client; without it, those of Dask's configuration.
-_known_security: distributed.Security | None = None
-
 
 def address(scheduler: str, job: str = JOB) -> str:
     """Return the address of a fleet in a scheduler, such as `dask://10.0.0.5:8786/flags`."""
     protocol, _, place = scheduler.partition("://")
     if protocol not in ("tcp", "tls"):
-        message = (
-            f"{scheduler}: expected a scheduler with an address that begins with tcp:// or tls://"
-        )
-        raise FleetError(message)
+        expected = "a scheduler with an address that begins with tcp:// or tls://"
+        raise FleetError(f"{scheduler}: expected {expected}")
     return f"{'dasks' if protocol == 'tls' else 'dask'}://{place}/{job}"
 
 
@@ -62,7 +57,7 @@ def install(client: distributed.Client, job: str = JOB, *, role: str = ROLE, **o
     Each worker joins before it runs its first task. `options` are those of `join`. Returns the
     address of the fleet: the client's own program may join it, or change its flags.
     """
-    _use(client.security)
+    DaskStore.security = client.security
     client.register_plugin(FleetPlugin())
     client.register_plugin(JoinPlugin(job, role=role, **options))
     return address(client.scheduler.address, job)
@@ -78,7 +73,7 @@ class JoinPlugin(WorkerPlugin):  # type: ignore[misc]  # of an optional package
 
     async def setup(self, worker: distributed.Worker) -> None:
         """Join: Dask gives the worker no task before this has returned."""
-        _use(worker.security)
+        DaskStore.security = worker.security
         url = address(worker.scheduler.address, self._job)
         join = functools.partial(_join.join, url, **self._options)
         await asyncio.get_running_loop().run_in_executor(None, join)
@@ -119,6 +114,9 @@ class FleetPlugin(SchedulerPlugin):  # type: ignore[misc]  # of an optional pack
 class DaskStore(RemoteStore):
     """A connection to `dask://scheduler:8786/job`; `dasks://` uses TLS as Dask's settings say."""
 
+    # The certificates of this process's worker or client; otherwise, those of Dask's configuration.
+    security: distributed.Security | None = None
+
     def __init__(self, url: Url, timeout: float) -> None:
         super().__init__(url, timeout)
         if len(url.hosts) != 1 or not self._job:
@@ -139,39 +137,33 @@ class DaskStore(RemoteStore):
             asyncio.run_coroutine_threadsafe(scheduler.close_rpc(), _loop())
 
     def _reply(self, method: str, args: Sequence[Any], timeout: float) -> tuple[str, Any]:
+        call = self._ask(timeout, job=self._job, method=method, args=args)
+        kind, result = asyncio.run_coroutine_threadsafe(call, _loop()).result()
+        return kind, result
+
+    async def _ask(self, seconds: float, **call: Any) -> Any:
+        security = self.security or distributed.Security()
         if self._scheduler is None:
-            arguments = dict(_security().get_connection_args("client"))
+            arguments = dict(security.get_connection_args("client"))
             self._scheduler = distributed.rpc(
                 self._address, timeout=self._timeout, connection_args=arguments
             )
         scheduler = self._scheduler
-        call = self._ask(getattr(scheduler, _HANDLER), job=self._job, method=method, args=args)
-        future = asyncio.run_coroutine_threadsafe(call, _loop())
         try:
-            kind, result = future.result(timeout)
+            async with asyncio.timeout(seconds):
+                reply = await getattr(scheduler, _HANDLER)(**call)
+                if reply is None:  # that is what Dask answers without such a handler
+                    await self._install(security)
+                    reply = await getattr(scheduler, _HANDLER)(**call)
+                return reply
         except OSError:
-            future.cancel()
             if scheduler is self._scheduler:
                 self._disconnect()
             raise
-        return kind, result
 
-    async def _ask(self, handler: Callable[..., Any], **call: Any) -> Any:
-        reply = await handler(**call)
-        if reply is None:  # that is what Dask answers without such a handler
-            await self._install()
-            reply = await handler(**call)
-        return reply
-
-    async def _install(self) -> None:
-        client = distributed.Client(
-            self._address,
-            asynchronous=True,
-            set_as_default=False,
-            timeout=self._timeout,
-            security=_security(),
-        )
-        async with client:
+    async def _install(self, security: distributed.Security) -> None:
+        options = {"asynchronous": True, "set_as_default": False, "security": security}
+        async with distributed.Client(self._address, timeout=self._timeout, **options) as client:
             try:
                 await client.register_plugin(FleetPlugin())
             except ImportError as error:
@@ -189,12 +181,3 @@ def _loop() -> asyncio.AbstractEventLoop:
         else:
             made.close()
     return _loops[pid]
-
-
-def _use(security: distributed.Security) -> None:
-    global _known_security  # noqa: PLW0603 - of the process
-    _known_security = security
-
-
-def _security() -> distributed.Security:
-    return _known_security or distributed.Security()

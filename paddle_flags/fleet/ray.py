@@ -11,6 +11,7 @@ actor if there is none, and workers wait for it. Ray restarts an actor that died
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import secrets
@@ -66,13 +67,12 @@ def runtime_env(
     Use it as `ray.init(runtime_env=runtime_env())`, and then call `start`: workers wait for it.
     `base` is an environment to add to, and `options` are those of `join`.
     """
-    made = dict(base or {})
-    if made.setdefault(HOOK, f"{__name__}.{setup.__name__}") != f"{__name__}.{setup.__name__}":
-        message = (
-            f"{HOOK}: base has one; put it into what runtime_env returns instead, and call "
-            "paddle_flags.fleet.ray.setup() in it"
+    made, hook = dict(base or {}), f"{__name__}.{setup.__name__}"
+    if made.setdefault(HOOK, hook) != hook:
+        what = (
+            f"base has one; put it into what runtime_env returns instead, and call {hook}() in it"
         )
-        raise FleetError(message)
+        raise FleetError(f"{HOOK}: {what}")
     call = json.dumps({"url": address(job), "role": role, **options})
     made["env_vars"] = {**made.get("env_vars", {}), OPTIONS: call}
     return made
@@ -91,11 +91,8 @@ def start(job: str = JOB, *, timeout: float = 60.0) -> str:
     The actor is detached: it outlives this program, and programs that come later find it. It ends
     with the Ray cluster, or by `ray.kill(ray.get_actor("fleet", namespace="paddle_flags"))`.
     """
-    store = open_store(address(job), timeout=timeout)
-    try:
+    with contextlib.closing(open_store(address(job), timeout=timeout)) as store:
         store.last()
-    finally:
-        store.close()
     return address(job)
 
 
