@@ -209,7 +209,8 @@ class TcpStore(Store):
         """Return all names. One whose number is taken may be stored later, or never."""
         count = self._client.add(self._key("members/count"), 0)
         new = [n for n in range(1, count + 1) if n not in self._names]
-        new = [n for n in new if self._client.has(self._key("members/name", n))]
+        if new and not self._client.has(*(self._key("members/name", n) for n in new)):
+            new = [n for n in new if self._client.has(self._key("members/name", n))]
         self._names.update(zip(new, map(bytes.decode, self._get("members/name", new))))
         return set(self._names.values())
 
