@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 from paddle_flags.cli.fleet_text import unconfirmed
 from paddle_flags.cli.foreign import Report, cut, show, show_errors, show_problems
-from paddle_flags.fleet._mirror import POLL, Mirror
+from paddle_flags.fleet._mirror import POLL, Mirror, repeat
 from paddle_flags.fleet._operate import UnconfirmedError
 from paddle_flags.fleet._record import changes_text
-from paddle_flags.fleet._turns import repeat
 
 if TYPE_CHECKING:
     import argparse

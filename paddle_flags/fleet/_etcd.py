@@ -14,27 +14,20 @@ are linearizable: the node asks the others whether it is behind.
 from __future__ import annotations
 
 import base64
-import contextlib
 import json
 import math
-import os
 import secrets
 import time
 from typing import TYPE_CHECKING
 
-from paddle_flags.fleet._deadline import may_be_kept
+from paddle_flags.fleet._deadline import Idle
 from paddle_flags.fleet._etcd_client import DENIED, EXHAUSTED, NOT_FOUND, Client, EtcdError
-from paddle_flags.fleet._etcd_options import options_of, password_of, tls_of
 from paddle_flags.fleet._store import (
     REMEMBERED,
-    CompactedError,
-    FleetError,
-    LeaseError,
     ReadOnlyError,
+    Store,
     StoredMember,
     UnreachableError,
-    check_name,
-    check_size,
     is_name,
 )
 
@@ -51,34 +44,28 @@ _WATCH = 4.0  # seconds for which a watch is believed that tells nothing
 _PAUSE = 0.02  # seconds between two watches
 
 
-def open_url(url: Url, timeout: float) -> EtcdStore:
-    """Read the address; nothing is asked yet."""
-    options = options_of(url)
-    path = url.path.strip("/")
-    if not url.hosts or not path:
-        message = "expected etcd://host:port/path: hosts, and a path that names the fleet"
-        raise url.refuse(message)
-    client = Client(url, timeout, tls_of(url, options), password_of(url, options))
-    return EtcdStore(client, f"/{path}/")
-
-
-class EtcdStore:
+class EtcdStore(Store):
     """A connection to a fleet in a cluster of etcd."""
 
-    def __init__(self, client: Client, prefix: str) -> None:
-        """Keep everything under a prefix of keys."""
-        self.url = client.url
-        self._client = client
-        self._prefix = prefix
+    def __init__(self, url: Url, timeout: float) -> None:
+        super().__init__(url.text)
+        if not url.hosts or not url.path.strip("/"):
+            url.refuse("expected etcd://host:port/path: hosts, and a path that names the fleet")
+        self._client = Client(self, url, timeout)
+        self._prefix = "/{}/".format(url.path.strip("/"))
         self._leases: dict[str, str] = {}  # of members
         self._long = "", 0.0  # the lease of documents, and when to renew it
-        self._streams: list[tuple[int, Stream]] = []  # see _kept
-        self._pid = os.getpid()
+        self._watches = Idle(self)
+
+    def _forked(self) -> None:
+        self._client.idle.close()
+        self._watches.close()
+
+    _disconnect = _forked
 
     # -- The log --
 
-    def last(self) -> int:
-        """See Store."""
+    def _last(self) -> int:
         return self._head()[0]
 
     def _head(self) -> tuple[int, int]:
@@ -86,8 +73,7 @@ class EtcdStore:
         answer = self._ask("kv/range", {"key": self._key("head")})
         return _number(answer), int(answer["header"]["revision"])
 
-    def append(self, number: int, record: bytes) -> bool:
-        """See Store."""
+    def _append(self, number: int, record: bytes) -> bool:
         attempt = secrets.token_bytes(_NONCE)
         key, head = self._record(number), self._key("head")
         before: Body = {"target": "VERSION", "version": "0"}
@@ -95,80 +81,64 @@ class EtcdStore:
             before = {"target": "VALUE", "value": _b64(b"%d" % (number - 1))}
         answer, is_doubtful = self._change(
             [{"key": head, "result": "EQUAL", **before}],
-            [_put(key, attempt + check_size(record)), _put(head, b"%d" % number)],
+            [_put(key, attempt + record), _put(head, b"%d" % number)],
             [_get(head), _get(key)],
         )
         if answer.get("succeeded"):
             return True
         last, held = _ranges(answer)
-        if not 1 <= number <= _number(last) + 1:
-            raise self._error(f"record {number}: the next record is {_number(last) + 1}")
+        self._check_next(number, _number(last))
         if is_doubtful and not held.get("kvs"):
             what = f"record {number} may have been created, and then compacted"
-            raise self._error(what, UnreachableError)
+            raise self.error(what, UnreachableError)
         return any(value.startswith(attempt) for value in _values(held))
 
-    def read(self, first: int) -> list[bytes]:
-        """See Store."""
-        first = max(first, 1)
+    def _read(self, first: int) -> list[bytes]:
         records = _get(self._record(first), self._key("log0"))
         body = {"success": [_get(self._key("compacted")), records]}
         compacted, found = _ranges(self._fitting("kv/txn", body, records["request_range"]))
         if first <= _number(compacted):
-            raise self._error(f"record {first} was replaced by a base", CompactedError)
+            raise self._replaced(first)
         return [value[_NONCE:] for value in _values(found)]
 
-    def wait(self, after: int, timeout: float) -> int:
-        """See Store."""
+    def _wait(self, after: int, timeout: float) -> int:
         end = time.monotonic() + timeout
-        number, stream = self._kept()
+        watch: Stream | None = self._watches.take()
+        number = watch.number if watch else 0
         is_old = number > after
         while number <= after and (left := end - time.monotonic()) > 0:
-            if stream is None:
+            if watch is None:
                 number, revision = self._head()
-                stream = self._client.watch(self._key("head"), revision + 1)
+                watch = self._client.watch(self._key("head"), revision + 1)
                 continue
-            told = _told(stream, min(_WATCH, left))
+            told = _told(watch, min(_WATCH, left))
             if told is not None:
                 number = max(number, _number(told))
             else:
-                stream.close()
-                stream = None
-                self._client.closed.wait(_PAUSE)  # a new one may end at once, too
-        if stream is not None and may_be_kept():
-            self._streams.append((number, stream))
-        elif stream is not None:
-            stream.close()
+                watch.close()
+                watch = None
+                self.closed.wait(_PAUSE)  # a new one may end at once, too
+        if watch is not None:
+            watch.number = number
+            self._watches.keep(watch)
         return self.last() if is_old or number <= after else number
-
-    def _kept(self) -> tuple[int, Stream | None]:
-        """Return a watch that no thread uses, and the last number that it has told."""
-        if self._pid != os.getpid():
-            self._pid, self._streams = os.getpid(), []  # those of the parent
-        with contextlib.suppress(IndexError):
-            return self._streams.pop()
-        return 0, None
 
     # -- The base --
 
-    def base(self) -> tuple[int, bytes]:
-        """See Store."""
+    def _base(self) -> tuple[int, bytes]:
         for found in _values(self._ask("kv/range", {"key": self._key("base")})):
             number, _, base = found.partition(b"\n")
             return int(number), base
         return 0, b""
 
-    def compact(self, number: int, base: bytes) -> bool:
-        """See Store."""
-        check_size(base)
+    def _compact(self, number: int, base: bytes) -> bool:
         key, text, is_doubtful = self._key("compacted"), b"%d" % number, False
         while True:
             body = {"success": [_get(key), _get(self._key("head"))]}
             compacted, head = _ranges(self._ask("kv/txn", body))
-            if not 1 <= number <= _number(head):
-                raise self._error(f"base {number}: the last record is {_number(head)}")
+            self._check_base(number, _number(head))
             if number <= _number(compacted):
-                return is_doubtful and self.base() == (number, base)
+                return is_doubtful and self._base() == (number, base)
             revision = str(compacted["kvs"][0]["mod_revision"]) if "kvs" in compacted else "0"
             answer, may_be_done = self._change(
                 [{"target": "MOD", "key": key, "mod_revision": revision, "result": "EQUAL"}],
@@ -184,18 +154,15 @@ class EtcdStore:
 
     # -- Members --
 
-    def announce(self, name: str, document: bytes, ttl: float) -> None:
-        """See Store."""
-        key, mark = self._member(name)
-        check_size(document)
+    def _announce(self, name: str, document: bytes, ttl: float) -> None:
+        key, mark = self._keys(name)
         self._leases[name] = self._grant(ttl)  # the one before ends by itself
         self._put_document(key, document, _put(mark, b"", self._leases[name]))
 
-    def withdraw(self, name: str, document: bytes) -> None:
-        """See Store."""
-        key, mark = self._member(name)
+    def _withdraw(self, name: str, document: bytes) -> None:
+        key, mark = self._keys(name)
         self._leases.pop(name, None)
-        self._put_document(key, check_size(document), _delete(mark))
+        self._put_document(key, document, _delete(mark))
 
     def _put_document(self, key: str, document: bytes, also: Body) -> None:
         try:
@@ -206,15 +173,14 @@ class EtcdStore:
             self._long = "", 0.0  # it has ended, as on a machine that slept for a day
             self._change([], [_put(key, document, self._long_lease()), also])
 
-    def keep_alive(self, name: str) -> None:
-        """See Store."""
-        _, mark = self._member(name)
+    def _keep_alive(self, name: str) -> None:
+        _, mark = self._keys(name)
         lease = self._leases.get(name, "")
         if not lease or self._client.user:  # etcd renews leases for anybody: a look shows rights
             for kv in self._ask("kv/range", {"key": mark}).get("kvs", ()) or [{}]:
                 lease = str(kv.get("lease", ""))
         if not lease or not self._renew(lease):
-            raise self._error(f"the lease of member {name} has ended", LeaseError)
+            raise self._ended(name)
         self._long_lease()
 
     def _long_lease(self) -> str:
@@ -232,13 +198,11 @@ class EtcdStore:
     def _renew(self, lease: str) -> bool:
         return int(self._ask("lease/keepalive", {"ID": lease}).get("TTL", "0")) > 0
 
-    def member(self, name: str) -> StoredMember | None:
-        """See Store."""
-        key, _ = self._member(name)
+    def _member(self, name: str) -> StoredMember | None:
+        key, _ = self._keys(name)
         return self._stored(key, self._key(f"members/{name}!\0")).get(name)
 
-    def members(self) -> dict[str, StoredMember]:
-        """See Store."""
+    def _members(self) -> dict[str, StoredMember]:
         return self._stored(self._key("members/"), self._key("members0"))
 
     def _stored(self, start: str, end: str) -> dict[str, StoredMember]:
@@ -261,16 +225,10 @@ class EtcdStore:
             if is_name(name)
         }
 
-    def _member(self, name: str) -> tuple[str, str]:
+    def _keys(self, name: str) -> tuple[str, str]:
         """Return the key of a document, and the next one, which is there while the lease runs."""
-        key = f"members/{check_name(name)}"
+        key = f"members/{name}"
         return self._key(key), self._key(key + "!")
-
-    def close(self) -> None:
-        """See Store."""
-        self._client.close()
-        while stream := self._kept()[1]:
-            stream.close()
 
     # -- Requests --
 
@@ -279,9 +237,6 @@ class EtcdStore:
 
     def _record(self, number: int) -> str:
         return self._key(f"log/{number:020}")
-
-    def _error(self, what: str, kind: type[FleetError] = FleetError) -> FleetError:
-        return kind(f"{self.url}: {what}")
 
     def _ask(self, path: str, body: Body) -> Body:
         return self._client.call(path, body)[0]

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import random
+import ssl
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.fleet._etcd_http import WATCH, Connections, NotNowError
 from paddle_flags.fleet._store import FleetError, UnreachableError
 
 if TYPE_CHECKING:
-    import ssl
-
     from paddle_flags.fleet._etcd_http import Node, Stream
+    from paddle_flags.fleet._store import Store
     from paddle_flags.fleet._url import Url
 
 Body = dict[str, Any]
@@ -43,6 +45,15 @@ _ADVICE = {
     "expected the password of user {user}",
 }
 
+# Options of the address, and where the environment has them.
+VARIABLES = {
+    "ca": "PADDLE_FLAGS_ETCD_CA",
+    "cert": "PADDLE_FLAGS_ETCD_CERT",
+    "key": "PADDLE_FLAGS_ETCD_KEY",
+    "password_file": "PADDLE_FLAGS_ETCD_PASSWORD_FILE",
+}
+PASSWORD = "PADDLE_FLAGS_ETCD_PASSWORD"
+
 
 class EtcdError(FleetError):
     """An error that etcd answered."""
@@ -53,13 +64,11 @@ class EtcdError(FleetError):
 class Client(Connections):
     """Requests to a cluster. Any thread may use it."""
 
-    def __init__(
-        self, url: Url, timeout: float, tls: ssl.SSLContext | None, password: str | None
-    ) -> None:
-        """Connect when something is asked."""
-        super().__init__(url.text, tls)
-        self.timeout = timeout
-        self.user, self._password = url.user, password
+    def __init__(self, store: Store, url: Url, timeout: float) -> None:
+        options = url.option({name: os.environ.get(of, "") for name, of in VARIABLES.items()})
+        super().__init__(store, _tls(url, options))
+        self._timeout = timeout
+        self.user, self._password = url.user, _password(url, options)
         self._token = ""
         self._nodes = [(host, port or PORT) for host, port in url.hosts]
         self._at = random.randrange(len(self._nodes))  # noqa: S311 - spreads members over nodes
@@ -76,9 +85,9 @@ class Client(Connections):
         return stream
 
     def _attempt(self, path: str, body: bytes) -> tuple[Any, bool]:
-        self.check()
+        self.store.check_open()
         nodes = self._nodes[self._at :] + self._nodes[: self._at]
-        end = time.monotonic() + self.timeout
+        end = time.monotonic() + self._timeout
         reasons: dict[Node, str] = {}
         # One that hangs is not waited for while others may answer.
         pause, patience = _FIRST_PAUSE, _PATIENCE if len(nodes) > 1 else math.inf
@@ -90,7 +99,7 @@ class Client(Connections):
                 try:
                     answer = self._ask(node, path, body, now + share)
                 except NotNowError as error:
-                    self.check()  # close may have ended the connection
+                    self.store.check_open()  # close may have ended the connection
                     reasons[node] = str(error)
                     is_doubtful |= error.is_doubtful
                 else:
@@ -99,10 +108,10 @@ class Client(Connections):
             # A mistyped address fails at once; a cluster that restarts is waited for.
             if time.monotonic() + pause >= end or not (self._has_worked or is_doubtful):
                 raise self._unreachable(reasons)
-            self.closed.wait(pause)
+            self.store.closed.wait(pause)
             pause, patience = min(2 * pause, _LONGEST_PAUSE), 2 * patience
 
-    def _unreachable(self, reasons: dict[Node, str]) -> UnreachableError:
+    def _unreachable(self, reasons: dict[Node, str]) -> FleetError:
         told = "; ".join(f"{host}:{port}: {why}" for (host, port), why in reasons.items())
         advice = ""
         if "TLS: " in told and "alert" in told and "certificate" in told:
@@ -111,9 +120,8 @@ class Client(Connections):
             advice = "; expected etcd:// if the node has no TLS"
         elif not self._has_worked and not self._tls and "closed" in told:
             advice = "; expected etcds:// if the node has TLS"
-        return UnreachableError(
-            f"{self.url}: no answer from etcd within {self.timeout:g} s: {told}{advice}"
-        )
+        what = f"no answer from etcd within {self._timeout:g} s: {told}{advice}"
+        return self.store.error(what, UnreachableError)
 
     # -- One node --
 
@@ -145,9 +153,8 @@ class Client(Connections):
         expected = "the client port of etcd 3.4 or later"
         if "CommonName" in text:
             expected = "a client certificate without a common name, as etcd has users"
-        place = f"{node[0]}:{node[1]}"
-        message = f"{self.url}: {place} answers {status} {text!r}: expected {expected}"
-        raise FleetError(message)
+        what = f"{node[0]}:{node[1]} answers {status} {text!r}: expected {expected}"
+        raise self.store.error(what)
 
     def _fault(self, body: Body) -> Exception:
         """Return the exception for an error that etcd answered."""
@@ -161,6 +168,40 @@ class Client(Connections):
         advice = [told for part, told in _ADVICE.items() if part in text]
         if code == DENIED and not self.user:
             advice = [_ADVICE["user name is empty"]]
-        error = EtcdError(": ".join([self.url, text, *advice]).replace("{user}", self.user or ""))
+        error = EtcdError(
+            ": ".join([self.store.url, text, *advice]).replace("{user}", self.user or "")
+        )
         error.code = int(code or 0)
         return error
+
+
+def _password(url: Url, options: dict[str, str]) -> str | None:
+    """Return the password: of the address, of a file, or of the environment."""
+    if url.password is not None or not url.user:
+        return url.password
+    path = options["password_file"]
+    if not path:
+        return os.environ.get(PASSWORD)
+    try:
+        return Path(path).read_text("utf-8").rstrip("\n")
+    except OSError as error:
+        url.refuse(f"password_file={path}: {error.strerror}")
+
+
+def _tls(url: Url, options: dict[str, str]) -> ssl.SSLContext | None:
+    """Return how to encrypt, and whom to trust; None without TLS."""
+    if url.scheme != "etcds":
+        for name in ("ca", "cert", "key"):
+            if name in url.options:
+                url.refuse(f"{name} is for TLS: expected etcds://")
+        return None
+    step = "ca"
+    try:
+        context = ssl.create_default_context(cafile=options["ca"] or None)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        step = "cert"
+        if options["cert"]:
+            context.load_cert_chain(options["cert"], options["key"] or None)
+    except OSError as error:  # ssl.SSLError, too
+        url.refuse(f"{step}={options[step]}: {error.strerror or error}")
+    return context

@@ -9,24 +9,22 @@ from __future__ import annotations
 import contextlib
 import http.client
 import math
-import os
 import ssl
-import threading
 import time
-from collections import defaultdict
 from typing import TYPE_CHECKING, cast
 
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError
 
-from paddle_flags.fleet._deadline import DeadlineSocket, may_be_kept, seconds_until
-from paddle_flags.fleet._store import FleetError
+from paddle_flags.fleet._deadline import DeadlineSocket, Idle, seconds_until
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Iterator, Mapping
 
     from urllib3 import BaseHTTPResponse
+
+    from paddle_flags.fleet._store import Store
 
 Node = tuple[str, int]  # host and port
 
@@ -38,9 +36,8 @@ class NotNowError(Exception):
     """A node can't answer now; another one may."""
 
     def __init__(self, reason: str, *, is_doubtful: bool) -> None:
-        """Say why, and whether the request may have happened all the same."""
         super().__init__(reason)
-        self.is_doubtful = is_doubtful
+        self.is_doubtful = is_doubtful  # the request may have happened all the same
 
 
 @contextlib.contextmanager
@@ -85,26 +82,12 @@ class _TlsConnection(_Connection, HTTPSConnection):
 class Connections:
     """All connections of a store to the nodes. Any thread may use them."""
 
-    def __init__(self, url: str, tls: ssl.SSLContext | None) -> None:
-        """Connect when something is asked."""
-        self.url = url
+    def __init__(self, store: Store, tls: ssl.SSLContext | None) -> None:
+        self.store = store
+        self.idle = Idle(store)
         self._tls = tls
         if tls is not None:
             tls.sslsocket_class = _TlsSocket
-        self.closed = threading.Event()
-        self._idle: dict[Node, list[_Connection]] = defaultdict(list)
-        self._pid = os.getpid()
-
-    def check(self) -> None:
-        """Refuse to work after `close`, and begin anew in a forked child."""
-        if self._pid != os.getpid():
-            self._pid = os.getpid()
-            was_closed, self.closed = self.closed.is_set(), threading.Event()
-            self._drop_idle()  # which the parent doesn't notice
-            if was_closed:
-                self.closed.set()
-        if self.closed.is_set():
-            raise FleetError(f"{self.url}: the store is closed")
 
     def exchange(
         self, node: Node, path: str, body: bytes, headers: Mapping[str, str], end: float
@@ -112,7 +95,7 @@ class Connections:
         """Return status and body of an answer before `end`. That to a watch goes on."""
         connection = self._connected(node, end)
         link = cast("DeadlineSocket", connection.sock)
-        link.closed, link.end = self.closed, end
+        link.closed, link.end = self.store.closed, end
         try:
             with _trouble(is_doubtful=True):
                 # A node that refuses a client may have closed by now; its alert is read below.
@@ -125,20 +108,14 @@ class Connections:
         except BaseException:
             connection.close()
             raise
-        if may_be_kept():
-            self._idle[node].append(connection)
-        else:
-            connection.close()
-        if self.closed.is_set():
-            self._drop_idle()  # again: `close` came in between
+        self.idle.keep(connection, node)
         return response.status, content
 
     def _connected(self, node: Node, end: float) -> _Connection:
-        with contextlib.suppress(IndexError):
-            while connection := self._idle[node].pop():
-                if connection.is_connected:
-                    return connection
-                connection.close()
+        while kept := self.idle.take(node):
+            if kept.is_connected:
+                return cast("_Connection", kept)
+            kept.close()
         made = _TlsConnection(*node, ssl_context=self._tls) if self._tls else _Connection(*node)
         made.end = end
         with _trouble(is_doubtful=False):
@@ -149,25 +126,13 @@ class Connections:
                 raise ssl.SSLError(message) from error
         return made
 
-    def close(self) -> None:
-        """End all connections, and what waits for them."""
-        with contextlib.suppress(FleetError):
-            self.check()
-        self.closed.set()
-        self._drop_idle()
-
-    def _drop_idle(self) -> None:
-        for idle in list(self._idle.values()):
-            with contextlib.suppress(IndexError):
-                while True:
-                    idle.pop().close()
-
 
 class Stream:
     """An answer that goes on, line by line. One thread reads it at a time."""
 
+    number = 0  # that it has told last
+
     def __init__(self, link: DeadlineSocket, response: BaseHTTPResponse) -> None:
-        """Read on after the head of the answer."""
         self._link = link
         self._response = response
         self._lines = iter(response)
@@ -180,6 +145,5 @@ class Stream:
         return b""
 
     def close(self) -> None:
-        """Close the connection."""
         self._response.close()
         self._link.close()

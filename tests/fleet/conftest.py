@@ -127,7 +127,7 @@ def new(source, url):
 def running(source, url, monkeypatch):
     """Start mirrors that look often, and end with the test."""
     monkeypatch.setattr(_mirror, "POLL", 0.02)
-    monkeypatch.setattr("paddle_flags.fleet._turns._PAUSE", 0.02)
+    monkeypatch.setattr(_mirror, "_PAUSE", 0.02)
     started = []
 
     def start(source=source, target=url):

@@ -45,7 +45,7 @@ def test_workers_have_the_values_before_their_first_task_also_late_and_restarted
     scheduler.add_worker("--name", "early")
     url = package("paddle_flags.fleet.dask").install(client, "job", ttl=2)
     with Fleet(url, timeout=30) as fleet:
-        fleet.set({"level": 7})
+        fleet.set({"level": 7}, force=True)  # the workers are members that have no such flag yet
         eventually(lambda: client.submit(level, workers="early", pure=False).result(60), 7)
 
         scheduler.add_worker("--name", "late")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from paddle_flags.fleet._memory import METHODS, MemoryStore
-from paddle_flags.fleet._remote import RemoteStore
+from paddle_flags.fleet._memory import METHODS, MemoryStore, RemoteStore
 from paddle_flags.fleet._store import REMEMBERED, LeaseError
 
 

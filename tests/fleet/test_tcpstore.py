@@ -13,7 +13,7 @@ import pytest
 from servers import TcpStoreServer, pause, resume
 from stores import living
 
-from paddle_flags.fleet import FleetError, UnreachableError, _tcpstore_members, open_store
+from paddle_flags.fleet import FleetError, UnreachableError, _tcpstore, open_store
 from paddle_flags.fleet._store import REMEMBERED
 
 pytestmark = pytest.mark.extended
@@ -93,8 +93,8 @@ import sys, time
 url, machine, wrong = sys.argv[1], sys.argv[2], float(sys.argv[3])
 right = time.time
 time.time = lambda: right() + wrong
-from paddle_flags.fleet import _tcpstore_members, open_store
-_tcpstore_members.MACHINE = machine or _tcpstore_members.MACHINE
+from paddle_flags.fleet import _tcpstore, open_store
+_tcpstore.MACHINE = machine or _tcpstore.MACHINE
 store = open_store(url, timeout=30)
 """
 MEMBER = """
@@ -139,8 +139,8 @@ def test_a_wrong_clock_of_a_reader_neither_ends_a_lease_nor_prolongs_it(url, mac
 def test_a_long_lease_needs_no_second_look(url, monkeypatch):
     with_member = open_store(url)
     with_member.announce("long", b"", 1000)
-    monkeypatch.setattr(_tcpstore_members, "MACHINE", "another")
-    monkeypatch.setattr(_tcpstore_members, "_PAUSE", 1000)
+    monkeypatch.setattr(_tcpstore, "MACHINE", "another")
+    monkeypatch.setattr(_tcpstore, "_PAUSE", 1000)
     reader = open_store(url)
     assert set(living(reader)) == {"long"}
     for each in (reader, with_member):
@@ -151,7 +151,7 @@ def test_a_reader_in_doubt_does_not_keep_other_threads_waiting(url, monkeypatch)
     """Its own lease must not end meanwhile."""
     silent = open_store(url)
     silent.announce("silent", b"", 30)
-    monkeypatch.setattr(_tcpstore_members, "MACHINE", "another")
+    monkeypatch.setattr(_tcpstore, "MACHINE", "another")
     store = open_store(url)
     store.announce("own", b"", 2)
     with ThreadPoolExecutor(1) as pool:
