@@ -75,17 +75,18 @@ class State:
 
     def after(self, record: Record) -> State:
         """Return the state after the next record."""
-        revision = self.revision + 1
+        revision, question = self.revision + 1, self.question
         then = replace(self, revision=revision, fleet=self.fleet or record.fleet)
-        asked = self.question if record.of else Question(revision, record)
-        decides = asked is not None and record.of in (0, asked.revision)
-        if record.kind == CHANGE and asked is not None and decides:
-            return _changed(then, asked.as_batch(revision))
-        if record.kind == ABORT and record.of and decides:
+        if record.kind == END:
+            return _ended(then, record.of)
+        if record.of != (question.revision if question else 0):
+            return then  # it decides another question, or comes before the decision
+        if record.kind == CHANGE:
+            return _changed(then, (question or Question(revision, record)).as_batch(revision))
+        if record.kind == ABORT:
             return replace(then, question=None)
-        if record.kind == ASK and not record.dry_run:
-            return replace(then, question=Question(revision, record))
-        return _ended(then, record.of) if record.kind == END else then
+        asks = record.kind == ASK and not record.dry_run and question is None
+        return replace(then, question=Question(revision, record)) if asks else then
 
 
 def _changed(state: State, batch: Batch) -> State:

@@ -138,6 +138,12 @@ def test_a_decision_that_names_no_question_or_another_one_is_none(log):
     assert state.after(Record(ABORT)).question == state.question
 
 
+@given(LOGS, st.sampled_from([CHANGE, ASK]), CHANGES)
+def test_nothing_comes_before_the_decision_of_an_open_question(log, kind, changes):
+    state = state_of([*log, asked(Change("a", "1"))])
+    assert state.after(Record(kind, changes)) == state.after(NOTHING)
+
+
 @given(LOGS)
 def test_the_last_change_is_the_last_record_that_changes_values(log):
     state = State()
@@ -170,6 +176,7 @@ def test_the_history_says_what_became_of_each_change():
         asked(Change("a", "5")),
         change(Change("a", "6")),
         asked(Change("a", "7")),
+        asked(Change("a", "8"), dry_run=True),
     ]
     assert [(each.revision, each.verdict) for each in history_of(enumerate(log, 1))] == [
         (2, "committed"),
@@ -177,9 +184,8 @@ def test_the_history_says_what_became_of_each_change():
         (5, "dry run"),
         (6, "committed"),
         (7, "ended"),
-        (8, "aborted: another change came first"),
-        (9, "committed"),
-        (10, None),
+        (8, None),
+        (11, "dry run"),
     ]
 
 
