@@ -17,7 +17,7 @@ from paddle_flags.fleet._status import answers_of
 from paddle_flags.fleet._store import FleetError, ReadOnlyError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from paddle_flags.fleet._clock import Clock
     from paddle_flags.fleet._presence import Presence
@@ -26,6 +26,7 @@ _POLL = 0.1  # seconds between two looks at what was read of the log
 _LOOK = 0.002  # seconds for each member between two looks at all documents
 _GRACE = 10.0  # seconds for others to say what they have, after a difference was found
 _LONGEST = 1 << 16  # bytes of the differences that a record has
+_SHORTEST = 3  # fields of such a row: name, value and source
 
 Documents = dict[str, dict[str, Any]]
 
@@ -145,7 +146,7 @@ class Barrier:
         lines = [*rejections, *shown_all(found)]
         if not lines:
             lines = ["their digests differ, and they did not say why in time"]
-        self._say(DIFFERENT, lines=lines, differences=_cut(found))
+        self._say(DIFFERENT, lines=lines, differences=_rows_of(found))
 
     def _gather(self) -> Documents:
         """Wait until as many members as expected are here; raise CheckError in the end."""
@@ -206,15 +207,11 @@ class Barrier:
             self._compare()
             self._conclude(self._heard())
             return
-        lines = [str(each) for each in said.get("lines", ())]
-        missing = tuple(str(each) for each in said.get("missing", ()))
+        lines, missing = said.get("lines", ()), tuple(said.get("missing", ()))
         message = "\n  ".join([f"{self._member.url}: the members differ:", *lines])
-        error = CheckError(lines[0] if missing else message)
+        error = CheckError(lines[0] if missing and lines else message)
         error.missing = missing
-        error.differences = tuple(
-            Difference(name, tuple(Holder(v, s, tuple(m)) for v, s, m in holders))
-            for name, holders in said.get("differences", ())
-        )
+        error.differences = _differences_in(said.get("differences", ()))
         raise error
 
 
@@ -250,17 +247,25 @@ def _rejections(documents: Documents) -> list[str]:
     ]
 
 
-def _cut(found: list[Difference]) -> list[Any]:
-    """Return differences as JSON, as many as a record has room for."""
-    listed: list[Any] = []
+def _rows_of(found: list[Difference]) -> list[list[str | None]]:
+    """Return the holders in differences as JSON, as many as a record has room for."""
+    rows: list[list[str | None]] = []
     size = 0
     for name, holders in found:
-        each = [name, [[value, source, list(members)] for value, source, members in holders]]
-        size += len(json.dumps(each))
+        some = [[name, value, source, *members] for value, source, members in holders]
+        size += len(json.dumps(some))
         if size > _LONGEST:
             break
-        listed.append(each)
-    return listed
+        rows += some
+    return rows
+
+
+def _differences_in(rows: Iterable[list[str | None]]) -> tuple[Difference, ...]:
+    """Return the differences of which `_rows_of` has made rows."""
+    found: dict[str, list[Holder]] = {}
+    for name, value, source, *members in (each for each in rows if len(each) >= _SHORTEST):
+        found.setdefault(str(name), []).append(Holder(value, str(source), tuple(map(str, members))))
+    return tuple(Difference(name, tuple(holders)) for name, holders in found.items())
 
 
 def _absent_ranks(every: Documents, expect: int | None) -> list[str]:

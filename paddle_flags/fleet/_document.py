@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from paddle_flags import errors
 from paddle_flags._core.registry import all_flags
 from paddle_flags.fleet import _json
-from paddle_flags.fleet._record import text_of
+from paddle_flags.fleet._record import known_fields, text_of
 from paddle_flags.fleet._store import MAX_RECORD, is_name
-from paddle_flags.live._documents import fault_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -169,10 +168,10 @@ def decode(member: StoredMember) -> Document:
     if not member.document:
         return {"problem": "this user may not read what it says", "alive": member.alive}
     fields = read(member.document)
-    document = _known(fields, _FORM)
+    document = known_fields(fields, _FORM)
     document["alive"] = member.alive
-    document["check"] = _known(fields.get("check"), _CHECK)
-    document["details"] = details = _known(fields.get("details"), _DETAILS)
+    document["check"] = known_fields(fields.get("check"), _CHECK)
+    document["details"] = details = known_fields(fields.get("details"), _DETAILS)
     for each in (document, details):
         each["values"] = _whole(each.get("values", {}))
     answers = document.get("answers", {})
@@ -230,13 +229,6 @@ _FORM: dict[str, Any] = {
 }
 _CHECK = {"round": int, "expect": int | None, "environment": str}
 _DETAILS = {"of": int, "values": _FACTS, "variables": dict[str, str]}
-
-
-def _known(fields: Any, form: Mapping[str, Any]) -> Document:
-    """Return the fields that have the form that they should."""
-    if not isinstance(fields, dict):
-        return {}
-    return {n: fields[n] for n in form.keys() & fields if fault_of(fields[n], form[n]) is None}
 
 
 def _whole(values: Mapping[str, list[str]]) -> dict[str, list[str]]:

@@ -19,11 +19,11 @@ from paddle_flags._core.lists import integer_text
 from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
 from paddle_flags.fleet import _json
-from paddle_flags.fleet._json import is_a
 from paddle_flags.fleet._store import FleetError
+from paddle_flags.live._documents import fault_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
 CHANGE = "change"
 ASK = "ask"
@@ -115,58 +115,42 @@ def decode(data: bytes, revision: int) -> Record:
         raise FleetError(message) from None
 
 
-# The types of the fields that have a default.
-_TYPES: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("id", "fleet", "by", "reason"), (str,)),
-    **dict.fromkeys(("time", "patience"), (int, float)),
-    "duration": (int, float),
-    "dry_run": (bool,),
-    **dict.fromkeys(("at_step", "of", "peers"), (int,)),
-    "check": (dict,),
+_FORM: dict[str, Any] = {
+    "kind": str,
+    "changes": list[list[str | None]],
+    **dict.fromkeys(("id", "fleet", "by", "reason"), str),
+    **dict.fromkeys(("time", "patience", "duration"), float),
+    **dict.fromkeys(("at_step", "of", "peers"), int),
+    "dry_run": bool,
+    "check": dict[str, Any],
+}
+"""Of a record, in which nothing has its default."""
+
+_CHECK: dict[str, Any] = {
+    "round": int,
+    **dict.fromkeys(("stage", "who", "digest"), str),
+    **dict.fromkeys(("lines", "missing", "selected"), list[str]),
+    "environment": str | list[str],
+    "differences": list[list[str | None]],
 }
 
 
 def _record_of(fields: Any) -> Record:
-    listed = fields.get("changes", [])
     if fields["kind"] not in KINDS:
         raise ValueError
-    if not (is_a(listed, list) and all(is_a(each, list) for each in listed)):
+    known = {key: fields[key] for key in _FORM.keys() & fields}  # later versions may add some
+    if known_fields(known, _FORM) != known:
         raise TypeError
-    known = {key: fields[key] for key in _TYPES if key in fields}  # later versions may add some
-    for key, value in known.items():
-        if not is_a(value, *_TYPES[key]):
-            raise TypeError
-    said = known.get("check", {})
-    if said:  # what isn't of its form is left out, as of the documents of members
-        known["check"] = {k: v for k, v in said.items() if k in _CHECKS and _CHECKS[k](v)}
-    return Record(fields["kind"], tuple(changes_of(listed)), **known)
+    known["changes"] = tuple(changes_of(known.get("changes", [])))
+    known["check"] = known_fields(known.get("check"), _CHECK)
+    return Record(**known)
 
 
-def _text(value: Any) -> bool:
-    return is_a(value, str)
-
-
-def _texts(value: Any) -> bool:
-    return is_a(value, list) and all(map(_text, value))
-
-
-def _holder(value: Any) -> bool:
-    fits = is_a(value, list) and len(value) == 3  # noqa: PLR2004 - value, source and members
-    return fits and is_a(value[0], str, type(None)) and _text(value[1]) and _texts(value[2])
-
-
-def _difference(value: Any) -> bool:
-    fits = is_a(value, list) and len(value) == 2 and _text(value[0])  # noqa: PLR2004 - a pair
-    return fits and is_a(value[1], list) and all(map(_holder, value[1]))
-
-
-_CHECKS: dict[str, Callable[[Any], bool]] = {
-    "round": lambda value: is_a(value, int),
-    **dict.fromkeys(("stage", "who", "digest"), _text),
-    **dict.fromkeys(("lines", "missing", "selected"), _texts),
-    "environment": lambda value: _text(value) or _texts(value),
-    "differences": lambda value: is_a(value, list) and all(map(_difference, value)),
-}
+def known_fields(fields: Any, form: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that have the form that they should."""
+    if not isinstance(fields, dict):
+        return {}
+    return {n: fields[n] for n in form.keys() & fields if fault_of(fields[n], form[n]) is None}
 
 
 def changes_of(listed: Iterable[Iterable[Any]]) -> list[Change]:

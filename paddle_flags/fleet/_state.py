@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags.fleet import _json
-from paddle_flags.fleet._json import is_a
 from paddle_flags.fleet._record import ABORT, ASK, CHANGE, END, Change, Record, changes_of
 from paddle_flags.fleet._store import FleetError
+from paddle_flags.live._documents import fault_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
 _DEEP = 8  # later lasting batches for the same flags, after which a batch isn't kept
 _DEEPEST = 64  # the same, temporary ones and those for a step included
@@ -250,29 +250,19 @@ def from_json(data: bytes, what: str, revision: int | None = None) -> State:
     raise FleetError(message)
 
 
-def _state_of(fields: Mapping[str, Any]) -> State:
-    revision, changed, fleet = fields["revision"], fields["changed"], fields["fleet"]
-    if not (is_a(revision, int) and is_a(changed, int) and is_a(fleet, str)):
-        raise TypeError
-    batches = tuple(_batch_of(each) for each in fields["batches"])
-    return State(revision, changed, fleet, batches)
-
-
-_TYPES: tuple[tuple[type, ...], ...] = (
-    (int,),
-    (int, float),
-    (str,),
-    (str,),
-    (int, float, type(None)),
-    (int, type(None)),
-    (list,),
-)
+_FORM: dict[str, Any] = {"revision": int, "changed": int, "fleet": str, "batches": list[list[Any]]}
+_BATCH = (int, float, str, str, float | None, int | None, list[list[str | None]])
 """Of the fields of a Batch."""
 
 
-def _batch_of(fields: Any) -> Batch:
-    if not (is_a(fields, list) and len(fields) == len(_TYPES)):
+def _state_of(fields: Any) -> State:
+    if fault_of(fields, _FORM) is not None:
         raise TypeError
-    if not all(is_a(field, *types) for field, types in zip(fields, _TYPES)):
+    batches = tuple(map(_batch_of, fields["batches"]))
+    return State(fields["revision"], fields["changed"], fields["fleet"], batches)
+
+
+def _batch_of(fields: list[Any]) -> Batch:
+    if any(fault_of(*each) is not None for each in zip(fields, _BATCH, strict=True)):
         raise TypeError
     return Batch._make([*fields[:-1], tuple(changes_of(fields[-1]))])
