@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from paddle_flags.fleet import _document, _flags
 from paddle_flags.fleet._difference import Difference, Holder, differences_of, shown_all
 from paddle_flags.fleet._record import CHECK, TELL, Record
-from paddle_flags.fleet._status import answers_of
 from paddle_flags.fleet._store import FleetError, ReadOnlyError
 
 if TYPE_CHECKING:
@@ -242,7 +241,7 @@ def _rejections(documents: Documents) -> list[str]:
     return [
         f"{name}: revision {revision}: rejected: {answer.why}"
         for name, document in sorted(documents.items())
-        for revision, answer in sorted(answers_of(document).items())
+        for revision, answer in sorted(document["answers"].items())
         if answer.state == _flags.REJECTED and revision in document.get("standing", ())
     ]
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from paddle_flags import errors
 from paddle_flags._core.registry import all_flags
 from paddle_flags.fleet import _json
+from paddle_flags.fleet._flags import Answer
 from paddle_flags.fleet._record import known_fields, text_of
 from paddle_flags.fleet._store import MAX_RECORD, is_name
 
@@ -30,6 +31,8 @@ _BIGGEST = MAX_RECORD * 3 // 4
 _DROPPED = ("details", "values", "wanted", "answers", "selected", "aliases", "unsafe", "sensitive")
 
 Document = dict[str, Any]
+Documents = dict[str, Document]
+"""By member."""
 
 
 class Fact(NamedTuple):
@@ -165,21 +168,24 @@ def read(data: bytes) -> Document:
 
 def decode(member: StoredMember) -> Document:
     """Return what is known of a member; what it should not have written is left out."""
-    if not member.document:
-        return {"problem": "this user may not read what it says", "alive": member.alive}
     fields = read(member.document)
     document = known_fields(fields, _FORM)
     document["alive"] = member.alive
+    if not member.document:
+        document["problem"] = "this user may not read what it says"
     document["check"] = known_fields(fields.get("check"), _CHECK)
     document["details"] = details = known_fields(fields.get("details"), _DETAILS)
     for each in (document, details):
         each["values"] = _whole(each.get("values", {}))
-    answers = document.get("answers", {})
-    document["answers"] = {n: each for n, each in answers.items() if _is_answer(n, each)}
+    document["answers"] = {
+        int(revision): Answer(each[0], each[1], tuple(each[2]))
+        for revision, each in document.get("answers", {}).items()
+        if _is_answer(revision, each)
+    }
     return document
 
 
-def documents_of(store: Store) -> dict[str, Document]:
+def documents_of(store: Store) -> Documents:
     """Return the documents of the members that are here."""
     return {name: each for name, each in all_of(store).items() if each["alive"]}
 
@@ -190,7 +196,7 @@ def document_of(store: Store, name: str) -> Document | None:
     return decode(found) if found is not None and found.alive else None
 
 
-def all_of(store: Store) -> dict[str, Document]:
+def all_of(store: Store) -> Documents:
     """Return the documents of all members, also of those that were here within a day."""
     return {name: decode(each) for name, each in store.members().items() if is_name(name)}
 

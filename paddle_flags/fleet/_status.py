@@ -6,11 +6,11 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags.fleet import _flags
-from paddle_flags.fleet._flags import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from paddle_flags.fleet._flags import Answer
     from paddle_flags.fleet._history import Step
     from paddle_flags.fleet._state import State
 
@@ -94,7 +94,7 @@ def _is_missed(document: Mapping[str, Any], state: State) -> bool:
 def _member(name: str, document: Mapping[str, Any], state: State, log: list[Step]) -> MemberStatus:
     fate, why = _fate(document, state, log)
     is_here = fate not in ABSENT
-    answers = answers_of(document) if is_here else {}
+    answers = document["answers"] if is_here else {}
     standing = document.get("standing", ())
     return MemberStatus(
         name,
@@ -136,14 +136,6 @@ def _pace(revision: int, state: State, log: list[Step]) -> tuple[str, str]:
     if age <= _SOON:
         return BEHIND, why
     return SLOW, f"{why}; the next one was written {age:.0f} s ago"
-
-
-def answers_of(document: Mapping[str, Any]) -> dict[int, Answer]:
-    """Return the answers in a document."""
-    return {
-        int(r): Answer(state, why, tuple(missing))
-        for r, (state, why, missing) in document.get("answers", {}).items()
-    }
 
 
 def _missing(documents: Documents, known: list[MemberStatus]) -> list[MemberStatus]:
