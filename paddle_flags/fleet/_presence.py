@@ -8,11 +8,12 @@ import signal
 from typing import TYPE_CHECKING
 
 from paddle_flags.fleet import _document, _role
+from paddle_flags.fleet._arguments import check_count
 from paddle_flags.fleet._clock import SYSTEM, Clock
 from paddle_flags.fleet._membership import Membership
 from paddle_flags.fleet._record import TELL
 from paddle_flags.fleet._snapshot import Snapshot
-from paddle_flags.fleet._steps import NEVER, TickTimeoutError, check_step
+from paddle_flags.fleet._steps import NEVER, TickTimeoutError
 from paddle_flags.fleet._store import FleetError, LeaseError, ReadOnlyError, UnreachableError
 from paddle_flags.fleet._threads import allocate_reentrant_lock, start_thread
 
@@ -420,7 +421,7 @@ class Presence(Membership):
     def tick(self, step: int) -> None:
         """Begin a step; see `paddle_flags.fleet.tick`."""
         if step.__class__ is not int or step < 0:
-            check_step(step)
+            check_count("step", -1 if step is None else step)
         self._flags.is_ticking = True
         if self._member.steps.reach(step):
             self._pass_gate(step)

@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from paddle_flags.errors import FlagArgumentError, FlagError, FlagTypeError
-from paddle_flags.fleet._duration import seconds_of
+from paddle_flags.fleet._arguments import seconds_of
 from paddle_flags.fleet._fleet import Fleet
 from paddle_flags.fleet._live_document import document_of, result_of
 from paddle_flags.fleet._open import open_store
