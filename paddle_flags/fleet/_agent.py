@@ -118,7 +118,7 @@ class Agent:
         while not self._has_ended:
             try:
                 flags.connect(place)
-                presence.refresh()
+                presence.update_document()
             except (FleetError, LiveError, OSError):
                 time.sleep(_POLL)
             else:

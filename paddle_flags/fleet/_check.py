@@ -77,10 +77,10 @@ class Barrier:
         self._since = self._member.revision
         seen_alive = self._clock.now()
         while True:
-            said = self._heard()
+            said = self._find_note()
             stage, who = said.get("stage"), said.get("who")
             if stage in (ALIKE, DIFFERENT):
-                self._conclude(said)
+                self._end_check(said)
                 return
             if who == self._member.name:
                 self._compare()
@@ -88,7 +88,7 @@ class Barrier:
             if self._clock.now() >= self._deadline:
                 raise self._missing(self._member.documents())
             if who is None or self._is_gone(who, seen_alive):
-                self._offer(said)
+                self._offer_to_compare(said)
                 seen_alive = self._clock.now()
             self._clock.sleep(_POLL)
 
@@ -98,11 +98,11 @@ class Barrier:
             return False
         return _document.document_of(self._member.store, who) is None
 
-    def _heard(self) -> Mapping[str, Any]:
+    def _find_note(self) -> Mapping[str, Any]:
         """Return what was said last about this check; {}: nothing."""
         if self._alone:
             return self._alone
-        for revision, record in reversed(self._member.notes()):
+        for revision, record in reversed(self._member.check_notes()):
             said: Mapping[str, Any] = record.check
             if said.get("round") != self._round:
                 continue
@@ -111,11 +111,11 @@ class Barrier:
             return {}  # of a check before this process began
         return {}
 
-    def _offer(self, heard: Mapping[str, Any]) -> None:
+    def _offer_to_compare(self, heard: Mapping[str, Any]) -> None:
         """Compare for all, unless another one has said that it does since `heard`."""
-        self._say(COMPARES, lambda: self._heard() == heard)
+        self._write(COMPARES, lambda: self._find_note() == heard)
 
-    def _say(self, stage: str, is_wanted: Callable[[], bool] = lambda: True, **more: Any) -> None:
+    def _write(self, stage: str, is_wanted: Callable[[], bool] = lambda: True, **more: Any) -> None:
         said = {"round": self._round, "stage": stage, "who": self._member.name, **more}
         try:
             self._member.write(Record(CHECK, by=self._member.name, check=said), is_wanted)
@@ -125,7 +125,9 @@ class Barrier:
     def _publish(self) -> None:
         variables = self._member.variables(self._patterns)
         digest = _document.digest(variables)
-        self._member.publish({"round": self._round, "environment": digest, "expect": self._expect})
+        self._member.publish_check(
+            {"round": self._round, "environment": digest, "expect": self._expect}
+        )
 
     # ---- The one that compares ----
 
@@ -135,7 +137,7 @@ class Barrier:
             documents = self._gather()
             if _are_alike(documents) and not _rejections(documents):
                 own = documents[self._member.name]
-                self._say(ALIKE, **_facts_of(own))
+                self._write(ALIKE, **_facts_of(own))
                 return
             if _is_settled(documents) or self._clock.now() >= self._deadline:
                 break
@@ -145,7 +147,7 @@ class Barrier:
         lines = [*rejections, *shown_all(found)]
         if not lines:
             lines = ["their digests differ, and they did not say why in time"]
-        self._say(DIFFERENT, lines=lines, differences=_rows_of(found))
+        self._write(DIFFERENT, lines=lines, differences=_rows_of(found))
 
     def _gather(self) -> Documents:
         """Wait until as many members as expected are here; raise CheckError in the end."""
@@ -157,7 +159,7 @@ class Barrier:
                 return here
             if self._clock.now() >= self._deadline:
                 error = self._missing(every)
-                self._say(DIFFERENT, lines=[str(error)], missing=list(error.missing))
+                self._write(DIFFERENT, lines=[str(error)], missing=list(error.missing))
                 raise error
             self._clock.sleep(max(_POLL, _LOOK * len(every)))
 
@@ -167,7 +169,7 @@ class Barrier:
 
     def _with_details(self, documents: Documents) -> Documents:
         """Let all say what they have, and wait a moment for it."""
-        self._say(TELL, environment=self._patterns)
+        self._write(TELL, environment=self._patterns)
         asked = 0 if self._alone else self._member.revision
         if self._alone:  # as all others do that find the difference
             self._member.publish_details(asked, self._patterns)
@@ -195,16 +197,16 @@ class Barrier:
 
     # ---- All others ----
 
-    def _conclude(self, said: Mapping[str, Any]) -> None:
+    def _end_check(self, said: Mapping[str, Any]) -> None:
         """Return if all is well, or raise CheckError."""
         if said.get("stage") == ALIKE:
             alike = {key: said.get(key) for key in _FACTS}
             if any(_facts_of(each) == alike for each in self._member.compared()):
                 return  # also if a change has come since
-            self._say(COMPARES)  # this one was not among those that were compared
+            self._write(COMPARES)  # this one was not among those that were compared
             self._since = self._member.revision
             self._compare()
-            self._conclude(self._heard())
+            self._end_check(self._find_note())
             return
         lines, missing = said.get("lines", ()), tuple(said.get("missing", ()))
         message = "\n  ".join([f"{self._member.url}: the members differ:", *lines])

@@ -113,7 +113,7 @@ def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a defa
             _is_joining = False
         _member = made
         _view = View(made)
-        fleet_hooks[:] = [made.refold]
+        fleet_hooks[:] = [made.drop_refused_values]
     return made
 
 

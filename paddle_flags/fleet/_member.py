@@ -34,7 +34,7 @@ _ABOVE = ("run time", "live", "override")
 _MOST_ANSWERS = 64
 _MOST_NOTES = 32
 _PAUSE_OF_ONE = 0.004  # seconds: 250 looks of all members in a second
-_TURN = 0.002  # the same: 500 answers in a second
+_ANSWER_OF_ONE = 0.002  # the same: 500 answers in a second
 _LONGEST_PAUSE = 1.0
 _SURE = 10.0  # seconds within which a member that has seen a value begin knows when
 
@@ -51,7 +51,7 @@ class End(NamedTuple):
 class Member:
     """What one process knows of its fleet.
 
-    Its caller holds a lock, except for `take_back` and `steps`: those never wait for an engine.
+    Its caller holds a lock, except for `withdraw_values` and `steps`, which wait for no engine.
     """
 
     def __init__(
@@ -97,10 +97,10 @@ class Member:
         """What the program has of the fleet."""
         return self._flags.values
 
-    def wanted(self) -> dict[str, str]:
+    def wanted_values(self) -> dict[str, str]:
         """Return what the fleet says for this member, also where it could not take that."""
         tables: Tables = {}
-        for batch in filter(self._holds, self.state.batches):
+        for batch in filter(self._is_current, self.state.batches):
             tables = with_batch(tables, batch)
         return {name: each.value for name, each in self.selected.values(tables).items()}
 
@@ -121,7 +121,7 @@ class Member:
             self._looked = now
         else:
             self._over = {each for each, end in self.ends.items() if end.at <= self._clock.now()}
-        self._fold()
+        self._apply_state()
         self._answer_questions(news)
         self._note_checks(news)
 
@@ -139,13 +139,13 @@ class Member:
     def _read(self, last: int | None = None) -> None:
         now = self._clock.now()
         news = self.follower.catch_up(last)
-        self._act(news)
+        self._handle_news(news)
         self._looked = now
 
-    def _act(self, news: list[Numbered]) -> None:
+    def _handle_news(self, news: list[Numbered]) -> None:
         self._note_ends()
-        if self._is_due():
-            self._fold()
+        if self._is_outdated():
+            self._apply_state()
         self._answer_questions(news)
         self._note_checks(news)
 
@@ -154,12 +154,12 @@ class Member:
         if said:
             self.notes = [*self.notes, *said][-_MOST_NOTES:]
 
-    def refresh(self) -> None:
+    def update_values(self) -> None:
         """Bring the values in line with steps, ends and the program's own flags."""
-        if self._is_due():
-            self._fold()
+        if self._is_outdated():
+            self._apply_state()
 
-    def _is_due(self) -> bool:
+    def _is_outdated(self) -> bool:
         """Return whether the values may be others than those of the last fold."""
         moved = any(
             batch.revision not in self._reached and self.steps.is_reached(batch.at_step)
@@ -168,9 +168,9 @@ class Member:
         )
         dropped = self._flags.count_dropped() != self._dropped
         news = self._folded < self.state.changed
-        return news or moved or dropped or self._look_at_waiting() != self._waiting
+        return news or moved or dropped or self._look_up_waiting() != self._waiting
 
-    def _look_at_waiting(self) -> dict[str, Look]:
+    def _look_up_waiting(self) -> dict[str, Look]:
         """Return what there is of the flags for which values wait."""
         waiting = (_flags.HELD, _flags.PENDING)
         names = {
@@ -183,14 +183,14 @@ class Member:
 
     # ---- Values ----
 
-    def _fold(self) -> None:
+    def _apply_state(self) -> None:
         """Make the values what the log says, and answer."""
         with self._folding:
-            self._fold_locked()
+            self._apply_locked()
 
-    def _fold_locked(self) -> None:
+    def _apply_locked(self) -> None:
         self._note_steps()
-        batches = [batch for batch in self.state.batches if self._holds(batch)]
+        batches = [batch for batch in self.state.batches if self._is_current(batch)]
         names = {each.name for batch in batches for each in batch.changes}
         self._note_closed(names)
         values, verdicts = fold(batches, self.selected, self._judge)
@@ -203,25 +203,25 @@ class Member:
             why = self._flags.apply(values, self._last_batch(), trail)
         self._dropped = self._flags.count_dropped()
         self._folded = self.state.changed
-        self._answer(verdicts, why)
-        self._waiting = self._look_at_waiting()
+        self._renew_answers(verdicts, why)
+        self._waiting = self._look_up_waiting()
 
     def _last_batch(self) -> Batch | None:
         last = self.state.batches[-1:]
         return last[0] if last and last[0].revision == self.state.changed else None
 
-    def take_back(self) -> None:
-        """Take the values of the fleet back from flags that can change, until `give_again`."""
+    def withdraw_values(self) -> None:
+        """Take the values of the fleet back from flags that can change, until `restore_values`."""
         self._is_without = True
-        self._fold()
+        self._apply_state()
 
-    def give_again(self) -> None:
-        """Give the values again, after `take_back`."""
+    def restore_values(self) -> None:
+        """Give the values again, after `withdraw_values`."""
         if self._is_without:
             self._is_without = False
-            self._fold()
+            self._apply_state()
 
-    def _holds(self, batch: Batch) -> bool:
+    def _is_current(self, batch: Batch) -> bool:
         is_here = batch.at_step is None or self.steps.is_reached(batch.at_step)
         return is_here and batch.revision not in self._over
 
@@ -257,7 +257,7 @@ class Member:
 
     # ---- Answers ----
 
-    def _answer(self, verdicts: list[Verdict], why: str | None) -> None:
+    def _renew_answers(self, verdicts: list[Verdict], why: str | None) -> None:
         """Renew the answers to the changes that the log still has."""
         told = {each.batch.revision: each.why for each in verdicts}
         if why is not None and verdicts:
@@ -271,11 +271,11 @@ class Member:
             elif revision not in told:
                 self.answers[revision] = Answer(_flags.WAITS, f"step {batch.at_step}")
             else:
-                self.answers[revision] = told[revision] or self._effect(batch)
+                self.answers[revision] = told[revision] or self._answer_for(batch)
         for old in sorted(self.answers)[:-_MOST_ANSWERS]:
             del self.answers[old]
 
-    def standing(self) -> list[int]:
+    def list_untaken(self) -> list[int]:
         """Return the changes that were not taken here, and that later ones have not replaced."""
         found: list[int] = []
         later: set[tuple[str, str]] = set()
@@ -287,16 +287,16 @@ class Member:
             later |= keys if batch.lasts else set()
         return found
 
-    def _effect(self, batch: Batch) -> Answer:
+    def _answer_for(self, batch: Batch) -> Answer:
         """Return whether the values of a batch that passed all checks take effect."""
         names = sorted(n for n, each in self.values.items() if each.revision == batch.revision)
-        answer = self._state_of(names)
+        answer = self._find_effect(names)
         step = self._reached.get(batch.revision)
         if answer.state == _flags.APPLIED and step is not None and step != batch.at_step:
             return answer._replace(why=f"at step {step}, not {batch.at_step}")
         return answer
 
-    def _state_of(self, names: list[str]) -> Answer:
+    def _find_effect(self, names: list[str]) -> Answer:
         looks = self._flags.look(names)
         holding = [f"{n} by {look.source}" for n, look in looks.items() if look.source in _ABOVE]
         if holding:
@@ -357,9 +357,9 @@ class Member:
                 continue
             if not self._write_end(revision) and revision not in self._over:
                 self._over.add(revision)
-                self._fold()
+                self._apply_state()
 
-    def counting(self) -> list[int]:
+    def list_counted(self) -> list[int]:
         """Return the temporary changes that this member will end, since it has seen them begin."""
         return sorted(n for n, end in self.ends.items() if end.is_sure and n not in self._over)
 
@@ -372,7 +372,7 @@ class Member:
         over = {each for each, end in self.ends.items() if end.at <= now} - self._over
         if over:
             self._over |= over
-            self._fold()
+            self._apply_state()
 
     def _write(self, record: Record, is_wanted: Callable[[], bool]) -> bool:
         """Write a record if it is still wanted; return False if this member can't write."""
@@ -388,18 +388,18 @@ class Member:
         while is_wanted():
             revision = self.follower.append(record)
             if revision:
-                self._act([(revision, record)])
+                self._handle_news([(revision, record)])
                 return
             self._read()
 
-    def left(self) -> float:
+    def seconds_until_due(self) -> float:
         """Return the seconds until something is due: an end, or a deadline."""
         due = [each.at for revision, each in self.ends.items() if revision not in self._over]
         return max(0.0, min([*due, self._asked[1]]) - self._clock.now())
 
-    def turn(self) -> float:
+    def choose_delay(self) -> float:
         """Return after how many seconds to answer: others have yet to apply, and answer too."""
-        return self._clock.spread(min(_LONGEST_PAUSE, _TURN * self._peers))
+        return self._clock.spread(min(_LONGEST_PAUSE, _ANSWER_OF_ONE * self._peers))
 
     # ---- Questions ----
 
@@ -412,17 +412,17 @@ class Member:
         self._peers = next((r.peers for _, r in reversed(news) if r.peers), self._peers)
         for revision, record in news:
             if record.kind == ASK and record.dry_run:
-                self.answers[revision] = self._would(Question(revision, record))
+                self.answers[revision] = self._judge_question(Question(revision, record))
         question = self.state.question
         if question is None:
             self._asked = (0, NEVER)
         elif question.revision != self._asked[0]:
-            patience = question.record.patience + self._clock.spread(_TURN * self._peers)
+            patience = question.record.patience + self._clock.spread(_ANSWER_OF_ONE * self._peers)
             self._asked = (question.revision, self._clock.now() + patience)
-            self.answers[question.revision] = self._would(question)
+            self.answers[question.revision] = self._judge_question(question)
         self.set_gate()
 
-    def _would(self, question: Question) -> Answer:
+    def _judge_question(self, question: Question) -> Answer:
         """Return the answer to a question; one for a step closes the gate before it looks."""
         record = question.record
         if not self.selected.is_concerned(record.changes):
@@ -432,13 +432,13 @@ class Member:
             if why:
                 return Answer(_flags.REJECTED, why)
         asked = question.as_batch(question.revision)
-        batches = [batch for batch in self.state.batches if self._holds(batch)]
+        batches = [batch for batch in self.state.batches if self._is_current(batch)]
         self._note_closed({each.name for each in asked.changes})
         values, verdicts = fold([*batches, asked], self.selected, self._judge)
         if verdicts[-1].why is not None:
             why = verdicts[-1].why
             return Answer(*why)
-        answer = self._state_of(
+        answer = self._find_effect(
             sorted(n for n, e in values.items() if e.revision == asked.revision)
         )
         return Answer(_flags.ACCEPTED) if answer.state == _flags.APPLIED else answer
@@ -476,12 +476,12 @@ class Member:
             and batch.revision not in self._reached
             and self.selected.is_concerned(batch.changes)
         ]
-        question = self._gating()
+        question = self._gating_step()
         if question is not None:
             waiting.append(question)
         self.steps.gate = min(waiting, default=NEVER)
 
-    def _gating(self) -> int | None:
+    def _gating_step(self) -> int | None:
         """Return the step of a question that this member has accepted, and that isn't overdue."""
         question = self.state.question
         if question is None or self._asked == (question.revision, NEVER):
@@ -493,15 +493,15 @@ class Member:
 
     def is_undecided(self, step: int) -> bool:
         """Return whether a tick of `step` must wait for a decision."""
-        gating = self._gating()
+        gating = self._gating_step()
         return gating is not None and gating <= step
 
-    def give_up(self) -> None:
+    def stop_waiting(self) -> None:
         """Pass the gate without a decision; a change that comes later applies late."""
         self._asked = (self._asked[0], NEVER)
         self.set_gate()
 
-    def pause(self, least: float) -> float:
+    def choose_pause(self, least: float) -> float:
         """Return the seconds between two looks for a decision: all members look for it at once."""
         return max(least, min(_LONGEST_PAUSE, _PAUSE_OF_ONE * self._peers))
 

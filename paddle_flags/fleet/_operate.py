@@ -96,7 +96,7 @@ class Operator:
     def run(self) -> Outcome:
         """Make the change, unless a member rejects it; raise AbortedError then."""
         order = self._order
-        documents = self._begin()
+        documents = self._wait_for_turn()
         record = order.record._replace(peers=len(documents))
         if not record.dry_run and (order.force or not members_for(record, documents)):
             revision = self._append(record)
@@ -112,12 +112,12 @@ class Operator:
                 return _outcome(replies, DRY_RUN)._replace(is_checked=is_checked)
             return self._decide(replies, patience)
         except BaseException:  # Ctrl+C, and an engine that is away: the members wait for a decision
-            self._give_up(asked.id)
+            self._abort_own(asked.id)
             raise
 
     # ---- Before ----
 
-    def _begin(self) -> Documents:
+    def _wait_for_turn(self) -> Documents:
         """Wait for the decision on an earlier change, and check what can be checked here."""
         while True:
             self._catch_up()
@@ -150,7 +150,7 @@ class Operator:
             whole = record
             if record.kind in (CHANGE, ASK) and not record.of:
                 if self._state.question is not None:
-                    self._begin()
+                    self._wait_for_turn()
                 whole = self._with_other_names(record)
             revision = self._follower.append(whole)
             if revision:
@@ -220,7 +220,7 @@ class Operator:
             self._follower.catch_up()
             self._write_decision(Record(ABORT, of=question, by=self._order.record.by, reason=why))
 
-    def _give_up(self, asked: str) -> None:
+    def _abort_own(self, asked: str) -> None:
         """Abort the question with this id, which may be there although its revision isn't known."""
         with suppress(FleetError):
             self._follower.catch_up()

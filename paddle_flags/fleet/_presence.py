@@ -43,7 +43,7 @@ class Presence(Membership):
     def __init__(self, store: Store, options: Options, flags: Flags, clock: Clock = SYSTEM) -> None:
         super().__init__(store, options, flags, clock)
         self._published: dict[str, Any] = {}
-        self._beat = clock.now()  # when the engine has last had the lease renewed
+        self._renewed_at = clock.now()  # when the engine has last had the lease renewed
         self._check: dict[str, Any] = {}  # what check() says
         self._compared: list[dict[str, Any]] = []  # what others could compare since it was called
         self._details: dict[str, Any] = {}  # all values, which somebody has asked for
@@ -90,7 +90,7 @@ class Presence(Membership):
             return
         if not self.revision:
             self._start_from_file(f"{self.url}: the engine has lost its state")
-        self._keep()
+        self._write_snapshot()
         self._announce(self._document())
 
     def _start_cold(self, error: UnreachableError) -> None:
@@ -133,11 +133,11 @@ class Presence(Membership):
         self._stopped = True
         self._member.steps.gate = NEVER
         end = self._clock.now() + _PATIENCE
-        self._spawn(self._say_farewell, f"paddle_flags fleet {self.name} leaves")
+        self._spawn(self._withdraw, f"paddle_flags fleet {self.name} leaves")
         while not self._has_left and self._clock.now() < end:
             self._clock.sleep(_POLL)
 
-    def _say_farewell(self) -> None:
+    def _withdraw(self) -> None:
         try:
             with self._lock:  # of what the thread is saying
                 if self._published and not self._has_successor():
@@ -168,49 +168,49 @@ class Presence(Membership):
         while not self._stopped:
             pause = min(_BACKOFF[min(tries, len(_BACKOFF) - 1)], self._options.ttl / 3)
             try:
-                self._turn()
+                self._follow_once()
                 tries = 0
                 continue
             except (UnreachableError, OSError) as error:
-                self._lose(str(error))
+                self._note_loss(str(error))
             except FleetError as error:
                 self._problem = str(error)
-                self._say_quietly()
+                self._try_to_publish()
             except Exception as error:  # noqa: BLE001 - a thread that ends would say nothing
                 self._problem = f"{type(error).__name__}: {error}"
-                self._say_quietly()
+                self._try_to_publish()
             tries += 1
             self._clock.sleep(pause)
 
-    def _turn(self) -> None:
+    def _follow_once(self) -> None:
         """Wait for news, act on them, and say so."""
         last = None
         if self._lost_since is None and not self._problem:
-            timeout = min(self._options.ttl / 3, self._member.left())
+            timeout = min(self._options.ttl / 3, self._member.seconds_until_due())
             last = self._store.wait(self._member.revision, timeout)
         if self._stopped:
             return
         with self._lock:
             is_back = self._lost_since is not None or bool(self._problem)
-            due = self._clock.now() - self._beat >= self._options.ttl / 3
+            due = self._clock.now() - self._renewed_at >= self._options.ttl / 3
             if due or is_back:
                 self._member.follower.verify()
             news = self._member.follow(last)
-            news |= self._tell_details()
-            self._find()
+            news |= self._note_details_wanted()
+            self._note_answer()
             if news:
-                self._keep()
+                self._write_snapshot()
         if news:
-            self._clock.sleep(self._member.turn())
+            self._clock.sleep(self._member.choose_delay())
         if news or due or is_back:
             with self._lock:
                 if not self._stopped:
-                    self._say()
+                    self._publish()
 
     def _watch(self) -> None:
         """Act when the lease has run out, whatever the other thread waits for."""
         while not self._stopped:
-            left = self._beat + self._options.ttl - self._clock.now()
+            left = self._renewed_at + self._options.ttl - self._clock.now()
             if left > 0 or self._is_lost:
                 self._clock.sleep(max(left, _POLL))
                 continue
@@ -218,9 +218,9 @@ class Presence(Membership):
             if self._options.on_lost == "exit":
                 os.kill(self._flags.pid, signal.SIGTERM)
             else:
-                self._member.take_back()
+                self._member.withdraw_values()
 
-    def _keep(self) -> None:
+    def _write_snapshot(self) -> None:
         """Write the snapshot file; that it can't be written is no reason to stop following."""
         try:
             self._snapshot.write(self._member.state)
@@ -228,12 +228,12 @@ class Presence(Membership):
         except OSError as error:
             self._file_problem = str(error)
 
-    def _find(self) -> None:
+    def _note_answer(self) -> None:
         """Note that the engine answers."""
         self._lost_since = None
         self._problem = self._note = ""
 
-    def _lose(self, why: str) -> None:
+    def _note_loss(self, why: str) -> None:
         """Note that the engine is away."""
         self._problem = why
         if self._lost_since is None:
@@ -243,15 +243,15 @@ class Presence(Membership):
 
     # ---- What the member says ----
 
-    def _say_quietly(self) -> None:
+    def _try_to_publish(self) -> None:
         """Publish what is wrong, if the engine takes it."""
         try:
             with self._lock:
-                self._say()
+                self._publish()
         except (FleetError, OSError):
             pass
 
-    def _say(self) -> None:
+    def _publish(self) -> None:
         """Publish the document if it has changed, and renew the lease, unless the member leaves."""
         if self._stopped:
             return
@@ -262,7 +262,7 @@ class Presence(Membership):
             except LeaseError:
                 pass  # it ended while the process was stopped or the engine away
             else:
-                self._note_beat()
+                self._note_renewal()
                 return
         try:
             self._announce(document)
@@ -270,7 +270,7 @@ class Presence(Membership):
             raise
         except FleetError:  # such as that of a full disk, which says nothing about the member
             self._store.keep_alive(self.name)
-            self._note_beat()
+            self._note_renewal()
             raise
 
     def _announce(self, document: dict[str, Any]) -> None:
@@ -280,13 +280,13 @@ class Presence(Membership):
         self._published = document
         compared = {each: document[each] for each in ("digest", "selected", "check")}
         self._compared = [*self._compared, compared][-_MOST_COMPARED:]
-        self._note_beat()
+        self._note_renewal()
 
-    def _note_beat(self) -> None:
-        self._beat = self._clock.now()
+    def _note_renewal(self) -> None:
+        self._renewed_at = self._clock.now()
         if self._is_lost:
             self._is_lost = False
-            self._member.give_again()
+            self._member.restore_values()
 
     def _document(self) -> dict[str, Any]:
         member, options = self._member, self._options
@@ -308,8 +308,8 @@ class Presence(Membership):
             "fleet": member.state.fleet,
             "step": member.steps.last,
             "answers": _document.latest({r: list(a) for r, a in member.answers.items()}),
-            "counting": member.counting(),
-            "wanted": member.wanted(),
+            "counting": member.list_counted(),
+            "wanted": member.wanted_values(),
             "values": _document.changed_of(facts.values),
             "selected": selected,
             "digest": _document.digest_of(facts.values, selected),
@@ -317,7 +317,7 @@ class Presence(Membership):
             "unsafe": facts.unsafe,
             "aliases": facts.aliases,
             "defaults": facts.defaults,
-            "standing": member.standing(),
+            "standing": member.list_untaken(),
             "problem": self.problem,
             "check": self._check,
             "details": self._details if self._clock.now() < self._details_end else {},
@@ -340,16 +340,16 @@ class Presence(Membership):
         """Count a call of `check`; return its number, from 1."""
         return next(self._checks)
 
-    def refresh(self) -> None:
+    def update_document(self) -> None:
         """Look at the flags again, which have come or changed."""
         with self._lock:
             self._member.follow()
-            self._say()
+            self._publish()
 
-    def refold(self) -> None:
+    def drop_refused_values(self) -> None:
         """Give the values that hold without those that a flag has just refused."""
-        self._member.refresh()
-        self._spawn(self._say_quietly, f"paddle_flags fleet {self.name} says")
+        self._member.update_values()
+        self._spawn(self._try_to_publish, f"paddle_flags fleet {self.name} says")
 
     # ---- For `check` ----
 
@@ -358,7 +358,7 @@ class Presence(Membership):
         """How many seconds the lease is."""
         return self._options.ttl
 
-    def publish(self, check: dict[str, Any]) -> None:
+    def publish_check(self, check: dict[str, Any]) -> None:
         """Publish what `check` says, with what holds now."""
         with self._lock:
             if self._options.observe:
@@ -372,10 +372,10 @@ class Presence(Membership):
         """Write a record, unless one that comes before it makes it needless."""
         with self._lock:
             self._member.write(record, is_wanted)
-            self._tell_details()
-            self._say()
+            self._note_details_wanted()
+            self._publish()
 
-    def notes(self) -> list[Numbered]:
+    def check_notes(self) -> list[Numbered]:
         """Return what was said last about checks; the thread reads what comes."""
         return self._member.notes
 
@@ -391,7 +391,7 @@ class Presence(Membership):
         """Return the documents of all members."""
         return _document.documents_of(self._store)
 
-    def _tell_details(self) -> bool:
+    def _note_details_wanted(self) -> bool:
         """Note all values, if somebody has asked for them since the last time."""
         asked = [(n, r.check) for n, r in self._member.notes if r.check.get("stage") == TELL]
         if not asked or asked[-1][0] <= self._details.get("of", 0):
@@ -414,7 +414,7 @@ class Presence(Membership):
         """Publish all values, and the variables that patterns match."""
         with self._lock:
             self._note_details(asked, patterns)
-            self._say()
+            self._publish()
 
     # ---- Steps ----
 
@@ -441,14 +441,14 @@ class Presence(Membership):
                     break
                 if self._clock.now() >= deadline:
                     late = member.state.question
-                    member.give_up()
-            self._clock.sleep(member.pause(_POLL))
+                    member.stop_waiting()
+            self._clock.sleep(member.choose_pause(_POLL))
         if self._stopped:
             return
         with self._lock:
-            member.refresh()
+            member.update_values()
             member.set_gate()
-        self._say_quietly()
+        self._try_to_publish()
         if late is not None and self._options.on_late == "raise":
             message = (
                 f"{self.url}: step {step}: the change that revision {late.revision} asks about"

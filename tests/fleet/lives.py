@@ -199,7 +199,7 @@ class Life:
         if self.presence is None or self.process.killed:
             return False
         member = self.presence._member
-        idle = member._folding.is_free and not member._is_due() and not member._is_without
+        idle = member._folding.is_free and not member._is_outdated() and not member._is_without
         return idle and self.presence._lost_since is None
 
     def look(self) -> None:
@@ -272,7 +272,11 @@ class Life:
         """Compare what it says of itself with what is so."""
         if self.presence is None or not self.is_settled:
             presence = self.presence
-            why = presence and (presence.problem, presence._member._is_due(), presence._lost_since)
+            why = presence and (
+                presence.problem,
+                presence._member._is_outdated(),
+                presence._lost_since,
+            )
             raise Fault(f"{self.name} is not settled: {why}")
         member = self.presence._member
         if member.revision < state.changed:
@@ -282,7 +286,7 @@ class Life:
         stored = self.world.store.member(self.name)
         if stored is None or not stored.alive:
             raise Fault(f"{self.name} is here, and the engine doesn't know it")
-        held = [each for each in state.batches if member._holds(each)]
+        held = [each for each in state.batches if member._is_current(each)]
         judge = lambda _, wanted: self.program.check(wanted)  # noqa: E731
         said = json.loads(stored.document)["answers"]
         self._check_answers(said, fold(held, member.selected, judge)[1])

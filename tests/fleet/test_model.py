@@ -146,14 +146,14 @@ def one_that_leaves_waits_for_the_engine(patch):
 
 
 def an_answer_is_as_of_the_day_it_was_given(patch):
-    answer = Member._answer
+    answer = Member._renew_answers
 
     def keep(member, verdicts, why):
         before = dict(member.answers)
         answer(member, verdicts, why)
         member.answers.update(before)
 
-    patch.setattr(Member, "_answer", keep)
+    patch.setattr(Member, "_renew_answers", keep)
 
 
 def an_operator_waits_for_ever(patch):
