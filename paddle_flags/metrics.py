@@ -214,7 +214,7 @@ def _fleet(*, described: bool) -> Iterator[Metric]:
     if view is None and not described:
         return
     seen = view and view.look()
-    member = view and view.member
+    member = joined.member() if joined is not None else None
     yield _gauge("fleet_revision", "Last change of the fleet.", member and member.revision)
     yield _gauge(
         "fleet_stale_seconds",

@@ -93,7 +93,7 @@ def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a defa
         on_lost=on_lost,
         on_late=on_late,
         tick_timeout=tick_timeout,
-        snapshot=None if snapshot is None else os.fspath(snapshot),
+        snapshot=None if snapshot is None else os.path.abspath(snapshot),
         observe=observe,
     )
     with _joining:
@@ -112,7 +112,7 @@ def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a defa
         finally:
             _is_joining = False
         _member = made
-        _view = View(made)
+        _view = View(store.url, lambda: store)
         fleet_hooks[:] = [made.drop_refused_values]
     return made
 
