@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from paddle_flags.fleet._difference import Difference
     from paddle_flags.fleet._history import Step
-    from paddle_flags.fleet._state import Tables
     from paddle_flags.fleet._store import Store
 
 Value = bool | int | float | str | Sequence[bool | int | float | str]
@@ -216,10 +215,8 @@ class Fleet:
         """
         with self._lock:
             self._follower.catch_up()
-            then = _values(tables_of(self._follower.at(revision), lasting=True))
-            now = _values(tables_of(self._follower.state))
+            changes = _undo.find_reset(self._follower, revision)
             expect = self._follower.state.changed
-        changes = [Change(name, then.get((on, name)), on) for on, name in {**now, **then}]
         if not changes:
             return Outcome(0, COMMITTED, {}, {})
         return self._change_back(f"reset to revision {revision}", changes, expect, options)
@@ -235,7 +232,7 @@ class Fleet:
         check_count("revision", revision)
         with self._lock:
             self._follower.catch_up()
-            number, changes = _undo.find(self._follower, revision, self._by)
+            number, changes = _undo.find_undo(self._follower, revision, self._by)
             expect = self._follower.state.changed
         options["confirm"] = {each.name for each in changes}
         return self._change_back(f"{_undo.REASON}{number}", changes, expect, options)
@@ -317,10 +314,6 @@ class Fleet:
 
     def _documents(self) -> dict[str, dict[str, Any]]:
         return documents_of(self._store)
-
-
-def _values(tables: Tables) -> dict[tuple[str, str], str]:
-    return {(on, name): each.value for on, table in tables.items() for name, each in table.items()}
 
 
 def _check_names(name: str, names: Iterable[str]) -> list[str]:

@@ -39,20 +39,16 @@ class LocalFlags:
 
     @property
     def values(self) -> Values:
-        """See Flags."""
         return _given
 
     @property
     def pid(self) -> int:
-        """See Flags."""
         return os.getpid()
 
     def facts(self, key: bytes | None) -> Facts:
-        """See Flags."""
         return facts_of(key)
 
     def look(self, names: Iterable[str]) -> dict[str, Look]:
-        """See Flags."""
         runs = self.is_ticking or bool(lib.pd_startup_over())
         found = {}
         for name in names:
@@ -65,7 +61,6 @@ class LocalFlags:
         return found
 
     def describe_missing(self, name: str) -> str:
-        """See Flags."""
         try:
             FLAGS[name]
         except errors.FlagError as error:
@@ -73,7 +68,6 @@ class LocalFlags:
         return f"{name}: was defined just now"
 
     def check(self, values: Values) -> str | None:
-        """See Flags."""
         return self._give(values, lib.pd_config_check)
 
     def apply(
@@ -82,7 +76,6 @@ class LocalFlags:
         about: Batch | None,
         trail: Sequence[Values],  # noqa: ARG002 - the member itself gives the one before
     ) -> str | None:
-        """See Flags."""
         global _given
         problem = self._give(values, lib.pd_config_apply)
         if problem is None:
@@ -91,7 +84,6 @@ class LocalFlags:
         return problem
 
     def count_dropped(self) -> int:
-        """See Flags."""
         return int(lib.pd_config_count_dropped(lib.PD_SOURCE_FLEET))
 
     def _give(self, values: Values, function: Callable[..., int]) -> str | None:

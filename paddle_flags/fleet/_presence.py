@@ -12,7 +12,7 @@ from paddle_flags.fleet._arguments import check_count
 from paddle_flags.fleet._clock import SYSTEM, Clock
 from paddle_flags.fleet._membership import Membership
 from paddle_flags.fleet._record import TELL
-from paddle_flags.fleet._snapshot import Snapshot
+from paddle_flags.fleet._snapshot import read_snapshot, write_snapshot
 from paddle_flags.fleet._steps import NEVER, TickTimeoutError
 from paddle_flags.fleet._store import FleetError, LeaseError, ReadOnlyError, UnreachableError
 from paddle_flags.fleet._threads import allocate_reentrant_lock, start_thread
@@ -49,7 +49,6 @@ class Presence(Membership):
         self._details: dict[str, Any] = {}  # all values, which somebody has asked for
         self._details_end = 0.0
         self._checks = itertools.count(1)
-        self._snapshot = Snapshot(options.snapshot)
         self._is_lost = False
         self._has_left = False
         self._spawn: Spawn = start_thread
@@ -101,7 +100,7 @@ class Presence(Membership):
 
     def _start_from_file(self, why: str) -> bool:
         """Begin with the values of the snapshot file; return whether it has any."""
-        state = self._snapshot.read()
+        state = read_snapshot(self._options.snapshot) if self._options.snapshot else None
         if state is None or not state.revision:
             return False
         self._member = self._new_member(state)
@@ -222,8 +221,10 @@ class Presence(Membership):
 
     def _write_snapshot(self) -> None:
         """Write the snapshot file; that it can't be written is no reason to stop following."""
+        if not self._options.snapshot:
+            return
         try:
-            self._snapshot.write(self._member.state)
+            write_snapshot(self._options.snapshot, self._member.state)
             self._file_problem = ""
         except OSError as error:
             self._file_problem = str(error)
