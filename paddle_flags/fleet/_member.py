@@ -72,13 +72,13 @@ class Member:
         self.notes: list[Numbered] = []
         """What was said last about checks."""
         self._flags = flags
-        self._folding = clock.lock()
+        self._applying = clock.lock()
         self._clock = clock
         self.counts_elsewhere: Callable[[int], bool] = lambda _: False
         """Returns whether another member has seen a temporary value begin."""
         self._looked = -NEVER  # when the log was about to be read last
         self._over: set[int] = set()  # ended here, since the end can't be written
-        self._folded = 0  # the revision that the values are of
+        self._applied = -1  # the revision that the values are of
         self._dropped = flags.count_dropped()
         self._waiting: dict[str, Look] = {}
         self._is_without = False  # the values were taken back, since the engine is away
@@ -120,10 +120,8 @@ class Member:
             self._end_what_is_over()
             self._looked = now
         else:
-            self._over = {each for each, end in self.ends.items() if end.at <= self._clock.now()}
-        self._apply_state()
-        self._answer_questions(news)
-        self._note_checks(news)
+            self.end_without_engine()
+        self._handle_news(news)
 
     def follow(self, last: int | None = None) -> bool:
         """Read what is new and act on it; return whether the member has something to say.
@@ -144,12 +142,8 @@ class Member:
 
     def _handle_news(self, news: list[Numbered]) -> None:
         self._note_ends()
-        if self._is_outdated():
-            self._apply_state()
+        self.update_values()
         self._answer_questions(news)
-        self._note_checks(news)
-
-    def _note_checks(self, news: list[Numbered]) -> None:
         said = [(revision, record) for revision, record in news if record.kind == CHECK]
         if said:
             self.notes = [*self.notes, *said][-_MOST_NOTES:]
@@ -160,15 +154,21 @@ class Member:
             self._apply_state()
 
     def _is_outdated(self) -> bool:
-        """Return whether the values may be others than those of the last fold."""
-        moved = any(
-            batch.revision not in self._reached and self.steps.is_reached(batch.at_step)
-            for batch in self.state.batches
-            if batch.at_step is not None
+        """Return whether the values may be others than those that were applied last."""
+        return (
+            self._applied < self.state.changed
+            or any(self.steps.is_reached(step) for _, step in self._awaited())
+            or self._flags.count_dropped() != self._dropped
+            or self._look_up_waiting() != self._waiting
         )
-        dropped = self._flags.count_dropped() != self._dropped
-        news = self._folded < self.state.changed
-        return news or moved or dropped or self._look_up_waiting() != self._waiting
+
+    def _awaited(self) -> list[tuple[Batch, int]]:
+        """Return the changes that have not come yet, with their steps."""
+        return [
+            (batch, batch.at_step)
+            for batch in self.state.batches
+            if batch.at_step is not None and batch.revision not in self._reached
+        ]
 
     def _look_up_waiting(self) -> dict[str, Look]:
         """Return what there is of the flags for which values wait."""
@@ -185,26 +185,29 @@ class Member:
 
     def _apply_state(self) -> None:
         """Make the values what the log says, and answer."""
-        with self._folding:
-            self._apply_locked()
+        with self._applying:
+            for batch, step in self._awaited():
+                if self.steps.is_reached(step):
+                    self._reached[batch.revision] = self.steps.last or 0
+            self._note_ends()
+            values, verdicts = self._fold()
+            dropped = self._flags.count_dropped()
+            if self._is_without:
+                values = {n: each for n, each in self.values.items() if n in self._closed_since}
+            why = None
+            if values != self.values or dropped != self._dropped:
+                trail = [each.values for each in verdicts]
+                why = self._flags.apply(values, self._last_batch(), trail)
+            self._dropped = self._flags.count_dropped()
+            self._applied = self.state.changed
+            self._renew_answers(verdicts, why)
+            self._waiting = self._look_up_waiting()
 
-    def _apply_locked(self) -> None:
-        self._note_steps()
-        batches = [batch for batch in self.state.batches if self._is_current(batch)]
-        names = {each.name for batch in batches for each in batch.changes}
-        self._note_closed(names)
-        values, verdicts = fold(batches, self.selected, self._judge)
-        why = None
-        dropped = self._flags.count_dropped()
-        if self._is_without:
-            values = {n: each for n, each in self.values.items() if n in self._closed_since}
-        if values != self.values or dropped != self._dropped:
-            trail = [each.values for each in verdicts]
-            why = self._flags.apply(values, self._last_batch(), trail)
-        self._dropped = self._flags.count_dropped()
-        self._folded = self.state.changed
-        self._renew_answers(verdicts, why)
-        self._waiting = self._look_up_waiting()
+    def _fold(self, *more: Batch) -> tuple[dict[str, Entry], list[Verdict]]:
+        """Return what the batches up to now give, and `more`, with what becomes of each."""
+        batches = [*filter(self._is_current, self.state.batches), *more]
+        self._note_closed({each.name for batch in batches for each in batch.changes})
+        return fold(batches, self.selected, self._judge)
 
     def _last_batch(self) -> Batch | None:
         last = self.state.batches[-1:]
@@ -222,8 +225,7 @@ class Member:
             self._apply_state()
 
     def _is_current(self, batch: Batch) -> bool:
-        is_here = batch.at_step is None or self.steps.is_reached(batch.at_step)
-        return is_here and batch.revision not in self._over
+        return self.steps.is_reached(batch.at_step) and batch.revision not in self._over
 
     def _judge(self, batch: Batch, wanted: dict[str, Entry]) -> Answer | None:
         """Return why the program can't have these values, which a batch brings."""
@@ -237,7 +239,7 @@ class Member:
         late = [
             name
             for name in names & closed
-            if batch.revision > self._closed_since.get(name, self._folded)
+            if batch.revision > self._closed_since.get(name, self._applied)
             and _text(wanted, name) != _text(self.values, name)
         ]
         if late:
@@ -251,7 +253,7 @@ class Member:
         """Note since which revision flags are closed."""
         for name, look in self._flags.look(names).items():
             if look.closed:
-                self._closed_since.setdefault(name, self._folded)
+                self._closed_since.setdefault(name, self._applied)
             else:
                 self._closed_since.pop(name, None)
 
@@ -289,14 +291,15 @@ class Member:
 
     def _answer_for(self, batch: Batch) -> Answer:
         """Return whether the values of a batch that passed all checks take effect."""
-        names = sorted(n for n, each in self.values.items() if each.revision == batch.revision)
-        answer = self._find_effect(names)
+        answer = self._find_effect(self.values, batch.revision)
         step = self._reached.get(batch.revision)
         if answer.state == _flags.APPLIED and step is not None and step != batch.at_step:
             return answer._replace(why=f"at step {step}, not {batch.at_step}")
         return answer
 
-    def _find_effect(self, names: list[str]) -> Answer:
+    def _find_effect(self, values: dict[str, Entry], revision: int) -> Answer:
+        """Return the same of the values that a revision has given."""
+        names = sorted(name for name, each in values.items() if each.revision == revision)
         looks = self._flags.look(names)
         holding = [f"{n} by {look.source}" for n, look in looks.items() if look.source in _ABOVE]
         if holding:
@@ -311,7 +314,6 @@ class Member:
 
     def _note_ends(self) -> None:
         """Note when temporary values end that have begun since the last look."""
-        now, date = self._clock.now(), self._clock.date()
         here = {batch.revision for batch in self.state.batches}
         for revision in [each for each in self.ends if each not in here]:
             del self.ends[revision]
@@ -319,29 +321,27 @@ class Member:
             if revision in self.answers:
                 self.answers[revision] = Answer(_flags.ENDED)
         for batch in self.state.batches:
-            duration = batch.duration
-            if duration is None or batch.revision in self.ends:
+            if batch.duration is None or batch.revision in self.ends:
                 continue
-            if batch.at_step is not None:
-                if self.steps.is_reached(batch.at_step):
-                    self.ends[batch.revision] = End(now + duration, is_sure=True)
-                continue
-            apart = self._clock.spread(min(_LONGEST_PAUSE, _PAUSE_OF_ONE * self._peers))
-            by_date = now + batch.time + duration - date
-            end = self._estimate_end(now, duration, by_date)
-            self.ends[batch.revision] = end._replace(at=end.at + apart)
+            if batch.at_step is None:
+                self.ends[batch.revision] = self._estimate_end(batch.time, batch.duration)
+            elif self.steps.is_reached(batch.at_step):
+                self.ends[batch.revision] = End(self._clock.now() + batch.duration, is_sure=True)
 
-    def _estimate_end(self, now: float, duration: float, by_date: float) -> End:
+    def _estimate_end(self, began: float, duration: float) -> End:
         """Return when a value ends that has begun since the last look.
 
         What dates say counts only within that time: clocks differ, and jump. If they are wrong in a
         member that reads all the time, the value has begun just now.
         """
+        now = self._clock.now()
         earliest, latest = self._looked + duration, now + duration
+        by_date = latest + began - self._clock.date()
         is_sure = latest - earliest <= _SURE
         if is_sure and not earliest <= by_date <= latest:
-            return End(latest, is_sure)
-        return End(max(earliest, min(latest, by_date)), is_sure)
+            by_date = latest
+        apart = self._clock.spread(self._for_all(_PAUSE_OF_ONE))
+        return End(max(earliest, min(latest, by_date)) + apart, is_sure)
 
     def _end_what_is_over(self) -> None:
         """Write the ends that are due, unless somebody else has.
@@ -399,13 +399,9 @@ class Member:
 
     def choose_delay(self) -> float:
         """Return after how many seconds to answer: others have yet to apply, and answer too."""
-        return self._clock.spread(min(_LONGEST_PAUSE, _ANSWER_OF_ONE * self._peers))
+        return self._clock.spread(self._for_all(_ANSWER_OF_ONE))
 
     # ---- Questions ----
-
-    def _questions(self) -> set[int]:
-        question = self.state.question
-        return {question.revision} if question else set()
 
     def _answer_questions(self, news: list[Numbered]) -> None:
         """Say what this member would answer to changes that are asked about."""
@@ -431,16 +427,8 @@ class Member:
             why = self.steps.close(record.at_step)
             if why:
                 return Answer(_flags.REJECTED, why)
-        asked = question.as_batch(question.revision)
-        batches = [batch for batch in self.state.batches if self._is_current(batch)]
-        self._note_closed({each.name for each in asked.changes})
-        values, verdicts = fold([*batches, asked], self.selected, self._judge)
-        if verdicts[-1].why is not None:
-            why = verdicts[-1].why
-            return Answer(*why)
-        answer = self._find_effect(
-            sorted(n for n, e in values.items() if e.revision == asked.revision)
-        )
+        values, verdicts = self._fold(question.as_batch(question.revision))
+        answer: Answer = verdicts[-1].why or self._find_effect(values, question.revision)
         return Answer(_flags.ACCEPTED) if answer.state == _flags.APPLIED else answer
 
     def _abort_what_is_overdue(self) -> None:
@@ -451,35 +439,16 @@ class Member:
             return
         why = f"nobody had decided after {question.record.patience:g} s"
         abort = Record(ABORT, of=revision, reason=why)
-        self._write(abort, lambda: revision in self._questions())
+        self._write(abort, lambda: self.state.question == question)
         self._asked = (revision, NEVER)
 
     # ---- Steps ----
 
-    def _note_steps(self) -> None:
-        for batch in self.state.batches:
-            step = batch.at_step
-            if (
-                step is not None
-                and batch.revision not in self._reached
-                and self.steps.is_reached(step)
-            ):
-                self._reached[batch.revision] = self.steps.last or 0
-        self._note_ends()
-
     def set_gate(self) -> None:
         """Let ticks pass until the next step at which something is to happen."""
-        waiting = [
-            batch.at_step
-            for batch in self.state.batches
-            if batch.at_step is not None
-            and batch.revision not in self._reached
-            and self.selected.is_concerned(batch.changes)
-        ]
-        question = self._gating_step()
-        if question is not None:
-            waiting.append(question)
-        self.steps.gate = min(waiting, default=NEVER)
+        asked = self._gating_step()
+        steps = [s for each, s in self._awaited() if self.selected.is_concerned(each.changes)]
+        self.steps.gate = min(steps + ([] if asked is None else [asked]), default=NEVER)
 
     def _gating_step(self) -> int | None:
         """Return the step of a question that this member has accepted, and that isn't overdue."""
@@ -503,7 +472,11 @@ class Member:
 
     def choose_pause(self, least: float) -> float:
         """Return the seconds between two looks for a decision: all members look for it at once."""
-        return max(least, min(_LONGEST_PAUSE, _PAUSE_OF_ONE * self._peers))
+        return max(least, self._for_all(_PAUSE_OF_ONE))
+
+    def _for_all(self, seconds: float) -> float:
+        """Return the time in which all members can do something, one after the other."""
+        return min(_LONGEST_PAUSE, seconds * self._peers)
 
 
 def _text(values: dict[str, Entry], name: str) -> str | None:

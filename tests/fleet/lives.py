@@ -119,7 +119,7 @@ class Life:
         member = presence._member
         for batch in () if presence.left else self._concerning(member):
             is_due = batch.at_step is not None and batch.at_step <= self.step
-            is_new = batch.revision > member._folded
+            is_new = batch.revision > member._applied
             if is_due and not is_new and batch.revision not in member._reached:
                 raise Fault(f"{self.name} begins step {self.step} without {batch.revision}")
         question = member.state.question
@@ -199,7 +199,7 @@ class Life:
         if self.presence is None or self.process.killed:
             return False
         member = self.presence._member
-        idle = member._folding.is_free and not member._is_outdated() and not member._is_without
+        idle = member._applying.is_free and not member._is_outdated() and not member._is_without
         return idle and self.presence._lost_since is None
 
     def look(self) -> None:
