@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from paddle_flags.fleet._store import Store, StoredMember
 
 _LONGEST = 200  # characters of a value; of a longer one, the digest is compared
-_MOST_ANSWERS = 32
 _REVISION = re.compile(r"[0-9]{1,18}")
 _SECRET = ("PADDLE_FLAGS_FLEET_KEY", "PADDLE_FLAGS_ETCD_PASSWORD", "PADDLE_FLAGS_LIVE_TOKEN")
 _BIGGEST = MAX_RECORD * 3 // 4
@@ -111,20 +110,10 @@ def short(text: str) -> str:
     return f"{shown[:_LONGEST]}... ({len(data)} bytes, sha256 {digest})"
 
 
-def digest_of(facts: Mapping[str, Fact], selected: Collection[str]) -> str:
-    """Return a digest of the flags that all members should have alike."""
-    return digest({name: fact.text for name, fact in facts.items() if name not in selected})
-
-
 def digest(texts: Mapping[str, str]) -> str:
     """Return a digest of names and texts: of both with a NUL behind each, sorted by name."""
     data = "".join(f"{name}\0{texts[name]}\0" for name in sorted(texts))
     return hashlib.sha256(data.encode()).hexdigest()[:16]
-
-
-def changed_of(facts: Mapping[str, Fact]) -> dict[str, list[str]]:
-    """Return the flags that don't have their defaults."""
-    return {name: list(fact) for name, fact in facts.items() if fact.source != "default"}
 
 
 def variables_of(patterns: Iterable[str], secret: Collection[str] = ()) -> dict[str, str]:
@@ -140,11 +129,6 @@ def variables_of(patterns: Iterable[str], secret: Collection[str] = ()) -> dict[
         and name not in _SECRET
         and not name.endswith(ends)
     }
-
-
-def latest(answers: Mapping[int, Any]) -> dict[str, Any]:
-    """Return the answers to the latest records, as JSON wants them."""
-    return {str(each): answers[each] for each in sorted(answers)[-_MOST_ANSWERS:]}
 
 
 def encode(document: Document) -> bytes:
@@ -233,7 +217,7 @@ _FORM: dict[str, Any] = {
     "answers": dict[str, list[str | list[str]]],
     "values": _FACTS,
 }
-_CHECK = {"round": int, "expect": int | None, "environment": str}
+_CHECK = {"round": int}
 _DETAILS = {"of": int, "values": _FACTS, "variables": dict[str, str]}
 
 

@@ -13,7 +13,6 @@ from paddle_flags._core.status import fleet_hooks, shown
 from paddle_flags.errors import FlagArgumentError
 from paddle_flags.fleet._arguments import check_count, check_seconds
 from paddle_flags.fleet._check import Barrier
-from paddle_flags.fleet._clock import SYSTEM
 from paddle_flags.fleet._local import LocalFlags
 from paddle_flags.fleet._membership import options_of
 from paddle_flags.fleet._open import is_address, open_store
@@ -187,7 +186,7 @@ def check(
     check_count("expect", expect)
     if expect is None:
         expect = own.world
-    Barrier(own, list(environment), expect, timeout, SYSTEM).wait()
+    Barrier(own, list(environment), expect, timeout).wait()
 
 
 def _no_member(called: Callable[..., None]) -> FleetError:

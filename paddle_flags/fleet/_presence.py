@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import signal
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from paddle_flags.fleet import _document, _role
 from paddle_flags.fleet._arguments import check_count
 from paddle_flags.fleet._clock import SYSTEM, Clock
 from paddle_flags.fleet._membership import Membership
-from paddle_flags.fleet._record import TELL
+from paddle_flags.fleet._record import ALL, TELL
 from paddle_flags.fleet._snapshot import read_snapshot, write_snapshot
 from paddle_flags.fleet._steps import NEVER, TickTimeoutError
 from paddle_flags.fleet._store import FleetError, LeaseError, ReadOnlyError, UnreachableError
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _POLL = 0.02  # seconds between two looks for a decision that a tick waits for
 _PATIENCE = 2.0  # seconds for what the thread is doing when the program ends
+_MOST_ANSWERS = 32
 _MOST_COMPARED = 32  # documents that are remembered while others compare them
 _DETAILS = 30.0  # seconds for which all values are published that somebody has asked for
 _BACKOFF = (0.1, 0.2, 0.4, 0.8)  # seconds between tries while the engine is away
@@ -44,11 +45,12 @@ class Presence(Membership):
         super().__init__(store, options, flags, clock)
         self._published: dict[str, Any] = {}
         self._renewed_at = clock.now()  # when the engine has last had the lease renewed
-        self._check: dict[str, Any] = {}  # what check() says
-        self._compared: list[dict[str, Any]] = []  # what others could compare since it was called
+        self._round = 0  # of check: how often it was called
+        self._patterns: list[str] = []  # of the variables that it compares
+        self.compared: list[str] = []
+        """The digests that others could compare since `check` was called."""
         self._details: dict[str, Any] = {}  # all values, which somebody has asked for
         self._details_end = 0.0
-        self._checks = itertools.count(1)
         self._is_lost = False
         self._has_left = False
         self._spawn: Spawn = start_thread
@@ -85,18 +87,14 @@ class Presence(Membership):
             self._refuse_double()
             self._member.start()
         except UnreachableError as error:
-            self._start_cold(error)
+            if not self._start_from_file(str(error)):
+                raise
+            self._lost_since = self._clock.now()
             return
         if not self.revision:
             self._start_from_file(f"{self.url}: the engine has lost its state")
         self._write_snapshot()
         self._announce(self._document())
-
-    def _start_cold(self, error: UnreachableError) -> None:
-        """Begin without the engine; the thread goes on trying."""
-        if not self._start_from_file(str(error)):
-            raise error
-        self._lost_since = self._clock.now()
 
     def _start_from_file(self, why: str) -> bool:
         """Begin with the values of the snapshot file; return whether it has any."""
@@ -246,11 +244,8 @@ class Presence(Membership):
 
     def _try_to_publish(self) -> None:
         """Publish what is wrong, if the engine takes it."""
-        try:
-            with self._lock:
-                self._publish()
-        except (FleetError, OSError):
-            pass
+        with suppress(FleetError, OSError), self._lock:
+            self._publish()
 
     def _publish(self) -> None:
         """Publish the document if it has changed, and renew the lease, unless the member leaves."""
@@ -258,29 +253,27 @@ class Presence(Membership):
             return
         document = self._document()
         if document == self._published and not self._options.observe:
-            try:
-                self._store.keep_alive(self.name)
-            except LeaseError:
-                pass  # it ended while the process was stopped or the engine away
-            else:
-                self._note_renewal()
+            with suppress(LeaseError):  # it ended while the process was stopped or the engine away
+                self._renew()
                 return
         try:
             self._announce(document)
         except UnreachableError:
             raise
         except FleetError:  # such as that of a full disk, which says nothing about the member
-            self._store.keep_alive(self.name)
-            self._note_renewal()
+            self._renew()
             raise
+
+    def _renew(self) -> None:
+        self._store.keep_alive(self.name)
+        self._note_renewal()
 
     def _announce(self, document: dict[str, Any]) -> None:
         if not self._options.observe:
             data = _document.encode({**document, "time": self._clock.date()})
             self._store.announce(self.name, data, self._options.ttl)
         self._published = document
-        compared = {each: document[each] for each in ("digest", "selected", "check")}
-        self._compared = [*self._compared, compared][-_MOST_COMPARED:]
+        self.compared = [*self.compared, document["digest"]][-_MOST_COMPARED:]
         self._note_renewal()
 
     def _note_renewal(self) -> None:
@@ -292,7 +285,9 @@ class Presence(Membership):
     def _document(self) -> dict[str, Any]:
         member, options = self._member, self._options
         facts = self._flags.facts(options.key)
-        selected = self._selected_facts(facts.values)
+        selected = self._selected_flags() & facts.values.keys()
+        texts = {name: each.text for name, each in facts.values.items() if name not in selected}
+        variables = _document.variables_of(self._patterns, facts.sensitive)
         return {
             "version": 2,
             "name": self.name,
@@ -308,26 +303,28 @@ class Presence(Membership):
             "changed": member.state.changed,
             "fleet": member.state.fleet,
             "step": member.steps.last,
-            "answers": _document.latest({r: list(a) for r, a in member.answers.items()}),
+            "answers": {str(n): member.answers[n] for n in sorted(member.answers)[-_MOST_ANSWERS:]},
             "counting": member.list_counted(),
             "wanted": member.wanted_values(),
-            "values": _document.changed_of(facts.values),
-            "selected": selected,
-            "digest": _document.digest_of(facts.values, selected),
+            "values": {n: each for n, each in facts.values.items() if each.source != "default"},
+            "selected": sorted(selected),
+            "digest": _document.digest(
+                {**texts, **{f"${n}": each for n, each in variables.items()}}
+            ),
             "sensitive": facts.sensitive,
             "unsafe": facts.unsafe,
             "aliases": facts.aliases,
             "defaults": facts.defaults,
             "standing": member.list_untaken(),
             "problem": self.problem,
-            "check": self._check,
+            "check": {"round": self._round} if self._round else {},
             "details": self._details if self._clock.now() < self._details_end else {},
         }
 
-    def _selected_facts(self, facts: dict[str, Any]) -> list[str]:
+    def _selected_flags(self) -> set[str]:
         """Return the flags that members may have differently, since a selector says so."""
         changes = [each for batch in self._member.state.batches for each in batch.changes]
-        return sorted({each.name for each in changes if each.on != "all"} & facts.keys())
+        return {each.name for each in changes if each.on != ALL}
 
     def _counts_elsewhere(self, revision: int) -> bool:
         documents = _document.documents_of(self._store)
@@ -336,10 +333,6 @@ class Presence(Membership):
             for name, each in documents.items()
             if name != self.name
         )
-
-    def next_check(self) -> int:
-        """Count a call of `check`; return its number, from 1."""
-        return next(self._checks)
 
     def update_document(self) -> None:
         """Look at the flags again, which have come or changed."""
@@ -359,15 +352,17 @@ class Presence(Membership):
         """How many seconds the lease is."""
         return self._options.ttl
 
-    def publish_check(self, check: dict[str, Any]) -> None:
-        """Publish what `check` says, with what holds now."""
+    def begin_check(self, patterns: list[str]) -> int:
+        """Publish that `check` was called; return how often it was."""
         with self._lock:
             if self._options.observe:
                 message = f"{self.url}: {self.name} observes the fleet: expected a member"
                 raise FleetError(message)
             self._member.follow()
-            self._check, self._compared = check, []
+            self._round += 1
+            self._patterns, self.compared = patterns, []
             self._announce(self._document())
+            return self._round
 
     def write(self, record: Record, is_wanted: Callable[[], bool] = lambda: True) -> None:
         """Write a record, unless one that comes before it makes it needless."""
@@ -376,38 +371,26 @@ class Presence(Membership):
             self._note_details_wanted()
             self._publish()
 
-    def check_notes(self) -> list[Numbered]:
-        """Return what was said last about checks; the thread reads what comes."""
+    @property
+    def notes(self) -> list[Numbered]:
+        """The last records about checks; the thread reads what comes."""
         return self._member.notes
-
-    def variables(self, patterns: list[str]) -> dict[str, str]:
-        """Return the environment variables that are to be compared."""
-        return _document.variables_of(patterns, self._flags.facts(None).sensitive)
-
-    def compared(self) -> list[dict[str, Any]]:
-        """Return what this member has published of its flags since `check` was called."""
-        return self._compared
-
-    def documents(self) -> dict[str, dict[str, Any]]:
-        """Return the documents of all members."""
-        return _document.documents_of(self._store)
 
     def _note_details_wanted(self) -> bool:
         """Note all values, if somebody has asked for them since the last time."""
         asked = [(n, r.check) for n, r in self._member.notes if r.check.get("stage") == TELL]
         if not asked or asked[-1][0] <= self._details.get("of", 0):
             return False
-        revision, said = asked[-1]
-        patterns = said.get("environment", [])
-        self._note_details(revision, patterns if isinstance(patterns, list) else [])
+        revision, note = asked[-1]
+        self._note_details(revision, note.get("environment", []))
         return True
 
     def _note_details(self, asked: int, patterns: list[str]) -> None:
         facts = self._flags.facts(self._options.key)
         self._details = {
             "of": asked,
-            "values": {name: list(fact) for name, fact in facts.values.items()},
-            "variables": self.variables(patterns),
+            "values": facts.values,
+            "variables": _document.variables_of(patterns, facts.sensitive),
         }
         self._details_end = self._clock.now() + _DETAILS
 

@@ -129,8 +129,8 @@ _FORM: dict[str, Any] = {
 _CHECK: dict[str, Any] = {
     "round": int,
     **dict.fromkeys(("stage", "who", "digest"), str),
-    **dict.fromkeys(("lines", "missing", "selected"), list[str]),
-    "environment": str | list[str],
+    **dict.fromkeys(("lines", "missing"), list[str]),
+    "environment": list[str],
     "differences": list[list[str | None]],
 }
 
