@@ -20,6 +20,7 @@ from paddle_flags.fleet._store import FleetError, ReadOnlyError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from paddle_flags.fleet._clock import Clock
     from paddle_flags.fleet._document import Documents
     from paddle_flags.fleet._presence import Presence
 
@@ -54,12 +55,18 @@ class Barrier:
     """
 
     def __init__(
-        self, member: Presence, environment: list[str], expect: int | None, timeout: float
+        self,
+        member: Presence,
+        environment: list[str],
+        expect: int | None,
+        timeout: float,
+        clock: Clock = SYSTEM,
     ) -> None:
         self._member = member
+        self._clock = clock
         self._patterns = environment
         self._expect = expect
-        self._deadline = SYSTEM.now() + timeout
+        self._deadline = self._clock.now() + timeout
         self._timeout = timeout
         self._round = 0
         self._since = 0  # records up to here are of a check before this process began
@@ -69,7 +76,7 @@ class Barrier:
         """Wait for the others and compare; raise CheckError."""
         self._round = self._member.begin_check(self._patterns)
         self._since = self._member.revision
-        seen_alive = SYSTEM.now()
+        seen_alive = self._clock.now()
         while True:
             note = self._find_note()
             stage, who = note.get("stage"), note.get("who")
@@ -80,16 +87,16 @@ class Barrier:
             if who == self._member.name and stage != ALIKE:
                 self._compare()
                 continue
-            if stage != ALIKE and SYSTEM.now() >= self._deadline:
+            if stage != ALIKE and self._clock.now() >= self._deadline:
                 raise self._missing(documents_of(self._member.store))
             if who is None or stage == ALIKE or self._is_gone(who, seen_alive):
                 self._offer_to_compare(note)
-                seen_alive = SYSTEM.now()
-            SYSTEM.sleep(_POLL)
+                seen_alive = self._clock.now()
+            self._clock.sleep(_POLL)
 
     def _is_gone(self, who: str, seen: float) -> bool:
         """Return whether the member that compares has gone; it is looked at once a lease."""
-        if SYSTEM.now() - seen < self._member.ttl:
+        if self._clock.now() - seen < self._member.ttl:
             return False
         return document_of(self._member.store, who) is None
 
@@ -124,9 +131,9 @@ class Barrier:
             if is_alike and not lines:
                 self._write(ALIKE, digest=documents[self._member.name].get("digest"))
                 return
-            if _is_settled(documents) or SYSTEM.now() >= self._deadline:
+            if _is_settled(documents) or self._clock.now() >= self._deadline:
                 break
-            SYSTEM.sleep(_POLL)
+            self._clock.sleep(_POLL)
         found = [] if is_alike else differences_of(self._with_details(documents))
         lines += shown_all(found)
         if not lines:
@@ -141,11 +148,11 @@ class Barrier:
             wanted = len(every) if self._expect is None else self._expect
             if len(here) >= wanted and here:
                 return here
-            if SYSTEM.now() >= self._deadline:
+            if self._clock.now() >= self._deadline:
                 error = self._missing(every)
                 self._write(DIFFERENT, lines=[str(error)], missing=list(error.missing))
                 raise error
-            SYSTEM.sleep(max(_POLL, _LOOK * len(every)))
+            self._clock.sleep(max(_POLL, _LOOK * len(every)))
 
     def _is_here(self, document: Mapping[str, Any]) -> bool:
         return int(document["check"].get("round", 0)) >= self._round
@@ -156,15 +163,15 @@ class Barrier:
         asked = 0 if self._alone else self._member.revision
         if self._alone:  # as all others do that find the difference
             self._member.publish_details(asked, self._patterns)
-        end = SYSTEM.now() + _GRACE
+        end = self._clock.now() + _GRACE
         while True:
             every = documents_of(self._member.store)
             now = {name: each for name, each in every.items() if name in documents}
             told = [n for n, each in now.items() if each["details"].get("of", -1) >= asked]
             whole = len(told) == len(now) and _is_settled(now)
-            if whole or SYSTEM.now() >= end:
+            if whole or self._clock.now() >= end:
                 return {name: now[name] for name in told} if len(told) > 1 else now
-            SYSTEM.sleep(max(_POLL, _LOOK * len(now)))
+            self._clock.sleep(max(_POLL, _LOOK * len(now)))
 
     def _missing(self, every: Documents) -> CheckError:
         here = {name for name, each in every.items() if self._is_here(each)}
