@@ -43,7 +43,9 @@ def history_of(records: Iterable[Numbered]) -> list[Step]:
             found[revision] = Step(revision, record, ENDED)
         elif question and state.question is None:
             asked = found.pop(question.revision)
-            made = asked.record._replace(kind=CHANGE, of=record.of, time=record.time)
+            made = asked.record._replace(
+                kind=CHANGE, of=record.of, time=record.time, revision=revision
+            )
             if record.kind == CHANGE:
                 found[revision] = Step(revision, made, COMMITTED)
             else:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from paddle_flags.fleet._document import Facts
     from paddle_flags.fleet._flags import Values
-    from paddle_flags.fleet._state import Batch
+    from paddle_flags.fleet._record import Record
 
 _LONGEST = 1000  # characters of a reason
 
@@ -73,7 +73,7 @@ class LocalFlags:
     def apply(
         self,
         values: Values,
-        about: Batch | None,
+        about: Record | None,
         trail: Sequence[Values],  # noqa: ARG002 - the member itself gives the one before
     ) -> str | None:
         global _given
@@ -104,7 +104,7 @@ class LocalFlags:
         text = "; ".join(str(each) for each in listed)
         return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
-    def _report(self, before: Values, last: Batch | None) -> None:
+    def _report(self, before: Values, last: Record | None) -> None:
         """Add what was changed to the audits of the servers of this process."""
         live: Any = sys.modules.get("paddle_flags.live._serve")
         if live is None or not live.open_servers():

@@ -10,8 +10,6 @@ from paddle_flags.fleet._flags import Answer, Look
 from paddle_flags.fleet._follow import Follower
 from paddle_flags.fleet._record import ABORT, ASK, CHECK, END, Record
 from paddle_flags.fleet._state import (
-    Batch,
-    Question,
     Selected,
     State,
     Tables,
@@ -162,7 +160,7 @@ class Member:
             or self._look_up_waiting() != self._waiting
         )
 
-    def _awaited(self) -> list[tuple[Batch, int]]:
+    def _awaited(self) -> list[tuple[Record, int]]:
         """Return the changes that have not come yet, with their steps."""
         return [
             (batch, batch.at_step)
@@ -203,13 +201,13 @@ class Member:
             self._renew_answers(verdicts, why)
             self._waiting = self._look_up_waiting()
 
-    def _fold(self, *more: Batch) -> tuple[dict[str, Entry], list[Verdict]]:
+    def _fold(self, *more: Record) -> tuple[dict[str, Entry], list[Verdict]]:
         """Return what the batches up to now give, and `more`, with what becomes of each."""
         batches = [*filter(self._is_current, self.state.batches), *more]
         self._note_closed({each.name for batch in batches for each in batch.changes})
         return fold(batches, self.selected, self._judge)
 
-    def _last_batch(self) -> Batch | None:
+    def _last_batch(self) -> Record | None:
         last = self.state.batches[-1:]
         return last[0] if last and last[0].revision == self.state.changed else None
 
@@ -224,10 +222,10 @@ class Member:
             self._is_without = False
             self._apply_state()
 
-    def _is_current(self, batch: Batch) -> bool:
+    def _is_current(self, batch: Record) -> bool:
         return self.steps.is_reached(batch.at_step) and batch.revision not in self._over
 
-    def _judge(self, batch: Batch, wanted: dict[str, Entry]) -> Answer | None:
+    def _judge(self, batch: Record, wanted: dict[str, Entry]) -> Answer | None:
         """Return why the program can't have these values, which a batch brings."""
         names = {each.name for each in batch.changes}
         looks = self._flags.look({*wanted, *self.values, *names})
@@ -289,7 +287,7 @@ class Member:
             later |= keys if batch.lasts else set()
         return found
 
-    def _answer_for(self, batch: Batch) -> Answer:
+    def _answer_for(self, batch: Record) -> Answer:
         """Return whether the values of a batch that passed all checks take effect."""
         answer = self._find_effect(self.values, batch.revision)
         step = self._reached.get(batch.revision)
@@ -408,26 +406,25 @@ class Member:
         self._peers = next((r.peers for _, r in reversed(news) if r.peers), self._peers)
         for revision, record in news:
             if record.kind == ASK and record.dry_run:
-                self.answers[revision] = self._judge_question(Question(revision, record))
+                self.answers[revision] = self._judge_question(record)
         question = self.state.question
         if question is None:
             self._asked = (0, NEVER)
         elif question.revision != self._asked[0]:
-            patience = question.record.patience + self._clock.spread(_ANSWER_OF_ONE * self._peers)
+            patience = question.patience + self._clock.spread(_ANSWER_OF_ONE * self._peers)
             self._asked = (question.revision, self._clock.now() + patience)
             self.answers[question.revision] = self._judge_question(question)
         self.set_gate()
 
-    def _judge_question(self, question: Question) -> Answer:
+    def _judge_question(self, question: Record) -> Answer:
         """Return the answer to a question; one for a step closes the gate before it looks."""
-        record = question.record
-        if not self.selected.is_concerned(record.changes):
+        if not self.selected.is_concerned(question.changes):
             return Answer(_flags.ACCEPTED)
-        if record.at_step is not None and not record.dry_run:
-            why = self.steps.close(record.at_step)
+        if question.at_step is not None and not question.dry_run:
+            why = self.steps.close(question.at_step)
             if why:
                 return Answer(_flags.REJECTED, why)
-        values, verdicts = self._fold(question.as_batch(question.revision))
+        values, verdicts = self._fold(question)
         answer: Answer = verdicts[-1].why or self._find_effect(values, question.revision)
         return Answer(_flags.ACCEPTED) if answer.state == _flags.APPLIED else answer
 
@@ -437,7 +434,7 @@ class Member:
         question = self.state.question
         if question is None or self._clock.now() < overdue:
             return
-        why = f"nobody had decided after {question.record.patience:g} s"
+        why = f"nobody had decided after {question.patience:g} s"
         abort = Record(ABORT, of=revision, reason=why)
         self._write(abort, lambda: self.state.question == question)
         self._asked = (revision, NEVER)
@@ -456,9 +453,9 @@ class Member:
         if question is None or self._asked == (question.revision, NEVER):
             return None
         answer = self.answers.get(question.revision, Answer(_flags.REJECTED))
-        concerned = self.selected.is_concerned(question.record.changes)
+        concerned = self.selected.is_concerned(question.changes)
         good = answer.state not in (_flags.REJECTED, _flags.RESTART)
-        return question.record.at_step if concerned and good else None
+        return question.at_step if concerned and good else None
 
     def is_undecided(self, step: int) -> bool:
         """Return whether a tick of `step` must wait for a decision."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from paddle_flags.fleet._flags import Answer
     from paddle_flags.fleet._follow import Follower
     from paddle_flags.fleet._history import Step
-    from paddle_flags.fleet._state import Question, State
+    from paddle_flags.fleet._state import State
 
 _POLL = 0.02  # seconds between two looks for answers
 _LOOK = 0.001  # the same for each member: a look reads the documents of all
@@ -134,11 +134,11 @@ class Operator:
         if expect is not None and not self._state.changed <= expect <= self._state.revision:
             raise self._conflict(expect)
 
-    def _await_decision(self, question: Question) -> None:
-        end = self._clock.now() + question.record.patience
+    def _await_decision(self, question: Record) -> None:
+        end = self._clock.now() + question.patience
         while self._state.question == question:
             if self._clock.now() >= end:
-                why = f"nobody had decided after {question.record.patience:g} s"
+                why = f"nobody had decided after {question.patience:g} s"
                 self._abort(question.revision, why)
                 return
             self._clock.sleep(_POLL)
@@ -225,7 +225,7 @@ class Operator:
         with suppress(FleetError):
             self._follower.catch_up()
             question = self._state.question
-            if question is not None and question.record.id == asked:
+            if question is not None and question.id == asked:
                 self._abort(question.revision, "its operator gave up")
 
     def _gather(self, replies: Replies, patience: float) -> str:

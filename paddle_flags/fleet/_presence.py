@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from paddle_flags.fleet._follow import Numbered
     from paddle_flags.fleet._membership import Options
     from paddle_flags.fleet._record import Record
-    from paddle_flags.fleet._state import Question
     from paddle_flags.fleet._store import Store
 
     Spawn = Callable[[Callable[[], object], str], None]
@@ -414,7 +413,7 @@ class Presence(Membership):
         """Wait until it is decided what happens at this step, and do that."""
         member = self._member
         deadline = self._clock.now() + self._options.tick_timeout
-        late: Question | None = None
+        late: Record | None = None
         while not self._stopped and late is None:
             with self._lock:
                 try:
@@ -436,7 +435,7 @@ class Presence(Membership):
         if late is not None and self._options.on_late == "raise":
             message = (
                 f"{self.url}: step {step}: the change that revision {late.revision} asks about"
-                f" is to happen at step {late.record.at_step}, and wasn't decided within"
+                f" is to happen at step {late.at_step}, and wasn't decided within"
                 f" {self._options.tick_timeout:g} s"
             )
             raise TickTimeoutError(message)

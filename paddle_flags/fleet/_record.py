@@ -80,6 +80,13 @@ class Record(NamedTuple):
     peers: int = 0
     """How many members there were when it was written."""
     check: Mapping[str, Any] = {}
+    revision: int = 0
+    """Its number in the log, if it was read there."""
+
+    @property
+    def lasts(self) -> bool:
+        """Whether what it changes neither ends by itself nor waits for a step."""
+        return self.duration is None and self.at_step is None
 
 
 def new_id() -> str:
@@ -89,11 +96,7 @@ def new_id() -> str:
 
 def encode(record: Record) -> bytes:
     """Return a record as JSON; what has its default is left out."""
-    kept = {
-        key: value
-        for key, value in record._asdict().items()
-        if key == "kind" or value != Record._field_defaults[key]
-    }
+    kept = fields_of(record._replace(revision=0))
     for key in ("by", "reason"):  # from a command line, they may be no text
         if key in kept:
             kept[key] = kept[key].encode("utf-8", "replace").decode()
@@ -106,10 +109,16 @@ def encode(record: Record) -> bytes:
     return data
 
 
+def fields_of(record: Record) -> dict[str, Any]:
+    """Return the fields of a record for JSON; what has its default is left out."""
+    defaults = Record._field_defaults
+    return {k: v for k, v in record._asdict().items() if k == "kind" or v != defaults[k]}
+
+
 def decode(data: bytes, revision: int) -> Record:
     """Return the record of JSON; raise FleetError if somebody else wrote something else."""
     try:
-        return _record_of(_json.read(data))
+        return record_of(_json.read(data))._replace(revision=revision)
     except (TypeError, ValueError, KeyError, AttributeError):
         message = f"revision {revision}: {shown(data[:80])}: expected a record of paddle_flags"
         raise FleetError(message) from None
@@ -120,7 +129,7 @@ _FORM: dict[str, Any] = {
     "changes": list[list[str | None]],
     **dict.fromkeys(("id", "fleet", "by", "reason"), str),
     **dict.fromkeys(("time", "patience", "duration"), float),
-    **dict.fromkeys(("at_step", "of", "peers"), int),
+    **dict.fromkeys(("at_step", "of", "peers", "revision"), int),
     "dry_run": bool,
     "check": dict[str, Any],
 }
@@ -135,7 +144,8 @@ _CHECK: dict[str, Any] = {
 }
 
 
-def _record_of(fields: Any) -> Record:
+def record_of(fields: Any) -> Record:
+    """Return the record of such fields; raise an error of Python if they aren't those of one."""
     if fields["kind"] not in KINDS:
         raise ValueError
     known = {key: fields[key] for key in _FORM.keys() & fields}  # later versions may add some

@@ -12,53 +12,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags.fleet import _json
-from paddle_flags.fleet._record import ABORT, ASK, CHANGE, END, Change, Record, changes_of
+from paddle_flags.fleet._record import ABORT, ASK, CHANGE, END, Record, fields_of, record_of
 from paddle_flags.fleet._store import FleetError
 from paddle_flags.live._documents import fault_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from paddle_flags.fleet._record import Change
+
 _DEEP = 8  # later lasting batches for the same flags, after which a batch isn't kept
 _DEEPEST = 64  # the same, temporary ones and those for a step included
+_NEEDED = ("changes", "by", "time", "reason", "duration", "at_step")  # fields of a batch
 _TIDY = 16  # revisions between two looks at what isn't kept
-
-
-class Batch(NamedTuple):
-    """A change that took effect."""
-
-    revision: int
-    time: float
-    by: str
-    reason: str
-    duration: float | None
-    at_step: int | None
-    changes: tuple[Change, ...]
-
-    @property
-    def lasts(self) -> bool:
-        """Whether it neither ends by itself nor waits for a step."""
-        return self.duration is None and self.at_step is None
-
-
-class Question(NamedTuple):
-    """A question that is not decided yet."""
-
-    revision: int
-    record: Record
-
-    def as_batch(self, revision: int) -> Batch:
-        """Return the batch that it becomes if it is decided at a revision."""
-        asked = self.record
-        return Batch(
-            revision,
-            asked.time,
-            asked.by,
-            asked.reason,
-            asked.duration,
-            asked.at_step,
-            asked.changes,
-        )
 
 
 @dataclass(frozen=True)
@@ -69,8 +35,9 @@ class State:
     changed: int = 0
     """The last revision that has changed a value."""
     fleet: str = ""
-    batches: tuple[Batch, ...] = ()
-    question: Question | None = None
+    batches: tuple[Record, ...] = ()
+    """The changes that took effect, each with its revision and what members need of it."""
+    question: Record | None = None
     """The one that waits for its decision: no other change comes before that."""
 
     def after(self, record: Record) -> State:
@@ -82,15 +49,16 @@ class State:
         if record.of != (question.revision if question else 0):
             return then  # it decides another question, or comes before the decision
         if record.kind == CHANGE:
-            return _changed(then, (question or Question(revision, record)).as_batch(revision))
+            return _changed(then, question or record)
         if record.kind == ABORT:
             return replace(then, question=None)
         asks = record.kind == ASK and not record.dry_run and question is None
-        return replace(then, question=Question(revision, record)) if asks else then
+        return replace(then, question=record._replace(revision=revision)) if asks else then
 
 
-def _changed(state: State, batch: Batch) -> State:
-    batches = (*state.batches, batch)
+def _changed(state: State, made: Record) -> State:
+    needed = {name: getattr(made, name) for name in _NEEDED}
+    batches = (*state.batches, Record(CHANGE, revision=state.revision, **needed))
     if state.revision // _TIDY != state.changed // _TIDY:
         batches = _kept(batches)
     return replace(state, batches=batches, question=None, changed=state.revision)
@@ -104,11 +72,11 @@ def _ended(state: State, revision: int) -> State:
     return replace(state, batches=kept, changed=changed)
 
 
-def _kept(batches: tuple[Batch, ...]) -> tuple[Batch, ...]:
+def _kept(batches: tuple[Record, ...]) -> tuple[Record, ...]:
     """Return those that may still have an effect."""
     lasting: Counter[tuple[str, str]] = Counter()
     later: Counter[tuple[str, str]] = Counter()
-    found: list[Batch] = []
+    found: list[Record] = []
     for batch in reversed(batches):
         keys = [(each.on, each.name) for each in batch.changes]
         if any(lasting[key] < _DEEP and later[key] < _DEEPEST for key in keys):
@@ -138,7 +106,7 @@ Tables = dict[str, dict[str, Entry]]
 """By selector and name."""
 
 
-def with_batch(tables: Tables, batch: Batch) -> Tables:
+def with_batch(tables: Tables, batch: Record) -> Tables:
     """Return the tables after a batch, which replace those before."""
     made = dict(tables)
     about = (batch.revision, batch.time, batch.by, batch.reason, batch.duration, batch.at_step)
@@ -191,7 +159,7 @@ class Selected(NamedTuple):
 class Verdict(NamedTuple):
     """What a member does with a batch."""
 
-    batch: Batch
+    batch: Record
     why: Any
     """Why it isn't taken; None: it is."""
     values: dict[str, Entry]
@@ -199,9 +167,9 @@ class Verdict(NamedTuple):
 
 
 def fold(
-    batches: Iterable[Batch],
+    batches: Iterable[Record],
     selected: Selected,
-    judge: Callable[[Batch, dict[str, Entry]], Any],
+    judge: Callable[[Record, dict[str, Entry]], Any],
 ) -> tuple[dict[str, Entry], list[Verdict]]:
     """Return the values of a member after batches, and what it does with each that concerns it.
 
@@ -233,7 +201,7 @@ def to_json(state: State) -> bytes:
         "fleet": state.fleet,
         "revision": state.revision,
         "changed": state.changed,
-        "batches": state.batches,
+        "batches": [fields_of(each) for each in state.batches],
     }
     return json.dumps(document, separators=(",", ":")).encode()
 
@@ -250,19 +218,11 @@ def from_json(data: bytes, what: str, revision: int | None = None) -> State:
     raise FleetError(message)
 
 
-_FORM: dict[str, Any] = {"revision": int, "changed": int, "fleet": str, "batches": list[list[Any]]}
-_BATCH = (int, float, str, str, float | None, int | None, list[list[str | None]])
-"""Of the fields of a Batch."""
+_FORM: dict[str, Any] = {"revision": int, "changed": int, "fleet": str, "batches": list[Any]}
 
 
 def _state_of(fields: Any) -> State:
     if fault_of(fields, _FORM) is not None:
         raise TypeError
-    batches = tuple(map(_batch_of, fields["batches"]))
+    batches = tuple(map(record_of, fields["batches"]))
     return State(fields["revision"], fields["changed"], fields["fleet"], batches)
-
-
-def _batch_of(fields: list[Any]) -> Batch:
-    if any(fault_of(*each) is not None for each in zip(fields, _BATCH, strict=True)):
-        raise TypeError
-    return Batch._make([*fields[:-1], tuple(changes_of(fields[-1]))])

@@ -14,7 +14,7 @@ from paddle_flags.fleet._member import Member
 from paddle_flags.fleet._membership import Options
 from paddle_flags.fleet._presence import Presence
 from paddle_flags.fleet._record import CHANGE, Change, Record
-from paddle_flags.fleet._state import Batch, State, Verdict, fold
+from paddle_flags.fleet._state import State, Verdict, fold
 from paddle_flags.fleet._steps import NEVER, TickTimeoutError
 from paddle_flags.fleet._store import UnreachableError
 
@@ -125,9 +125,9 @@ class Life:
         question = member.state.question
         if question is None or presence.left or question.revision in self.given_up:
             return
-        answer, step = member.answers.get(question.revision), question.record.at_step
+        answer, step = member.answers.get(question.revision), question.at_step
         accepted = answer is not None and answer.state in ACCEPTED
-        concerned = member.selected.is_concerned(question.record.changes)
+        concerned = member.selected.is_concerned(question.changes)
         if accepted and concerned and step is not None and step <= self.step:
             raise Fault(f"{self.name} begins step {self.step}, and {question.revision} is open")
 
@@ -263,7 +263,7 @@ class Life:
             if accepted and accepted.state in ACCEPTED and asked not in self.given_up:
                 raise Fault(f"{self.name}: change {revision} at {step}, not {steps[revision]}")
 
-    def _concerning(self, member: Member) -> list[Batch]:
+    def _concerning(self, member: Member) -> list[Record]:
         return [b for b in member.state.batches if member.selected.is_concerned(b.changes)]
 
     # ---- What must hold in the end ----

@@ -110,7 +110,7 @@ def test_a_batch_is_what_its_record_says_or_the_question_that_it_names(log):
                 if record.of:
                     assert question is not None
                     assert question.revision == record.of
-                    made = question.record
+                    made = question
                 assert batch.changes == made.changes
 
 
@@ -330,7 +330,7 @@ def test_a_question_that_nobody_decides_keeps_what_is_before_it_from_no_base(sto
 
 @given(RECORDS)
 def test_a_record_is_the_same_after_json(record):
-    assert decode(encode(record), 1) == record
+    assert decode(encode(record), 7) == record._replace(revision=7)
 
 
 @given(LOGS)
