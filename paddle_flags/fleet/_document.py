@@ -7,6 +7,7 @@ import hmac
 import json
 import os
 import re
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -63,41 +64,29 @@ def facts_of(key: bytes | None) -> Facts:
     """Return what others may know of the flags here."""
     facts = Facts({}, [], [], {})
     for flag in all_flags():
-        try:
-            others = [*flag.aliases, *flag.old_names]
-            facts.aliases.update(dict.fromkeys(others, flag.name))
-            is_sensitive = flag.sensitive
-            if is_sensitive:
-                facts.sensitive.extend([flag.name, *others])
-            if flag.unsafe:
-                facts.unsafe.extend([flag.name, *others])
-            if flag.per_process or (is_sensitive and key is None):
-                continue
-            text = flag.text
-            source = flag.source
-            place = flag.history[0].place if source != "default" else None
-            if is_sensitive:
-                text, place = _keyed(key or b"", f"{flag.name}={text}"), None
-            default = "" if is_sensitive else text
-            if source != "default" and not is_sensitive:
-                default = _default_of(flag)
-            fact = Fact(short(text), source, short(place or ""), short(default))
-            facts.values[flag.name] = fact
-        except errors.UndefinedFlagError:  # its plugin may leave, on another thread
-            continue
+        with suppress(errors.UndefinedFlagError):  # its plugin may leave, on another thread
+            _add_facts(facts, flag, key)
     defaults = digest({name: fact.default_text for name, fact in facts.values.items()})
     return facts._replace(defaults=defaults)
 
 
-def _default_of(flag: Flag[Any]) -> str:
-    default = flag.history[-1].value
-    return "" if default is None else text_of(flag.name, default)
-
-
-def _keyed(key: bytes, text: str) -> str:
-    return (
-        "hmac:" + hmac.new(key, text.encode("utf-8", "surrogateescape"), "sha256").hexdigest()[:32]
-    )
+def _add_facts(facts: Facts, flag: Flag[Any], key: bytes | None) -> None:
+    others = [*flag.aliases, *flag.old_names]
+    facts.aliases.update(dict.fromkeys(others, flag.name))
+    facts.sensitive.extend([flag.name, *others] if flag.sensitive else ())
+    facts.unsafe.extend([flag.name, *others] if flag.unsafe else ())
+    if flag.per_process or (flag.sensitive and key is None):
+        return
+    text, source, place, default = flag.text, flag.source, None, ""
+    if flag.sensitive:
+        data = f"{flag.name}={text}".encode("utf-8", "surrogateescape")
+        text = f"hmac:{hmac.new(key or b'', data, 'sha256').hexdigest()[:32]}"
+    elif source == "default":
+        default = text
+    else:
+        place, value = flag.history[0].place, flag.history[-1].value
+        default = "" if value is None else text_of(flag.name, value)
+    facts.values[flag.name] = Fact(short(text), source, short(place or ""), short(default))
 
 
 def short(text: str) -> str:

@@ -23,7 +23,7 @@ from paddle_flags.fleet._state import tables_of
 from paddle_flags.fleet._store import FleetError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection
 
     from paddle_flags.fleet._document import Documents
     from paddle_flags.fleet._flags import Answer
@@ -35,6 +35,7 @@ _POLL = 0.02  # seconds between two looks for answers
 _LOOK = 0.001  # the same for each member: a look reads the documents of all
 _TRIES = 100  # of appends that others were faster than
 _MOST_NAMED = 5
+_VERBS = {_flags.REJECTED: "rejects it", _flags.RESTART: _flags.RESTART}
 _SHARE = 0.8  # of the time that members wait at a step, for a decision
 
 
@@ -106,11 +107,8 @@ class Operator:
         asked = record._replace(kind=ASK, patience=patience, id=new_id())
         try:
             replies = Replies(self._append(asked), record)
-            if record.dry_run:
-                self._gather(replies, patience)
-                is_checked = bool(replies.answers or replies.silent)
-                return _outcome(replies, DRY_RUN)._replace(is_checked=is_checked)
-            return self._decide(replies, patience)
+            why = self._gather(replies, patience)
+            return replies.outcome(DRY_RUN) if record.dry_run else self._decide(replies, why)
         except BaseException:  # Ctrl+C, and an engine that is away: the members wait for a decision
             self._abort_own(asked.id)
             raise
@@ -147,12 +145,9 @@ class Operator:
     def _append(self, record: Record) -> int:
         """Write a record when no other change waits for its decision."""
         for _ in range(_TRIES):
-            whole = record
-            if record.kind in (CHANGE, ASK) and not record.of:
-                if self._state.question is not None:
-                    self._wait_for_turn()
-                whole = self._with_other_names(record)
-            revision = self._follower.append(whole)
+            if self._state.question is not None:
+                self._wait_for_turn()
+            revision = self._follower.append(self._with_other_names(record))
             if revision:
                 return revision
             self._catch_up()
@@ -191,19 +186,19 @@ class Operator:
 
     # ---- The question ----
 
-    def _decide(self, replies: Replies, patience: float) -> Outcome:
-        record, question = self._order.record, replies.revision
-        why = self._gather(replies, patience) or _unknown(replies.answers)
+    def _decide(self, replies: Replies, why: str) -> Outcome:
+        """Make the change, unless there is a reason against it; raise AbortedError then."""
+        question, by = replies.revision, self._order.record.by
+        why = why or _unknown(replies.answers)
         if why:
             self._abort(question, why)
         else:
-            made = Record(CHANGE, of=question, by=record.by, peers=replies.count)
-            revision = self._write_decision(made)
-            if revision:
-                return self._wait(_outcome(replies, COMMITTED)._replace(revision=revision))
+            made = self._write_decision(Record(CHANGE, of=question, by=by, peers=replies.count))
+            if made:
+                return self._wait(replies.outcome(COMMITTED)._replace(revision=made))
             why = "it was not decided in time"
         error = AbortedError(f"{self._store.url}: nothing was changed: {why}")
-        error.outcome = _outcome(replies, f"aborted: {why}")
+        error.outcome = replies.outcome(f"aborted: {why}")
         raise error
 
     def _write_decision(self, record: Record) -> int:
@@ -233,9 +228,13 @@ class Operator:
         end = self._clock.now() + patience
         while True:
             missing = replies.read(self._store)
-            bad = [f"{n} {_refusal(a)}" for n, a in sorted(replies.answers.items()) if _refuses(a)]
-            if bad and not (self._order.record.dry_run and missing):
-                return "; ".join(bad[:_MOST_NAMED])
+            refusals = [
+                f"{name} {_VERBS[answer.state]}: {answer.why}"
+                for name, answer in sorted(replies.answers.items())
+                if answer.state in _VERBS
+            ]
+            if refusals and not (self._order.record.dry_run and missing):
+                return "; ".join(refusals[:_MOST_NAMED])
             if not missing:
                 return ""
             if self._clock.now() >= end:
@@ -259,25 +258,12 @@ class Operator:
         self._clock.sleep(max(_POLL, _LOOK * replies.count))
 
 
-def _outcome(replies: Replies, verdict: str) -> Outcome:
-    return Outcome(replies.revision, verdict, replies.answers, replies.silent)
-
-
 def _limited(record: Record, documents: Documents, patience: float) -> float:
     """Return the time for a decision: members that wait for it at a step must not wait in vain."""
     if record.at_step is None:
         return patience
     waits = [float(each.get("tick_timeout", 60.0)) for each in documents.values()]
     return min([patience, *(_SHARE * each for each in waits)])
-
-
-def _refuses(answer: Answer) -> bool:
-    return answer.state in (_flags.REJECTED, _flags.RESTART)
-
-
-def _refusal(answer: Answer) -> str:
-    does = "rejects it" if answer.state == _flags.REJECTED else answer.state
-    return f"{does}: {answer.why}"
 
 
 def _unknown(answers: dict[str, Answer]) -> str:
@@ -290,36 +276,21 @@ def _unknown(answers: dict[str, Answer]) -> str:
     return f"no member has {members_text(sorted(unknown))}: {name} says: {answer.why}"
 
 
-# ---- What isn't allowed ----
-
-
 def _check_allowed(record: Record, documents: Documents, confirm: Collection[str]) -> None:
     """Raise all that forbids a batch, before anything of it is written anywhere."""
-    found = [*_unconfirmed(record, documents, confirm), *_sensitive(record, documents)]
-    if found:
-        found[0]._errors = tuple(found)  # noqa: SLF001 - of the package
-        raise found[0]
-
-
-def _unconfirmed(
-    record: Record, documents: Documents, confirm: Collection[str]
-) -> Iterator[FleetError]:
-    """Yield an error if somebody may not mean what the flags of a batch do."""
+    found: list[FleetError] = []
     unsafe = {name for each in documents.values() for name in each.get("unsafe", ())}
     changed = {each.name for each in record.changes}
     left = tuple(sorted((changed & unsafe) - {each.replace("-", "_") for each in confirm}))
     if left:
         error = UnconfirmedError(f"{', '.join(left)}: unsafe to change, and not in confirm")
         error.names = left
-        yield error
-
-
-def _sensitive(record: Record, documents: Documents) -> Iterator[FleetError]:
-    """Yield an error for each sensitive flag that is to have a value."""
-    for change in record.changes:
-        owners = [n for n, each in documents.items() if change.name in each.get("sensitive", ())]
-        if owners and change.value is not None:
-            yield SensitiveError(
-                f"{change.name}: is sensitive in {members_text(owners)},"
-                " and a fleet publishes values"
-            )
+        found.append(error)
+    for name, value, _ in record.changes:
+        owners = [n for n, each in documents.items() if name in each.get("sensitive", ())]
+        if owners and value is not None:
+            why = f"is sensitive in {members_text(owners)}, and a fleet publishes values"
+            found.append(SensitiveError(f"{name}: {why}"))
+    if found:
+        found[0]._errors = tuple(found)  # noqa: SLF001 - of the package
+        raise found[0]

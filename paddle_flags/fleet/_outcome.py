@@ -76,6 +76,11 @@ class Replies:
         self.silent = {name: _silence(documents.get(name), self.revision) for name in missing}
         return [name for name in missing if name in documents]
 
+    def outcome(self, verdict: str) -> Outcome:
+        """Return what became of the question."""
+        is_checked = bool(self.answers or self.silent)
+        return Outcome(self.revision, verdict, self.answers, self.silent, is_checked)
+
 
 def members_for(record: Record, documents: Documents) -> set[str]:
     """Return the members that a record is for."""
