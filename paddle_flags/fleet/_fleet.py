@@ -15,7 +15,7 @@ from paddle_flags.fleet import _record, _undo
 from paddle_flags.fleet._arguments import check_count, check_seconds
 from paddle_flags.fleet._clock import SYSTEM, Clock
 from paddle_flags.fleet._difference import differences_of
-from paddle_flags.fleet._document import all_of, documents_of, names_like
+from paddle_flags.fleet._document import all_of, document_of, documents_of, names_like
 from paddle_flags.fleet._follow import Follower
 from paddle_flags.fleet._history import COMMITTED, history_of
 from paddle_flags.fleet._open import TIMEOUT, is_address, open_store
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from paddle_flags.fleet._difference import Difference
     from paddle_flags.fleet._history import Step
+    from paddle_flags.fleet._state import State
     from paddle_flags.fleet._store import Store
 
 Value = bool | int | float | str | Sequence[bool | int | float | str]
@@ -102,9 +103,12 @@ class Fleet:
     @property
     def revision(self) -> int:
         """The number of the last change."""
+        return self._read().changed
+
+    def _read(self) -> State:
         with self._lock:
             self._follower.catch_up()
-            return self._follower.state.changed
+            return self._follower.state
 
     # ---- Changing ----
 
@@ -256,50 +260,40 @@ class Fleet:
         its host and all. Each has `value`, `revision`, `time`, `by`, `reason`, `duration` and
         `at_step`.
         """
-        with self._lock:
-            self._follower.catch_up()
-            tables = tables_of(self._follower.state)
-            document = self._documents().get(member) if member is not None else None
-            if member is not None and document is not None:
-                chosen = Selected(member, document.get("role"), str(document.get("host", "")))
-                return chosen.values(tables)
-            return dict(tables.get(selector(role, host, member), {}))
+        tables = self.tables()
+        document = None if member is None else document_of(self._store, member)
+        if member is not None and document is not None:
+            return Selected(member, document.get("role"), document.get("host", "")).values(tables)
+        return dict(tables.get(selector(role, host, member), {}))
 
     def tables(self) -> dict[str, dict[str, Entry]]:
         """Return all values, by `"all"`, `"role:R"`, `"host:H"` or `"member:M"`, and by flag.
 
         Each has what those of `values` have.
         """
-        with self._lock:
-            self._follower.catch_up()
-            return tables_of(self._follower.state)
+        return tables_of(self._read())
 
     def names(self, *names: str) -> frozenset[str]:
         """Return names of flags, and their aliases and former names, as members say.
 
         The fleet has values by the names by which they were set.
         """
-        with self._lock:
-            documents = self._documents()
+        documents = documents_of(self._store)
         plain = (name.replace("-", "_") for name in names)
         return frozenset().union(*(names_like(name, documents) for name in plain))
 
     def members(self) -> dict[str, dict[str, Any]]:
         """Return the documents of the members, by name: what they publish about themselves."""
-        with self._lock:
-            return self._documents()
+        return documents_of(self._store)
 
     def status(self) -> Status:
         """Return the members and their states."""
-        with self._lock:
-            self._follower.catch_up()
-            log = history_of(self._follower.log())
-            return status_of(self.url, self._follower.state, all_of(self._store), log)
+        state, log = self._read(), self.log()
+        return status_of(self.url, state, all_of(self._store), log)
 
     def diff(self) -> list[Difference]:
         """Return the flags whose values differ in members for which the fleet says the same."""
-        with self._lock:
-            return differences_of(self._documents())
+        return differences_of(documents_of(self._store))
 
     def log(self) -> list[Step]:
         """Return the changes, the oldest first; at least the last 200 are kept.
@@ -311,9 +305,6 @@ class Fleet:
         with self._lock:
             self._follower.catch_up()
             return history_of(self._follower.log())
-
-    def _documents(self) -> dict[str, dict[str, Any]]:
-        return documents_of(self._store)
 
 
 def _check_names(name: str, names: Iterable[str]) -> list[str]:

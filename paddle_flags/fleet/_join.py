@@ -6,7 +6,7 @@ import atexit
 import os
 import sys
 import threading
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING, NoReturn, Union
 
 from paddle_flags._core.frames import public
 from paddle_flags._core.status import fleet_hooks, shown
@@ -18,7 +18,6 @@ from paddle_flags.fleet._membership import options_of
 from paddle_flags.fleet._open import is_address, open_store
 from paddle_flags.fleet._presence import Presence
 from paddle_flags.fleet._store import FleetError
-from paddle_flags.fleet._view import View
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,7 +30,6 @@ Where = Union[str, "Store"]
 _joining = threading.RLock()  # validators and watchers run while the values of a fleet arrive
 _is_joining = False
 _member: Presence | None = None
-_view: View | None = None
 
 
 @public
@@ -82,7 +80,7 @@ def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a defa
     answer and there is no snapshot, and ReadOnlyError if the process may not write what it is,
     unless it observes.
     """
-    global _member, _view, _is_joining  # noqa: PLW0603 - one process, one membership
+    global _member, _is_joining  # noqa: PLW0603 - one process, one membership
     options = options_of(
         role,
         rank,
@@ -111,23 +109,17 @@ def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a defa
         finally:
             _is_joining = False
         _member = made
-        _view = View(store.url, lambda: store)
         fleet_hooks[:] = [made.drop_refused_values]
     return made
-
-
-def view() -> View | None:
-    """Return what this process sees of its fleet; None if it isn't a member."""
-    return _view
 
 
 @public
 def leave() -> None:
     """End the membership of this process, if there is one; its flags keep their values."""
-    global _member, _view
+    global _member
     with _joining:
         _refuse_while_joining()
-        left, _member, _view = _member, None, None
+        left, _member = _member, None
         fleet_hooks.clear()
     if left is not None:
         left.leave()
@@ -149,10 +141,7 @@ def tick(step: int) -> None:
 
     Raises TickTimeoutError if there is no decision within `tick_timeout` of `join`.
     """
-    own = _member
-    if own is None:
-        raise _no_member(tick)
-    own.tick(step)
+    (_member or _refuse(tick)).tick(step)
 
 
 @public
@@ -176,9 +165,7 @@ def check(
     Raises CheckError, which names each difference with the values, their sources and members;
     and which members are missing or slow, if `timeout` seconds were not enough.
     """
-    own = _member
-    if own is None:
-        raise _no_member(check)
+    own = _member or _refuse(check)
     check_seconds("timeout", timeout, least=sys.float_info.min)
     if isinstance(environment, str):
         message = f"environment is {shown(environment)}: expected a list of patterns"
@@ -189,9 +176,9 @@ def check(
     Barrier(own, list(environment), expect, timeout).wait()
 
 
-def _no_member(called: Callable[..., None]) -> FleetError:
-    name = called.__name__
-    return FleetError(f"fleet.{name}: this process is no member of a fleet: call fleet.join first")
+def _refuse(called: Callable[..., None]) -> NoReturn:
+    message = "this process is no member of a fleet: call fleet.join first"
+    raise FleetError(f"fleet.{called.__name__}: {message}")
 
 
 def _refuse_while_joining() -> None:
@@ -202,12 +189,12 @@ def _refuse_while_joining() -> None:
 
 def _forget() -> None:
     """Let a forked child be no member: the thread isn't in it, and the lock may be held."""
-    global _member, _view, _joining, _is_joining  # noqa: PLW0603 - one process, one membership
+    global _member, _joining, _is_joining  # noqa: PLW0603 - one process, one membership
     _joining = threading.RLock()
     _is_joining = False
     if _member is not None:
         _member.abandon()
-    _member = _view = None
+    _member = None
     fleet_hooks.clear()
 
 

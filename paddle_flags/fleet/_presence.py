@@ -16,6 +16,7 @@ from paddle_flags.fleet._snapshot import read_snapshot, write_snapshot
 from paddle_flags.fleet._steps import NEVER, TickTimeoutError
 from paddle_flags.fleet._store import FleetError, LeaseError, ReadOnlyError, UnreachableError
 from paddle_flags.fleet._threads import allocate_reentrant_lock, start_thread
+from paddle_flags.fleet._view import View
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,6 +54,8 @@ class Presence(Membership):
         self._is_lost = False
         self._has_left = False
         self._spawn: Spawn = start_thread
+        self.view = View(store.url, lambda: store)
+        """What this process sees of the others."""
 
     @property
     def store(self) -> Store:
