@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from paddle_flags.fleet import _flags
 from paddle_flags.fleet._clock import SYSTEM
 from paddle_flags.fleet._difference import Difference, Holder, differences_of, shown_all
-from paddle_flags.fleet._document import document_of, documents_of
+from paddle_flags.fleet._document import absent_ranks, document_of, documents_of
 from paddle_flags.fleet._record import CHECK, TELL, Record
 from paddle_flags.fleet._store import FleetError, ReadOnlyError
 
@@ -176,7 +176,8 @@ class Barrier:
     def _missing(self, every: Documents) -> CheckError:
         here = {name for name, each in every.items() if self._is_here(each)}
         slow = sorted(every.keys() - here)
-        absent = _absent_ranks(every, self._expect)
+        role, ranks = absent_ranks(every, self._expect or 0)
+        absent = [f"{role or 'rank'} {rank}" for rank in ranks]
         parts = [f"{name} is a member and has not called check" for name in slow]
         parts += [f"{each} has not joined" for each in absent]
         count = f"{len(here)} of {self._expect or len(every)} members are here"
@@ -236,15 +237,3 @@ def _differences_in(rows: Iterable[list[str | None]]) -> tuple[Difference, ...]:
     for name, value, source, *members in (each for each in rows if len(each) >= _SHORTEST):
         found.setdefault(str(name), []).append(Holder(value, str(source), tuple(map(str, members))))
     return tuple(Difference(name, tuple(holders)) for name, holders in found.items())
-
-
-def _absent_ranks(every: Documents, expect: int | None) -> list[str]:
-    """Return the ranks that nobody has."""
-    ranks: dict[str, set[int]] = {}
-    for each in every.values():
-        if isinstance(each.get("rank"), int):
-            ranks.setdefault(each.get("role") or "rank", set()).add(each["rank"])
-    if len(ranks) != 1 or expect is None:
-        return []
-    [(role, present)] = ranks.items()
-    return [f"{role} {rank}" for rank in range(expect) if rank not in present]

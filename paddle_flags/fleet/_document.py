@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from paddle_flags.fleet._store import Store, StoredMember
 
 _LONGEST = 200  # characters of a value; of a longer one, the digest is compared
+_MOST_RANKS = 100_000  # that anybody looks for
 _REVISION = re.compile(r"[0-9]{1,18}")
 _SECRET = ("PADDLE_FLAGS_FLEET_KEY", "PADDLE_FLAGS_ETCD_PASSWORD", "PADDLE_FLAGS_LIVE_TOKEN")
 _BIGGEST = MAX_RECORD * 3 // 4
@@ -188,6 +189,21 @@ def names_like(name: str, documents: Mapping[str, Document]) -> frozenset[str]:
         own = aliases.get(name, name)
         found |= {own, *(old for old, new in aliases.items() if new == own)}
     return frozenset(found)
+
+
+def absent_ranks(documents: Documents, count: int) -> tuple[str | None, list[int]]:
+    """Return the role of members and the ranks below `count` that none of them has.
+
+    Of several roles, nobody knows how many each has.
+    """
+    ranks: dict[str | None, set[int]] = {}
+    for each in documents.values():
+        if isinstance(each.get("rank"), int):
+            ranks.setdefault(each.get("role"), set()).add(each["rank"])
+    if len(ranks) != 1:
+        return None, []
+    [(role, present)] = ranks.items()
+    return role, [rank for rank in range(min(count, _MOST_RANKS)) if rank not in present]
 
 
 # ---- What a document may have ----

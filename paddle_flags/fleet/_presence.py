@@ -35,7 +35,8 @@ _PATIENCE = 2.0  # seconds for what the thread is doing when the program ends
 _MOST_ANSWERS = 32
 _MOST_COMPARED = 32  # documents that are remembered while others compare them
 _DETAILS = 30.0  # seconds for which all values are published that somebody has asked for
-_BACKOFF = (0.1, 0.2, 0.4, 0.8)  # seconds between tries while the engine is away
+_PAUSE = 0.1  # seconds between the first tries while the engine is away,
+_LONGEST_PAUSE = 0.8  # and between later ones
 
 
 class Presence(Membership):
@@ -163,22 +164,20 @@ class Presence(Membership):
     # ---- The threads ----
 
     def _run(self) -> None:
-        tries = 0
+        pause = 0.0
         while not self._stopped:
-            pause = min(_BACKOFF[min(tries, len(_BACKOFF) - 1)], self._options.ttl / 3)
             try:
                 self._follow_once()
-                tries = 0
-                continue
             except (UnreachableError, OSError) as error:
                 self._note_loss(str(error))
-            except FleetError as error:
-                self._problem = str(error)
-                self._try_to_publish()
             except Exception as error:  # noqa: BLE001 - a thread that ends would say nothing
-                self._problem = f"{type(error).__name__}: {error}"
+                is_known = isinstance(error, FleetError)
+                self._problem = str(error) if is_known else f"{type(error).__name__}: {error}"
                 self._try_to_publish()
-            tries += 1
+            else:
+                pause = 0.0
+                continue
+            pause = min(max(_PAUSE, 2 * pause), _LONGEST_PAUSE, self._options.ttl / 3)
             self._clock.sleep(pause)
 
     def _follow_once(self) -> None:
@@ -196,7 +195,8 @@ class Presence(Membership):
                 self._member.follower.verify()
             news = self._member.follow(last)
             news |= self._note_details_wanted()
-            self._note_answer()
+            self._lost_since = None
+            self._problem = self._note = ""
             if news:
                 self._write_snapshot()
         if news:
@@ -228,11 +228,6 @@ class Presence(Membership):
             self._file_problem = ""
         except OSError as error:
             self._file_problem = str(error)
-
-    def _note_answer(self) -> None:
-        """Note that the engine answers."""
-        self._lost_since = None
-        self._problem = self._note = ""
 
     def _note_loss(self, why: str) -> None:
         """Note that the engine is away."""
