@@ -50,6 +50,11 @@ class Look(NamedTuple):
     """Whether its value can't change any more in this process."""
 
 
+def text_in(values: Values, name: str) -> str | None:
+    """Return the text that values have for a flag; None if there is none."""
+    return values[name].value if name in values else None
+
+
 class Flags(Protocol):
     """The flags of a program. All methods are called by one thread at a time."""
 

@@ -13,7 +13,7 @@ from paddle_flags._core.status import ErrorList, new_error, take_failure, to_byt
 from paddle_flags._input.config import new_config
 from paddle_flags._native import ffi, lib
 from paddle_flags.fleet._document import facts_of
-from paddle_flags.fleet._flags import Look
+from paddle_flags.fleet._flags import Look, text_in
 from paddle_flags.fleet._steps import Steps
 
 if TYPE_CHECKING:
@@ -111,22 +111,18 @@ class LocalFlags:
             return
         news: dict[int, list[str]] = {}
         for name in sorted({*before, *_given}):
-            if _text(before, name) != _text(_given, name):
+            if text_in(before, name) != text_in(_given, name):
                 entry = _given.get(name) or before[name]
                 news.setdefault(entry.revision, []).append(name)
         for names in news.values():
             about = _given.get(names[0]) or last
             live.report_change(
-                [(name, _text(before, name), _text(_given, name)) for name in names],
+                [(name, text_in(before, name), text_in(_given, name)) for name in names],
                 fleet=self._url,
                 by=about.by if about else "",
                 reason=about.reason if about else "",
                 until=about.time + about.duration if about and about.duration else 0.0,
             )
-
-
-def _text(values: Values, name: str) -> str | None:
-    return values[name].value if name in values else None
 
 
 def _is_main() -> bool:

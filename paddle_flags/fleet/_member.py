@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from paddle_flags.fleet import _flags
 from paddle_flags.fleet._clock import SYSTEM, Clock
-from paddle_flags.fleet._flags import Answer, Look
+from paddle_flags.fleet._flags import Answer, Look, text_in
 from paddle_flags.fleet._follow import Follower
 from paddle_flags.fleet._record import ABORT, ASK, CHECK, END, Record
 from paddle_flags.fleet._state import (
@@ -102,11 +102,6 @@ class Member:
             tables = with_batch(tables, batch)
         return {name: each.value for name, each in self.selected.values(tables).items()}
 
-    @property
-    def revision(self) -> int:
-        """The last revision that was read."""
-        return self.state.revision
-
     # ---- Following ----
 
     def start(self, *, read: bool = True) -> None:
@@ -194,8 +189,9 @@ class Member:
                 values = {n: each for n, each in self.values.items() if n in self._closed_since}
             why = None
             if values != self.values or dropped != self._dropped:
+                news = [b for b in self.state.batches[-1:] if b.revision == self.state.changed]
                 trail = [each.values for each in verdicts]
-                why = self._flags.apply(values, self._last_batch(), trail)
+                why = self._flags.apply(values, news[0] if news else None, trail)
             self._dropped = self._flags.count_dropped()
             self._applied = self.state.changed
             self._renew_answers(verdicts, why)
@@ -206,10 +202,6 @@ class Member:
         batches = [*filter(self._is_current, self.state.batches), *more]
         self._note_closed({each.name for batch in batches for each in batch.changes})
         return fold(batches, self.selected, self._judge)
-
-    def _last_batch(self) -> Record | None:
-        last = self.state.batches[-1:]
-        return last[0] if last and last[0].revision == self.state.changed else None
 
     def withdraw_values(self) -> None:
         """Take the values of the fleet back from flags that can change, until `restore_values`."""
@@ -238,7 +230,7 @@ class Member:
             name
             for name in names & closed
             if batch.revision > self._closed_since.get(name, self._applied)
-            and _text(wanted, name) != _text(self.values, name)
+            and text_in(wanted, name) != text_in(self.values, name)
         ]
         if late:
             return Answer(_flags.RESTART, f"{_listed(late)}: has no attribute runtime")
@@ -263,15 +255,12 @@ class Member:
         if why is not None and verdicts:
             told[verdicts[-1].batch.revision] = Answer(_flags.REJECTED, why)
         for batch in self.state.batches[-_MOST_ANSWERS:]:
-            if not self.selected.is_concerned(batch.changes):
-                continue
             revision = batch.revision
-            if revision in self._over:
-                self.answers[revision] = Answer(_flags.ENDED)
-            elif revision not in told:
-                self.answers[revision] = Answer(_flags.WAITS, f"step {batch.at_step}")
-            else:
+            if revision in told:
                 self.answers[revision] = told[revision] or self._answer_for(batch)
+            elif self.selected.is_concerned(batch.changes):
+                waits = Answer(_flags.WAITS, f"step {batch.at_step}")
+                self.answers[revision] = Answer(_flags.ENDED) if revision in self._over else waits
         for old in sorted(self.answers)[:-_MOST_ANSWERS]:
             del self.answers[old]
 
@@ -474,10 +463,6 @@ class Member:
     def _for_all(self, seconds: float) -> float:
         """Return the time in which all members can do something, one after the other."""
         return min(_LONGEST_PAUSE, seconds * self._peers)
-
-
-def _text(values: dict[str, Entry], name: str) -> str | None:
-    return values[name].value if name in values else None
 
 
 def _listed(names: list[str]) -> str:

@@ -11,6 +11,7 @@ from paddle_flags.errors import FlagTypeError
 from paddle_flags.fleet import _role
 from paddle_flags.fleet._arguments import check_choice, check_count, check_seconds
 from paddle_flags.fleet._clock import SYSTEM, Clock
+from paddle_flags.fleet._document import documents_of
 from paddle_flags.fleet._member import Member
 from paddle_flags.fleet._record import check_text
 from paddle_flags.fleet._state import Selected, State
@@ -107,7 +108,10 @@ class Membership:
         return member
 
     def _counts_elsewhere(self, revision: int) -> bool:
-        raise NotImplementedError
+        """Return whether another member has seen a temporary value begin."""
+        others = documents_of(self._store)
+        others.pop(self.name, None)
+        return any(revision in each.get("counting", ()) for each in others.values())
 
     def __repr__(self) -> str:
         state = "left" if self._stopped else f"revision {self.revision}"
@@ -146,7 +150,7 @@ class Membership:
     @property
     def revision(self) -> int:
         """The last revision of the fleet that was read."""
-        return self._member.revision
+        return self._member.state.revision
 
     @property
     def values(self) -> dict[str, str]:

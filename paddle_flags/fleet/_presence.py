@@ -185,7 +185,7 @@ class Presence(Membership):
         last = None
         if self._lost_since is None and not self._problem:
             timeout = min(self._options.ttl / 3, self._member.seconds_until_due())
-            last = self._store.wait(self._member.revision, timeout)
+            last = self._store.wait(self._member.state.revision, timeout)
         if self._stopped:
             return
         with self._lock:
@@ -296,7 +296,7 @@ class Presence(Membership):
             "process": _role.process_of(self._flags.pid),
             "ttl": options.ttl,
             "tick_timeout": options.tick_timeout,
-            "revision": member.revision,
+            "revision": member.state.revision,
             "changed": member.state.changed,
             "fleet": member.state.fleet,
             "step": member.steps.last,
@@ -322,14 +322,6 @@ class Presence(Membership):
         """Return the flags that members may have differently, since a selector says so."""
         changes = [each for batch in self._member.state.batches for each in batch.changes]
         return {each.name for each in changes if each.on != ALL}
-
-    def _counts_elsewhere(self, revision: int) -> bool:
-        documents = _document.documents_of(self._store)
-        return any(
-            revision in each.get("counting", ())
-            for name, each in documents.items()
-            if name != self.name
-        )
 
     def update_document(self) -> None:
         """Look at the flags again, which have come or changed."""

@@ -279,8 +279,8 @@ class Life:
             )
             raise Fault(f"{self.name} is not settled: {why}")
         member = self.presence._member
-        if member.revision < state.changed:
-            raise Fault(f"{self.name} has read revision {member.revision} of {state.changed}")
+        if member.state.revision < state.changed:
+            raise Fault(f"{self.name} has read revision {member.state.revision} of {state.changed}")
         if self.observes:
             return
         stored = self.world.store.member(self.name)
