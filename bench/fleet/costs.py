@@ -125,7 +125,7 @@ class _Connection:
             self._engine.count = self._engine.count.plus(_count(name, args, result))
             if name == "append" and result:
                 for actor in self._engine.waiting:
-                    actor.ready = 0.0
+                    actor.until = 0.0
             return result
 
         return call

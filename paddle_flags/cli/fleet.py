@@ -10,7 +10,7 @@ from paddle_flags.cli.batch import batch_of, matches, raise_all, shown_value
 from paddle_flags.cli.foreign import Raw, Report
 from paddle_flags.cli.target import Target
 from paddle_flags.errors import FlagArgumentError
-from paddle_flags.fleet._duration import seconds_of
+from paddle_flags.fleet._arguments import seconds_of
 from paddle_flags.fleet._fleet import Fleet
 from paddle_flags.fleet._operate import AbortedError, ConflictError, UnconfirmedError
 from paddle_flags.fleet._record import Change, selector

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 
 from paddle_flags.cli.foreign import Report
 from paddle_flags.errors import FlagArgumentError
-from paddle_flags.fleet import _role
 from paddle_flags.fleet._agent import run_program
-from paddle_flags.fleet._join import key_of
-from paddle_flags.fleet._membership import Options
-from paddle_flags.fleet._store import check_name
+from paddle_flags.fleet._membership import options_of
 
 if TYPE_CHECKING:
     import argparse
+
+    from paddle_flags.fleet._membership import Options
 
 _NOT_FOUND = 127  # exit statuses, as shells have them
 _NOT_EXECUTABLE = 126
@@ -51,22 +50,15 @@ def join(url: str, options: argparse.Namespace) -> Report:
 
 def _options(options: argparse.Namespace) -> Options:
     """Return what the member is, from the command line and from what launchers say."""
-    place = _role.place_of()
-    role = place.role if options.role is None else options.role
-    rank = place.rank if options.rank is None else options.rank
-    name = _role.name_for(role, rank) if options.name is None else options.name
     if not options.arguments:
         message = "expected a command, behind --"
         raise FlagArgumentError(message)
-    return Options(
-        name=check_name(name),
-        role=role,
-        rank=rank,
-        world=place.world,
+    return options_of(
+        options.role,
+        options.rank,
+        options.name,
         ttl=options.ttl,
         on_lost=options.on_lost,
         on_late="keep",
         tick_timeout=options.tick_timeout,
-        snapshot=None,
-        key=key_of(None),
     )

@@ -13,7 +13,6 @@ import time
 from typing import TYPE_CHECKING
 
 from paddle_flags.fleet._check import Barrier
-from paddle_flags.fleet._clock import SYSTEM
 from paddle_flags.fleet._open import TIMEOUT, open_store
 from paddle_flags.fleet._presence import Presence
 from paddle_flags.fleet._program import ProgramFlags
@@ -118,7 +117,7 @@ class Agent:
         while not self._has_ended:
             try:
                 flags.connect(place)
-                presence.refresh()
+                presence.update_document()
             except (FleetError, LiveError, OSError):
                 time.sleep(_POLL)
             else:
@@ -163,7 +162,7 @@ def run_program(  # noqa: PLR0913 - most have a default
         try:
             presence.start()
             if count is not None:
-                Barrier(presence, [], count, timeout, SYSTEM).wait()
+                Barrier(presence, [], count, timeout).wait()
             agent.start(presence, flags, folder)
         except BaseException:
             presence.leave()

@@ -10,24 +10,25 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags.fleet import _document, _flags
+from paddle_flags.fleet import _flags
+from paddle_flags.fleet._clock import SYSTEM
 from paddle_flags.fleet._difference import Difference, Holder, differences_of, shown_all
+from paddle_flags.fleet._document import absent_ranks, document_of, documents_of
 from paddle_flags.fleet._record import CHECK, TELL, Record
-from paddle_flags.fleet._status import answers_of
 from paddle_flags.fleet._store import FleetError, ReadOnlyError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from paddle_flags.fleet._clock import Clock
+    from paddle_flags.fleet._document import Documents
     from paddle_flags.fleet._presence import Presence
 
 _POLL = 0.1  # seconds between two looks at what was read of the log
 _LOOK = 0.002  # seconds for each member between two looks at all documents
 _GRACE = 10.0  # seconds for others to say what they have, after a difference was found
 _LONGEST = 1 << 16  # bytes of the differences that a record has
-
-Documents = dict[str, dict[str, Any]]
+_SHORTEST = 3  # fields of such a row: name, value and source
 
 # Stages of a check, as records have them.
 COMPARES = "compares"  # a member compares for all
@@ -59,36 +60,37 @@ class Barrier:
         environment: list[str],
         expect: int | None,
         timeout: float,
-        clock: Clock,
+        clock: Clock = SYSTEM,
     ) -> None:
         self._member = member
+        self._clock = clock
         self._patterns = environment
         self._expect = expect
-        self._clock = clock
-        self._deadline = clock.now() + timeout
+        self._deadline = self._clock.now() + timeout
         self._timeout = timeout
-        self._round = member.next_check()
-        self._since = 0
+        self._round = 0
+        self._since = 0  # records up to here are of a check before this process began
         self._alone: dict[str, Any] = {}  # what was found here, if it can't be written
 
     def wait(self) -> None:
         """Wait for the others and compare; raise CheckError."""
-        self._publish()
+        self._round = self._member.begin_check(self._patterns)
         self._since = self._member.revision
         seen_alive = self._clock.now()
         while True:
-            said = self._heard()
-            stage, who = said.get("stage"), said.get("who")
-            if stage in (ALIKE, DIFFERENT):
-                self._conclude(said)
-                return
-            if who == self._member.name:
+            note = self._find_note()
+            stage, who = note.get("stage"), note.get("who")
+            if stage == DIFFERENT:
+                raise self._error_of(note)
+            if stage == ALIKE and note.get("digest") in self._member.compared:
+                return  # also if a change has come since
+            if who == self._member.name and stage != ALIKE:
                 self._compare()
                 continue
-            if self._clock.now() >= self._deadline:
-                raise self._missing(self._member.documents())
-            if who is None or self._is_gone(who, seen_alive):
-                self._offer(said)
+            if stage != ALIKE and self._clock.now() >= self._deadline:
+                raise self._missing(documents_of(self._member.store))
+            if who is None or stage == ALIKE or self._is_gone(who, seen_alive):
+                self._offer_to_compare(note)
                 seen_alive = self._clock.now()
             self._clock.sleep(_POLL)
 
@@ -96,84 +98,74 @@ class Barrier:
         """Return whether the member that compares has gone; it is looked at once a lease."""
         if self._clock.now() - seen < self._member.ttl:
             return False
-        return _document.document_of(self._member.store, who) is None
+        return document_of(self._member.store, who) is None
 
-    def _heard(self) -> Mapping[str, Any]:
-        """Return what was said last about this check; {}: nothing."""
+    def _find_note(self) -> Mapping[str, Any]:
+        """Return what was written last about this check; {}: nothing."""
         if self._alone:
             return self._alone
-        for revision, record in reversed(self._member.notes()):
-            said: Mapping[str, Any] = record.check
-            if said.get("round") != self._round:
-                continue
-            if said.get("stage") == COMPARES or revision > self._since:
-                return said
-            return {}  # of a check before this process began
+        for revision, record in reversed(self._member.notes):
+            if record.check.get("round") == self._round:
+                is_new = record.check.get("stage") == COMPARES or revision > self._since
+                return record.check if is_new else {}
         return {}
 
-    def _offer(self, heard: Mapping[str, Any]) -> None:
-        """Compare for all, unless another one has said that it does since `heard`."""
-        self._say(COMPARES, lambda: self._heard() == heard)
+    def _offer_to_compare(self, note: Mapping[str, Any]) -> None:
+        """Compare for all, unless another one has written that it does since `note`."""
+        self._write(COMPARES, lambda: self._find_note() == note)
 
-    def _say(self, stage: str, is_wanted: Callable[[], bool] = lambda: True, **more: Any) -> None:
-        said = {"round": self._round, "stage": stage, "who": self._member.name, **more}
+    def _write(self, stage: str, is_wanted: Callable[[], bool] = lambda: True, **more: Any) -> None:
+        note = {"round": self._round, "stage": stage, "who": self._member.name, **more}
         try:
-            self._member.write(Record(CHECK, by=self._member.name, check=said), is_wanted)
+            self._member.write(Record(CHECK, by=self._member.name, check=note), is_wanted)
         except ReadOnlyError:
-            self._alone = said
-
-    def _publish(self) -> None:
-        variables = self._member.variables(self._patterns)
-        digest = _document.digest(variables)
-        self._member.publish({"round": self._round, "environment": digest, "expect": self._expect})
+            self._alone = note
 
     # ---- The one that compares ----
 
     def _compare(self) -> None:
-        """Compare the documents of all, and say what was found."""
+        """Compare the documents of all, and write what was found."""
         while True:
             documents = self._gather()
-            if _are_alike(documents) and not _rejections(documents):
-                own = documents[self._member.name]
-                self._say(ALIKE, **_facts_of(own))
+            is_alike, lines = _are_alike(documents), _rejections(documents)
+            if is_alike and not lines:
+                self._write(ALIKE, digest=documents[self._member.name].get("digest"))
                 return
             if _is_settled(documents) or self._clock.now() >= self._deadline:
                 break
             self._clock.sleep(_POLL)
-        rejections = _rejections(documents)
-        found = [] if _are_alike(documents) else differences_of(self._with_details(documents))
-        lines = [*rejections, *shown_all(found)]
+        found = [] if is_alike else differences_of(self._with_details(documents))
+        lines += shown_all(found)
         if not lines:
             lines = ["their digests differ, and they did not say why in time"]
-        self._say(DIFFERENT, lines=lines, differences=_cut(found))
+        self._write(DIFFERENT, lines=lines, differences=_rows_of(found))
 
     def _gather(self) -> Documents:
         """Wait until as many members as expected are here; raise CheckError in the end."""
         while True:
-            every = self._member.documents()
+            every = documents_of(self._member.store)
             here = {name: each for name, each in every.items() if self._is_here(each)}
             wanted = len(every) if self._expect is None else self._expect
             if len(here) >= wanted and here:
                 return here
             if self._clock.now() >= self._deadline:
                 error = self._missing(every)
-                self._say(DIFFERENT, lines=[str(error)], missing=list(error.missing))
+                self._write(DIFFERENT, lines=[str(error)], missing=list(error.missing))
                 raise error
             self._clock.sleep(max(_POLL, _LOOK * len(every)))
 
     def _is_here(self, document: Mapping[str, Any]) -> bool:
-        check = document.get("check", {})
-        return int(check.get("round", 0)) >= self._round
+        return int(document["check"].get("round", 0)) >= self._round
 
     def _with_details(self, documents: Documents) -> Documents:
         """Let all say what they have, and wait a moment for it."""
-        self._say(TELL, environment=self._patterns)
+        self._write(TELL, environment=self._patterns)
         asked = 0 if self._alone else self._member.revision
         if self._alone:  # as all others do that find the difference
             self._member.publish_details(asked, self._patterns)
         end = self._clock.now() + _GRACE
         while True:
-            every = self._member.documents()
+            every = documents_of(self._member.store)
             now = {name: each for name, each in every.items() if name in documents}
             told = [n for n, each in now.items() if each["details"].get("of", -1) >= asked]
             whole = len(told) == len(now) and _is_settled(now)
@@ -184,7 +176,8 @@ class Barrier:
     def _missing(self, every: Documents) -> CheckError:
         here = {name for name, each in every.items() if self._is_here(each)}
         slow = sorted(every.keys() - here)
-        absent = _absent_ranks(every, self._expect)
+        role, ranks = absent_ranks(every, self._expect or 0)
+        absent = [f"{role or 'rank'} {rank}" for rank in ranks]
         parts = [f"{name} is a member and has not called check" for name in slow]
         parts += [f"{each} has not joined" for each in absent]
         count = f"{len(here)} of {self._expect or len(every)} members are here"
@@ -193,39 +186,14 @@ class Barrier:
         error.missing = (*slow, *absent)
         return error
 
-    # ---- All others ----
-
-    def _conclude(self, said: Mapping[str, Any]) -> None:
-        """Return if all is well, or raise CheckError."""
-        if said.get("stage") == ALIKE:
-            alike = {key: said.get(key) for key in _FACTS}
-            if any(_facts_of(each) == alike for each in self._member.compared()):
-                return  # also if a change has come since
-            self._say(COMPARES)  # this one was not among those that were compared
-            self._since = self._member.revision
-            self._compare()
-            self._conclude(self._heard())
-            return
-        lines = [str(each) for each in said.get("lines", ())]
-        missing = tuple(str(each) for each in said.get("missing", ()))
+    def _error_of(self, note: Mapping[str, Any]) -> CheckError:
+        """Return the error that members have found."""
+        lines, missing = note.get("lines", ()), tuple(note.get("missing", ()))
         message = "\n  ".join([f"{self._member.url}: the members differ:", *lines])
-        error = CheckError(lines[0] if missing else message)
+        error = CheckError(lines[0] if missing and lines else message)
         error.missing = missing
-        error.differences = tuple(
-            Difference(name, tuple(Holder(v, s, tuple(m)) for v, s, m in holders))
-            for name, holders in said.get("differences", ())
-        )
-        raise error
-
-
-_FACTS = ("digest", "selected", "environment")
-
-
-def _facts_of(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what must be the same in all members."""
-    environment = document.get("check", {}).get("environment", "")
-    selected = document.get("selected", [])
-    return {"digest": document.get("digest"), "selected": selected, "environment": environment}
+        error.differences = _differences_in(note.get("differences", ()))
+        return error
 
 
 def _is_settled(documents: Documents) -> bool:
@@ -234,7 +202,7 @@ def _is_settled(documents: Documents) -> bool:
 
 
 def _are_alike(documents: Documents) -> bool:
-    if len({json.dumps(_facts_of(each)) for each in documents.values()}) > 1:
+    if len({each.get("digest") for each in documents.values()}) > 1:
         return False
     selected = {name for each in documents.values() for name in each.get("selected", ())}
     return not differences_of(documents, among=selected)
@@ -245,31 +213,27 @@ def _rejections(documents: Documents) -> list[str]:
     return [
         f"{name}: revision {revision}: rejected: {answer.why}"
         for name, document in sorted(documents.items())
-        for revision, answer in sorted(answers_of(document).items())
+        for revision, answer in sorted(document["answers"].items())
         if answer.state == _flags.REJECTED and revision in document.get("standing", ())
     ]
 
 
-def _cut(found: list[Difference]) -> list[Any]:
-    """Return differences as JSON, as many as a record has room for."""
-    listed: list[Any] = []
+def _rows_of(found: list[Difference]) -> list[list[str | None]]:
+    """Return the holders in differences as JSON, as many as a record has room for."""
+    rows: list[list[str | None]] = []
     size = 0
     for name, holders in found:
-        each = [name, [[value, source, list(members)] for value, source, members in holders]]
-        size += len(json.dumps(each))
+        some = [[name, value, source, *members] for value, source, members in holders]
+        size += len(json.dumps(some))
         if size > _LONGEST:
             break
-        listed.append(each)
-    return listed
+        rows += some
+    return rows
 
 
-def _absent_ranks(every: Documents, expect: int | None) -> list[str]:
-    """Return the ranks that nobody has."""
-    ranks: dict[str, set[int]] = {}
-    for each in every.values():
-        if isinstance(each.get("rank"), int):
-            ranks.setdefault(each.get("role") or "rank", set()).add(each["rank"])
-    if len(ranks) != 1 or expect is None:
-        return []
-    [(role, present)] = ranks.items()
-    return [f"{role} {rank}" for rank in range(expect) if rank not in present]
+def _differences_in(rows: Iterable[list[str | None]]) -> tuple[Difference, ...]:
+    """Return the differences of which `_rows_of` has made rows."""
+    found: dict[str, list[Holder]] = {}
+    for name, value, source, *members in (each for each in rows if len(each) >= _SHORTEST):
+        found.setdefault(str(name), []).append(Holder(value, str(source), tuple(map(str, members))))
+    return tuple(Difference(name, tuple(holders)) for name, holders in found.items())

@@ -7,15 +7,16 @@ import hmac
 import json
 import os
 import re
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags import errors
 from paddle_flags._core.registry import all_flags
 from paddle_flags.fleet import _json
-from paddle_flags.fleet._record import text_of
+from paddle_flags.fleet._flags import Answer
+from paddle_flags.fleet._record import known_fields, text_of
 from paddle_flags.fleet._store import MAX_RECORD, is_name
-from paddle_flags.live._documents import fault_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -24,13 +25,15 @@ if TYPE_CHECKING:
     from paddle_flags.fleet._store import Store, StoredMember
 
 _LONGEST = 200  # characters of a value; of a longer one, the digest is compared
-_MOST_ANSWERS = 32
+_MOST_RANKS = 100_000  # that anybody looks for
 _REVISION = re.compile(r"[0-9]{1,18}")
 _SECRET = ("PADDLE_FLAGS_FLEET_KEY", "PADDLE_FLAGS_ETCD_PASSWORD", "PADDLE_FLAGS_LIVE_TOKEN")
 _BIGGEST = MAX_RECORD * 3 // 4
 _DROPPED = ("details", "values", "wanted", "answers", "selected", "aliases", "unsafe", "sensitive")
 
 Document = dict[str, Any]
+Documents = dict[str, Document]
+"""By member."""
 
 
 class Fact(NamedTuple):
@@ -62,41 +65,29 @@ def facts_of(key: bytes | None) -> Facts:
     """Return what others may know of the flags here."""
     facts = Facts({}, [], [], {})
     for flag in all_flags():
-        try:
-            others = [*flag.aliases, *flag.old_names]
-            facts.aliases.update(dict.fromkeys(others, flag.name))
-            is_sensitive = flag.sensitive
-            if is_sensitive:
-                facts.sensitive.extend([flag.name, *others])
-            if flag.unsafe:
-                facts.unsafe.extend([flag.name, *others])
-            if flag.per_process or (is_sensitive and key is None):
-                continue
-            text = flag.text
-            source = flag.source
-            place = flag.history[0].place if source != "default" else None
-            if is_sensitive:
-                text, place = _keyed(key or b"", f"{flag.name}={text}"), None
-            default = "" if is_sensitive else text
-            if source != "default" and not is_sensitive:
-                default = _default_of(flag)
-            fact = Fact(short(text), source, short(place or ""), short(default))
-            facts.values[flag.name] = fact
-        except errors.UndefinedFlagError:  # its plugin may leave, on another thread
-            continue
+        with suppress(errors.UndefinedFlagError):  # its plugin may leave, on another thread
+            _add_facts(facts, flag, key)
     defaults = digest({name: fact.default_text for name, fact in facts.values.items()})
     return facts._replace(defaults=defaults)
 
 
-def _default_of(flag: Flag[Any]) -> str:
-    default = flag.history[-1].value
-    return "" if default is None else text_of(flag.name, default)
-
-
-def _keyed(key: bytes, text: str) -> str:
-    return (
-        "hmac:" + hmac.new(key, text.encode("utf-8", "surrogateescape"), "sha256").hexdigest()[:32]
-    )
+def _add_facts(facts: Facts, flag: Flag[Any], key: bytes | None) -> None:
+    others = [*flag.aliases, *flag.old_names]
+    facts.aliases.update(dict.fromkeys(others, flag.name))
+    facts.sensitive.extend([flag.name, *others] if flag.sensitive else ())
+    facts.unsafe.extend([flag.name, *others] if flag.unsafe else ())
+    if flag.per_process or (flag.sensitive and key is None):
+        return
+    text, source, place, default = flag.text, flag.source, None, ""
+    if flag.sensitive:
+        data = f"{flag.name}={text}".encode("utf-8", "surrogateescape")
+        text = f"hmac:{hmac.new(key or b'', data, 'sha256').hexdigest()[:32]}"
+    elif source == "default":
+        default = text
+    else:
+        place, value = flag.history[0].place, flag.history[-1].value
+        default = "" if value is None else text_of(flag.name, value)
+    facts.values[flag.name] = Fact(short(text), source, short(place or ""), short(default))
 
 
 def short(text: str) -> str:
@@ -109,20 +100,10 @@ def short(text: str) -> str:
     return f"{shown[:_LONGEST]}... ({len(data)} bytes, sha256 {digest})"
 
 
-def digest_of(facts: Mapping[str, Fact], selected: Collection[str]) -> str:
-    """Return a digest of the flags that all members should have alike."""
-    return digest({name: fact.text for name, fact in facts.items() if name not in selected})
-
-
 def digest(texts: Mapping[str, str]) -> str:
     """Return a digest of names and texts: of both with a NUL behind each, sorted by name."""
     data = "".join(f"{name}\0{texts[name]}\0" for name in sorted(texts))
     return hashlib.sha256(data.encode()).hexdigest()[:16]
-
-
-def changed_of(facts: Mapping[str, Fact]) -> dict[str, list[str]]:
-    """Return the flags that don't have their defaults."""
-    return {name: list(fact) for name, fact in facts.items() if fact.source != "default"}
 
 
 def variables_of(patterns: Iterable[str], secret: Collection[str] = ()) -> dict[str, str]:
@@ -138,11 +119,6 @@ def variables_of(patterns: Iterable[str], secret: Collection[str] = ()) -> dict[
         and name not in _SECRET
         and not name.endswith(ends)
     }
-
-
-def latest(answers: Mapping[int, Any]) -> dict[str, Any]:
-    """Return the answers to the latest records, as JSON wants them."""
-    return {str(each): answers[each] for each in sorted(answers)[-_MOST_ANSWERS:]}
 
 
 def encode(document: Document) -> bytes:
@@ -166,21 +142,24 @@ def read(data: bytes) -> Document:
 
 def decode(member: StoredMember) -> Document:
     """Return what is known of a member; what it should not have written is left out."""
-    if not member.document:
-        return {"problem": "this user may not read what it says", "alive": member.alive}
     fields = read(member.document)
-    document = _known(fields, _FORM)
+    document = known_fields(fields, _FORM)
     document["alive"] = member.alive
-    document["check"] = _known(fields.get("check"), _CHECK)
-    document["details"] = details = _known(fields.get("details"), _DETAILS)
+    if not member.document:
+        document["problem"] = "this user may not read what it says"
+    document["check"] = known_fields(fields.get("check"), _CHECK)
+    document["details"] = details = known_fields(fields.get("details"), _DETAILS)
     for each in (document, details):
         each["values"] = _whole(each.get("values", {}))
-    answers = document.get("answers", {})
-    document["answers"] = {n: each for n, each in answers.items() if _is_answer(n, each)}
+    document["answers"] = {
+        int(revision): Answer(each[0], each[1], tuple(each[2]))
+        for revision, each in document.get("answers", {}).items()
+        if _is_answer(revision, each)
+    }
     return document
 
 
-def documents_of(store: Store) -> dict[str, Document]:
+def documents_of(store: Store) -> Documents:
     """Return the documents of the members that are here."""
     return {name: each for name, each in all_of(store).items() if each["alive"]}
 
@@ -191,7 +170,7 @@ def document_of(store: Store, name: str) -> Document | None:
     return decode(found) if found is not None and found.alive else None
 
 
-def all_of(store: Store) -> dict[str, Document]:
+def all_of(store: Store) -> Documents:
     """Return the documents of all members, also of those that were here within a day."""
     return {name: decode(each) for name, each in store.members().items() if is_name(name)}
 
@@ -212,6 +191,21 @@ def names_like(name: str, documents: Mapping[str, Document]) -> frozenset[str]:
     return frozenset(found)
 
 
+def absent_ranks(documents: Documents, count: int) -> tuple[str | None, list[int]]:
+    """Return the role of members and the ranks below `count` that none of them has.
+
+    Of several roles, nobody knows how many each has.
+    """
+    ranks: dict[str | None, set[int]] = {}
+    for each in documents.values():
+        if isinstance(each.get("rank"), int):
+            ranks.setdefault(each.get("role"), set()).add(each["rank"])
+    if len(ranks) != 1:
+        return None, []
+    [(role, present)] = ranks.items()
+    return role, [rank for rank in range(min(count, _MOST_RANKS)) if rank not in present]
+
+
 # ---- What a document may have ----
 
 _FACTS = dict[str, list[str]]
@@ -228,15 +222,8 @@ _FORM: dict[str, Any] = {
     "answers": dict[str, list[str | list[str]]],
     "values": _FACTS,
 }
-_CHECK = {"round": int, "expect": int | None, "environment": str}
+_CHECK = {"round": int}
 _DETAILS = {"of": int, "values": _FACTS, "variables": dict[str, str]}
-
-
-def _known(fields: Any, form: Mapping[str, Any]) -> Document:
-    """Return the fields that have the form that they should."""
-    if not isinstance(fields, dict):
-        return {}
-    return {n: fields[n] for n in form.keys() & fields if fault_of(fields[n], form[n]) is None}
 
 
 def _whole(values: Mapping[str, list[str]]) -> dict[str, list[str]]:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from paddle_flags.fleet._document import Facts
-    from paddle_flags.fleet._state import Batch
+    from paddle_flags.fleet._record import Record
     from paddle_flags.fleet._steps import Steps
 
 Values = dict[str, Entry]
@@ -50,6 +50,11 @@ class Look(NamedTuple):
     """Whether its value can't change any more in this process."""
 
 
+def text_in(values: Values, name: str) -> str | None:
+    """Return the text that values have for a flag; None if there is none."""
+    return values[name].value if name in values else None
+
+
 class Flags(Protocol):
     """The flags of a program. All methods are called by one thread at a time."""
 
@@ -83,7 +88,7 @@ class Flags(Protocol):
         """Return why these can't be all values of the fleet; None: they can. Nothing changes."""
         ...
 
-    def apply(self, values: Values, about: Batch | None, trail: Sequence[Values]) -> str | None:
+    def apply(self, values: Values, about: Record | None, trail: Sequence[Values]) -> str | None:
         """Make these all values of the fleet, or return why that is impossible.
 
         `about` is the change that was read last, which may have taken values back; None: an end.

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import getpass
-import math
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from paddle_flags._core.frames import public_class
 from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
 from paddle_flags.fleet import _record, _undo
+from paddle_flags.fleet._arguments import check_count, check_seconds
 from paddle_flags.fleet._clock import SYSTEM, Clock
 from paddle_flags.fleet._difference import differences_of
-from paddle_flags.fleet._document import all_of, documents_of, names_like
+from paddle_flags.fleet._document import all_of, document_of, documents_of, names_like
 from paddle_flags.fleet._follow import Follower
 from paddle_flags.fleet._history import COMMITTED, history_of
 from paddle_flags.fleet._open import TIMEOUT, is_address, open_store
@@ -29,17 +29,29 @@ from paddle_flags.fleet._store import FleetError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Self
+    from typing import Self, Unpack
 
     from paddle_flags.fleet._difference import Difference
     from paddle_flags.fleet._history import Step
-    from paddle_flags.fleet._state import Tables
+    from paddle_flags.fleet._state import State
     from paddle_flags.fleet._store import Store
 
 Value = bool | int | float | str | Sequence[bool | int | float | str]
 
 _PATIENCE = 10.0  # seconds for the members' answers, if nobody says how long to wait
-_BIGGEST = (1 << 62) - 1  # step or revision
+
+
+class Options(TypedDict, total=False):
+    """Of a change; see `Fleet.change`."""
+
+    wait: float | None
+    force: bool
+    at_step: int | None
+    duration: float | None
+    reason: str
+    dry_run: bool
+    expect: int | None
+    confirm: Iterable[str]
 
 
 @public_class
@@ -91,48 +103,36 @@ class Fleet:
     @property
     def revision(self) -> int:
         """The number of the last change."""
+        return self._read().changed
+
+    def _read(self) -> State:
         with self._lock:
             self._follower.catch_up()
-            return self._follower.state.changed
+            return self._follower.state
 
     # ---- Changing ----
 
-    def set(  # noqa: PLR0913 - each is a part of its meaning, and all have a default
+    def set(
         self,
         values: Mapping[str, Value],
         *,
         role: str | None = None,
         host: str | None = None,
         member: str | None = None,
-        wait: float | None = None,
-        force: bool = False,
-        at_step: int | None = None,
-        duration: float | None = None,
-        reason: str = "",
-        dry_run: bool = False,
-        expect: int | None = None,
-        confirm: Iterable[str] = (),
+        **options: Unpack[Options],
     ) -> Outcome:
         """Set flags: for all members, or for those of a role, of a host, or one member.
 
-        The most specific value holds: member before host before role before all. The other
-        parameters are those of `change`.
+        The most specific value holds: member before host before role before all. The options are
+        those of `change`: `wait`, `force`, `at_step`, `duration`, `reason`, `dry_run`, `expect` and
+        `confirm`.
         """
         if not isinstance(values, Mapping):
             message = f"values: expected a mapping of names to values, not {type(values).__name__}"
             raise FlagTypeError(message)
         on = selector(role, host, member)
-        return self.change(
-            [Change(name, text_of(name, value), on) for name, value in values.items()],
-            wait=wait,
-            force=force,
-            at_step=at_step,
-            duration=duration,
-            reason=reason,
-            dry_run=dry_run,
-            expect=expect,
-            confirm=confirm,
-        )
+        changes = [Change(name, text_of(name, value), on) for name, value in values.items()]
+        return self.change(changes, **options)
 
     def unset(
         self,
@@ -140,7 +140,7 @@ class Fleet:
         role: str | None = None,
         host: str | None = None,
         member: str | None = None,
-        **options: Any,
+        **options: Unpack[Options],
     ) -> Outcome:
         """Take back the values that `set` gave with the same role, host or member.
 
@@ -150,7 +150,7 @@ class Fleet:
         on = selector(role, host, member)
         return self.change([Change(name, None, on) for name in names], **options)
 
-    def change(  # noqa: PLR0913 - as set()
+    def change(  # noqa: PLR0913 - each is a part of its meaning, and all have a default
         self,
         changes: Iterable[Change],
         *,
@@ -189,10 +189,10 @@ class Fleet:
         if not batch:
             message = "changes: expected at least one"
             raise FlagArgumentError(message)
-        _check_seconds("wait", wait)
-        _check_seconds("duration", duration)
-        _check_number("at_step", at_step)
-        _check_number("expect", expect)
+        check_seconds("wait", wait)
+        check_seconds("duration", duration)
+        check_count("at_step", at_step)
+        check_count("expect", expect)
         record = Record(
             _record.CHANGE,
             batch,
@@ -203,11 +203,14 @@ class Fleet:
             dry_run=dry_run,
         )
         patience = _PATIENCE if wait is None else wait
-        return self._run(
-            Order(record, patience, wait, force, expect, _check_names("confirm", confirm))
-        )
+        order = Order(record, patience, wait, force, expect, _check_names("confirm", confirm))
+        with self._lock:
+            outcome = Operator(self._follower, order).run()
+            with suppress(FleetError):  # the next one does it
+                self._follower.compact()
+            return outcome
 
-    def reset(self, revision: int, **options: Any) -> Outcome:
+    def reset(self, revision: int, **options: Unpack[Options]) -> Outcome:
         """Bring back the values of an earlier revision, as a new change.
 
         Values that were temporary then are left out. The last 200 changes, at least, can be
@@ -216,17 +219,13 @@ class Fleet:
         """
         with self._lock:
             self._follower.catch_up()
-            then = _values(tables_of(self._follower.at(revision), lasting=True))
-            now = _values(tables_of(self._follower.state))
+            changes = _undo.find_reset(self._follower, revision)
             expect = self._follower.state.changed
-        changes = [Change(name, then.get((on, name)), on) for on, name in {**now, **then}]
         if not changes:
             return Outcome(0, COMMITTED, {}, {})
-        reason = options.pop("reason", "")
-        text = f"reset to revision {revision}" + (f": {reason}" if reason else "")
-        return self.change(changes, reason=text, expect=expect, **options)
+        return self._change_back(f"reset to revision {revision}", changes, expect, options)
 
-    def undo(self, revision: int | None = None, **options: Any) -> Outcome:
+    def undo(self, revision: int | None = None, **options: Unpack[Options]) -> Outcome:
         """Take back one change: its flags get the values that the fleet gave them before it.
 
         Without a revision, it is the last change by the same author that can be undone, and isn't
@@ -234,22 +233,21 @@ class Fleet:
         otherwise FleetError says which. The options are `wait`, `force`, `reason` and `dry_run` of
         `change`.
         """
-        _check_number("revision", revision)
+        check_count("revision", revision)
         with self._lock:
             self._follower.catch_up()
-            number, changes = _undo.find(self._follower, revision, self._by)
+            number, changes = _undo.find_undo(self._follower, revision, self._by)
             expect = self._follower.state.changed
-        reason = options.pop("reason", "")
-        text = f"{_undo.REASON}{number}" + (f": {reason}" if reason else "")
-        confirm = {each.name for each in changes}
-        return self.change(changes, reason=text, expect=expect, confirm=confirm, **options)
+        options["confirm"] = {each.name for each in changes}
+        return self._change_back(f"{_undo.REASON}{number}", changes, expect, options)
 
-    def _run(self, order: Order) -> Outcome:
-        with self._lock:
-            outcome = Operator(self._follower, order).run()
-            with suppress(FleetError):  # the next one does it
-                self._follower.compact()
-            return outcome
+    def _change_back(
+        self, what: str, changes: Iterable[Change], expect: int, options: Options
+    ) -> Outcome:
+        why = options.get("reason")
+        options["reason"] = f"{what}: {why}" if why else what
+        options["expect"] = expect
+        return self.change(changes, **options)
 
     # ---- Looking ----
 
@@ -262,50 +260,40 @@ class Fleet:
         its host and all. Each has `value`, `revision`, `time`, `by`, `reason`, `duration` and
         `at_step`.
         """
-        with self._lock:
-            self._follower.catch_up()
-            tables = tables_of(self._follower.state)
-            document = self._documents().get(member) if member is not None else None
-            if member is not None and document is not None:
-                chosen = Selected(member, document.get("role"), str(document.get("host", "")))
-                return chosen.values(tables)
-            return dict(tables.get(selector(role, host, member), {}))
+        tables = self.tables()
+        document = None if member is None else document_of(self._store, member)
+        if member is not None and document is not None:
+            return Selected(member, document.get("role"), document.get("host", "")).values(tables)
+        return dict(tables.get(selector(role, host, member), {}))
 
     def tables(self) -> dict[str, dict[str, Entry]]:
         """Return all values, by `"all"`, `"role:R"`, `"host:H"` or `"member:M"`, and by flag.
 
         Each has what those of `values` have.
         """
-        with self._lock:
-            self._follower.catch_up()
-            return tables_of(self._follower.state)
+        return tables_of(self._read())
 
     def names(self, *names: str) -> frozenset[str]:
         """Return names of flags, and their aliases and former names, as members say.
 
         The fleet has values by the names by which they were set.
         """
-        with self._lock:
-            documents = self._documents()
+        documents = documents_of(self._store)
         plain = (name.replace("-", "_") for name in names)
         return frozenset().union(*(names_like(name, documents) for name in plain))
 
     def members(self) -> dict[str, dict[str, Any]]:
         """Return the documents of the members, by name: what they publish about themselves."""
-        with self._lock:
-            return self._documents()
+        return documents_of(self._store)
 
     def status(self) -> Status:
         """Return the members and their states."""
-        with self._lock:
-            self._follower.catch_up()
-            log = history_of(self._follower.log())
-            return status_of(self.url, self._follower.state, all_of(self._store), log)
+        state, log = self._read(), self.log()
+        return status_of(self.url, state, all_of(self._store), log)
 
     def diff(self) -> list[Difference]:
         """Return the flags whose values differ in members for which the fleet says the same."""
-        with self._lock:
-            return differences_of(self._documents())
+        return differences_of(documents_of(self._store))
 
     def log(self) -> list[Step]:
         """Return the changes, the oldest first; at least the last 200 are kept.
@@ -317,28 +305,6 @@ class Fleet:
         with self._lock:
             self._follower.catch_up()
             return history_of(self._follower.log())
-
-    def _documents(self) -> dict[str, dict[str, Any]]:
-        return documents_of(self._store)
-
-
-def _values(tables: Tables) -> dict[tuple[str, str], str]:
-    return {(on, name): each.value for on, table in tables.items() for name, each in table.items()}
-
-
-def _check_seconds(name: str, value: float | None) -> None:
-    if value is None or (isinstance(value, (int, float)) and 0 <= value < math.inf):
-        return
-    message = f"{name} is {shown(value)}: expected a number of seconds"
-    raise FlagArgumentError(message)
-
-
-def _check_number(name: str, number: int | None) -> None:
-    whole = isinstance(number, int) and not isinstance(number, bool)
-    if number is None or (whole and 0 <= number <= _BIGGEST):
-        return
-    message = f"{name} is {shown(number)}: expected an integer from 0 to {_BIGGEST}"
-    raise FlagArgumentError(message)
 
 
 def _check_names(name: str, names: Iterable[str]) -> list[str]:

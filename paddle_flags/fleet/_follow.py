@@ -38,6 +38,8 @@ class Follower:
         self.state = state or State()
         self.base = 0
         """The revision of the base, from which the log that is left begins."""
+        self._tail: Follower | None = None  # what has read the records since the base
+        self._records: list[Numbered] = []
 
     def catch_up(self, last: int | None = None) -> list[Numbered]:
         """Read all that is new, in order, and return it.
@@ -180,12 +182,20 @@ class Follower:
         return earlier.state
 
     def log(self) -> list[Numbered]:
-        """Return the records that are left, the oldest first."""
-        return self._from_base().catch_up()
+        """Return the records that are left, the oldest first; those that were read stay known."""
+        while True:
+            number = self.store.base()[0]
+            if self._tail is None or self._tail.base != number:
+                self._tail, self._records = self._from_base(), []
+            self._records += self._tail.catch_up()
+            if self._tail.base == number:  # unless some were replaced meanwhile
+                return list(self._records)
 
     def _from_base(self) -> Follower:
         number, data = self.store.base()
-        return Follower(self.store, _base(data, number) if number else None, self.clock)
+        found = Follower(self.store, _base(data, number) if number else None, self.clock)
+        found.base = number
+        return found
 
 
 def _base(data: bytes, number: int) -> State:

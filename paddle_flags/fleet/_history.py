@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from paddle_flags.fleet._record import ABORT, ASK, CHANGE, END, Record
+from paddle_flags.fleet._record import ASK, CHANGE, END, Record
 from paddle_flags.fleet._state import State
 
 if TYPE_CHECKING:
@@ -37,26 +37,21 @@ def history_of(records: Iterable[Numbered]) -> list[Step]:
     found: dict[int, Step] = {}
     state = State()
     for revision, record in records:
-        state = State(revision - 1, question=state.question)
         question = state.question
-        state = state.after(record)
-        decides = question if question and record.of == question.revision else None
-        if record.kind == ASK:
-            found[revision] = Step(revision, record, DRY_RUN if record.dry_run else None)
-        elif record.kind == END:
+        state = State(revision - 1, question=question).after(record)
+        if record.kind == END:
             found[revision] = Step(revision, record, ENDED)
-        elif record.kind == CHANGE and decides:
-            del found[decides.revision]
-            made = decides.record._replace(kind=CHANGE, of=record.of, time=record.time)
-            found[revision] = Step(revision, made, COMMITTED)
-        elif record.kind == CHANGE and not record.of:
-            found[revision] = Step(revision, record, COMMITTED)
-        given_up = question if question and state.question != question and not decides else None
-        if record.kind == ABORT and decides:
-            found[decides.revision] = found[decides.revision]._replace(
-                verdict=f"aborted: {record.reason}"
+        elif question and state.question is None:
+            asked = found.pop(question.revision)
+            made = asked.record._replace(
+                kind=CHANGE, of=record.of, time=record.time, revision=revision
             )
-        elif given_up:
-            why = "aborted: another change came first"
-            found[given_up.revision] = found[given_up.revision]._replace(verdict=why)
+            if record.kind == CHANGE:
+                found[revision] = Step(revision, made, COMMITTED)
+            else:
+                found[asked.revision] = asked._replace(verdict=f"aborted: {record.reason}")
+        elif record.kind == CHANGE and state.changed == revision:
+            found[revision] = Step(revision, record, COMMITTED)
+        elif record.kind == ASK and (record.dry_run or state.question != question):
+            found[revision] = Step(revision, record, DRY_RUN if record.dry_run else None)
     return [found[each] for each in sorted(found)]

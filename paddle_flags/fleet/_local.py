@@ -13,7 +13,7 @@ from paddle_flags._core.status import ErrorList, new_error, take_failure, to_byt
 from paddle_flags._input.config import new_config
 from paddle_flags._native import ffi, lib
 from paddle_flags.fleet._document import facts_of
-from paddle_flags.fleet._flags import Look
+from paddle_flags.fleet._flags import Look, text_in
 from paddle_flags.fleet._steps import Steps
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from paddle_flags.fleet._document import Facts
     from paddle_flags.fleet._flags import Values
-    from paddle_flags.fleet._state import Batch
+    from paddle_flags.fleet._record import Record
 
 _LONGEST = 1000  # characters of a reason
 
@@ -39,20 +39,16 @@ class LocalFlags:
 
     @property
     def values(self) -> Values:
-        """See Flags."""
         return _given
 
     @property
     def pid(self) -> int:
-        """See Flags."""
         return os.getpid()
 
     def facts(self, key: bytes | None) -> Facts:
-        """See Flags."""
         return facts_of(key)
 
     def look(self, names: Iterable[str]) -> dict[str, Look]:
-        """See Flags."""
         runs = self.is_ticking or bool(lib.pd_startup_over())
         found = {}
         for name in names:
@@ -65,7 +61,6 @@ class LocalFlags:
         return found
 
     def describe_missing(self, name: str) -> str:
-        """See Flags."""
         try:
             FLAGS[name]
         except errors.FlagError as error:
@@ -73,16 +68,14 @@ class LocalFlags:
         return f"{name}: was defined just now"
 
     def check(self, values: Values) -> str | None:
-        """See Flags."""
         return self._give(values, lib.pd_config_check)
 
     def apply(
         self,
         values: Values,
-        about: Batch | None,
+        about: Record | None,
         trail: Sequence[Values],  # noqa: ARG002 - the member itself gives the one before
     ) -> str | None:
-        """See Flags."""
         global _given
         problem = self._give(values, lib.pd_config_apply)
         if problem is None:
@@ -91,7 +84,6 @@ class LocalFlags:
         return problem
 
     def count_dropped(self) -> int:
-        """See Flags."""
         return int(lib.pd_config_count_dropped(lib.PD_SOURCE_FLEET))
 
     def _give(self, values: Values, function: Callable[..., int]) -> str | None:
@@ -112,29 +104,25 @@ class LocalFlags:
         text = "; ".join(str(each) for each in listed)
         return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
-    def _report(self, before: Values, last: Batch | None) -> None:
+    def _report(self, before: Values, last: Record | None) -> None:
         """Add what was changed to the audits of the servers of this process."""
         live: Any = sys.modules.get("paddle_flags.live._serve")
         if live is None or not live.open_servers():
             return
         news: dict[int, list[str]] = {}
         for name in sorted({*before, *_given}):
-            if _text(before, name) != _text(_given, name):
+            if text_in(before, name) != text_in(_given, name):
                 entry = _given.get(name) or before[name]
                 news.setdefault(entry.revision, []).append(name)
         for names in news.values():
             about = _given.get(names[0]) or last
             live.report_change(
-                [(name, _text(before, name), _text(_given, name)) for name in names],
+                [(name, text_in(before, name), text_in(_given, name)) for name in names],
                 fleet=self._url,
                 by=about.by if about else "",
                 reason=about.reason if about else "",
                 until=about.time + about.duration if about and about.duration else 0.0,
             )
-
-
-def _text(values: Values, name: str) -> str | None:
-    return values[name].value if name in values else None
 
 
 def _is_main() -> bool:

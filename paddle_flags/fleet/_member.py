@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from paddle_flags.fleet import _flags
 from paddle_flags.fleet._clock import SYSTEM, Clock
-from paddle_flags.fleet._flags import Answer, Look
+from paddle_flags.fleet._flags import Answer, Look, text_in
 from paddle_flags.fleet._follow import Follower
 from paddle_flags.fleet._record import ABORT, ASK, CHECK, END, Record
 from paddle_flags.fleet._state import (
-    Batch,
-    Question,
     Selected,
     State,
     Tables,
@@ -34,7 +32,7 @@ _ABOVE = ("run time", "live", "override")
 _MOST_ANSWERS = 64
 _MOST_NOTES = 32
 _PAUSE_OF_ONE = 0.004  # seconds: 250 looks of all members in a second
-_TURN = 0.002  # the same: 500 answers in a second
+_ANSWER_OF_ONE = 0.002  # the same: 500 answers in a second
 _LONGEST_PAUSE = 1.0
 _SURE = 10.0  # seconds within which a member that has seen a value begin knows when
 
@@ -51,7 +49,7 @@ class End(NamedTuple):
 class Member:
     """What one process knows of its fleet.
 
-    Its caller holds a lock, except for `take_back` and `steps`: those never wait for an engine.
+    Its caller holds a lock, except for `withdraw_values` and `steps`, which wait for no engine.
     """
 
     def __init__(
@@ -72,13 +70,13 @@ class Member:
         self.notes: list[Numbered] = []
         """What was said last about checks."""
         self._flags = flags
-        self._folding = clock.lock()
+        self._applying = clock.lock()
         self._clock = clock
         self.counts_elsewhere: Callable[[int], bool] = lambda _: False
         """Returns whether another member has seen a temporary value begin."""
         self._looked = -NEVER  # when the log was about to be read last
         self._over: set[int] = set()  # ended here, since the end can't be written
-        self._folded = 0  # the revision that the values are of
+        self._applied = -1  # the revision that the values are of
         self._dropped = flags.count_dropped()
         self._waiting: dict[str, Look] = {}
         self._is_without = False  # the values were taken back, since the engine is away
@@ -97,17 +95,12 @@ class Member:
         """What the program has of the fleet."""
         return self._flags.values
 
-    def wanted(self) -> dict[str, str]:
+    def wanted_values(self) -> dict[str, str]:
         """Return what the fleet says for this member, also where it could not take that."""
         tables: Tables = {}
-        for batch in filter(self._holds, self.state.batches):
+        for batch in filter(self._is_current, self.state.batches):
             tables = with_batch(tables, batch)
         return {name: each.value for name, each in self.selected.values(tables).items()}
-
-    @property
-    def revision(self) -> int:
-        """The last revision that was read."""
-        return self.state.revision
 
     # ---- Following ----
 
@@ -120,10 +113,8 @@ class Member:
             self._end_what_is_over()
             self._looked = now
         else:
-            self._over = {each for each, end in self.ends.items() if end.at <= self._clock.now()}
-        self._fold()
-        self._answer_questions(news)
-        self._note_checks(news)
+            self.end_without_engine()
+        self._handle_news(news)
 
     def follow(self, last: int | None = None) -> bool:
         """Read what is new and act on it; return whether the member has something to say.
@@ -139,38 +130,40 @@ class Member:
     def _read(self, last: int | None = None) -> None:
         now = self._clock.now()
         news = self.follower.catch_up(last)
-        self._act(news)
+        self._handle_news(news)
         self._looked = now
 
-    def _act(self, news: list[Numbered]) -> None:
+    def _handle_news(self, news: list[Numbered]) -> None:
         self._note_ends()
-        if self._is_due():
-            self._fold()
+        self.update_values()
         self._answer_questions(news)
-        self._note_checks(news)
-
-    def _note_checks(self, news: list[Numbered]) -> None:
         said = [(revision, record) for revision, record in news if record.kind == CHECK]
         if said:
             self.notes = [*self.notes, *said][-_MOST_NOTES:]
 
-    def refresh(self) -> None:
+    def update_values(self) -> None:
         """Bring the values in line with steps, ends and the program's own flags."""
-        if self._is_due():
-            self._fold()
+        if self._is_outdated():
+            self._apply_state()
 
-    def _is_due(self) -> bool:
-        """Return whether the values may be others than those of the last fold."""
-        moved = any(
-            batch.revision not in self._reached and self.steps.is_reached(batch.at_step)
-            for batch in self.state.batches
-            if batch.at_step is not None
+    def _is_outdated(self) -> bool:
+        """Return whether the values may be others than those that were applied last."""
+        return (
+            self._applied < self.state.changed
+            or any(self.steps.is_reached(step) for _, step in self._awaited())
+            or self._flags.count_dropped() != self._dropped
+            or self._look_up_waiting() != self._waiting
         )
-        dropped = self._flags.count_dropped() != self._dropped
-        news = self._folded < self.state.changed
-        return news or moved or dropped or self._look_at_waiting() != self._waiting
 
-    def _look_at_waiting(self) -> dict[str, Look]:
+    def _awaited(self) -> list[tuple[Record, int]]:
+        """Return the changes that have not come yet, with their steps."""
+        return [
+            (batch, batch.at_step)
+            for batch in self.state.batches
+            if batch.at_step is not None and batch.revision not in self._reached
+        ]
+
+    def _look_up_waiting(self) -> dict[str, Look]:
         """Return what there is of the flags for which values wait."""
         waiting = (_flags.HELD, _flags.PENDING)
         names = {
@@ -183,49 +176,48 @@ class Member:
 
     # ---- Values ----
 
-    def _fold(self) -> None:
+    def _apply_state(self) -> None:
         """Make the values what the log says, and answer."""
-        with self._folding:
-            self._fold_locked()
+        with self._applying:
+            for batch, step in self._awaited():
+                if self.steps.is_reached(step):
+                    self._reached[batch.revision] = self.steps.last or 0
+            self._note_ends()
+            values, verdicts = self._fold()
+            dropped = self._flags.count_dropped()
+            if self._is_without:
+                values = {n: each for n, each in self.values.items() if n in self._closed_since}
+            why = None
+            if values != self.values or dropped != self._dropped:
+                news = [b for b in self.state.batches[-1:] if b.revision == self.state.changed]
+                trail = [each.values for each in verdicts]
+                why = self._flags.apply(values, news[0] if news else None, trail)
+            self._dropped = self._flags.count_dropped()
+            self._applied = self.state.changed
+            self._renew_answers(verdicts, why)
+            self._waiting = self._look_up_waiting()
 
-    def _fold_locked(self) -> None:
-        self._note_steps()
-        batches = [batch for batch in self.state.batches if self._holds(batch)]
-        names = {each.name for batch in batches for each in batch.changes}
-        self._note_closed(names)
-        values, verdicts = fold(batches, self.selected, self._judge)
-        why = None
-        dropped = self._flags.count_dropped()
-        if self._is_without:
-            values = {n: each for n, each in self.values.items() if n in self._closed_since}
-        if values != self.values or dropped != self._dropped:
-            trail = [each.values for each in verdicts]
-            why = self._flags.apply(values, self._last_batch(), trail)
-        self._dropped = self._flags.count_dropped()
-        self._folded = self.state.changed
-        self._answer(verdicts, why)
-        self._waiting = self._look_at_waiting()
+    def _fold(self, *more: Record) -> tuple[dict[str, Entry], list[Verdict]]:
+        """Return what the batches up to now give, and `more`, with what becomes of each."""
+        batches = [*filter(self._is_current, self.state.batches), *more]
+        self._note_closed({each.name for batch in batches for each in batch.changes})
+        return fold(batches, self.selected, self._judge)
 
-    def _last_batch(self) -> Batch | None:
-        last = self.state.batches[-1:]
-        return last[0] if last and last[0].revision == self.state.changed else None
-
-    def take_back(self) -> None:
-        """Take the values of the fleet back from flags that can change, until `give_again`."""
+    def withdraw_values(self) -> None:
+        """Take the values of the fleet back from flags that can change, until `restore_values`."""
         self._is_without = True
-        self._fold()
+        self._apply_state()
 
-    def give_again(self) -> None:
-        """Give the values again, after `take_back`."""
+    def restore_values(self) -> None:
+        """Give the values again, after `withdraw_values`."""
         if self._is_without:
             self._is_without = False
-            self._fold()
+            self._apply_state()
 
-    def _holds(self, batch: Batch) -> bool:
-        is_here = batch.at_step is None or self.steps.is_reached(batch.at_step)
-        return is_here and batch.revision not in self._over
+    def _is_current(self, batch: Record) -> bool:
+        return self.steps.is_reached(batch.at_step) and batch.revision not in self._over
 
-    def _judge(self, batch: Batch, wanted: dict[str, Entry]) -> Answer | None:
+    def _judge(self, batch: Record, wanted: dict[str, Entry]) -> Answer | None:
         """Return why the program can't have these values, which a batch brings."""
         names = {each.name for each in batch.changes}
         looks = self._flags.look({*wanted, *self.values, *names})
@@ -237,8 +229,8 @@ class Member:
         late = [
             name
             for name in names & closed
-            if batch.revision > self._closed_since.get(name, self._folded)
-            and _text(wanted, name) != _text(self.values, name)
+            if batch.revision > self._closed_since.get(name, self._applied)
+            and text_in(wanted, name) != text_in(self.values, name)
         ]
         if late:
             return Answer(_flags.RESTART, f"{_listed(late)}: has no attribute runtime")
@@ -251,31 +243,28 @@ class Member:
         """Note since which revision flags are closed."""
         for name, look in self._flags.look(names).items():
             if look.closed:
-                self._closed_since.setdefault(name, self._folded)
+                self._closed_since.setdefault(name, self._applied)
             else:
                 self._closed_since.pop(name, None)
 
     # ---- Answers ----
 
-    def _answer(self, verdicts: list[Verdict], why: str | None) -> None:
+    def _renew_answers(self, verdicts: list[Verdict], why: str | None) -> None:
         """Renew the answers to the changes that the log still has."""
         told = {each.batch.revision: each.why for each in verdicts}
         if why is not None and verdicts:
             told[verdicts[-1].batch.revision] = Answer(_flags.REJECTED, why)
         for batch in self.state.batches[-_MOST_ANSWERS:]:
-            if not self.selected.is_concerned(batch.changes):
-                continue
             revision = batch.revision
-            if revision in self._over:
-                self.answers[revision] = Answer(_flags.ENDED)
-            elif revision not in told:
-                self.answers[revision] = Answer(_flags.WAITS, f"step {batch.at_step}")
-            else:
-                self.answers[revision] = told[revision] or self._effect(batch)
+            if revision in told:
+                self.answers[revision] = told[revision] or self._answer_for(batch)
+            elif self.selected.is_concerned(batch.changes):
+                waits = Answer(_flags.WAITS, f"step {batch.at_step}")
+                self.answers[revision] = Answer(_flags.ENDED) if revision in self._over else waits
         for old in sorted(self.answers)[:-_MOST_ANSWERS]:
             del self.answers[old]
 
-    def standing(self) -> list[int]:
+    def list_untaken(self) -> list[int]:
         """Return the changes that were not taken here, and that later ones have not replaced."""
         found: list[int] = []
         later: set[tuple[str, str]] = set()
@@ -287,16 +276,17 @@ class Member:
             later |= keys if batch.lasts else set()
         return found
 
-    def _effect(self, batch: Batch) -> Answer:
+    def _answer_for(self, batch: Record) -> Answer:
         """Return whether the values of a batch that passed all checks take effect."""
-        names = sorted(n for n, each in self.values.items() if each.revision == batch.revision)
-        answer = self._state_of(names)
+        answer = self._find_effect(self.values, batch.revision)
         step = self._reached.get(batch.revision)
         if answer.state == _flags.APPLIED and step is not None and step != batch.at_step:
             return answer._replace(why=f"at step {step}, not {batch.at_step}")
         return answer
 
-    def _state_of(self, names: list[str]) -> Answer:
+    def _find_effect(self, values: dict[str, Entry], revision: int) -> Answer:
+        """Return the same of the values that a revision has given."""
+        names = sorted(name for name, each in values.items() if each.revision == revision)
         looks = self._flags.look(names)
         holding = [f"{n} by {look.source}" for n, look in looks.items() if look.source in _ABOVE]
         if holding:
@@ -311,7 +301,6 @@ class Member:
 
     def _note_ends(self) -> None:
         """Note when temporary values end that have begun since the last look."""
-        now, date = self._clock.now(), self._clock.date()
         here = {batch.revision for batch in self.state.batches}
         for revision in [each for each in self.ends if each not in here]:
             del self.ends[revision]
@@ -319,29 +308,27 @@ class Member:
             if revision in self.answers:
                 self.answers[revision] = Answer(_flags.ENDED)
         for batch in self.state.batches:
-            duration = batch.duration
-            if duration is None or batch.revision in self.ends:
+            if batch.duration is None or batch.revision in self.ends:
                 continue
-            if batch.at_step is not None:
-                if self.steps.is_reached(batch.at_step):
-                    self.ends[batch.revision] = End(now + duration, is_sure=True)
-                continue
-            apart = self._clock.spread(min(_LONGEST_PAUSE, _PAUSE_OF_ONE * self._peers))
-            by_date = now + batch.time + duration - date
-            end = self._estimate_end(now, duration, by_date)
-            self.ends[batch.revision] = end._replace(at=end.at + apart)
+            if batch.at_step is None:
+                self.ends[batch.revision] = self._estimate_end(batch.time, batch.duration)
+            elif self.steps.is_reached(batch.at_step):
+                self.ends[batch.revision] = End(self._clock.now() + batch.duration, is_sure=True)
 
-    def _estimate_end(self, now: float, duration: float, by_date: float) -> End:
+    def _estimate_end(self, began: float, duration: float) -> End:
         """Return when a value ends that has begun since the last look.
 
         What dates say counts only within that time: clocks differ, and jump. If they are wrong in a
         member that reads all the time, the value has begun just now.
         """
+        now = self._clock.now()
         earliest, latest = self._looked + duration, now + duration
+        by_date = latest + began - self._clock.date()
         is_sure = latest - earliest <= _SURE
         if is_sure and not earliest <= by_date <= latest:
-            return End(latest, is_sure)
-        return End(max(earliest, min(latest, by_date)), is_sure)
+            by_date = latest
+        apart = self._clock.spread(self._for_all(_PAUSE_OF_ONE))
+        return End(max(earliest, min(latest, by_date)) + apart, is_sure)
 
     def _end_what_is_over(self) -> None:
         """Write the ends that are due, unless somebody else has.
@@ -357,9 +344,9 @@ class Member:
                 continue
             if not self._write_end(revision) and revision not in self._over:
                 self._over.add(revision)
-                self._fold()
+                self._apply_state()
 
-    def counting(self) -> list[int]:
+    def list_counted(self) -> list[int]:
         """Return the temporary changes that this member will end, since it has seen them begin."""
         return sorted(n for n, end in self.ends.items() if end.is_sure and n not in self._over)
 
@@ -372,7 +359,7 @@ class Member:
         over = {each for each, end in self.ends.items() if end.at <= now} - self._over
         if over:
             self._over |= over
-            self._fold()
+            self._apply_state()
 
     def _write(self, record: Record, is_wanted: Callable[[], bool]) -> bool:
         """Write a record if it is still wanted; return False if this member can't write."""
@@ -388,59 +375,46 @@ class Member:
         while is_wanted():
             revision = self.follower.append(record)
             if revision:
-                self._act([(revision, record)])
+                self._handle_news([(revision, record)])
                 return
             self._read()
 
-    def left(self) -> float:
+    def seconds_until_due(self) -> float:
         """Return the seconds until something is due: an end, or a deadline."""
         due = [each.at for revision, each in self.ends.items() if revision not in self._over]
         return max(0.0, min([*due, self._asked[1]]) - self._clock.now())
 
-    def turn(self) -> float:
+    def choose_delay(self) -> float:
         """Return after how many seconds to answer: others have yet to apply, and answer too."""
-        return self._clock.spread(min(_LONGEST_PAUSE, _TURN * self._peers))
+        return self._clock.spread(self._for_all(_ANSWER_OF_ONE))
 
     # ---- Questions ----
-
-    def _questions(self) -> set[int]:
-        question = self.state.question
-        return {question.revision} if question else set()
 
     def _answer_questions(self, news: list[Numbered]) -> None:
         """Say what this member would answer to changes that are asked about."""
         self._peers = next((r.peers for _, r in reversed(news) if r.peers), self._peers)
         for revision, record in news:
             if record.kind == ASK and record.dry_run:
-                self.answers[revision] = self._would(Question(revision, record))
+                self.answers[revision] = self._judge_question(record)
         question = self.state.question
         if question is None:
             self._asked = (0, NEVER)
         elif question.revision != self._asked[0]:
-            patience = question.record.patience + self._clock.spread(_TURN * self._peers)
+            patience = question.patience + self._clock.spread(_ANSWER_OF_ONE * self._peers)
             self._asked = (question.revision, self._clock.now() + patience)
-            self.answers[question.revision] = self._would(question)
+            self.answers[question.revision] = self._judge_question(question)
         self.set_gate()
 
-    def _would(self, question: Question) -> Answer:
+    def _judge_question(self, question: Record) -> Answer:
         """Return the answer to a question; one for a step closes the gate before it looks."""
-        record = question.record
-        if not self.selected.is_concerned(record.changes):
+        if not self.selected.is_concerned(question.changes):
             return Answer(_flags.ACCEPTED)
-        if record.at_step is not None and not record.dry_run:
-            why = self.steps.close(record.at_step)
+        if question.at_step is not None and not question.dry_run:
+            why = self.steps.close(question.at_step)
             if why:
                 return Answer(_flags.REJECTED, why)
-        asked = question.as_batch(question.revision)
-        batches = [batch for batch in self.state.batches if self._holds(batch)]
-        self._note_closed({each.name for each in asked.changes})
-        values, verdicts = fold([*batches, asked], self.selected, self._judge)
-        if verdicts[-1].why is not None:
-            why = verdicts[-1].why
-            return Answer(*why)
-        answer = self._state_of(
-            sorted(n for n, e in values.items() if e.revision == asked.revision)
-        )
+        values, verdicts = self._fold(question)
+        answer: Answer = verdicts[-1].why or self._find_effect(values, question.revision)
         return Answer(_flags.ACCEPTED) if answer.state == _flags.APPLIED else answer
 
     def _abort_what_is_overdue(self) -> None:
@@ -449,65 +423,46 @@ class Member:
         question = self.state.question
         if question is None or self._clock.now() < overdue:
             return
-        why = f"nobody had decided after {question.record.patience:g} s"
+        why = f"nobody had decided after {question.patience:g} s"
         abort = Record(ABORT, of=revision, reason=why)
-        self._write(abort, lambda: revision in self._questions())
+        self._write(abort, lambda: self.state.question == question)
         self._asked = (revision, NEVER)
 
     # ---- Steps ----
 
-    def _note_steps(self) -> None:
-        for batch in self.state.batches:
-            step = batch.at_step
-            if (
-                step is not None
-                and batch.revision not in self._reached
-                and self.steps.is_reached(step)
-            ):
-                self._reached[batch.revision] = self.steps.last or 0
-        self._note_ends()
-
     def set_gate(self) -> None:
         """Let ticks pass until the next step at which something is to happen."""
-        waiting = [
-            batch.at_step
-            for batch in self.state.batches
-            if batch.at_step is not None
-            and batch.revision not in self._reached
-            and self.selected.is_concerned(batch.changes)
-        ]
-        question = self._gating()
-        if question is not None:
-            waiting.append(question)
-        self.steps.gate = min(waiting, default=NEVER)
+        asked = self._gating_step()
+        steps = [s for each, s in self._awaited() if self.selected.is_concerned(each.changes)]
+        self.steps.gate = min(steps + ([] if asked is None else [asked]), default=NEVER)
 
-    def _gating(self) -> int | None:
+    def _gating_step(self) -> int | None:
         """Return the step of a question that this member has accepted, and that isn't overdue."""
         question = self.state.question
         if question is None or self._asked == (question.revision, NEVER):
             return None
         answer = self.answers.get(question.revision, Answer(_flags.REJECTED))
-        concerned = self.selected.is_concerned(question.record.changes)
+        concerned = self.selected.is_concerned(question.changes)
         good = answer.state not in (_flags.REJECTED, _flags.RESTART)
-        return question.record.at_step if concerned and good else None
+        return question.at_step if concerned and good else None
 
     def is_undecided(self, step: int) -> bool:
         """Return whether a tick of `step` must wait for a decision."""
-        gating = self._gating()
+        gating = self._gating_step()
         return gating is not None and gating <= step
 
-    def give_up(self) -> None:
+    def stop_waiting(self) -> None:
         """Pass the gate without a decision; a change that comes later applies late."""
         self._asked = (self._asked[0], NEVER)
         self.set_gate()
 
-    def pause(self, least: float) -> float:
+    def choose_pause(self, least: float) -> float:
         """Return the seconds between two looks for a decision: all members look for it at once."""
-        return max(least, min(_LONGEST_PAUSE, _PAUSE_OF_ONE * self._peers))
+        return max(least, self._for_all(_PAUSE_OF_ONE))
 
-
-def _text(values: dict[str, Entry], name: str) -> str | None:
-    return values[name].value if name in values else None
+    def _for_all(self, seconds: float) -> float:
+        """Return the time in which all members can do something, one after the other."""
+        return min(_LONGEST_PAUSE, seconds * self._peers)
 
 
 def _listed(names: list[str]) -> str:

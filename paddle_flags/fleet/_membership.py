@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import os
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags._core.frames import public_class
+from paddle_flags.errors import FlagTypeError
 from paddle_flags.fleet import _role
+from paddle_flags.fleet._arguments import check_choice, check_count, check_seconds
 from paddle_flags.fleet._clock import SYSTEM, Clock
+from paddle_flags.fleet._document import documents_of
 from paddle_flags.fleet._member import Member
+from paddle_flags.fleet._record import check_text
 from paddle_flags.fleet._state import Selected, State
+from paddle_flags.fleet._store import check_name
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -19,6 +26,9 @@ if TYPE_CHECKING:
     OnLost = Literal["keep", "default", "exit"]
     OnLate = Literal["raise", "keep"]
 
+_BIGGEST_RANK = (1 << 31) - 1
+_SHORTEST = sys.float_info.min  # seconds
+
 
 class Options(NamedTuple):
     """What a member was asked for."""
@@ -27,13 +37,46 @@ class Options(NamedTuple):
     role: str | None
     rank: int | None
     world: int | None
-    ttl: float
-    on_lost: OnLost
-    on_late: OnLate
-    tick_timeout: float
-    snapshot: str | None
-    key: bytes | None
+    ttl: float = 10.0
+    on_lost: OnLost = "keep"
+    on_late: OnLate = "raise"
+    tick_timeout: float = 60.0
+    snapshot: str | None = None
+    key: bytes | None = None
     observe: bool = False
+
+
+def options_of(
+    role: str | None,
+    rank: int | None,
+    name: str | None,
+    key: str | bytes | None = None,
+    **others: Any,
+) -> Options:
+    """Return what a member is, by what it is given and by the variables of its launcher."""
+    for parameter, text in (("role", role), ("name", name)):
+        if text is not None:
+            check_text(parameter, text)
+    check_count("rank", rank, _BIGGEST_RANK)
+    place = _role.place_of()
+    role = place.role if role is None else role
+    rank = place.rank if rank is None else rank
+    name = check_name(_role.name_for(role, rank) if name is None else name)
+    options = Options(name, role, rank, place.world, key=_key_of(key), **others)
+    check_seconds("ttl", options.ttl, least=_SHORTEST)
+    check_seconds("tick_timeout", options.tick_timeout, least=_SHORTEST)
+    check_choice("on_lost", options.on_lost, ("keep", "default", "exit"))
+    check_choice("on_late", options.on_late, ("raise", "keep"))
+    return options
+
+
+def _key_of(key: str | bytes | None) -> bytes | None:
+    given = os.environ.get("PADDLE_FLAGS_FLEET_KEY") if key is None else key
+    if not isinstance(given, (str, bytes, type(None))):
+        message = f"key: expected text or bytes, not {type(given).__name__}"
+        raise FlagTypeError(message)
+    data = given.encode("utf-8", "surrogateescape") if isinstance(given, str) else given
+    return data or None
 
 
 @public_class
@@ -65,7 +108,10 @@ class Membership:
         return member
 
     def _counts_elsewhere(self, revision: int) -> bool:
-        raise NotImplementedError
+        """Return whether another member has seen a temporary value begin."""
+        others = documents_of(self._store)
+        others.pop(self.name, None)
+        return any(revision in each.get("counting", ()) for each in others.values())
 
     def __repr__(self) -> str:
         state = "left" if self._stopped else f"revision {self.revision}"
@@ -104,7 +150,7 @@ class Membership:
     @property
     def revision(self) -> int:
         """The last revision of the fleet that was read."""
-        return self._member.revision
+        return self._member.state.revision
 
     @property
     def values(self) -> dict[str, str]:

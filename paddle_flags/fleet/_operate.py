@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from paddle_flags.fleet import _document, _flags
+from paddle_flags.fleet._difference import members_text
 from paddle_flags.fleet._history import COMMITTED, DRY_RUN, history_of
-from paddle_flags.fleet._outcome import Outcome
+from paddle_flags.fleet._outcome import Outcome, Replies, members_for
 from paddle_flags.fleet._record import (
     ABORT,
     ASK,
@@ -18,24 +19,23 @@ from paddle_flags.fleet._record import (
     check_batch,
     new_id,
 )
-from paddle_flags.fleet._state import Selected, tables_of
-from paddle_flags.fleet._status import answers_of
+from paddle_flags.fleet._state import tables_of
 from paddle_flags.fleet._store import FleetError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection
 
+    from paddle_flags.fleet._document import Documents
     from paddle_flags.fleet._flags import Answer
     from paddle_flags.fleet._follow import Follower
     from paddle_flags.fleet._history import Step
-    from paddle_flags.fleet._state import Question, State
-
-    Documents = dict[str, dict[str, Any]]
+    from paddle_flags.fleet._state import State
 
 _POLL = 0.02  # seconds between two looks for answers
 _LOOK = 0.001  # the same for each member: a look reads the documents of all
 _TRIES = 100  # of appends that others were faster than
 _MOST_NAMED = 5
+_VERBS = {_flags.REJECTED: "rejects it", _flags.RESTART: _flags.RESTART}
 _SHARE = 0.8  # of the time that members wait at a step, for a decision
 
 
@@ -97,28 +97,25 @@ class Operator:
     def run(self) -> Outcome:
         """Make the change, unless a member rejects it; raise AbortedError then."""
         order = self._order
-        documents = self._begin()
+        documents = self._wait_for_turn()
         record = order.record._replace(peers=len(documents))
-        if not record.dry_run and (order.force or not _concerned(record, documents)):
+        if not record.dry_run and (order.force or not members_for(record, documents)):
             revision = self._append(record)
             outcome = Outcome(revision, COMMITTED, {}, {}, is_checked=False)
-            return self._wait(outcome, record)
+            return self._wait(outcome)
         patience = _limited(record, documents, order.patience)
         asked = record._replace(kind=ASK, patience=patience, id=new_id())
         try:
-            question = self._append(asked)
-            if record.dry_run:
-                answers, silent, _ = self._gather(question, record, patience)
-                is_checked = bool(answers or silent)
-                return Outcome(question, DRY_RUN, answers, silent, is_checked)
-            return self._decide(question, record, patience)
+            replies = Replies(self._append(asked), record)
+            why = self._gather(replies, patience)
+            return replies.outcome(DRY_RUN) if record.dry_run else self._decide(replies, why)
         except BaseException:  # Ctrl+C, and an engine that is away: the members wait for a decision
-            self._give_up(asked.id)
+            self._abort_own(asked.id)
             raise
 
     # ---- Before ----
 
-    def _begin(self) -> Documents:
+    def _wait_for_turn(self) -> Documents:
         """Wait for the decision on an earlier change, and check what can be checked here."""
         while True:
             self._catch_up()
@@ -135,11 +132,11 @@ class Operator:
         if expect is not None and not self._state.changed <= expect <= self._state.revision:
             raise self._conflict(expect)
 
-    def _await_decision(self, question: Question) -> None:
-        end = self._clock.now() + question.record.patience
+    def _await_decision(self, question: Record) -> None:
+        end = self._clock.now() + question.patience
         while self._state.question == question:
             if self._clock.now() >= end:
-                why = f"nobody had decided after {question.record.patience:g} s"
+                why = f"nobody had decided after {question.patience:g} s"
                 self._abort(question.revision, why)
                 return
             self._clock.sleep(_POLL)
@@ -148,12 +145,9 @@ class Operator:
     def _append(self, record: Record) -> int:
         """Write a record when no other change waits for its decision."""
         for _ in range(_TRIES):
-            whole = record
-            if record.kind in (CHANGE, ASK) and not record.of:
-                if self._state.question is not None:
-                    self._begin()
-                whole = self._with_other_names(record)
-            revision = self._follower.append(whole)
+            if self._state.question is not None:
+                self._wait_for_turn()
+            revision = self._follower.append(self._with_other_names(record))
             if revision:
                 return revision
             self._catch_up()
@@ -192,107 +186,76 @@ class Operator:
 
     # ---- The question ----
 
-    def _decide(self, question: int, record: Record, patience: float) -> Outcome:
-        answers, silent, why = self._gather(question, record, patience)
-        why = why or _unknown(answers)
+    def _decide(self, replies: Replies, why: str) -> Outcome:
+        """Make the change, unless there is a reason against it; raise AbortedError then."""
+        question, by = replies.revision, self._order.record.by
+        why = why or _unknown(replies.answers)
         if why:
             self._abort(question, why)
         else:
-            revision = self._commit(question, record)
-            if revision:
-                outcome = Outcome(revision, COMMITTED, answers, silent)
-                return self._wait(outcome, record)
+            made = self._write_decision(Record(CHANGE, of=question, by=by, peers=replies.count))
+            if made:
+                return self._wait(replies.outcome(COMMITTED)._replace(revision=made))
             why = "it was not decided in time"
         error = AbortedError(f"{self._store.url}: nothing was changed: {why}")
-        error.outcome = Outcome(question, f"aborted: {why}", answers, silent)
+        error.outcome = replies.outcome(f"aborted: {why}")
         raise error
 
-    def _commit(self, question: int, record: Record) -> int:
-        """Write the change that was asked about; return 0 if it was aborted meanwhile."""
-        made = Record(CHANGE, of=question, by=record.by, peers=record.peers)
-        while self._state.question and self._state.question.revision == question:
-            revision = self._follower.append(made)
+    def _write_decision(self, record: Record) -> int:
+        """Write a decision; return its revision, or 0 if there is another one."""
+        while self._state.question and self._state.question.revision == record.of:
+            revision = self._follower.append(record)
             if revision:
                 return revision
             self._follower.catch_up()
         return 0
 
     def _abort(self, question: int, why: str) -> None:
-        record = Record(ABORT, of=question, by=self._order.record.by, reason=why)
-        try:
+        with suppress(FleetError):  # the members do it when its time is over
             self._follower.catch_up()
-            while self._state.question and self._state.question.revision == question:
-                if not self._follower.append(record):
-                    self._follower.catch_up()
-        except FleetError:
-            pass  # the members do it when its time is over
+            self._write_decision(Record(ABORT, of=question, by=self._order.record.by, reason=why))
 
-    def _give_up(self, asked: str) -> None:
+    def _abort_own(self, asked: str) -> None:
         """Abort the question with this id, which may be there although its revision isn't known."""
         with suppress(FleetError):
             self._follower.catch_up()
             question = self._state.question
-            if question is not None and question.record.id == asked:
+            if question is not None and question.id == asked:
                 self._abort(question.revision, "its operator gave up")
 
-    def _gather(
-        self, question: int, record: Record, patience: float
-    ) -> tuple[dict[str, Answer], dict[str, str], str]:
-        """Return the answers to a question, who has given none, and why there can't be a change."""
+    def _gather(self, replies: Replies, patience: float) -> str:
+        """Wait for the answers to a question; return why there can't be a change, or ""."""
         end = self._clock.now() + patience
-        answers: dict[str, Answer] = {}
-        asked: set[str] = set()
         while True:
-            documents = _document.documents_of(self._store)
-            now = _concerned(record, documents)
-            asked |= now
-            for name in now:
-                answer = answers_of(documents[name]).get(question)
-                if answer is not None:
-                    answers[name] = answer
-            silent = {name: _silence(name, question, documents) for name in asked - answers.keys()}
-            bad = [f"{n} {_refusal(each)}" for n, each in sorted(answers.items()) if _refuses(each)]
-            missing = sorted(now - answers.keys())
-            if bad and (not record.dry_run or not missing):
-                return answers, silent, "; ".join(bad[:_MOST_NAMED])
+            missing = replies.read(self._store)
+            refusals = [
+                f"{name} {_VERBS[answer.state]}: {answer.why}"
+                for name, answer in sorted(replies.answers.items())
+                if answer.state in _VERBS
+            ]
+            if refusals and not (self._order.record.dry_run and missing):
+                return "; ".join(refusals[:_MOST_NAMED])
             if not missing:
-                return answers, silent, ""
+                return ""
             if self._clock.now() >= end:
-                return answers, silent, f"no answer of {_listed(missing)} after {patience:g} s"
-            self._clock.sleep(max(_POLL, _LOOK * len(documents)))
+                return f"no answer of {members_text(missing)} after {patience:g} s"
+            self._pause(replies)
 
     # ---- After ----
 
-    def _wait(self, outcome: Outcome, record: Record) -> Outcome:
+    def _wait(self, outcome: Outcome) -> Outcome:
         """Wait until all members that a change concerns have it, or the time is over."""
         if self._order.wait is None:
             return outcome
         end = self._clock.now() + self._order.wait
-        answers: dict[str, Answer] = {}
-        wanted = {*outcome.answers, *outcome.silent}
-        while True:
-            documents = _document.documents_of(self._store)
-            wanted |= _concerned(record, documents)
-            for name in wanted & documents.keys():
-                answer = answers_of(documents[name]).get(outcome.revision)
-                if answer is not None:
-                    answers[name] = answer
-            missing = wanted - answers.keys()
-            silent = {name: _silence(name, outcome.revision, documents) for name in missing}
-            if not missing & documents.keys() or self._clock.now() >= end:
-                return outcome._replace(answers=answers, silent=silent)
-            self._clock.sleep(max(_POLL, _LOOK * len(documents)))
+        asked = {*outcome.answers, *outcome.silent}
+        replies = Replies(outcome.revision, self._order.record, asked)
+        while replies.read(self._store) and self._clock.now() < end:
+            self._pause(replies)
+        return outcome._replace(answers=replies.answers, silent=replies.silent)
 
-
-def _concerned(record: Record, documents: Documents) -> set[str]:
-    """Return the members that a record is for."""
-    return {
-        name
-        for name, document in documents.items()
-        if Selected(name, document.get("role"), str(document.get("host", ""))).is_concerned(
-            record.changes
-        )
-    }
+    def _pause(self, replies: Replies) -> None:
+        self._clock.sleep(max(_POLL, _LOOK * replies.count))
 
 
 def _limited(record: Record, documents: Documents, patience: float) -> float:
@@ -303,15 +266,6 @@ def _limited(record: Record, documents: Documents, patience: float) -> float:
     return min([patience, *(_SHARE * each for each in waits)])
 
 
-def _refuses(answer: Answer) -> bool:
-    return answer.state in (_flags.REJECTED, _flags.RESTART)
-
-
-def _refusal(answer: Answer) -> str:
-    does = "rejects it" if answer.state == _flags.REJECTED else answer.state
-    return f"{does}: {answer.why}"
-
-
 def _unknown(answers: dict[str, Answer]) -> str:
     """Return why a name may be misspelt: no member has such a flag."""
     missing = [set(each.missing) for each in answers.values()]
@@ -319,55 +273,24 @@ def _unknown(answers: dict[str, Answer]) -> str:
     if not unknown:
         return ""
     name, answer = min(answers.items())
-    return f"no member has {_listed(sorted(unknown))}: {name} says: {answer.why}"
-
-
-def _silence(name: str, revision: int, documents: Documents) -> str:
-    if name not in documents:
-        return "gone: its lease has ended, or it left"
-    seen = int(documents[name].get("revision", 0))
-    if documents[name].get("problem"):
-        return str(documents[name]["problem"])
-    if seen < revision:
-        return f"slow: it has read revision {seen}"
-    return "it has read the change, and not answered yet"
-
-
-def _listed(names: list[str]) -> str:
-    more = len(names) - _MOST_NAMED
-    text = ", ".join(names[:_MOST_NAMED])
-    return f"{text} and {more} more" if more > 0 else text
-
-
-# ---- What isn't allowed ----
+    return f"no member has {members_text(sorted(unknown))}: {name} says: {answer.why}"
 
 
 def _check_allowed(record: Record, documents: Documents, confirm: Collection[str]) -> None:
     """Raise all that forbids a batch, before anything of it is written anywhere."""
-    found = [*_unconfirmed(record, documents, confirm), *_sensitive(record, documents)]
-    if found:
-        found[0]._errors = tuple(found)  # noqa: SLF001 - of the package
-        raise found[0]
-
-
-def _unconfirmed(
-    record: Record, documents: Documents, confirm: Collection[str]
-) -> Iterator[FleetError]:
-    """Yield an error if somebody may not mean what the flags of a batch do."""
+    found: list[FleetError] = []
     unsafe = {name for each in documents.values() for name in each.get("unsafe", ())}
     changed = {each.name for each in record.changes}
     left = tuple(sorted((changed & unsafe) - {each.replace("-", "_") for each in confirm}))
     if left:
         error = UnconfirmedError(f"{', '.join(left)}: unsafe to change, and not in confirm")
         error.names = left
-        yield error
-
-
-def _sensitive(record: Record, documents: Documents) -> Iterator[FleetError]:
-    """Yield an error for each sensitive flag that is to have a value."""
-    for change in record.changes:
-        owners = [n for n, each in documents.items() if change.name in each.get("sensitive", ())]
-        if owners and change.value is not None:
-            yield SensitiveError(
-                f"{change.name}: is sensitive in {_listed(owners)}, and a fleet publishes values"
-            )
+        found.append(error)
+    for name, value, _ in record.changes:
+        owners = [n for n, each in documents.items() if name in each.get("sensitive", ())]
+        if owners and value is not None:
+            why = f"is sensitive in {members_text(owners)}, and a fleet publishes values"
+            found.append(SensitiveError(f"{name}: {why}"))
+    if found:
+        found[0]._errors = tuple(found)  # noqa: SLF001 - of the package
+        raise found[0]

@@ -1,13 +1,19 @@
-"""What became of a change: the answers of the members."""
+"""What became of a change, or of the question about it: the answers of the members."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from paddle_flags.fleet import _flags
+from paddle_flags.fleet import _document, _flags
+from paddle_flags.fleet._state import Selected
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from paddle_flags.fleet._document import Documents
     from paddle_flags.fleet._flags import Answer
+    from paddle_flags.fleet._record import Record
+    from paddle_flags.fleet._store import Store
 
 
 class Outcome(NamedTuple):
@@ -42,3 +48,57 @@ class Outcome(NamedTuple):
         """Whether no member that has answered has defined all the flags: a name may be misspelt."""
         states = {answer.state for answer in self.answers.values()}
         return states == {_flags.PENDING}
+
+
+class Replies:
+    """What members have published by now about one revision."""
+
+    def __init__(self, revision: int, record: Record, members: Iterable[str] = ()) -> None:
+        self.answers: dict[str, Answer] = {}
+        self.silent: dict[str, str] = {}
+        """Why there is no answer, by member."""
+        self.count = 0
+        """Of all members, when their documents were read last."""
+        self.revision = revision
+        self._record = record
+        self._wanted = set(members)
+
+    def read(self, store: Store) -> list[str]:
+        """Read the documents of all; return the members that are here and have not answered."""
+        documents = _document.documents_of(store)
+        self.count = len(documents)
+        self._wanted |= members_for(self._record, documents)
+        for name in self._wanted & documents.keys():
+            answer = documents[name]["answers"].get(self.revision)
+            if answer is not None:
+                self.answers[name] = answer
+        missing = sorted(self._wanted - self.answers.keys())
+        self.silent = {name: _silence(documents.get(name), self.revision) for name in missing}
+        return [name for name in missing if name in documents]
+
+    def outcome(self, verdict: str) -> Outcome:
+        """Return what became of the question."""
+        is_checked = bool(self.answers or self.silent)
+        return Outcome(self.revision, verdict, self.answers, self.silent, is_checked)
+
+
+def members_for(record: Record, documents: Documents) -> set[str]:
+    """Return the members that a record is for."""
+    return {
+        name
+        for name, document in documents.items()
+        if Selected(name, document.get("role"), document.get("host", "")).is_concerned(
+            record.changes
+        )
+    }
+
+
+def _silence(document: _document.Document | None, revision: int) -> str:
+    if document is None:
+        return "gone: its lease has ended, or it left"
+    if document.get("problem"):
+        return str(document["problem"])
+    seen = document.get("revision", 0)
+    if seen < revision:
+        return f"slow: it has read revision {seen}"
+    return "it has read the change, and not answered yet"

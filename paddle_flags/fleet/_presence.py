@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import signal
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from paddle_flags.fleet import _document, _role
+from paddle_flags.fleet._arguments import check_count
 from paddle_flags.fleet._clock import SYSTEM, Clock
 from paddle_flags.fleet._membership import Membership
-from paddle_flags.fleet._record import TELL
-from paddle_flags.fleet._snapshot import Snapshot
-from paddle_flags.fleet._steps import NEVER, TickTimeoutError, check_step
+from paddle_flags.fleet._record import ALL, TELL
+from paddle_flags.fleet._snapshot import read_snapshot, write_snapshot
+from paddle_flags.fleet._steps import NEVER, TickTimeoutError
 from paddle_flags.fleet._store import FleetError, LeaseError, ReadOnlyError, UnreachableError
 from paddle_flags.fleet._threads import allocate_reentrant_lock, start_thread
+from paddle_flags.fleet._view import View
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,16 +26,17 @@ if TYPE_CHECKING:
     from paddle_flags.fleet._follow import Numbered
     from paddle_flags.fleet._membership import Options
     from paddle_flags.fleet._record import Record
-    from paddle_flags.fleet._state import Question
     from paddle_flags.fleet._store import Store
 
     Spawn = Callable[[Callable[[], object], str], None]
 
 _POLL = 0.02  # seconds between two looks for a decision that a tick waits for
 _PATIENCE = 2.0  # seconds for what the thread is doing when the program ends
+_MOST_ANSWERS = 32
 _MOST_COMPARED = 32  # documents that are remembered while others compare them
 _DETAILS = 30.0  # seconds for which all values are published that somebody has asked for
-_BACKOFF = (0.1, 0.2, 0.4, 0.8)  # seconds between tries while the engine is away
+_PAUSE = 0.1  # seconds between the first tries while the engine is away,
+_LONGEST_PAUSE = 0.8  # and between later ones
 
 
 class Presence(Membership):
@@ -42,16 +45,18 @@ class Presence(Membership):
     def __init__(self, store: Store, options: Options, flags: Flags, clock: Clock = SYSTEM) -> None:
         super().__init__(store, options, flags, clock)
         self._published: dict[str, Any] = {}
-        self._beat = clock.now()  # when the engine has last had the lease renewed
-        self._check: dict[str, Any] = {}  # what check() says
-        self._compared: list[dict[str, Any]] = []  # what others could compare since it was called
+        self._renewed_at = clock.now()  # when the engine has last had the lease renewed
+        self._round = 0  # of check: how often it was called
+        self._patterns: list[str] = []  # of the variables that it compares
+        self.compared: list[str] = []
+        """The digests that others could compare since `check` was called."""
         self._details: dict[str, Any] = {}  # all values, which somebody has asked for
         self._details_end = 0.0
-        self._checks = itertools.count(1)
-        self._snapshot = Snapshot(options.snapshot)
         self._is_lost = False
         self._has_left = False
         self._spawn: Spawn = start_thread
+        self.view = View(store.url, lambda: store)
+        """What this process sees of the others."""
 
     @property
     def store(self) -> Store:
@@ -85,22 +90,18 @@ class Presence(Membership):
             self._refuse_double()
             self._member.start()
         except UnreachableError as error:
-            self._start_cold(error)
+            if not self._start_from_file(str(error)):
+                raise
+            self._lost_since = self._clock.now()
             return
         if not self.revision:
             self._start_from_file(f"{self.url}: the engine has lost its state")
-        self._keep()
+        self._write_snapshot()
         self._announce(self._document())
-
-    def _start_cold(self, error: UnreachableError) -> None:
-        """Begin without the engine; the thread goes on trying."""
-        if not self._start_from_file(str(error)):
-            raise error
-        self._lost_since = self._clock.now()
 
     def _start_from_file(self, why: str) -> bool:
         """Begin with the values of the snapshot file; return whether it has any."""
-        state = self._snapshot.read()
+        state = read_snapshot(self._options.snapshot) if self._options.snapshot else None
         if state is None or not state.revision:
             return False
         self._member = self._new_member(state)
@@ -132,11 +133,11 @@ class Presence(Membership):
         self._stopped = True
         self._member.steps.gate = NEVER
         end = self._clock.now() + _PATIENCE
-        self._spawn(self._say_farewell, f"paddle_flags fleet {self.name} leaves")
+        self._spawn(self._withdraw, f"paddle_flags fleet {self.name} leaves")
         while not self._has_left and self._clock.now() < end:
             self._clock.sleep(_POLL)
 
-    def _say_farewell(self) -> None:
+    def _withdraw(self) -> None:
         try:
             with self._lock:  # of what the thread is saying
                 if self._published and not self._has_successor():
@@ -163,53 +164,52 @@ class Presence(Membership):
     # ---- The threads ----
 
     def _run(self) -> None:
-        tries = 0
+        pause = 0.0
         while not self._stopped:
-            pause = min(_BACKOFF[min(tries, len(_BACKOFF) - 1)], self._options.ttl / 3)
             try:
-                self._turn()
-                tries = 0
-                continue
+                self._follow_once()
             except (UnreachableError, OSError) as error:
-                self._lose(str(error))
-            except FleetError as error:
-                self._problem = str(error)
-                self._say_quietly()
+                self._note_loss(str(error))
             except Exception as error:  # noqa: BLE001 - a thread that ends would say nothing
-                self._problem = f"{type(error).__name__}: {error}"
-                self._say_quietly()
-            tries += 1
+                is_known = isinstance(error, FleetError)
+                self._problem = str(error) if is_known else f"{type(error).__name__}: {error}"
+                self._try_to_publish()
+            else:
+                pause = 0.0
+                continue
+            pause = min(max(_PAUSE, 2 * pause), _LONGEST_PAUSE, self._options.ttl / 3)
             self._clock.sleep(pause)
 
-    def _turn(self) -> None:
+    def _follow_once(self) -> None:
         """Wait for news, act on them, and say so."""
         last = None
         if self._lost_since is None and not self._problem:
-            timeout = min(self._options.ttl / 3, self._member.left())
-            last = self._store.wait(self._member.revision, timeout)
+            timeout = min(self._options.ttl / 3, self._member.seconds_until_due())
+            last = self._store.wait(self._member.state.revision, timeout)
         if self._stopped:
             return
         with self._lock:
             is_back = self._lost_since is not None or bool(self._problem)
-            due = self._clock.now() - self._beat >= self._options.ttl / 3
+            due = self._clock.now() - self._renewed_at >= self._options.ttl / 3
             if due or is_back:
                 self._member.follower.verify()
             news = self._member.follow(last)
-            news |= self._tell_details()
-            self._find()
+            news |= self._note_details_wanted()
+            self._lost_since = None
+            self._problem = self._note = ""
             if news:
-                self._keep()
+                self._write_snapshot()
         if news:
-            self._clock.sleep(self._member.turn())
+            self._clock.sleep(self._member.choose_delay())
         if news or due or is_back:
             with self._lock:
                 if not self._stopped:
-                    self._say()
+                    self._publish()
 
     def _watch(self) -> None:
         """Act when the lease has run out, whatever the other thread waits for."""
         while not self._stopped:
-            left = self._beat + self._options.ttl - self._clock.now()
+            left = self._renewed_at + self._options.ttl - self._clock.now()
             if left > 0 or self._is_lost:
                 self._clock.sleep(max(left, _POLL))
                 continue
@@ -217,22 +217,19 @@ class Presence(Membership):
             if self._options.on_lost == "exit":
                 os.kill(self._flags.pid, signal.SIGTERM)
             else:
-                self._member.take_back()
+                self._member.withdraw_values()
 
-    def _keep(self) -> None:
+    def _write_snapshot(self) -> None:
         """Write the snapshot file; that it can't be written is no reason to stop following."""
+        if not self._options.snapshot:
+            return
         try:
-            self._snapshot.write(self._member.state)
+            write_snapshot(self._options.snapshot, self._member.state)
             self._file_problem = ""
         except OSError as error:
             self._file_problem = str(error)
 
-    def _find(self) -> None:
-        """Note that the engine answers."""
-        self._lost_since = None
-        self._problem = self._note = ""
-
-    def _lose(self, why: str) -> None:
+    def _note_loss(self, why: str) -> None:
         """Note that the engine is away."""
         self._problem = why
         if self._lost_since is None:
@@ -242,55 +239,52 @@ class Presence(Membership):
 
     # ---- What the member says ----
 
-    def _say_quietly(self) -> None:
+    def _try_to_publish(self) -> None:
         """Publish what is wrong, if the engine takes it."""
-        try:
-            with self._lock:
-                self._say()
-        except (FleetError, OSError):
-            pass
+        with suppress(FleetError, OSError), self._lock:
+            self._publish()
 
-    def _say(self) -> None:
+    def _publish(self) -> None:
         """Publish the document if it has changed, and renew the lease, unless the member leaves."""
         if self._stopped:
             return
         document = self._document()
         if document == self._published and not self._options.observe:
-            try:
-                self._store.keep_alive(self.name)
-            except LeaseError:
-                pass  # it ended while the process was stopped or the engine away
-            else:
-                self._note_beat()
+            with suppress(LeaseError):  # it ended while the process was stopped or the engine away
+                self._renew()
                 return
         try:
             self._announce(document)
         except UnreachableError:
             raise
         except FleetError:  # such as that of a full disk, which says nothing about the member
-            self._store.keep_alive(self.name)
-            self._note_beat()
+            self._renew()
             raise
+
+    def _renew(self) -> None:
+        self._store.keep_alive(self.name)
+        self._note_renewal()
 
     def _announce(self, document: dict[str, Any]) -> None:
         if not self._options.observe:
             data = _document.encode({**document, "time": self._clock.date()})
             self._store.announce(self.name, data, self._options.ttl)
         self._published = document
-        compared = {each: document[each] for each in ("digest", "selected", "check")}
-        self._compared = [*self._compared, compared][-_MOST_COMPARED:]
-        self._note_beat()
+        self.compared = [*self.compared, document["digest"]][-_MOST_COMPARED:]
+        self._note_renewal()
 
-    def _note_beat(self) -> None:
-        self._beat = self._clock.now()
+    def _note_renewal(self) -> None:
+        self._renewed_at = self._clock.now()
         if self._is_lost:
             self._is_lost = False
-            self._member.give_again()
+            self._member.restore_values()
 
     def _document(self) -> dict[str, Any]:
         member, options = self._member, self._options
         facts = self._flags.facts(options.key)
-        selected = self._selected_facts(facts.values)
+        selected = self._selected_flags() & facts.values.keys()
+        texts = {name: each.text for name, each in facts.values.items() if name not in selected}
+        variables = _document.variables_of(self._patterns, facts.sensitive)
         return {
             "version": 2,
             "name": self.name,
@@ -302,53 +296,43 @@ class Presence(Membership):
             "process": _role.process_of(self._flags.pid),
             "ttl": options.ttl,
             "tick_timeout": options.tick_timeout,
-            "revision": member.revision,
+            "revision": member.state.revision,
             "changed": member.state.changed,
             "fleet": member.state.fleet,
             "step": member.steps.last,
-            "answers": _document.latest({r: list(a) for r, a in member.answers.items()}),
-            "counting": member.counting(),
-            "wanted": member.wanted(),
-            "values": _document.changed_of(facts.values),
-            "selected": selected,
-            "digest": _document.digest_of(facts.values, selected),
+            "answers": {str(n): member.answers[n] for n in sorted(member.answers)[-_MOST_ANSWERS:]},
+            "counting": member.list_counted(),
+            "wanted": member.wanted_values(),
+            "values": {n: each for n, each in facts.values.items() if each.source != "default"},
+            "selected": sorted(selected),
+            "digest": _document.digest(
+                {**texts, **{f"${n}": each for n, each in variables.items()}}
+            ),
             "sensitive": facts.sensitive,
             "unsafe": facts.unsafe,
             "aliases": facts.aliases,
             "defaults": facts.defaults,
-            "standing": member.standing(),
+            "standing": member.list_untaken(),
             "problem": self.problem,
-            "check": self._check,
+            "check": {"round": self._round} if self._round else {},
             "details": self._details if self._clock.now() < self._details_end else {},
         }
 
-    def _selected_facts(self, facts: dict[str, Any]) -> list[str]:
+    def _selected_flags(self) -> set[str]:
         """Return the flags that members may have differently, since a selector says so."""
         changes = [each for batch in self._member.state.batches for each in batch.changes]
-        return sorted({each.name for each in changes if each.on != "all"} & facts.keys())
+        return {each.name for each in changes if each.on != ALL}
 
-    def _counts_elsewhere(self, revision: int) -> bool:
-        documents = _document.documents_of(self._store)
-        return any(
-            revision in each.get("counting", ())
-            for name, each in documents.items()
-            if name != self.name
-        )
-
-    def next_check(self) -> int:
-        """Count a call of `check`; return its number, from 1."""
-        return next(self._checks)
-
-    def refresh(self) -> None:
+    def update_document(self) -> None:
         """Look at the flags again, which have come or changed."""
         with self._lock:
             self._member.follow()
-            self._say()
+            self._publish()
 
-    def refold(self) -> None:
+    def drop_refused_values(self) -> None:
         """Give the values that hold without those that a flag has just refused."""
-        self._member.refresh()
-        self._spawn(self._say_quietly, f"paddle_flags fleet {self.name} says")
+        self._member.update_values()
+        self._spawn(self._try_to_publish, f"paddle_flags fleet {self.name} says")
 
     # ---- For `check` ----
 
@@ -357,55 +341,45 @@ class Presence(Membership):
         """How many seconds the lease is."""
         return self._options.ttl
 
-    def publish(self, check: dict[str, Any]) -> None:
-        """Publish what `check` says, with what holds now."""
+    def begin_check(self, patterns: list[str]) -> int:
+        """Publish that `check` was called; return how often it was."""
         with self._lock:
             if self._options.observe:
                 message = f"{self.url}: {self.name} observes the fleet: expected a member"
                 raise FleetError(message)
             self._member.follow()
-            self._check, self._compared = check, []
+            self._round += 1
+            self._patterns, self.compared = patterns, []
             self._announce(self._document())
+            return self._round
 
     def write(self, record: Record, is_wanted: Callable[[], bool] = lambda: True) -> None:
         """Write a record, unless one that comes before it makes it needless."""
         with self._lock:
             self._member.write(record, is_wanted)
-            self._tell_details()
-            self._say()
+            self._note_details_wanted()
+            self._publish()
 
+    @property
     def notes(self) -> list[Numbered]:
-        """Return what was said last about checks; the thread reads what comes."""
+        """The last records about checks; the thread reads what comes."""
         return self._member.notes
 
-    def variables(self, patterns: list[str]) -> dict[str, str]:
-        """Return the environment variables that are to be compared."""
-        return _document.variables_of(patterns, self._flags.facts(None).sensitive)
-
-    def compared(self) -> list[dict[str, Any]]:
-        """Return what this member has published of its flags since `check` was called."""
-        return self._compared
-
-    def documents(self) -> dict[str, dict[str, Any]]:
-        """Return the documents of all members."""
-        return _document.documents_of(self._store)
-
-    def _tell_details(self) -> bool:
+    def _note_details_wanted(self) -> bool:
         """Note all values, if somebody has asked for them since the last time."""
         asked = [(n, r.check) for n, r in self._member.notes if r.check.get("stage") == TELL]
         if not asked or asked[-1][0] <= self._details.get("of", 0):
             return False
-        revision, said = asked[-1]
-        patterns = said.get("environment", [])
-        self._note_details(revision, patterns if isinstance(patterns, list) else [])
+        revision, note = asked[-1]
+        self._note_details(revision, note.get("environment", []))
         return True
 
     def _note_details(self, asked: int, patterns: list[str]) -> None:
         facts = self._flags.facts(self._options.key)
         self._details = {
             "of": asked,
-            "values": {name: list(fact) for name, fact in facts.values.items()},
-            "variables": self.variables(patterns),
+            "values": facts.values,
+            "variables": _document.variables_of(patterns, facts.sensitive),
         }
         self._details_end = self._clock.now() + _DETAILS
 
@@ -413,14 +387,14 @@ class Presence(Membership):
         """Publish all values, and the variables that patterns match."""
         with self._lock:
             self._note_details(asked, patterns)
-            self._say()
+            self._publish()
 
     # ---- Steps ----
 
     def tick(self, step: int) -> None:
         """Begin a step; see `paddle_flags.fleet.tick`."""
         if step.__class__ is not int or step < 0:
-            check_step(step)
+            check_count("step", -1 if step is None else step)
         self._flags.is_ticking = True
         if self._member.steps.reach(step):
             self._pass_gate(step)
@@ -429,7 +403,7 @@ class Presence(Membership):
         """Wait until it is decided what happens at this step, and do that."""
         member = self._member
         deadline = self._clock.now() + self._options.tick_timeout
-        late: Question | None = None
+        late: Record | None = None
         while not self._stopped and late is None:
             with self._lock:
                 try:
@@ -440,18 +414,18 @@ class Presence(Membership):
                     break
                 if self._clock.now() >= deadline:
                     late = member.state.question
-                    member.give_up()
-            self._clock.sleep(member.pause(_POLL))
+                    member.stop_waiting()
+            self._clock.sleep(member.choose_pause(_POLL))
         if self._stopped:
             return
         with self._lock:
-            member.refresh()
+            member.update_values()
             member.set_gate()
-        self._say_quietly()
+        self._try_to_publish()
         if late is not None and self._options.on_late == "raise":
             message = (
                 f"{self.url}: step {step}: the change that revision {late.revision} asks about"
-                f" is to happen at step {late.record.at_step}, and wasn't decided within"
+                f" is to happen at step {late.at_step}, and wasn't decided within"
                 f" {self._options.tick_timeout:g} s"
             )
             raise TickTimeoutError(message)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from paddle_flags.fleet._flags import Values
-    from paddle_flags.fleet._state import Batch
+    from paddle_flags.fleet._record import Record
 
 _TIMEOUT = 10.0  # seconds for a request; validators of the program run in it
 _LONGEST = 1000  # characters of a reason
@@ -145,7 +145,7 @@ class ProgramFlags:
         """See Flags."""
         return self._give(values, {"dry_run": True}) if self.is_connected else None
 
-    def apply(self, values: Values, about: Batch | None, trail: Sequence[Values]) -> str | None:
+    def apply(self, values: Values, about: Record | None, trail: Sequence[Values]) -> str | None:
         """See Flags."""
         problem = None
         if self.is_connected:

@@ -19,11 +19,11 @@ from paddle_flags._core.lists import integer_text
 from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
 from paddle_flags.fleet import _json
-from paddle_flags.fleet._json import is_a
 from paddle_flags.fleet._store import FleetError
+from paddle_flags.live._documents import fault_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
 CHANGE = "change"
 ASK = "ask"
@@ -80,6 +80,13 @@ class Record(NamedTuple):
     peers: int = 0
     """How many members there were when it was written."""
     check: Mapping[str, Any] = {}
+    revision: int = 0
+    """Its number in the log, if it was read there."""
+
+    @property
+    def lasts(self) -> bool:
+        """Whether what it changes neither ends by itself nor waits for a step."""
+        return self.duration is None and self.at_step is None
 
 
 def new_id() -> str:
@@ -89,11 +96,7 @@ def new_id() -> str:
 
 def encode(record: Record) -> bytes:
     """Return a record as JSON; what has its default is left out."""
-    kept = {
-        key: value
-        for key, value in record._asdict().items()
-        if key == "kind" or value != Record._field_defaults[key]
-    }
+    kept = fields_of(record._replace(revision=0))
     for key in ("by", "reason"):  # from a command line, they may be no text
         if key in kept:
             kept[key] = kept[key].encode("utf-8", "replace").decode()
@@ -106,67 +109,58 @@ def encode(record: Record) -> bytes:
     return data
 
 
+def fields_of(record: Record) -> dict[str, Any]:
+    """Return the fields of a record for JSON; what has its default is left out."""
+    defaults = Record._field_defaults
+    return {k: v for k, v in record._asdict().items() if k == "kind" or v != defaults[k]}
+
+
 def decode(data: bytes, revision: int) -> Record:
     """Return the record of JSON; raise FleetError if somebody else wrote something else."""
     try:
-        return _record_of(_json.read(data))
+        return record_of(_json.read(data))._replace(revision=revision)
     except (TypeError, ValueError, KeyError, AttributeError):
         message = f"revision {revision}: {shown(data[:80])}: expected a record of paddle_flags"
         raise FleetError(message) from None
 
 
-# The types of the fields that have a default.
-_TYPES: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("id", "fleet", "by", "reason"), (str,)),
-    **dict.fromkeys(("time", "patience"), (int, float)),
-    "duration": (int, float),
-    "dry_run": (bool,),
-    **dict.fromkeys(("at_step", "of", "peers"), (int,)),
-    "check": (dict,),
+_FORM: dict[str, Any] = {
+    "kind": str,
+    "changes": list[list[str | None]],
+    **dict.fromkeys(("id", "fleet", "by", "reason"), str),
+    **dict.fromkeys(("time", "patience", "duration"), float),
+    **dict.fromkeys(("at_step", "of", "peers", "revision"), int),
+    "dry_run": bool,
+    "check": dict[str, Any],
+}
+"""Of a record, in which nothing has its default."""
+
+_CHECK: dict[str, Any] = {
+    "round": int,
+    **dict.fromkeys(("stage", "who", "digest"), str),
+    **dict.fromkeys(("lines", "missing"), list[str]),
+    "environment": list[str],
+    "differences": list[list[str | None]],
 }
 
 
-def _record_of(fields: Any) -> Record:
-    listed = fields.get("changes", [])
+def record_of(fields: Any) -> Record:
+    """Return the record of such fields; raise an error of Python if they aren't those of one."""
     if fields["kind"] not in KINDS:
         raise ValueError
-    if not (is_a(listed, list) and all(is_a(each, list) for each in listed)):
+    known = {key: fields[key] for key in _FORM.keys() & fields}  # later versions may add some
+    if known_fields(known, _FORM) != known:
         raise TypeError
-    known = {key: fields[key] for key in _TYPES if key in fields}  # later versions may add some
-    for key, value in known.items():
-        if not is_a(value, *_TYPES[key]):
-            raise TypeError
-    said = known.get("check", {})
-    if said:  # what isn't of its form is left out, as of the documents of members
-        known["check"] = {k: v for k, v in said.items() if k in _CHECKS and _CHECKS[k](v)}
-    return Record(fields["kind"], tuple(changes_of(listed)), **known)
+    known["changes"] = tuple(changes_of(known.get("changes", [])))
+    known["check"] = known_fields(known.get("check"), _CHECK)
+    return Record(**known)
 
 
-def _text(value: Any) -> bool:
-    return is_a(value, str)
-
-
-def _texts(value: Any) -> bool:
-    return is_a(value, list) and all(map(_text, value))
-
-
-def _holder(value: Any) -> bool:
-    fits = is_a(value, list) and len(value) == 3  # noqa: PLR2004 - value, source and members
-    return fits and is_a(value[0], str, type(None)) and _text(value[1]) and _texts(value[2])
-
-
-def _difference(value: Any) -> bool:
-    fits = is_a(value, list) and len(value) == 2 and _text(value[0])  # noqa: PLR2004 - a pair
-    return fits and is_a(value[1], list) and all(map(_holder, value[1]))
-
-
-_CHECKS: dict[str, Callable[[Any], bool]] = {
-    "round": lambda value: is_a(value, int),
-    **dict.fromkeys(("stage", "who", "digest"), _text),
-    **dict.fromkeys(("lines", "missing", "selected"), _texts),
-    "environment": lambda value: _text(value) or _texts(value),
-    "differences": lambda value: is_a(value, list) and all(map(_difference, value)),
-}
+def known_fields(fields: Any, form: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that have the form that they should."""
+    if not isinstance(fields, dict):
+        return {}
+    return {n: fields[n] for n in form.keys() & fields if fault_of(fields[n], form[n]) is None}
 
 
 def changes_of(listed: Iterable[Iterable[Any]]) -> list[Change]:

@@ -12,53 +12,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags.fleet import _json
-from paddle_flags.fleet._json import is_a
-from paddle_flags.fleet._record import ABORT, ASK, CHANGE, END, Change, Record, changes_of
+from paddle_flags.fleet._record import ABORT, ASK, CHANGE, END, Record, fields_of, record_of
 from paddle_flags.fleet._store import FleetError
+from paddle_flags.live._documents import fault_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
+
+    from paddle_flags.fleet._record import Change
 
 _DEEP = 8  # later lasting batches for the same flags, after which a batch isn't kept
 _DEEPEST = 64  # the same, temporary ones and those for a step included
+_NEEDED = ("changes", "by", "time", "reason", "duration", "at_step")  # fields of a batch
 _TIDY = 16  # revisions between two looks at what isn't kept
-
-
-class Batch(NamedTuple):
-    """A change that took effect."""
-
-    revision: int
-    time: float
-    by: str
-    reason: str
-    duration: float | None
-    at_step: int | None
-    changes: tuple[Change, ...]
-
-    @property
-    def lasts(self) -> bool:
-        """Whether it neither ends by itself nor waits for a step."""
-        return self.duration is None and self.at_step is None
-
-
-class Question(NamedTuple):
-    """A question that is not decided yet."""
-
-    revision: int
-    record: Record
-
-    def as_batch(self, revision: int) -> Batch:
-        """Return the batch that it becomes if it is decided at a revision."""
-        asked = self.record
-        return Batch(
-            revision,
-            asked.time,
-            asked.by,
-            asked.reason,
-            asked.duration,
-            asked.at_step,
-            asked.changes,
-        )
 
 
 @dataclass(frozen=True)
@@ -69,27 +35,30 @@ class State:
     changed: int = 0
     """The last revision that has changed a value."""
     fleet: str = ""
-    batches: tuple[Batch, ...] = ()
-    question: Question | None = None
+    batches: tuple[Record, ...] = ()
+    """The changes that took effect, each with its revision and what members need of it."""
+    question: Record | None = None
     """The one that waits for its decision: no other change comes before that."""
 
     def after(self, record: Record) -> State:
         """Return the state after the next record."""
-        revision = self.revision + 1
+        revision, question = self.revision + 1, self.question
         then = replace(self, revision=revision, fleet=self.fleet or record.fleet)
-        asked = self.question if record.of else Question(revision, record)
-        decides = asked is not None and record.of in (0, asked.revision)
-        if record.kind == CHANGE and asked is not None and decides:
-            return _changed(then, asked.as_batch(revision))
-        if record.kind == ABORT and record.of and decides:
+        if record.kind == END:
+            return _ended(then, record.of)
+        if record.of != (question.revision if question else 0):
+            return then  # it decides another question, or comes before the decision
+        if record.kind == CHANGE:
+            return _changed(then, question or record)
+        if record.kind == ABORT:
             return replace(then, question=None)
-        if record.kind == ASK and not record.dry_run:
-            return replace(then, question=Question(revision, record))
-        return _ended(then, record.of) if record.kind == END else then
+        asks = record.kind == ASK and not record.dry_run and question is None
+        return replace(then, question=record._replace(revision=revision)) if asks else then
 
 
-def _changed(state: State, batch: Batch) -> State:
-    batches = (*state.batches, batch)
+def _changed(state: State, made: Record) -> State:
+    needed = {name: getattr(made, name) for name in _NEEDED}
+    batches = (*state.batches, Record(CHANGE, revision=state.revision, **needed))
     if state.revision // _TIDY != state.changed // _TIDY:
         batches = _kept(batches)
     return replace(state, batches=batches, question=None, changed=state.revision)
@@ -103,11 +72,11 @@ def _ended(state: State, revision: int) -> State:
     return replace(state, batches=kept, changed=changed)
 
 
-def _kept(batches: tuple[Batch, ...]) -> tuple[Batch, ...]:
+def _kept(batches: tuple[Record, ...]) -> tuple[Record, ...]:
     """Return those that may still have an effect."""
     lasting: Counter[tuple[str, str]] = Counter()
     later: Counter[tuple[str, str]] = Counter()
-    found: list[Batch] = []
+    found: list[Record] = []
     for batch in reversed(batches):
         keys = [(each.on, each.name) for each in batch.changes]
         if any(lasting[key] < _DEEP and later[key] < _DEEPEST for key in keys):
@@ -137,7 +106,7 @@ Tables = dict[str, dict[str, Entry]]
 """By selector and name."""
 
 
-def with_batch(tables: Tables, batch: Batch) -> Tables:
+def with_batch(tables: Tables, batch: Record) -> Tables:
     """Return the tables after a batch, which replace those before."""
     made = dict(tables)
     about = (batch.revision, batch.time, batch.by, batch.reason, batch.duration, batch.at_step)
@@ -190,7 +159,7 @@ class Selected(NamedTuple):
 class Verdict(NamedTuple):
     """What a member does with a batch."""
 
-    batch: Batch
+    batch: Record
     why: Any
     """Why it isn't taken; None: it is."""
     values: dict[str, Entry]
@@ -198,9 +167,9 @@ class Verdict(NamedTuple):
 
 
 def fold(
-    batches: Iterable[Batch],
+    batches: Iterable[Record],
     selected: Selected,
-    judge: Callable[[Batch, dict[str, Entry]], Any],
+    judge: Callable[[Record, dict[str, Entry]], Any],
 ) -> tuple[dict[str, Entry], list[Verdict]]:
     """Return the values of a member after batches, and what it does with each that concerns it.
 
@@ -232,7 +201,7 @@ def to_json(state: State) -> bytes:
         "fleet": state.fleet,
         "revision": state.revision,
         "changed": state.changed,
-        "batches": state.batches,
+        "batches": [fields_of(each) for each in state.batches],
     }
     return json.dumps(document, separators=(",", ":")).encode()
 
@@ -249,29 +218,11 @@ def from_json(data: bytes, what: str, revision: int | None = None) -> State:
     raise FleetError(message)
 
 
-def _state_of(fields: Mapping[str, Any]) -> State:
-    revision, changed, fleet = fields["revision"], fields["changed"], fields["fleet"]
-    if not (is_a(revision, int) and is_a(changed, int) and is_a(fleet, str)):
+_FORM: dict[str, Any] = {"revision": int, "changed": int, "fleet": str, "batches": list[Any]}
+
+
+def _state_of(fields: Any) -> State:
+    if fault_of(fields, _FORM) is not None:
         raise TypeError
-    batches = tuple(_batch_of(each) for each in fields["batches"])
-    return State(revision, changed, fleet, batches)
-
-
-_TYPES: tuple[tuple[type, ...], ...] = (
-    (int,),
-    (int, float),
-    (str,),
-    (str,),
-    (int, float, type(None)),
-    (int, type(None)),
-    (list,),
-)
-"""Of the fields of a Batch."""
-
-
-def _batch_of(fields: Any) -> Batch:
-    if not (is_a(fields, list) and len(fields) == len(_TYPES)):
-        raise TypeError
-    if not all(is_a(field, *types) for field, types in zip(fields, _TYPES)):
-        raise TypeError
-    return Batch._make([*fields[:-1], tuple(changes_of(fields[-1]))])
+    batches = tuple(map(record_of, fields["batches"]))
+    return State(fields["revision"], fields["changed"], fields["fleet"], batches)

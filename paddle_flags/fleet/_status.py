@@ -6,15 +6,15 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags.fleet import _flags
-from paddle_flags.fleet._flags import Answer
+from paddle_flags.fleet._document import absent_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from paddle_flags.fleet._document import Documents
+    from paddle_flags.fleet._flags import Answer
     from paddle_flags.fleet._history import Step
     from paddle_flags.fleet._state import State
-
-    Documents = Mapping[str, Mapping[str, Any]]
 
 CURRENT = "current"
 BEHIND = "behind"
@@ -87,14 +87,14 @@ def status_of(url: str, state: State, documents: Documents, log: list[Step]) -> 
 
 def _is_missed(document: Mapping[str, Any], state: State) -> bool:
     """Return whether a member that is gone was here at the last change, or until just now."""
-    recent = time.time() - float(document.get("time", 0.0)) < _RECENT
-    return recent or int(document.get("revision", 0)) >= state.changed
+    is_recent = time.time() - document.get("time", 0.0) < _RECENT
+    return is_recent or bool(document.get("revision", 0) >= state.changed)
 
 
 def _member(name: str, document: Mapping[str, Any], state: State, log: list[Step]) -> MemberStatus:
     fate, why = _fate(document, state, log)
     is_here = fate not in ABSENT
-    answers = answers_of(document) if is_here else {}
+    answers = document["answers"] if is_here else {}
     standing = document.get("standing", ())
     return MemberStatus(
         name,
@@ -138,35 +138,18 @@ def _pace(revision: int, state: State, log: list[Step]) -> tuple[str, str]:
     return SLOW, f"{why}; the next one was written {age:.0f} s ago"
 
 
-def answers_of(document: Mapping[str, Any]) -> dict[int, Answer]:
-    """Return the answers in a document."""
-    return {
-        int(r): Answer(state, why, tuple(missing))
-        for r, (state, why, missing) in document.get("answers", {}).items()
-    }
-
-
 def _missing(documents: Documents, known: list[MemberStatus]) -> list[MemberStatus]:
     """Return the ranks below the highest number that a member of their role knows."""
-    worlds: dict[str | None, int] = {}
-    left: dict[tuple[Any, Any], str] = {}
-    for name, document in documents.items():
-        role, rank = document.get("role"), document.get("rank")
-        if document.get("left"):
-            left[role, rank] = name
-        elif isinstance(rank, int) and document["alive"]:
-            worlds[role] = max(worlds.get(role, 0), document.get("world") or 0)
-    if len(worlds) != 1:  # of several roles, nobody knows how many each has
-        return []
-    [(role, world)] = worlds.items()
+    here = {
+        name: each for name, each in documents.items() if each["alive"] and not each.get("left")
+    }
+    world = max((each.get("world") or 0 for each in here.values()), default=0)
+    role, ranks = absent_ranks(here, world)
+    others = {each.rank for each in known if each.role == role} | {each.name for each in known}
+    found = [(rank, f"{role or 'rank'}-{rank}") for rank in ranks]
     why = f"the job has {world} processes"
-    names = [f"{role or 'rank'}-{rank}" for rank in range(min(world, 100_000))]
-    present = {each.rank for each in known if each.role == role} | {each.name for each in known}
-    found = []
-    for rank, name in enumerate(names):
-        if {rank, name} & present:
-            continue
-        own = left.get((role, rank))
-        state, note = (MISSING, why) if own is None else (LEFT, "")
-        found.append(MemberStatus(own or name, state, role, rank, "", 0, 0, None, note, {}, {}))
-    return found
+    return [
+        MemberStatus(name, MISSING, role, rank, "", 0, 0, None, why, {}, {})
+        for rank, name in found
+        if not {rank, name} & others
+    ]

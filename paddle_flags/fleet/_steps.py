@@ -47,14 +47,6 @@ class Steps:
             return f"counts no steps: it doesn't call {self.function}"
         return f"has begun step {last}"
 
-    def is_reached(self, step: int) -> bool:
-        """Return whether the program has begun a step."""
-        return self.last is not None and self.last >= step
-
-
-def check_step(step: object) -> int:
-    """Return a step, or raise FleetError."""
-    if isinstance(step, int) and not isinstance(step, bool) and step >= 0:
-        return step
-    message = f"step is {step!r}: expected an integer, 0 or more"
-    raise FleetError(message)
+    def is_reached(self, step: int | None) -> bool:
+        """Return whether the program has begun a step; None is before all steps."""
+        return step is None or (self.last is not None and self.last >= step)

@@ -147,8 +147,10 @@ def joined(crew: Crew) -> list[str]:
 
 def accepted(fleet: pf.fleet.Fleet, asked: int) -> set[str]:
     """Return the members that would take a change."""
-    said = {name: each.get("answers", {}) for name, each in fleet.members().items()}
-    return {name for name, each in said.items() if each.get(str(asked), [""])[0] == "accepted"}
+    said = {name: each["answers"] for name, each in fleet.members().items()}
+    return {
+        name for name, each in said.items() if asked in each and each[asked].state == "accepted"
+    }
 
 
 def verdict(fleet: pf.fleet.Fleet, asked: int) -> str | None:

@@ -14,7 +14,7 @@ from paddle_flags.fleet._member import Member
 from paddle_flags.fleet._membership import Options
 from paddle_flags.fleet._presence import Presence
 from paddle_flags.fleet._record import CHANGE, Change, Record
-from paddle_flags.fleet._state import Batch, State, Verdict, fold
+from paddle_flags.fleet._state import State, Verdict, fold
 from paddle_flags.fleet._steps import NEVER, TickTimeoutError
 from paddle_flags.fleet._store import UnreachableError
 
@@ -119,15 +119,15 @@ class Life:
         member = presence._member
         for batch in () if presence.left else self._concerning(member):
             is_due = batch.at_step is not None and batch.at_step <= self.step
-            is_new = batch.revision > member._folded
+            is_new = batch.revision > member._applied
             if is_due and not is_new and batch.revision not in member._reached:
                 raise Fault(f"{self.name} begins step {self.step} without {batch.revision}")
         question = member.state.question
         if question is None or presence.left or question.revision in self.given_up:
             return
-        answer, step = member.answers.get(question.revision), question.record.at_step
+        answer, step = member.answers.get(question.revision), question.at_step
         accepted = answer is not None and answer.state in ACCEPTED
-        concerned = member.selected.is_concerned(question.record.changes)
+        concerned = member.selected.is_concerned(question.changes)
         if accepted and concerned and step is not None and step <= self.step:
             raise Fault(f"{self.name} begins step {self.step}, and {question.revision} is open")
 
@@ -199,7 +199,7 @@ class Life:
         if self.presence is None or self.process.killed:
             return False
         member = self.presence._member
-        idle = member._folding.is_free and not member._is_due() and not member._is_without
+        idle = member._applying.is_free and not member._is_outdated() and not member._is_without
         return idle and self.presence._lost_since is None
 
     def look(self) -> None:
@@ -263,7 +263,7 @@ class Life:
             if accepted and accepted.state in ACCEPTED and asked not in self.given_up:
                 raise Fault(f"{self.name}: change {revision} at {step}, not {steps[revision]}")
 
-    def _concerning(self, member: Member) -> list[Batch]:
+    def _concerning(self, member: Member) -> list[Record]:
         return [b for b in member.state.batches if member.selected.is_concerned(b.changes)]
 
     # ---- What must hold in the end ----
@@ -272,17 +272,21 @@ class Life:
         """Compare what it says of itself with what is so."""
         if self.presence is None or not self.is_settled:
             presence = self.presence
-            why = presence and (presence.problem, presence._member._is_due(), presence._lost_since)
+            why = presence and (
+                presence.problem,
+                presence._member._is_outdated(),
+                presence._lost_since,
+            )
             raise Fault(f"{self.name} is not settled: {why}")
         member = self.presence._member
-        if member.revision < state.changed:
-            raise Fault(f"{self.name} has read revision {member.revision} of {state.changed}")
+        if member.state.revision < state.changed:
+            raise Fault(f"{self.name} has read revision {member.state.revision} of {state.changed}")
         if self.observes:
             return
         stored = self.world.store.member(self.name)
         if stored is None or not stored.alive:
             raise Fault(f"{self.name} is here, and the engine doesn't know it")
-        held = [each for each in state.batches if member._holds(each)]
+        held = [each for each in state.batches if member._is_current(each)]
         judge = lambda _, wanted: self.program.check(wanted)  # noqa: E731
         said = json.loads(stored.document)["answers"]
         self._check_answers(said, fold(held, member.selected, judge)[1])

@@ -25,22 +25,20 @@ class Log:
         """Read the next record."""
         if record.kind in (ASK, CHANGE) and not record.of and self.asked is not None:
             self.faults.append(f"{number} comes before question {self.asked[0]} is decided")
-        if record.kind == ASK and not record.dry_run:
-            self.asked = (number, record)
-        elif record.kind in (CHANGE, ABORT):
-            self._decide(number, record)
-        elif record.kind == END:
+        if record.kind == END:
             if self.batches.pop(record.of, None) is None:
                 self.faults.append(f"{number} ends {record.of}, which had ended")
             self.changed = number
+        elif record.kind == ASK and not record.dry_run and self.asked is None:
+            self.asked = (number, record)
+        elif record.kind in (CHANGE, ABORT):
+            self._decide(number, record)
 
     def _decide(self, number: int, record: Record) -> None:
-        made = record
-        if record.of:
-            if self.asked is None or self.asked[0] != record.of:
-                self.faults.append(f"{number} decides {record.of}, which was decided")
-                return
-            made = self.asked[1]
+        asked, made = self.asked or (0, record)
+        if record.of != asked:
+            self.faults.append(f"{number} decides {record.of}, and {asked} is open")
+            return
         self.asked = None
         if record.kind == CHANGE:
             self.batches[number] = made

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from paddle_flags.fleet._document import Facts
 from paddle_flags.fleet._flags import Look, Values
-from paddle_flags.fleet._state import Batch
+from paddle_flags.fleet._record import Record
 from paddle_flags.fleet._steps import Steps
 
 Rule = Callable[[dict[str, int]], bool]
@@ -67,7 +67,7 @@ class Program:
         fits = self.rule(self.numbers(_texts(values)))
         return None if fits else "rejected by the rule of the program"
 
-    def apply(self, values: Values, about: Batch | None, trail: Sequence[Values]) -> str | None:
+    def apply(self, values: Values, about: Record | None, trail: Sequence[Values]) -> str | None:
         why = self.check(values)
         if why is None:
             self.values = dict(values)

@@ -21,7 +21,7 @@ from paddle_flags.fleet import _follow, _operate, _presence
 from paddle_flags.fleet._fleet import Fleet
 from paddle_flags.fleet._history import COMMITTED, history_of
 from paddle_flags.fleet._operate import AbortedError
-from paddle_flags.fleet._record import CHANGE, END, Record, decode
+from paddle_flags.fleet._record import ASK, CHANGE, END, Record, decode
 from paddle_flags.fleet._state import State
 
 LONGEST_SET = 90.0  # seconds: other questions, its own, and an engine that is away for a while
@@ -138,6 +138,7 @@ class Scenario:
             world.ill = 0.0
         self.log: list[Record] = []
         self.times: list[float] = []  # of the records
+        self.present: dict[int, set[str]] = {}  # members with a lease at a question
         self.faults: list[str] = []
         self.said = oracle.Log()
         self.batches: dict[int, oracle.Batches] = {}
@@ -231,11 +232,14 @@ class Scenario:
         self.batches[self.said.changed] = dict(self.said.batches)
         self.faults += self.said.faults
         try:
-            if record.kind == END:
+            if record.kind == ASK:
+                members = self.world.store.members()
+                self.present[len(self.log)] = {name for name in members if members[name].alive}
+            elif record.kind == END:
                 self._look_at_end(record)
             elif record.kind == CHANGE and record.of:
                 asked = self.log[record.of - 1]
-                for life in self.lives:
+                for life in (each for each in self.lives if each.name in self.present[record.of]):
                     life.look_at_commit(record.of, self.times[record.of - 1], asked.changes)
         except Fault as fault:  # whoever writes it would catch it
             self.faults.append(str(fault))

@@ -119,7 +119,8 @@ ODD_FINDINGS = [
     {"lines": 5, "missing": 5},
     {"lines": [5, []], "differences": 5},
     {"differences": [["a"]]},
-    {"differences": [["a", [[1, 2, 3]]]]},
+    {"differences": [["a", 1, 2, [3]]]},
+    {"differences": [["a", None, None, None]]},
 ]
 
 

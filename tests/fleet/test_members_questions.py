@@ -191,7 +191,7 @@ def test_two_operators_at_once_give_all_members_the_same(fleet, store, members):
 
 
 def accepted(fleet, revision):
-    return [n for n, d in fleet.members().items() if str(revision) in d.get("answers", {})]
+    return [n for n, d in fleet.members().items() if revision in d["answers"]]
 
 
 # ---- Steps ----

@@ -198,7 +198,7 @@ def test_a_temporary_value_that_is_over_is_not_taken_again_by_one_that_was_stopp
     two.receive()
     two.wait_for("level.value", 1)
     fleet.set({"port": 81}, wait=SOON)
-    assert two.ask("seen") in ([6, 1], [1])
+    assert two.ask("seen") in ([6, 1], [6], [1])  # it may have ended before it was watched
 
 
 def test_a_member_that_joins_has_a_temporary_value_until_it_ends_for_all(fleet, members, process):

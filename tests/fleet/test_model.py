@@ -19,7 +19,7 @@ from paddle_flags.fleet import _member, _operate, _presence, _state
 from paddle_flags.fleet._member import Member
 from paddle_flags.fleet._operate import Operator
 from paddle_flags.fleet._presence import Presence
-from paddle_flags.fleet._record import CHANGE, Record
+from paddle_flags.fleet._record import CHANGE
 
 SEEDS = range(1, 13)
 MOST = 40  # lives in which a fault must be found
@@ -70,13 +70,12 @@ def a_newcomer_trusts_its_clock(patch):
 
 
 def an_aborted_change_is_made(patch):
-    def commit(operator, question, record):
-        made = Record(CHANGE, of=question, by=record.by)
-        while not (revision := operator._follower.append(made)):
+    def write(operator, record):
+        while not (revision := operator._follower.append(record)):
             operator._follower.catch_up()
         return revision
 
-    patch.setattr(Operator, "_commit", commit)
+    patch.setattr(Operator, "_write_decision", write)
 
 
 def a_tick_does_not_wait(patch):
@@ -84,7 +83,7 @@ def a_tick_does_not_wait(patch):
 
 
 def an_operator_does_not_wait_for_answers(patch):
-    patch.setattr(Operator, "_gather", lambda *_: ({}, {}, ""))
+    patch.setattr(Operator, "_gather", lambda *_: "")
 
 
 def a_member_takes_half_of_a_batch(patch):
@@ -147,14 +146,14 @@ def one_that_leaves_waits_for_the_engine(patch):
 
 
 def an_answer_is_as_of_the_day_it_was_given(patch):
-    answer = Member._answer
+    answer = Member._renew_answers
 
     def keep(member, verdicts, why):
         before = dict(member.answers)
         answer(member, verdicts, why)
         member.answers.update(before)
 
-    patch.setattr(Member, "_answer", keep)
+    patch.setattr(Member, "_renew_answers", keep)
 
 
 def an_operator_waits_for_ever(patch):

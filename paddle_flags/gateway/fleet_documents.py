@@ -34,7 +34,7 @@ def document_of(view: View, seen: Seen | None) -> dict[str, Any]:
     secret = seen.sensitive if seen else frozenset()
     log = seen.log[-_MOST_CHANGES:] if seen else []
     return {
-        "url": view.member.url,
+        "url": view.url,
         "fleet": status.fleet if status else "",
         "revision": status.revision if status else 0,
         "ok": bool(status and status.ok and not differences and not view.problem),
@@ -68,19 +68,9 @@ def result_of(outcome: Outcome) -> dict[str, Any]:
 
 
 def _member(status: MemberStatus) -> dict[str, Any]:
-    return {
-        "name": status.name,
-        "state": status.state,
-        "role": status.role,
-        "rank": status.rank,
-        "host": status.host,
-        "pid": status.pid or None,
-        "revision": status.revision,
-        "step": status.step,
-        "why": status.why,
-        "answers": _latest(status.answers),
-        "problems": _latest(status.problems),
-    }
+    answers, problems = _latest(status.answers), _latest(status.problems)
+    pid = status.pid or None
+    return {**status._asdict(), "pid": pid, "answers": answers, "problems": problems}
 
 
 def _latest(answers: dict[int, Answer]) -> list[dict[str, Any]]:
@@ -91,12 +81,7 @@ def _latest(answers: dict[int, Answer]) -> list[dict[str, Any]]:
 def _difference(difference: Difference, secret: frozenset[str]) -> dict[str, Any]:
     hidden = difference.name in secret
     holders = [
-        {
-            "value": None if hidden else holder.value,
-            "source": holder.source,
-            "members": list(holder.members),
-        }
-        for holder in difference.holders
+        {**each._asdict(), "value": None if hidden else each.value} for each in difference.holders
     ]
     return {"name": difference.name, "sensitive": hidden, "holders": holders}
 
