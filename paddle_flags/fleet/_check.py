@@ -26,6 +26,7 @@ _POLL = 0.1  # seconds between two looks at what was read of the log
 _LOOK = 0.002  # seconds for each member between two looks at all documents
 _GRACE = 10.0  # seconds for others to say what they have, after a difference was found
 _LONGEST = 1 << 16  # bytes of the differences that a record has
+_MOST_LISTED = 64  # members with one value: all members read the record
 
 Documents = dict[str, dict[str, Any]]
 
@@ -41,7 +42,7 @@ class CheckError(FleetError):
     __module__ = "paddle_flags.fleet"
 
     differences: tuple[Difference, ...] = ()
-    """One for each flag or environment variable."""
+    """One for each flag or environment variable. Of many members with one value, 64 are listed."""
     missing: tuple[str, ...] = ()
     """Members that were expected and did not come, as far as anybody knows them."""
 
@@ -255,7 +256,7 @@ def _cut(found: list[Difference]) -> list[Any]:
     listed: list[Any] = []
     size = 0
     for name, holders in found:
-        each = [name, [[value, source, list(members)] for value, source, members in holders]]
+        each = [name, [[v, s, members[:_MOST_LISTED]] for v, s, members in holders]]
         size += len(json.dumps(each))
         if size > _LONGEST:
             break
