@@ -14,7 +14,7 @@ from unittest import mock
 
 import oracle
 from lives import TTL, Life
-from worlds import HANGS, REFUSES, WELL, Fault, Process, World
+from worlds import HANGS, REFUSES, WELL, FaultError, Process, World
 
 from paddle_flags.errors import FlagError
 from paddle_flags.fleet import _follow, _operate, _presence
@@ -95,7 +95,7 @@ class Operator:
                     self.scenario.refused.append(outcome.revision)
             took, troubled = world.time - began, self.was_stopped or world.ill >= began
             if took > LONGEST_SET and not troubled and not world.flaky:
-                raise Fault(f"{name}: a change took {took:.1f} s")
+                raise FaultError(f"{name}: a change took {took:.1f} s")
 
     def _change(self, fleet: Fleet) -> Any:
         world, scenario = self.world, self.scenario
@@ -237,7 +237,7 @@ class Scenario:
                 asked = self.log[record.of - 1]
                 for life in self.lives:
                     life.look_at_commit(record.of, self.times[record.of - 1], asked.changes)
-        except Fault as fault:  # whoever writes it would catch it
+        except FaultError as fault:  # whoever writes it would catch it
             self.faults.append(str(fault))
 
     def _look_at_end(self, end: Record) -> None:
@@ -248,12 +248,14 @@ class Scenario:
         witnesses = [life.name for life in self.lives if life.has_seen(end.of, began)]
         early = began + float(batch.duration or 0) - self.world.time
         if early > TTL / 2 and witnesses:
-            raise Fault(f"{end.by} ends {end.of} {early:.1f} s early, and {witnesses} know better")
+            raise FaultError(
+                f"{end.by} ends {end.of} {early:.1f} s early, and {witnesses} know better"
+            )
 
     def _look(self, process: Process) -> None:
         """Compare a member, in this moment, with what the log says."""
         if self.faults:
-            raise Fault("; ".join(self.faults))
+            raise FaultError("; ".join(self.faults))
         for life in self.lives:
             life.look_at_lease()
             if life.process is process:
@@ -269,7 +271,7 @@ class Scenario:
         expected = self.expected[key]
         if numbers != expected:
             who = f"{life.name} at {self.world.time:.2f} s, revision {key[1]}"
-            raise Fault(f"{who}: {numbers}, and the log says {expected}")
+            raise FaultError(f"{who}: {numbers}, and the log says {expected}")
 
     def settle(self) -> None:
         """Wait for members that do something at this moment, such as to begin a step."""
@@ -285,19 +287,19 @@ class Scenario:
         committed = {(each.revision, each.record.by) for each in steps}
         for revision, who in self.acknowledged:
             if (revision, who) not in committed:
-                raise Fault(f"{who}: change {revision} was acknowledged, and isn't in the log")
+                raise FaultError(f"{who}: change {revision} was acknowledged, and isn't in the log")
         for revision in self.refused:
             if any(each.kind == CHANGE and each.of == revision for each in self.log):
-                raise Fault(f"question {revision} was refused, and its change is in the log")
+                raise FaultError(f"question {revision} was refused, and its change is in the log")
         state = State()
         for record in self.log:
             state = state.after(record)
         if state.question is not None:
-            raise Fault(f"question {state.question.revision} was never decided")
+            raise FaultError(f"question {state.question.revision} was never decided")
         for batch in state.batches:
             over = self.times[batch.revision - 1] + float(batch.duration or 0)
             if batch.duration and batch.at_step is None and self.world.time > over + SOON:
-                raise Fault(f"the temporary change {batch.revision} has never ended")
+                raise FaultError(f"the temporary change {batch.revision} has never ended")
         for life in self.lives:
             life.check_end(state)
 
@@ -318,7 +320,7 @@ def _quick() -> Iterator[None]:
 
 
 def run(seed: int, faults: int = 12) -> Scenario:
-    """Live through one scenario; raise Fault."""
+    """Live through one scenario; raise FaultError."""
     with _quick():
         scenario = Scenario(seed)
         try:

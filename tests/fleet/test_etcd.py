@@ -89,7 +89,7 @@ class Page(http.server.BaseHTTPRequestHandler):
         (b"[1, 2]", "answers 404 '[1, 2]': expected the client port"),
         (b'{"detail": "Not found"}', "expected the client port"),
         (b'{"result": {}}', "expected the client port"),
-        (b'{"error": "{odd} {0} \\u001b[31m\\u0000", "code": 3}', "{odd} {0} \x1b[31m\0"),
+        (b'{"error": "{odd} {0} \\u001b[31m\\u0000", "code": 3}', "{odd} {0} \\x1b[31m\\x00"),
         (b'{"error": {"grpc_code": null, "message": "odd"}}', "/job: odd"),
     ],
 )

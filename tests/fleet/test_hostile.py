@@ -79,7 +79,7 @@ def test_a_document_of_another_form_disturbs_no_operator(fleet, folder, document
     put(folder, "odd", **document)
     put(folder, "well", revision=2, values={"a": ["1", "fleet", ""]}, wanted={"a": "2"})
     assert {each.name for each in fleet.status().members} == {"odd", "well"}
-    with pytest.raises(AbortedError, match="no answer of odd, well after 0.1 s"):
+    with pytest.raises(AbortedError, match=r"no answer of odd, well after 0\.1 s"):
         fleet.set({"a": "2"}, wait=0.1)
     assert "odd" in fleet.set({"a": "2"}, force=True, wait=0.1).silent
     assert not fleet.set({"a": "2"}, wait=0.1, dry_run=True).ok

@@ -305,7 +305,7 @@ def test_a_configmap_gives_values_and_has_no_members(process, tmp_path):
     (tmp_path / "lr").symlink_to("..data/lr")
     one = process()
     one.url = f"configmap://{tmp_path}"
-    with pytest.raises(Failed, match="ReadOnlyError: .*expected observe=True"):
+    with pytest.raises(Failed, match=r"ReadOnlyError: .*expected observe=True"):
         one.join(name="one")
     one.begin(name="one", observe=True)
     assert one.ask("lr.value") == 0.5
