@@ -45,6 +45,11 @@ class CheckError(FleetError):
     """One for each flag or environment variable. Of many members with one value, 64 are listed."""
     missing: tuple[str, ...] = ()
     """Members that were expected and did not come, as far as anybody knows them."""
+    _lines: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Return the message and a line for each difference; all is escaped."""
+        return "\n  ".join([super().__str__(), *(str(FleetError(each)) for each in self._lines)])
 
 
 class Barrier:
@@ -209,8 +214,11 @@ class Barrier:
             return
         lines = [str(each) for each in said.get("lines", ())]
         missing = tuple(str(each) for each in said.get("missing", ()))
-        message = "\n  ".join([f"{self._member.url}: the members differ:", *lines])
-        error = CheckError(lines[0] if missing else message)
+        if missing:
+            error = CheckError("; ".join(lines))
+        else:
+            error = CheckError(f"{self._member.url}: the members differ:")
+            error._lines = tuple(lines)
         error.missing = missing
         error.differences = tuple(
             Difference(name, tuple(Holder(v, s, tuple(m)) for v, s, m in holders))

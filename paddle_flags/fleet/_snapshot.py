@@ -53,4 +53,6 @@ class Snapshot:
             raise self._error(error.strerror) from None
 
     def _error(self, what: str | None) -> FlagFileError:
-        return FlagFileError(f"{self._path}: {what}")
+        from paddle_flags._report.facts import one_line  # noqa: PLC0415 - seldom used
+
+        return FlagFileError(one_line(f"{self._path}: {what}"))

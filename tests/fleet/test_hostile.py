@@ -118,6 +118,7 @@ def test_a_record_of_another_form_disturbs_no_check(store, fleet, process, check
 ODD_FINDINGS = [
     {"lines": 5, "missing": 5},
     {"lines": [5, []], "differences": 5},
+    {"lines": [], "missing": ["x"]},
     {"differences": [["a"]]},
     {"differences": [["a", [[1, 2, 3]]]]},
 ]
@@ -192,12 +193,14 @@ def test_an_address_has_no_fragment_that_would_be_left_out(tmp_path):
 
 # ---- What reaches a terminal ----
 
-ODD_TEXT = "\x1b[31mred\u202e\x07"
+ODD_TEXT = "\x1b[31mred\u202e\x07\x0b\x85\u2028\r\nFORGED"
 
 
 def check_plain(text):
     assert "red" in text
-    assert [line for line in text.splitlines() if not line.isprintable()] == []
+    lines = text.split("\n")
+    assert [line for line in lines if not line.isprintable()] == []
+    assert [line for line in lines if line.lstrip().startswith("FORGED")] == []
 
 
 @pytest.fixture
