@@ -45,11 +45,10 @@ class CheckError(FleetError):
     """One for each flag or environment variable. Of many members with one value, 64 are listed."""
     missing: tuple[str, ...] = ()
     """Members that were expected and did not come, as far as anybody knows them."""
-    _lines: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """Return the message and a line for each difference; all is escaped."""
-        return "\n  ".join([super().__str__(), *(str(FleetError(each)) for each in self._lines)])
+        return "\n  ".join([super().__str__(), *(str(FleetError(each)) for each in self.args[1:])])
 
 
 class Barrier:
@@ -217,8 +216,7 @@ class Barrier:
         if missing:
             error = CheckError("; ".join(lines))
         else:
-            error = CheckError(f"{self._member.url}: the members differ:")
-            error._lines = tuple(lines)
+            error = CheckError(f"{self._member.url}: the members differ:", *lines)
         error.missing = missing
         error.differences = tuple(
             Difference(name, tuple(Holder(v, s, tuple(m)) for v, s, m in holders))
