@@ -9,10 +9,11 @@ import argparse
 import contextlib
 import sys
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 from unittest import mock
 
 import oracle
+from changing import Kind, change
 from lives import TTL, Life
 from worlds import HANGS, REFUSES, WELL, FaultError, Process, World
 
@@ -27,27 +28,6 @@ from paddle_flags.fleet._state import State
 LONGEST_SET = 90.0  # seconds: other questions, its own, and an engine that is away for a while
 SOON = 15.0  # seconds
 QUIET = 25.0  # seconds in the end, after which everybody has everything
-
-
-class Kind(NamedTuple):
-    """What lives of one kind are full of."""
-
-    faults: tuple[str, ...] = ("stop", "kill", "leave", "engine", "operator", "pause", "join")
-    flaky: tuple[float, ...] = (0.0, 0.0, 0.01, 0.05)
-    forces: float = 0.3
-    """How many changes are made by force."""
-    highest: int = 16
-    """Values of which members reject some."""
-    names: tuple[str, ...] = ("lo", "hi", "x", "y", "late")
-    """Of the flags that have them."""
-    steps: float = 0.1
-    """How many changes are for a step."""
-    ticking: float = 0.6
-    """How many members count steps."""
-    roughness: float = 0.0
-    """How often an operator is stopped or killed where it writes."""
-    lag: float = 0.2
-    """Seconds that a call of an operator takes at most."""
 
 
 BOUNDS = ("lo", "hi")
@@ -83,7 +63,7 @@ class Operator:
             clock.sleep(world.random.uniform(0, 1))
             began = world.time
             try:
-                outcome = self._change(fleet)
+                outcome = change(fleet, world.random, self.scenario.kind, self.scenario.top())
             except AbortedError as error:
                 self.scenario.refused.append(error.outcome.revision)
             except FlagError:
@@ -96,33 +76,6 @@ class Operator:
             took, troubled = world.time - began, self.was_stopped or world.ill >= began
             if took > LONGEST_SET and not troubled and not world.flaky:
                 raise FaultError(f"{name}: a change took {took:.1f} s")
-
-    def _change(self, fleet: Fleet) -> Any:
-        world, scenario = self.world, self.scenario
-        number = world.random.randrange(1, 100)
-        values: dict[str, int] = {}
-        if world.chance(0.6):
-            values.update(a=number, b=number)
-        if world.chance(0.4) or not values:
-            name = world.draw(scenario.kind.names)
-            values[name] = world.random.randrange(0, scenario.kind.highest)
-        options: dict[str, Any] = {
-            "wait": world.draw((1.0, 3.0, 6.0, 6.0, 20.0)),
-            "force": world.chance(scenario.kind.forces),
-            "duration": world.draw((None, None, 2.0, 6.0)),
-            "dry_run": world.chance(0.1),
-        }
-        if world.chance(scenario.kind.steps):
-            options["at_step"] = scenario.top() + world.random.randrange(0, 5)
-        where = world.draw(({}, {}, {"role": "trainer"}, {"member": "m0"}))
-        kind = world.random.random()
-        if kind < 0.1:
-            return fleet.unset(*values, **where, **options)
-        if kind < 0.15:
-            return fleet.undo(wait=options["wait"], force=options["force"])
-        if kind < 0.2:
-            return fleet.reset(fleet.revision, force=True)
-        return fleet.set(values, **where, **options)
 
 
 class Scenario:
