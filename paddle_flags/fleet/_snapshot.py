@@ -42,7 +42,11 @@ class Snapshot:
         made = f"{self._path}.{secrets.token_hex(8)}"
         new = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
-            with open(os.open(made, new, 0o600), "wb") as file:
+            file = os.fdopen(os.open(made, new, 0o600), "wb")
+        except OSError as error:
+            raise self._error(error.strerror) from None
+        try:
+            with file:
                 file.write(to_json(state))
                 file.flush()
                 os.fsync(file.fileno())
