@@ -21,7 +21,7 @@ time.time = lambda: _real() + OPTIONS["skew"]
 import planted  # noqa: E402 - behind the clock
 
 import paddle_flags as pf  # noqa: E402
-from paddle_flags.fleet import TickTimeoutError, UnreachableError  # noqa: E402
+from paddle_flags.fleet import FleetError, TickTimeoutError, UnreachableError  # noqa: E402
 
 LOOK = 0.01  # seconds
 IS_NARROW = OPTIONS["rule"] == "narrow"
@@ -100,6 +100,8 @@ def count(presence: Any) -> None:
             pf.fleet.tick(step)
         except TickTimeoutError as error:
             say(late=str(error))
+        except FleetError:  # it leaves
+            return
         time.sleep(OPTIONS["tick"])
 
 

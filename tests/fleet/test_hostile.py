@@ -226,6 +226,31 @@ def test_what_others_wrote_moves_no_cursor_of_an_operator(fleet_command, tokens)
     check_plain(ended.stdout + ended.stderr)
 
 
+NAMES = [
+    ["status", "dir:///no/{}"],
+    ["status", "configmap://{place}"],
+    ["set", "dir://{place}/job", "--file", "{}.toml"],
+    ["set", "dir://{place}/job", "{}=1"],
+    ["join", "dir://{place}/job", "--", "./{}"],
+    ["mirror", "configmap://{place}", "dir://{place}/job", "--once"],
+]
+
+
+@pytest.mark.parametrize("tokens", NAMES, ids=lambda tokens: " ".join(tokens[:2]))
+def test_the_name_of_a_file_moves_no_cursor(tmp_path, tokens):
+    (tmp_path / ODD_TEXT).write_text("1")
+    command = [each.format(ODD_TEXT, place=tmp_path) for each in tokens]
+    ended = subprocess.run(
+        [sys.executable, "-m", "paddle_flags", *command],
+        capture_output=True,
+        text=True,
+        timeout=SOON,
+        cwd=tmp_path,
+    )
+    assert ended.returncode != 0
+    check_plain(ended.stdout + ended.stderr)
+
+
 @pytest.mark.usefixtures("odd")
 def test_what_others_wrote_moves_no_cursor_in_an_error(fleet, process):
     with pytest.raises(AbortedError) as caught:
