@@ -12,7 +12,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from programs import Program, wide
-from worlds import Process, World
+from worlds import NOW, Process, World
 
 from paddle_flags.fleet import CheckError, Fleet
 from paddle_flags.fleet._check import Barrier
@@ -125,7 +125,7 @@ class _Connection:
             self._engine.count = self._engine.count.plus(_count(name, args, result))
             if name == "append" and result:
                 for actor in self._engine.waiting:
-                    actor.until = 0.0
+                    actor.until = NOW
             return result
 
         return call

@@ -28,6 +28,7 @@ _POLL = 0.1  # seconds between two looks at what was read of the log
 _LOOK = 0.002  # seconds for each member between two looks at all documents
 _GRACE = 10.0  # seconds for others to say what they have, after a difference was found
 _LONGEST = 1 << 16  # bytes of the differences that a record has
+_MOST_LISTED = 64  # members with one value: all members read the record
 _SHORTEST = 3  # fields of such a row: name, value and source
 
 # Stages of a check, as records have them.
@@ -42,9 +43,13 @@ class CheckError(FleetError):
     __module__ = "paddle_flags.fleet"
 
     differences: tuple[Difference, ...] = ()
-    """One for each flag or environment variable."""
+    """One for each flag or environment variable. Of many members with one value, 64 are listed."""
     missing: tuple[str, ...] = ()
     """Members that were expected and did not come, as far as anybody knows them."""
+
+    def __str__(self) -> str:
+        """Return the message and a line for each difference; all is escaped."""
+        return "\n  ".join([super().__str__(), *(str(FleetError(each)) for each in self.args[1:])])
 
 
 class Barrier:
@@ -189,8 +194,10 @@ class Barrier:
     def _error_of(self, note: Mapping[str, Any]) -> CheckError:
         """Return the error that members have found."""
         lines, missing = note.get("lines", ()), tuple(note.get("missing", ()))
-        message = "\n  ".join([f"{self._member.url}: the members differ:", *lines])
-        error = CheckError(lines[0] if missing and lines else message)
+        if missing:
+            error = CheckError("; ".join(lines))
+        else:
+            error = CheckError(f"{self._member.url}: the members differ:", *lines)
         error.missing = missing
         error.differences = _differences_in(note.get("differences", ()))
         return error
@@ -223,7 +230,7 @@ def _rows_of(found: list[Difference]) -> list[list[str | None]]:
     rows: list[list[str | None]] = []
     size = 0
     for name, holders in found:
-        some = [[name, value, source, *members] for value, source, members in holders]
+        some = [[name, v, source, *members[:_MOST_LISTED]] for v, source, members in holders]
         size += len(json.dumps(some))
         if size > _LONGEST:
             break

@@ -14,7 +14,7 @@ from paddle_flags.errors import FlagArgumentError, FlagTypeError
 from paddle_flags.fleet import _record, _undo
 from paddle_flags.fleet._arguments import check_count, check_seconds
 from paddle_flags.fleet._clock import SYSTEM, Clock
-from paddle_flags.fleet._difference import differences_of
+from paddle_flags.fleet._difference import UNKNOWN, differences_of
 from paddle_flags.fleet._document import all_of, document_of, documents_of, names_like
 from paddle_flags.fleet._follow import Follower
 from paddle_flags.fleet._history import COMMITTED, history_of
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from typing import Self, Unpack
 
     from paddle_flags.fleet._difference import Difference
+    from paddle_flags.fleet._document import Documents
     from paddle_flags.fleet._history import Step
     from paddle_flags.fleet._state import State
     from paddle_flags.fleet._store import Store
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 Value = bool | int | float | str | Sequence[bool | int | float | str]
 
 _PATIENCE = 10.0  # seconds for the members' answers, if nobody says how long to wait
+_TELLING = 2.0  # seconds for members to say what they have, which differ in their definitions
+_POLL, _LOOK = 0.05, 0.001  # seconds between two looks at that, and for each member
 
 
 class Options(TypedDict, total=False):
@@ -79,6 +82,7 @@ class Fleet:
         opened = open_store(url, timeout=timeout, create=create) if is_address(url) else url
         self._store = opened
         self._by = _who() if by is None else check_text("by", by)
+        self._clock = clock
         self._lock = clock.lock()
         self._follower = Follower(self._store, clock=clock)
 
@@ -292,8 +296,32 @@ class Fleet:
         return status_of(self.url, state, all_of(self._store), log)
 
     def diff(self) -> list[Difference]:
-        """Return the flags whose values differ in members for which the fleet says the same."""
-        return differences_of(documents_of(self._store))
+        """Return the flags whose values differ in members for which the fleet says the same.
+
+        Members publish what isn't a default. If their definitions differ, a record of the kind
+        `check` asks them for everything; this waits at most two seconds for it.
+        """
+        with self._lock:
+            found = differences_of(documents_of(self._store))
+            if any(holder.value == UNKNOWN for each in found for holder in each.holders):
+                with suppress(FleetError):  # of a user who may only read
+                    return differences_of(self._told())
+            return found
+
+    def _told(self) -> Documents:
+        """Let all members say what they have; return their documents."""
+        tell = Record(_record.CHECK, by=self._by, check={"stage": _record.TELL})
+        asked = 0
+        while not asked:
+            self._follower.catch_up()
+            asked = self._follower.append(tell)
+        end = self._clock.now() + _TELLING
+        while True:
+            documents = documents_of(self._store)
+            is_told = (each["details"].get("of", 0) >= asked for each in documents.values())
+            if all(is_told) or self._clock.now() >= end:
+                return documents
+            self._clock.sleep(max(_POLL, _LOOK * len(documents)))
 
     def log(self) -> list[Step]:
         """Return the changes, the oldest first; at least the last 200 are kept.

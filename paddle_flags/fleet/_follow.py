@@ -160,7 +160,7 @@ class Follower:
         if number <= self.base:  # somebody else has renewed it
             return False
         while (state := self.at(number)).question:  # a base has none
-            number -= 1
+            number = state.question.revision - 1
         self.base = number
         return self.store.compact(number, to_json(state))
 

@@ -22,10 +22,17 @@ if TYPE_CHECKING:
     from paddle_flags.fleet._document import Facts
     from paddle_flags.fleet._flags import Values
     from paddle_flags.fleet._record import Record
+    from paddle_flags.fleet._state import Entry
 
 _LONGEST = 1000  # characters of a reason
 
 _given: Values = {}  # also when a membership has ended, and in a forked child
+
+
+def entry_of(*names: str) -> Entry | None:
+    """Return the latest value that the fleet has given to a flag, by any of its names."""
+    found = [_given[name] for name in names if name in _given]
+    return max(found, key=lambda each: each.revision, default=None)
 
 
 class LocalFlags:

@@ -34,7 +34,11 @@ def write_snapshot(path: str, state: State) -> None:
     """Replace a file, whole or not at all."""
     made = f"{path}.{secrets.token_hex(8)}"
     try:
-        with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE, 0o600), "wb") as file:
+        file = os.fdopen(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE, 0o600), "wb")
+    except OSError as error:  # also if somebody else has put something there, which stays
+        raise _error(path, error.strerror) from None
+    try:
+        with file:
             file.write(to_json(state))
             file.flush()
             os.fsync(file.fileno())
@@ -46,4 +50,6 @@ def write_snapshot(path: str, state: State) -> None:
 
 
 def _error(path: str, what: str | None) -> FlagFileError:
-    return FlagFileError(f"{path}: {what}")
+    from paddle_flags._report.facts import one_line  # noqa: PLC0415 - seldom used
+
+    return FlagFileError(one_line(f"{path}: {what}"))

@@ -30,10 +30,10 @@ class FleetError(FlagError):
     __module__ = "paddle_flags.fleet"
 
     def __str__(self) -> str:
-        """Return the message; what members and engines wrote is escaped, but for new lines."""
+        """Return the message in one line; what members and engines wrote is escaped."""
         from paddle_flags._report.facts import one_line  # noqa: PLC0415 - seldom used
 
-        return "\n".join(map(one_line, super().__str__().split("\n")))
+        return one_line(super().__str__())
 
 
 class UnreachableError(FleetError):

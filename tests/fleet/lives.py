@@ -7,7 +7,7 @@ from typing import Any
 
 import oracle
 from programs import Program, narrow, wide
-from worlds import TIMEOUT, Fault, Process, World
+from worlds import TIMEOUT, FaultError, Process, World
 
 from paddle_flags.fleet import _flags
 from paddle_flags.fleet._member import Member
@@ -106,13 +106,13 @@ class Life:
             presence.tick(self.step)
         except TickTimeoutError as error:
             if self._is_well_since(began - TICK_TIMEOUT):
-                raise Fault(f"{self.name}: {error}") from error
+                raise FaultError(f"{self.name}: {error}") from error
         else:
             self._look_at_gate(presence)
         took = self.world.time - began
         longest = TICK_TIMEOUT + (5 if self.world.ill < began else 4 * TIMEOUT)
         if took > longest and not self.was_stopped:
-            raise Fault(f"{self.name}: step {self.step} took {took:.1f} s")
+            raise FaultError(f"{self.name}: step {self.step} took {took:.1f} s")
 
     def _look_at_gate(self, presence: Presence) -> None:
         """A step does not begin while it isn't decided what happens at it."""
@@ -121,7 +121,7 @@ class Life:
             is_due = batch.at_step is not None and batch.at_step <= self.step
             is_new = batch.revision > member._applied
             if is_due and not is_new and batch.revision not in member._reached:
-                raise Fault(f"{self.name} begins step {self.step} without {batch.revision}")
+                raise FaultError(f"{self.name} begins step {self.step} without {batch.revision}")
         question = member.state.question
         if question is None or presence.left or question.revision in self.given_up:
             return
@@ -129,14 +129,16 @@ class Life:
         accepted = answer is not None and answer.state in ACCEPTED
         concerned = member.selected.is_concerned(question.changes)
         if accepted and concerned and step is not None and step <= self.step:
-            raise Fault(f"{self.name} begins step {self.step}, and {question.revision} is open")
+            raise FaultError(
+                f"{self.name} begins step {self.step}, and {question.revision} is open"
+            )
 
     def _leave(self, process: Process, presence: Presence) -> None:
         began = self.world.time
         presence.leave()
         took = self.world.time - began
         if took > FAREWELL and not self.was_stopped:
-            raise Fault(f"{self.name} took {took:.1f} s to leave")
+            raise FaultError(f"{self.name} took {took:.1f} s to leave")
         if self.process is process:
             self.kill()
 
@@ -163,7 +165,7 @@ class Life:
             return
         answer = said["answers"].get(str(asked), ["no answer"])[0]
         if answer not in (*ACCEPTED, _flags.HELD):
-            raise Fault(f"{self.name} says {answer!r} of {asked}, and its change is made")
+            raise FaultError(f"{self.name} says {answer!r} of {asked}, and its change is made")
 
     def _look_at_ends(self, presence: Presence) -> None:
         """Temporary values end at their time, also while the engine is away."""
@@ -172,7 +174,7 @@ class Life:
         for revision, end in member.ends.items():
             held = any(entry.revision == revision for entry in self.program.values.values())
             if held and end.is_sure and now > max(end.at, self.resumed) + longest:
-                raise Fault(f"{self.name} has a value of {revision}, which has ended")
+                raise FaultError(f"{self.name} has a value of {revision}, which has ended")
 
     def _look_at_words(self, presence: Presence) -> None:
         """Who has accepted a change takes it, unless something else has happened in between."""
@@ -185,7 +187,7 @@ class Life:
             if revision != record.of + 1 or record.kind != CHANGE or asked.at_step is not None:
                 continue
             if answers.get(record.of, answer).state == _flags.ACCEPTED:
-                raise Fault(f"{self.name} has accepted {record.of} and rejects {revision}")
+                raise FaultError(f"{self.name} has accepted {record.of} and rejects {revision}")
 
     def _is_well_since(self, moment: float) -> bool:
         """Whether nothing has disturbed the process and the engine."""
@@ -203,7 +205,7 @@ class Life:
         return idle and self.presence._lost_since is None
 
     def look(self) -> None:
-        """Look at what it has in this moment; raise Fault."""
+        """Look at what it has in this moment; raise FaultError."""
         if self.presence is None or self.process.killed:
             return
         self._look_at_steps(self.presence)
@@ -211,7 +213,7 @@ class Life:
         self._look_at_words(self.presence)
         numbers = self.program.numbers()
         if numbers["a"] != numbers["b"] and self.is_settled:
-            raise Fault(f"{self.name}: half of a batch: {numbers}")
+            raise FaultError(f"{self.name}: half of a batch: {numbers}")
 
     def key(self) -> Any:
         """Return what its values may depend on. It is settled."""
@@ -220,7 +222,7 @@ class Life:
         reached = frozenset(member._reached) & {each.revision for each in member.state.batches}
         over = frozenset(member._over)
         if over and self.world.ill < 0 and not self.observes:
-            raise Fault(f"{self.name} has ended {over} alone")
+            raise FaultError(f"{self.name} has ended {over} alone")
         defined = "late" in self.program.defined
         who = (self.rule.__name__, self.role, self.name == "m0", defined)
         return who, member.state.changed, reached, over
@@ -239,14 +241,16 @@ class Life:
         return self.program.numbers(oracle.values_of(held, member.selected.selectors(), accepts))
 
     def look_at_lease(self) -> None:
-        """Look whether its values are gone with its lease, if that was asked for; raise Fault."""
+        """Look whether its values are gone with its lease, if that was asked for."""
         if self.on_lost != "default" or self.observes or self.process.stopped:
             return
         if self.presence is None or self.presence.left:
             return
         since = max(self.process.renewed + TTL, self.resumed)
         if self.program.values and self.world.time > since + SLACK:
-            raise Fault(f"{self.name} has values {self.world.time - since:.1f} s after its lease")
+            raise FaultError(
+                f"{self.name} has values {self.world.time - since:.1f} s after its lease"
+            )
 
     def _look_at_steps(self, presence: Presence) -> None:
         """Changes at a step come at that step, in those that have accepted them."""
@@ -261,7 +265,7 @@ class Life:
             asked = self.log[revision - 1].of
             accepted = member.answers.get(asked)
             if accepted and accepted.state in ACCEPTED and asked not in self.given_up:
-                raise Fault(f"{self.name}: change {revision} at {step}, not {steps[revision]}")
+                raise FaultError(f"{self.name}: change {revision} at {step}, not {steps[revision]}")
 
     def _concerning(self, member: Member) -> list[Record]:
         return [b for b in member.state.batches if member.selected.is_concerned(b.changes)]
@@ -277,15 +281,16 @@ class Life:
                 presence._member._is_outdated(),
                 presence._lost_since,
             )
-            raise Fault(f"{self.name} is not settled: {why}")
+            raise FaultError(f"{self.name} is not settled: {why}")
         member = self.presence._member
         if member.state.revision < state.changed:
-            raise Fault(f"{self.name} has read revision {member.state.revision} of {state.changed}")
+            read = member.state.revision
+            raise FaultError(f"{self.name} has read revision {read} of {state.changed}")
         if self.observes:
             return
         stored = self.world.store.member(self.name)
         if stored is None or not stored.alive:
-            raise Fault(f"{self.name} is here, and the engine doesn't know it")
+            raise FaultError(f"{self.name} is here, and the engine doesn't know it")
         held = [each for each in state.batches if member._is_current(each)]
         judge = lambda _, wanted: self.program.check(wanted)  # noqa: E731
         said = json.loads(stored.document)["answers"]
@@ -299,5 +304,5 @@ class Life:
             answer = said.get(str(batch.revision), [""])[0]
             good = (_flags.APPLIED, _flags.PENDING) if why is None else (_flags.REJECTED,)
             if answer not in good and not keys <= replaced:
-                raise Fault(f"{self.name} says {answer!r} of {batch.revision}, not {good}")
+                raise FaultError(f"{self.name} says {answer!r} of {batch.revision}, not {good}")
             replaced |= keys if batch.lasts else set()

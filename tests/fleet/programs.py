@@ -50,7 +50,7 @@ class Program:
             self.values = {n: e for n, e in self.values.items() if e.revision != gone}
             self._dropped += 1
 
-    def facts(self, key: bytes | None) -> Facts:
+    def facts(self, key: bytes | None) -> Facts:  # noqa: ARG002 - as Flags
         return Facts({}, [], [], {})
 
     def look(self, names: Iterable[str]) -> dict[str, Look]:
@@ -67,7 +67,12 @@ class Program:
         fits = self.rule(self.numbers(_texts(values)))
         return None if fits else "rejected by the rule of the program"
 
-    def apply(self, values: Values, about: Record | None, trail: Sequence[Values]) -> str | None:
+    def apply(
+        self,
+        values: Values,
+        about: Record | None,  # noqa: ARG002 - as Flags
+        trail: Sequence[Values],  # noqa: ARG002
+    ) -> str | None:
         why = self.check(values)
         if why is None:
             self.values = dict(values)

@@ -9,12 +9,13 @@ import argparse
 import contextlib
 import sys
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 from unittest import mock
 
 import oracle
+from changing import Kind, change
 from lives import TTL, Life
-from worlds import HANGS, REFUSES, WELL, Fault, Process, World
+from worlds import HANGS, REFUSES, WELL, FaultError, Process, World
 
 from paddle_flags.errors import FlagError
 from paddle_flags.fleet import _follow, _operate, _presence
@@ -27,27 +28,6 @@ from paddle_flags.fleet._state import State
 LONGEST_SET = 90.0  # seconds: other questions, its own, and an engine that is away for a while
 SOON = 15.0  # seconds
 QUIET = 25.0  # seconds in the end, after which everybody has everything
-
-
-class Kind(NamedTuple):
-    """What lives of one kind are full of."""
-
-    faults: tuple[str, ...] = ("stop", "kill", "leave", "engine", "operator", "pause", "join")
-    flaky: tuple[float, ...] = (0.0, 0.0, 0.01, 0.05)
-    forces: float = 0.3
-    """How many changes are made by force."""
-    highest: int = 16
-    """Values of which members reject some."""
-    names: tuple[str, ...] = ("lo", "hi", "x", "y", "late")
-    """Of the flags that have them."""
-    steps: float = 0.1
-    """How many changes are for a step."""
-    ticking: float = 0.6
-    """How many members count steps."""
-    roughness: float = 0.0
-    """How often an operator is stopped or killed where it writes."""
-    lag: float = 0.2
-    """Seconds that a call of an operator takes at most."""
 
 
 BOUNDS = ("lo", "hi")
@@ -83,7 +63,7 @@ class Operator:
             clock.sleep(world.random.uniform(0, 1))
             began = world.time
             try:
-                outcome = self._change(fleet)
+                outcome = change(fleet, world.random, self.scenario.kind, self.scenario.top())
             except AbortedError as error:
                 self.scenario.refused.append(error.outcome.revision)
             except FlagError:
@@ -95,34 +75,7 @@ class Operator:
                     self.scenario.refused.append(outcome.revision)
             took, troubled = world.time - began, self.was_stopped or world.ill >= began
             if took > LONGEST_SET and not troubled and not world.flaky:
-                raise Fault(f"{name}: a change took {took:.1f} s")
-
-    def _change(self, fleet: Fleet) -> Any:
-        world, scenario = self.world, self.scenario
-        number = world.random.randrange(1, 100)
-        values: dict[str, int] = {}
-        if world.chance(0.6):
-            values.update(a=number, b=number)
-        if world.chance(0.4) or not values:
-            name = world.draw(scenario.kind.names)
-            values[name] = world.random.randrange(0, scenario.kind.highest)
-        options: dict[str, Any] = {
-            "wait": world.draw((1.0, 3.0, 6.0, 6.0, 20.0)),
-            "force": world.chance(scenario.kind.forces),
-            "duration": world.draw((None, None, 2.0, 6.0)),
-            "dry_run": world.chance(0.1),
-        }
-        if world.chance(scenario.kind.steps):
-            options["at_step"] = scenario.top() + world.random.randrange(0, 5)
-        where = world.draw(({}, {}, {"role": "trainer"}, {"member": "m0"}))
-        kind = world.random.random()
-        if kind < 0.1:
-            return fleet.unset(*values, **where, **options)
-        if kind < 0.15:
-            return fleet.undo(wait=options["wait"], force=options["force"])
-        if kind < 0.2:
-            return fleet.reset(fleet.revision, force=True)
-        return fleet.set(values, **where, **options)
+                raise FaultError(f"{name}: a change took {took:.1f} s")
 
 
 class Scenario:
@@ -241,7 +194,7 @@ class Scenario:
                 asked = self.log[record.of - 1]
                 for life in (each for each in self.lives if each.name in self.present[record.of]):
                     life.look_at_commit(record.of, self.times[record.of - 1], asked.changes)
-        except Fault as fault:  # whoever writes it would catch it
+        except FaultError as fault:  # whoever writes it would catch it
             self.faults.append(str(fault))
 
     def _look_at_end(self, end: Record) -> None:
@@ -252,12 +205,14 @@ class Scenario:
         witnesses = [life.name for life in self.lives if life.has_seen(end.of, began)]
         early = began + float(batch.duration or 0) - self.world.time
         if early > TTL / 2 and witnesses:
-            raise Fault(f"{end.by} ends {end.of} {early:.1f} s early, and {witnesses} know better")
+            raise FaultError(
+                f"{end.by} ends {end.of} {early:.1f} s early, and {witnesses} know better"
+            )
 
     def _look(self, process: Process) -> None:
         """Compare a member, in this moment, with what the log says."""
         if self.faults:
-            raise Fault("; ".join(self.faults))
+            raise FaultError("; ".join(self.faults))
         for life in self.lives:
             life.look_at_lease()
             if life.process is process:
@@ -273,7 +228,7 @@ class Scenario:
         expected = self.expected[key]
         if numbers != expected:
             who = f"{life.name} at {self.world.time:.2f} s, revision {key[1]}"
-            raise Fault(f"{who}: {numbers}, and the log says {expected}")
+            raise FaultError(f"{who}: {numbers}, and the log says {expected}")
 
     def settle(self) -> None:
         """Wait for members that do something at this moment, such as to begin a step."""
@@ -289,19 +244,19 @@ class Scenario:
         committed = {(each.revision, each.record.by) for each in steps}
         for revision, who in self.acknowledged:
             if (revision, who) not in committed:
-                raise Fault(f"{who}: change {revision} was acknowledged, and isn't in the log")
+                raise FaultError(f"{who}: change {revision} was acknowledged, and isn't in the log")
         for revision in self.refused:
             if any(each.kind == CHANGE and each.of == revision for each in self.log):
-                raise Fault(f"question {revision} was refused, and its change is in the log")
+                raise FaultError(f"question {revision} was refused, and its change is in the log")
         state = State()
         for record in self.log:
             state = state.after(record)
         if state.question is not None:
-            raise Fault(f"question {state.question.revision} was never decided")
+            raise FaultError(f"question {state.question.revision} was never decided")
         for batch in state.batches:
             over = self.times[batch.revision - 1] + float(batch.duration or 0)
             if batch.duration and batch.at_step is None and self.world.time > over + SOON:
-                raise Fault(f"the temporary change {batch.revision} has never ended")
+                raise FaultError(f"the temporary change {batch.revision} has never ended")
         for life in self.lives:
             life.check_end(state)
 
@@ -322,7 +277,7 @@ def _quick() -> Iterator[None]:
 
 
 def run(seed: int, faults: int = 12) -> Scenario:
-    """Live through one scenario; raise Fault."""
+    """Live through one scenario; raise FaultError."""
     with _quick():
         scenario = Scenario(seed)
         try:

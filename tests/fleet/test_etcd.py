@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.server
 import socket
 import struct
 import sys
@@ -69,42 +68,6 @@ def test_one_mistyped_address_of_several_does_no_harm(plain):
         store = open_store(f"etcd://127.0.0.1:{port},{plain.hosts}/mistyped")
         assert store.last() == 0
         store.close()
-
-
-class Page(http.server.BaseHTTPRequestHandler):
-    def do_POST(self):
-        self.send_response(404)
-        self.end_headers()
-        self.wfile.write(self.server.text)
-
-    def log_message(self, *_):
-        pass
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        (b"Nothing here", "answers 404 'Nothing here': expected the client port"),
-        (b"\xff\x1b[31m\n{", "answers 404 '\ufffd\\x1b[31m\\n{': expected the client port"),
-        (b"[1, 2]", "answers 404 '[1, 2]': expected the client port"),
-        (b'{"detail": "Not found"}', "expected the client port"),
-        (b'{"result": {}}', "expected the client port"),
-        (b'{"error": "{odd} {0} \\u001b[31m\\u0000", "code": 3}', "{odd} {0} \\x1b[31m\\x00"),
-        (b'{"error": {"grpc_code": null, "message": "odd"}}', "/job: odd"),
-    ],
-)
-def test_what_else_answers_at_a_port_is_told(text, told):
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
-        server.text = text
-        threading.Thread(target=server.serve_forever).start()
-        store = open_store(f"etcd://127.0.0.1:{server.server_port}/job")
-        try:
-            with pytest.raises(FleetError) as raised:
-                store.last()
-        finally:
-            store.close()
-            server.shutdown()
-    assert told in str(raised.value)
 
 
 # -- Users --

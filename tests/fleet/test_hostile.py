@@ -79,7 +79,7 @@ def test_a_document_of_another_form_disturbs_no_operator(fleet, folder, document
     put(folder, "odd", **document)
     put(folder, "well", revision=2, values={"a": ["1", "fleet", ""]}, wanted={"a": "2"})
     assert {each.name for each in fleet.status().members} == {"odd", "well"}
-    with pytest.raises(AbortedError, match="no answer of odd, well after 0.1 s"):
+    with pytest.raises(AbortedError, match=r"no answer of odd, well after 0\.1 s"):
         fleet.set({"a": "2"}, wait=0.1)
     assert "odd" in fleet.set({"a": "2"}, force=True, wait=0.1).silent
     assert not fleet.set({"a": "2"}, wait=0.1, dry_run=True).ok
@@ -118,6 +118,7 @@ def test_a_record_of_another_form_disturbs_no_check(store, fleet, process, check
 ODD_FINDINGS = [
     {"lines": 5, "missing": 5},
     {"lines": [5, []], "differences": 5},
+    {"lines": [], "missing": ["x"]},
     {"differences": [["a"]]},
     {"differences": [["a", 1, 2, [3]]]},
     {"differences": [["a", None, None, None]]},
@@ -193,12 +194,14 @@ def test_an_address_has_no_fragment_that_would_be_left_out(tmp_path):
 
 # ---- What reaches a terminal ----
 
-ODD_TEXT = "\x1b[31mred\u202e\x07"
+ODD_TEXT = "\x1b[31mred\u202e\x07\x0b\x85\u2028\r\nFORGED"
 
 
 def check_plain(text):
     assert "red" in text
-    assert [line for line in text.splitlines() if not line.isprintable()] == []
+    lines = text.split("\n")
+    assert [line for line in lines if not line.isprintable()] == []
+    assert [line for line in lines if line.lstrip().startswith("FORGED")] == []
 
 
 @pytest.fixture
@@ -221,6 +224,31 @@ def odd(fleet, folder):
 )
 def test_what_others_wrote_moves_no_cursor_of_an_operator(fleet_command, tokens):
     ended = fleet_command(*tokens)
+    check_plain(ended.stdout + ended.stderr)
+
+
+NAMES = [
+    ["status", "dir:///no/{}"],
+    ["status", "configmap://{place}"],
+    ["set", "dir://{place}/job", "--file", "{}.toml"],
+    ["set", "dir://{place}/job", "{}=1"],
+    ["join", "dir://{place}/job", "--", "./{}"],
+    ["mirror", "configmap://{place}", "dir://{place}/job", "--once"],
+]
+
+
+@pytest.mark.parametrize("tokens", NAMES, ids=lambda tokens: " ".join(tokens[:2]))
+def test_the_name_of_a_file_moves_no_cursor(tmp_path, tokens):
+    (tmp_path / ODD_TEXT).write_text("1")
+    command = [each.format(ODD_TEXT, place=tmp_path) for each in tokens]
+    ended = subprocess.run(
+        [sys.executable, "-m", "paddle_flags", *command],
+        capture_output=True,
+        text=True,
+        timeout=SOON,
+        cwd=tmp_path,
+    )
+    assert ended.returncode != 0
     check_plain(ended.stdout + ended.stderr)
 
 

@@ -166,7 +166,7 @@ def test_one_that_may_not_write_is_no_silent_member_and_may_observe(process):
         one.do(f"pf.fleet.join, pf.fleet.Fleet({fleet.url!r}).status()")  # imports what it needs
         one.do("import decimal")
         one.do("os.seteuid(65534)")
-        with pytest.raises(Failed, match="ReadOnlyError: .*expected observe=True"):
+        with pytest.raises(Failed, match=r"ReadOnlyError: .*expected observe=True"):
             one.begin(name="one")
         one.do(FLAGS)
         assert one.ask("level.value") == 1

@@ -60,7 +60,7 @@ def test_a_change_that_concerns_nobody_is_committed_and_says_that_nobody_has_che
 
 def test_a_name_that_no_member_has_is_refused_and_one_that_some_have_is_not(fleet, members):
     one, _ = members()
-    with pytest.raises(AbortedError, match="no member has levle: .*did you mean 'level'"):
+    with pytest.raises(AbortedError, match=r"no member has levle: .*did you mean 'level'"):
         fleet.set({"levle": 2, "level": 2})
     one.do("pf.define('levle', 1, 'No misprint', runtime=True)")
     assert fleet.set({"levle": 2, "level": 2}, wait=SOON).ok

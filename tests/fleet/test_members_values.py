@@ -39,6 +39,18 @@ def test_the_history_of_a_flag_names_the_fleet_and_its_revision(fleet, process, 
     assert f"{url} revision 2" in one.ask("pf.explain('level')")
 
 
+def test_explain_names_who_has_changed_a_flag_in_the_fleet_and_why(fleet, process):
+    fleet.set({"level": 7, "width": 5}, reason="loss is\nNaN\x1b[31m")
+    one = process().begin()
+    one.do("pf.define('size', 1, old_names=['width'], runtime=True)")
+    for name in ("level", "size"):
+        found = one.ask(f"pf.explain({name!r})").splitlines()
+        assert "  fleet:      revision 1 by ann@desk: loss is\\nNaN\\x1b[31m" in found
+    assert "fleet:" not in one.ask("pf.explain('lr')")
+    fleet.unset("level", wait=SOON)
+    assert "fleet:" not in one.ask("pf.explain('level')")
+
+
 def test_a_change_reaches_all_members_and_waiting_returns_their_answers(fleet, members):
     two = members()
     outcome = fleet.set({"level": 9}, wait=SOON)
@@ -305,7 +317,7 @@ def test_a_configmap_gives_values_and_has_no_members(process, tmp_path):
     (tmp_path / "lr").symlink_to("..data/lr")
     one = process()
     one.url = f"configmap://{tmp_path}"
-    with pytest.raises(Failed, match="ReadOnlyError: .*expected observe=True"):
+    with pytest.raises(Failed, match=r"ReadOnlyError: .*expected observe=True"):
         one.join(name="one")
     one.begin(name="one", observe=True)
     assert one.ask("lr.value") == 0.5

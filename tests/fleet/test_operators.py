@@ -239,7 +239,7 @@ def test_a_member_whose_document_is_hidden_counts_as_one_that_has_not_answered()
             try:
                 with Fleet(f"dir://{root}") as operator:
                     assert member_states(operator) == {"one": "lost"}
-                    with pytest.raises(AbortedError, match="no answer of one after 0.2 s") as got:
+                    with pytest.raises(AbortedError, match=r"no answer of one after 0\.2 s") as got:
                         operator.set({"level": 2}, wait=0.2)
                     assert got.value.outcome.silent == {
                         "one": "this user may not read what it says"

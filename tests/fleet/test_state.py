@@ -325,6 +325,25 @@ def test_a_question_that_nobody_decides_keeps_what_is_before_it_from_no_base(sto
     assert texts(late.state) == {"a": "2"}
 
 
+def test_a_base_before_a_decided_question_is_found_without_looking_at_each_record(
+    store, monkeypatch
+):
+    monkeypatch.setattr(_follow, "_MOST", 80)
+    monkeypatch.setattr(_follow, "_KEPT", 10)
+    write(store, change(Change("a", "1")))
+    question = ask(store, {"a": 2})
+    follower = Follower(store)
+    follower.catch_up()
+    for record in [*[NOTHING] * 90, Record(CHANGE, of=question), *[NOTHING] * 5]:
+        assert follower.append(record)
+    reads = []
+    read = store.read
+    monkeypatch.setattr(store, "read", lambda first: reads.append(first) or read(first))
+    assert follower.compact()
+    assert store.base()[0] == question - 1
+    assert len(reads) < 10
+
+
 # ---- As JSON ----
 
 

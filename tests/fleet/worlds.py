@@ -27,7 +27,7 @@ REFUSES = "refuses"
 HANGS = "hangs"
 
 
-class Fault(AssertionError):
+class FaultError(AssertionError):
     """Something that must not be."""
 
 
@@ -148,12 +148,14 @@ class World:
         if not ready:
             self.time = min(each.until for each in able)
             if self.time == NEVER:
-                raise Fault("every actor waits for another one")
+                message = "every actor waits for another one"
+                raise FaultError(message)
             self._turns = 0
             return True
         self._turns += 1
         if self._turns > BUSY:
-            raise Fault("somebody is busy, and no time passes")
+            message = "somebody is busy, and no time passes"
+            raise FaultError(message)
         now = self._now = self.random.choice(ready)
         self.trace.append((self.time, now.process.name))
         now.go.release()
