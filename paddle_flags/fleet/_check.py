@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from paddle_flags.fleet import _flags
 from paddle_flags.fleet._clock import SYSTEM
 from paddle_flags.fleet._difference import Difference, Holder, differences_of, shown_all
-from paddle_flags.fleet._document import absent_ranks, document_of, documents_of
+from paddle_flags.fleet._document import UNCHECKED, absent_ranks, document_of, documents_of
 from paddle_flags.fleet._record import CHECK, TELL, Record
 from paddle_flags.fleet._store import FleetError, ReadOnlyError
 
@@ -87,7 +87,7 @@ class Barrier:
             stage, who = note.get("stage"), note.get("who")
             if stage == DIFFERENT:
                 raise self._error_of(note)
-            if stage == ALIKE and note.get("digest") in self._member.compared:
+            if stage == ALIKE and {note.get("digest"), UNCHECKED} & {*self._member.compared}:
                 return  # also if a change has come since
             if who == self._member.name and stage != ALIKE:
                 self._compare()
@@ -131,10 +131,10 @@ class Barrier:
     def _compare(self) -> None:
         """Compare the documents of all, and write what was found."""
         while True:
-            documents = self._gather()
+            documents = {n: d for n, d in self._gather().items() if d.get("digest") != UNCHECKED}
             is_alike, lines = _are_alike(documents), _rejections(documents)
             if is_alike and not lines:
-                self._write(ALIKE, digest=documents[self._member.name].get("digest"))
+                self._write(ALIKE, digest=next(iter(_digests_of(documents)), UNCHECKED))
                 return
             if _is_settled(documents) or self._clock.now() >= self._deadline:
                 break
@@ -208,8 +208,12 @@ def _is_settled(documents: Documents) -> bool:
     return len({each.get("changed") for each in documents.values()}) == 1
 
 
+def _digests_of(documents: Documents) -> set[str]:
+    return {each.get("digest", "unknown") for each in documents.values()}
+
+
 def _are_alike(documents: Documents) -> bool:
-    if len({each.get("digest") for each in documents.values()}) > 1:
+    if len(_digests_of(documents)) > 1:
         return False
     selected = {name for each in documents.values() for name in each.get("selected", ())}
     return not differences_of(documents, among=selected)

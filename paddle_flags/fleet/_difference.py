@@ -43,6 +43,7 @@ def differences_of(documents: Documents, among: Collection[str] | None = None) -
 
     A value of `UNKNOWN` is a default that only its member knows; the details of all have it.
     """
+    documents = {n: each for n, each in documents.items() if each.get("defaults") != ""}
     facts = {
         name: {**each["values"], **each["details"]["values"]} for name, each in documents.items()
     }

@@ -35,6 +35,9 @@ Document = dict[str, Any]
 Documents = dict[str, Document]
 """By member."""
 
+UNCHECKED = ""
+"""The digest of a member whose flags `check` doesn't compare."""
+
 
 class Fact(NamedTuple):
     """One flag of a process, as others may see it."""
@@ -59,6 +62,8 @@ class Facts(NamedTuple):
     """The name of a flag by each other name of it."""
     defaults: str = ""
     """A digest of all defaults: members that have the same have the same definitions."""
+    is_checked: bool = True
+    """Whether `check` compares them."""
 
 
 def facts_of(key: bytes | None) -> Facts:

@@ -305,9 +305,9 @@ class Presence(Membership):
             "wanted": member.wanted_values(),
             "values": {n: each for n, each in facts.values.items() if each.source != "default"},
             "selected": sorted(selected),
-            "digest": _document.digest(
-                {**texts, **{f"${n}": each for n, each in variables.items()}}
-            ),
+            "digest": _document.digest({**texts, **{f"${n}": v for n, v in variables.items()}})
+            if facts.is_checked
+            else _document.UNCHECKED,
             "sensitive": facts.sensitive,
             "unsafe": facts.unsafe,
             "aliases": facts.aliases,

@@ -120,7 +120,9 @@ class ProgramFlags:
 
     def facts(self, key: bytes | None) -> Facts:  # noqa: ARG002 - sensitive values stay there
         """See Flags."""
-        found = Facts({}, [], [], {})
+        found = Facts({}, [], [], {}, is_checked=False)  # a check ends before the program starts
+        if not self.is_connected:
+            return found
         flags = {id(each): each for each in self._refresh().values()}.values()
         for flag in flags:
             marks, name = flag.get("marks", ()), flag["name"]

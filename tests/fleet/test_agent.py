@@ -180,3 +180,13 @@ def test_a_program_does_not_start_if_others_are_missing(agent, fleet):
     assert made.end() == 1
     assert "1 of 2 members are here after 0.5 s" in made.errors()
     assert [each.state for each in fleet.status().members] == ["left"]
+
+
+def test_a_check_waits_for_a_program_and_compares_only_the_others(agent, process):
+    made = agent("--name", "one", "--check", "3", "--", "sh", "-c", "echo started; sleep 60")
+    two = [process(WORLD_SIZE="2", RANK=str(rank)).begin() for rank in range(2)]
+    for each in two:
+        each.send("do", "pf.fleet.check(expect=3)")
+    for each in two:
+        each.receive()
+    assert made.line() == "started"
