@@ -16,6 +16,7 @@ from paddle_flags.fleet._check import Barrier
 from paddle_flags.fleet._open import TIMEOUT, open_store
 from paddle_flags.fleet._presence import Presence
 from paddle_flags.fleet._program import ProgramFlags
+from paddle_flags.fleet._role import AGENT
 from paddle_flags.fleet._steps import NEVER
 from paddle_flags.fleet._store import FleetError
 from paddle_flags.fleet._threads import start_thread
@@ -31,11 +32,13 @@ _POLL = 0.02  # seconds between two looks for the program's socket, and for a ga
 _STEP_WAIT = 5.0  # seconds of one wait for a step
 SNAPSHOT = "fleet"
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
-_BY_TERMINAL = (*_ENDING[1:], signal.SIGWINCH, signal.SIGCONT)
-_WAITED = frozenset({
-    *(*_ENDING, *_BY_TERMINAL),
-    *(signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGCHLD),
-})  # fmt: skip
+_BY_TERMINAL = (*_ENDING[1:], signal.SIGWINCH, signal.SIGTSTP, signal.SIGCONT)
+_IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
+_WAITED = signal.valid_signals() - {
+    *(*_IGNORED_BY_PYTHON, signal.SIGKILL, signal.SIGSTOP, signal.SIGTTIN, signal.SIGTTOU),
+    *(signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP, signal.SIGABRT),
+    *(signal.SIGSYS, signal.SIGXCPU),  # of this process itself
+}  # fmt: skip
 
 
 class Agent:
@@ -48,7 +51,8 @@ class Agent:
         self._command = list(command)
         self._library = library
         self._pid: int | None = None
-        self._presence: Presence | None = None
+        self.presence: Presence | None = None
+        """The member, as soon as it tries to join."""
         self._failure: BaseException | None = None
         self._has_ended = False
         self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, _WAITED)
@@ -64,8 +68,8 @@ class Agent:
                 return self._wait()
             finally:
                 self._has_ended = True
-                if self._presence is not None:
-                    self._presence.leave()
+                if self.presence is not None:
+                    self.presence.leave()
                 signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
 
     def _begin(self, begin: Callable[[str], None], folder: str) -> None:
@@ -90,38 +94,37 @@ class Agent:
                 return -given.si_signo
             elif pid and (given.si_pid or given.si_signo not in _BY_TERMINAL):
                 os.kill(pid, given.si_signo)  # what a terminal sends, the program has got itself
+            if given.si_signo == signal.SIGTSTP:
+                os.kill(os.getpid(), signal.SIGSTOP)
 
     def start(self, presence: Presence, flags: ProgramFlags, folder: str) -> None:
         """Start the program as the member that has joined, and go on with its flags and steps."""
-        self._presence = presence
         place = os.path.join(folder, "live.sock")
         environment = {
             **os.environ,
             "PADDLE_FLAGS_LIVE": place,
             "PADDLE_FLAGS_FLEET_SNAPSHOT": os.path.join(folder, SNAPSHOT),
+            AGENT: f"{presence.name} of {presence.url}",
         }
         if self._library is not None:
             others = os.environ.get("LD_PRELOAD", "").split()
             environment["LD_PRELOAD"] = " ".join([self._library, *others])
         command = self._command
-        self._pid = os.posix_spawnp(command[0], command, environment, setsigmask=self._mask)
-        self._connect(presence, flags, place)
+        flags.child = self._pid = os.posix_spawnp(
+            command[0],
+            command,
+            environment,
+            setsigmask=self._mask,
+            setsigdef=_IGNORED_BY_PYTHON,
+        )
         while not self._has_ended:
             try:
+                if not flags.is_connected:
+                    flags.connect(place)  # to its first process with flags, or the one after it
+                    presence.apply_values_again()
                 self._follow_step(presence, flags, place)
             except (FleetError, LiveError, OSError):
                 time.sleep(_POLL)  # the program ends, or the member's thread says what is wrong
-
-    def _connect(self, presence: Presence, flags: ProgramFlags, place: str) -> None:
-        """Wait until the program serves its flags."""
-        while not self._has_ended:
-            try:
-                flags.connect(place)
-                presence.update_document()
-            except (FleetError, LiveError, OSError):
-                time.sleep(_POLL)
-            else:
-                return
 
     def _follow_step(self, presence: Presence, flags: ProgramFlags, place: str) -> None:
         step = flags.steps.gate
@@ -158,7 +161,7 @@ def run_program(  # noqa: PLR0913 - most have a default
     def begin(folder: str) -> None:
         store = open_store(url, timeout=patience)
         flags = ProgramFlags(store.url, os.path.join(folder, SNAPSHOT), options.tick_timeout)
-        presence = Presence(store, options, flags)
+        presence = agent.presence = Presence(store, options, flags)
         try:
             presence.start()
             if count is not None:

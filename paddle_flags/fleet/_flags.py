@@ -97,6 +97,10 @@ class Flags(Protocol):
         """
         ...
 
+    def end_program(self) -> None:
+        """Send it SIGTERM."""
+        ...
+
     def count_dropped(self) -> int:
         """Return how many values of the fleet a definition or a validator has refused so far."""
         ...

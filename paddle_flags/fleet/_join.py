@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NoReturn, Union
 from paddle_flags._core.frames import public
 from paddle_flags._core.status import fleet_hooks, shown
 from paddle_flags.errors import FlagArgumentError
+from paddle_flags.fleet import _role
 from paddle_flags.fleet._arguments import check_count, check_seconds
 from paddle_flags.fleet._check import Barrier
 from paddle_flags.fleet._local import LocalFlags
@@ -93,6 +94,12 @@ def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a defa
         snapshot=None if snapshot is None else os.path.abspath(snapshot),
         observe=observe,
     )
+    if member := os.environ.get(_role.AGENT):
+        message = (
+            f"this program is the member {member} already: it runs by paddle-flags join; a program"
+            f" of its own must be started without {_role.AGENT} in its environment"
+        )
+        raise FleetError(message)
     with _joining:
         _refuse_while_joining()
         if _member is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 from typing import TYPE_CHECKING, Any
@@ -51,6 +52,9 @@ class LocalFlags:
     @property
     def pid(self) -> int:
         return os.getpid()
+
+    def end_program(self) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
 
     def facts(self, key: bytes | None) -> Facts:
         return facts_of(key)

@@ -146,6 +146,11 @@ class Member:
         if self._is_outdated():
             self._apply_state()
 
+    def forget_what_was_applied(self) -> None:
+        """Give all values again at the next look: the program is another process."""
+        self._closed_since.clear()
+        self._dropped = -1
+
     def _is_outdated(self) -> bool:
         """Return whether the values may be others than those that were applied last."""
         return (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -215,7 +214,7 @@ class Presence(Membership):
                 continue
             self._is_lost = True
             if self._options.on_lost == "exit":
-                os.kill(self._flags.pid, signal.SIGTERM)
+                self._flags.end_program()
             else:
                 self._member.withdraw_values()
 
@@ -322,6 +321,12 @@ class Presence(Membership):
         """Return the flags that members may have differently, since a selector says so."""
         changes = [each for batch in self._member.state.batches for each in batch.changes]
         return {each.name for each in changes if each.on != ALL}
+
+    def apply_values_again(self) -> None:
+        """Give the values to a program that has just begun to serve its flags."""
+        with self._lock:
+            self._member.forget_what_was_applied()
+        self.update_document()
 
     def update_document(self) -> None:
         """Look at the flags again, which have come or changed."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import signal
 import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -35,11 +36,12 @@ class ProgramFlags:
         """Give values to the file at a path, until the program is there."""
         self.values: Values = {}
         self.is_ticking = False  # the program says itself whether it runs
-        self.pid = os.getpid()
+        self.pid = self.child = os.getpid()
         self._url = url
         self._path = path
         self._lock = threading.RLock()
         self._connection: Connection | None = None
+        self._problem = ""  # why a program that was there doesn't answer
         self.steps: Steps = ProgramSteps(self, tick_timeout)
         self._listed: dict[str, dict[str, Any]] = {}
         self._mark: str | None = None
@@ -48,18 +50,30 @@ class ProgramFlags:
         self._write_snapshot([])
 
     def connect(self, path: str) -> None:
-        """Begin to use the program that listens at a path."""
+        """Begin to use the program that listens at a path; raise LiveConnectionError."""
         connection = Connection(path, _TIMEOUT)
-        connection.__enter__()
+        try:
+            connection.__enter__()
+            pid = int(connection.ask("hello", {}, _TIMEOUT)["pid"])
+        except LiveConnectionError as error:
+            connection.__exit__()
+            if isinstance(error.__cause__, (FileNotFoundError, ConnectionRefusedError)):
+                self._problem = ""  # its process has ended; another one may come
+            raise
         with self._lock:
-            self._connection = connection
-        self.pid = int(self.ask("hello", {})["pid"])
+            self._connection, self._problem = connection, ""
+            self.pid, self._mark, self._listed = pid, None, {}
         self.steps.gate = self.steps.gate
 
     @property
     def is_connected(self) -> bool:
-        """Whether the program is there."""
+        """Whether the program answers."""
         return self._connection is not None
+
+    @property
+    def _is_served(self) -> bool:
+        """Whether the program answers, or should."""
+        return self._connection is not None or bool(self._problem)
 
     def ask(self, method: str, params: dict[str, Any]) -> Any:
         """Return the program's answer.
@@ -68,21 +82,28 @@ class ProgramFlags:
         """
         with self._lock:
             if self._connection is None:
-                message = "the program doesn't serve its flags"
-                raise FleetError(message)
+                raise FleetError(self._problem or "the program doesn't serve its flags")
             try:
                 return self._connection.ask(method, params, _TIMEOUT)
             except LiveConnectionError as error:
-                message = f"the program can't be reached: {error}"
-                raise FleetError(message) from error
+                self._connection.__exit__()
+                self._connection = None
+                self._problem = f"the program can't be reached: {error}"
+                raise FleetError(self._problem) from error
+
+    def end_program(self) -> None:
+        """Let it end: the process with the flags, and the one that was started."""
+        for pid in {self.pid, self.child} if self.is_connected else {self.child}:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
 
     # ---- Looking ----
 
     def _refresh(self) -> dict[str, dict[str, Any]]:
         """Return all flags by each of their names."""
-        if self._connection is None:
-            return {}
         with self._lock:
+            if not self._is_served:
+                return {}
             hello = self.ask("hello", {})
             self._runs, self._dropped = hello["startup_over"], hello["dropped"]
             if mark_of(hello) != self._mark:
@@ -121,7 +142,7 @@ class ProgramFlags:
     def facts(self, key: bytes | None) -> Facts:  # noqa: ARG002 - sensitive values stay there
         """See Flags."""
         found = Facts({}, [], [], {}, is_checked=False)  # a check ends before the program starts
-        if not self.is_connected:
+        if not self._is_served:
             return found
         flags = {id(each): each for each in self._refresh().values()}.values()
         for flag in flags:
@@ -145,12 +166,12 @@ class ProgramFlags:
 
     def check(self, values: Values) -> str | None:
         """See Flags."""
-        return self._give(values, {"dry_run": True}) if self.is_connected else None
+        return self._give(values, {"dry_run": True}) if self._is_served else None
 
     def apply(self, values: Values, about: Record | None, trail: Sequence[Values]) -> str | None:
         """See Flags."""
         problem = None
-        if self.is_connected:
+        if self._is_served:
             changed = [each for name, each in values.items() if self.values.get(name) != each]
             latest = max(changed, key=lambda each: each.revision, default=about)
             problem = self._give(values, _about(latest))

@@ -13,6 +13,9 @@ from paddle_flags.errors import FlagArgumentError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+AGENT = "PADDLE_FLAGS_FLEET_AGENT"
+"""The environment variable in which an agent says which member its program is."""
+
 
 class Place(NamedTuple):
     """A process in its job; None: nothing says it."""

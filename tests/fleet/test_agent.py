@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 
 import agents
@@ -190,3 +191,65 @@ def test_a_check_waits_for_a_program_and_compares_only_the_others(agent, process
     for each in two:
         each.receive()
     assert made.line() == "started"
+
+
+def test_the_next_process_of_a_script_follows_the_one_that_has_ended(fleet, agent, programs):
+    made = agent("--name", "server", "--", "sh", "-c", '"$0" & wait $!; "$0"', programs[False])
+    eventually(
+        lambda: "threads" in fleet.members().get("server", {}).get("aliases", {"threads": 0})
+    )
+    eventually(lambda: fleet.set({"threads": 8}, wait=SOON, force=True).ok)
+    assert made.until(lambda line: line.endswith(" 8"))
+    os.kill(fleet.members()["server"]["pid"], signal.SIGUSR1)
+    made.until(lambda line: line.startswith("constructor"))
+    assert made.until(lambda line: line.startswith("step")) == "step 0 8"
+    fleet.set({"threads": 9}, wait=SOON, force=True)
+    assert made.until(lambda line: line.startswith("step")).endswith(" 9")
+
+
+def test_a_program_ends_when_its_agent_has_lost_the_engine(tmp_path, programs):
+    url = f"dir://{tmp_path}/engine"
+    made = Agent(url, "--ttl", "1", "--on-lost", "exit", "--", programs[False])
+    try:
+        made.until(lambda line: line.startswith("step"))
+        os.rename(tmp_path / "engine", tmp_path / "moved")
+        assert made.until(lambda line: line.startswith("signal")) == f"signal {signal.SIGTERM:d}"
+        assert made.end() == 7
+    finally:
+        made.clean()
+
+
+def test_a_program_has_the_signals_of_a_shell(agent):
+    ignored = ["grep", "SigIgn", "/proc/self/status"]
+    expected = subprocess.run(ignored, capture_output=True, text=True, check=True).stdout
+    assert agent("--", *ignored).line().split() == expected.split()
+
+
+@pytest.mark.parametrize("number", [signal.SIGRTMIN + 6, signal.SIGTSTP, signal.SIGVTALRM])
+def test_an_agent_passes_on_every_signal(agent, number):
+    code = (
+        "import signal, sys\n"
+        "signal.signal(int(sys.argv[1]), lambda n, _: print('got', n, flush=True))\n"
+        "print('ready', flush=True)\n"
+        "while True: signal.pause()\n"
+    )
+    made = agent("--", sys.executable, "-c", code, int(number))
+    made.until(lambda line: line == "ready")
+    made.process.send_signal(number)
+    assert made.line() == f"got {int(number)}"
+    made.process.send_signal(signal.SIGCONT)
+
+
+def test_an_agent_that_is_ended_while_it_waits_for_others_leaves(agent, fleet):
+    made = agent("--name", "one", "--check", "2", "--", "echo", "started")
+    eventually(lambda: "one" in fleet.members())
+    made.process.terminate()
+    assert made.end() == -signal.SIGTERM
+    assert [each.state for each in fleet.status().members] == ["left"]
+
+
+def test_a_program_that_has_an_agent_cannot_join_beside_it(agent, url):
+    code = f"import paddle_flags as pf; pf.fleet.join({url!r}, name='other')"
+    made = agent("--name", "one", "--", sys.executable, "-c", code)
+    assert made.end() == 1
+    assert "this program is the member one of" in made.errors()
