@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from paddle_flags.cli.fleet_text import unconfirmed
 from paddle_flags.cli.foreign import Report, cut, show, show_errors, show_problems
-from paddle_flags.fleet._mirror import POLL, Mirror, repeat
+from paddle_flags.fleet._mirror import Mirror, repeat
 from paddle_flags.fleet._operate import UnconfirmedError
 from paddle_flags.fleet._record import changes_text
 
@@ -38,7 +38,7 @@ def mirror(url: str, options: argparse.Namespace) -> Report:
         if options.once:
             turn()
             return Report()
-        return _until_signal(lambda: repeat(turn, threading.Event(), _show_problem, POLL))
+        return _until_signal(lambda: repeat(turn, threading.Event(), _show_problem))
     except UnconfirmedError as error:
         return Report(problems=unconfirmed(error), status=1)
     finally:

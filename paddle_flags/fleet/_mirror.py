@@ -66,18 +66,13 @@ def mirror(  # noqa: PLR0913 - each is a part of its meaning, and most have a de
     """
     one = Mirror(source, target, timeout, tuple(confirm))
     try:
-        repeat(one.turn, stop or threading.Event(), on_problem, POLL)
+        repeat(one.turn, stop or threading.Event(), on_problem)
     finally:
         one.close()
 
 
-def repeat(
-    turn: Callable[[], object],
-    stop: threading.Event,
-    on_problem: OnProblem | None,
-    pause: float,
-) -> None:
-    """Make turns, with a pause of some seconds behind each, until `stop` is set.
+def repeat(turn: Callable[[], object], stop: threading.Event, on_problem: OnProblem | None) -> None:
+    """Make turns, with a pause behind each, until `stop` is set.
 
     An engine that is away is waited for. Any other error is raised before the first turn that
     succeeds: then a person is there, or a supervisor that shows it. Later ones are tried again,
@@ -101,7 +96,7 @@ def repeat(
         if told and on_problem is not None:
             told.clear()
             on_problem(None)
-        stop.wait(pause)
+        stop.wait(POLL)
 
 
 class Mirror:
