@@ -22,7 +22,7 @@ from paddle_flags.fleet._store import FleetError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from paddle_flags.fleet._membership import Membership, OnLate, OnLost
+    from paddle_flags.fleet._membership import Membership, OnLate, OnLost, Options
     from paddle_flags.fleet._store import Store
 
 Where = Union[str, "Store"]
@@ -80,7 +80,6 @@ def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a defa
     answer and there is no snapshot, and ReadOnlyError if the process may not write what it is,
     unless it observes.
     """
-    global _member, _is_joining  # noqa: PLW0603 - one process, one membership
     options = options_of(
         role,
         rank,
@@ -93,6 +92,11 @@ def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a defa
         snapshot=None if snapshot is None else os.path.abspath(snapshot),
         observe=observe,
     )
+    return _start(url, options)
+
+
+def _start(url: Where, options: Options) -> Membership:
+    global _member, _is_joining  # noqa: PLW0603 - one process, one membership
     with _joining:
         _refuse_while_joining()
         if _member is not None:
