@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import sys
 import threading
 from typing import TYPE_CHECKING, NoReturn, Union
 
@@ -170,7 +169,7 @@ def check(
     and which members are missing or slow, if `timeout` seconds were not enough.
     """
     own = _member or _refuse(check)
-    check_seconds("timeout", timeout, least=sys.float_info.min)
+    check_seconds("timeout", timeout, needed=True)
     if isinstance(environment, str):
         message = f"environment is {shown(environment)}: expected a list of patterns"
         raise FlagArgumentError(message)
