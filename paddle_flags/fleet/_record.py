@@ -1,10 +1,6 @@
 """A record of a fleet's log, as JSON, and its checks.
 
-change   a batch of changes, which takes effect
-ask      asks the members whether they would take a batch; nothing changes
-abort    the change that was asked about will not come
-end      a temporary change is over
-check    what members that call `check` have to say to all
+docs/explanation/fleet-rules.md has what each kind of record does.
 """
 
 from __future__ import annotations
