@@ -36,11 +36,13 @@ def seconds_of(duration: float | str | None, name: str) -> float | None:
     raise FlagArgumentError(message)
 
 
-def check_seconds(name: str, value: float | None, *, least: float = 0.0) -> None:
-    """Raise FlagArgumentError for a number of seconds that isn't None, or `least` or more."""
-    if value is None or (isinstance(value, (int, float)) and least <= value < math.inf):
+def check_seconds(name: str, value: float | None, *, needed: bool = False) -> None:
+    """Raise FlagArgumentError for what is no number of seconds; if needed, for None and 0, too."""
+    if value is None and not needed:
         return
-    more = ", more than 0" if least else ""
+    if isinstance(value, (int, float)) and 0 <= value < math.inf and (value or not needed):
+        return
+    more = ", more than 0" if needed else ""
     message = f"{name} is {shown(value)}: expected a number of seconds{more}"
     raise FlagArgumentError(message)
 

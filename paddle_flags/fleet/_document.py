@@ -218,7 +218,7 @@ _FORM: dict[str, Any] = {
     **dict.fromkeys(("name", "host", "fleet", "digest", "problem", "process", "defaults"), str),
     **dict.fromkeys(("version", "pid", "revision", "changed"), int),
     **dict.fromkeys(("rank", "world", "step"), int | None),
-    **dict.fromkeys(("ttl", "time", "tick_timeout"), float),
+    **dict.fromkeys(("time", "tick_timeout"), float),
     **dict.fromkeys(("selected", "sensitive", "unsafe", "cut"), list[str]),
     **dict.fromkeys(("wanted", "aliases"), dict[str, str]),
     **dict.fromkeys(("counting", "standing"), list[int]),

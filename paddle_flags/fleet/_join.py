@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import sys
 import threading
 from typing import TYPE_CHECKING, NoReturn, Union
 
@@ -23,7 +22,7 @@ from paddle_flags.fleet._store import FleetError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from paddle_flags.fleet._membership import Membership, OnLate, OnLost
+    from paddle_flags.fleet._membership import Membership, OnLate, OnLost, Options
     from paddle_flags.fleet._store import Store
 
 Where = Union[str, "Store"]
@@ -81,7 +80,6 @@ def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a defa
     answer and there is no snapshot, and ReadOnlyError if the process may not write what it is,
     unless it observes.
     """
-    global _member, _is_joining  # noqa: PLW0603 - one process, one membership
     options = options_of(
         role,
         rank,
@@ -100,6 +98,11 @@ def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a defa
             f" of its own must be started without {_role.AGENT} in its environment"
         )
         raise FleetError(message)
+    return _start(url, options)
+
+
+def _start(url: Where, options: Options) -> Membership:
+    global _member, _is_joining  # noqa: PLW0603 - one process, one membership
     with _joining:
         _refuse_while_joining()
         if _member is not None:
@@ -173,7 +176,7 @@ def check(
     and which members are missing or slow, if `timeout` seconds were not enough.
     """
     own = _member or _refuse(check)
-    check_seconds("timeout", timeout, least=sys.float_info.min)
+    check_seconds("timeout", timeout, needed=True)
     if isinstance(environment, str):
         message = f"environment is {shown(environment)}: expected a list of patterns"
         raise FlagArgumentError(message)

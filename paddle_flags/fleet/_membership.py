@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags._core.frames import public_class
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     OnLate = Literal["raise", "keep"]
 
 _BIGGEST_RANK = (1 << 31) - 1
-_SHORTEST = sys.float_info.min  # seconds
 
 
 class Options(NamedTuple):
@@ -63,8 +61,8 @@ def options_of(
     rank = place.rank if rank is None else rank
     name = check_name(_role.name_for(role, rank) if name is None else name)
     options = Options(name, role, rank, place.world, key=_key_of(key), **others)
-    check_seconds("ttl", options.ttl, least=_SHORTEST)
-    check_seconds("tick_timeout", options.tick_timeout, least=_SHORTEST)
+    check_seconds("ttl", options.ttl, needed=True)
+    check_seconds("tick_timeout", options.tick_timeout, needed=True)
     check_choice("on_lost", options.on_lost, ("keep", "default", "exit"))
     check_choice("on_late", options.on_late, ("raise", "keep"))
     return options

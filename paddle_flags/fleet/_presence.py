@@ -284,6 +284,7 @@ class Presence(Membership):
         selected = self._selected_flags() & facts.values.keys()
         texts = {name: each.text for name, each in facts.values.items() if name not in selected}
         variables = _document.variables_of(self._patterns, facts.sensitive)
+        texts.update({f"${name}": value for name, value in variables.items()})
         return {
             "version": 2,
             "name": self.name,
@@ -293,7 +294,6 @@ class Presence(Membership):
             "host": self._host,
             "pid": self._flags.pid,
             "process": _role.process_of(self._flags.pid),
-            "ttl": options.ttl,
             "tick_timeout": options.tick_timeout,
             "revision": member.state.revision,
             "changed": member.state.changed,
@@ -304,9 +304,7 @@ class Presence(Membership):
             "wanted": member.wanted_values(),
             "values": {n: each for n, each in facts.values.items() if each.source != "default"},
             "selected": sorted(selected),
-            "digest": _document.digest({**texts, **{f"${n}": v for n, v in variables.items()}})
-            if facts.is_checked
-            else _document.UNCHECKED,
+            "digest": _document.digest(texts) if facts.is_checked else _document.UNCHECKED,
             "sensitive": facts.sensitive,
             "unsafe": facts.unsafe,
             "aliases": facts.aliases,

@@ -1,10 +1,6 @@
 """A record of a fleet's log, as JSON, and its checks.
 
-change   a batch of changes, which takes effect
-ask      asks the members whether they would take a batch; nothing changes
-abort    the change that was asked about will not come
-end      a temporary change is over
-check    what members that call `check` have to say to all
+docs/explanation/fleet-rules.md has what each kind of record does.
 """
 
 from __future__ import annotations
@@ -39,8 +35,7 @@ ALL = "all"
 SELECTORS = ("all", "role", "host", "member")
 """What a change can be for; the last one that fits a member wins."""
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
-_LONGEST_NAME = 255
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,254}")
 
 
 class Change(NamedTuple):
@@ -172,14 +167,10 @@ def check_change(change: Change) -> Change:
     """Return a change with the name as the registry writes it, or raise FlagArgumentError."""
     name, value, on = change
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        message = f"{shown(name)}: expected the name of a flag"
+        message = f"{shown(name)}: expected the name of a flag, of at most 255 characters"
         raise FlagArgumentError(message)
-    if len(name) > _LONGEST_NAME:
-        message = f"{shown(name)}: expected a name of at most {_LONGEST_NAME} characters"
-        raise FlagArgumentError(message)
-    if value is not None and not is_storable(value):
-        message = f"{name}: {shown(value)}: expected text without NUL and lone surrogates"
-        raise FlagArgumentError(message)
+    if value is not None:
+        check_text(name, value)
     check_selector(on)
     return Change(name.replace("-", "_"), value, on)
 
