@@ -17,10 +17,11 @@ import json
 import random
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import oracle
 import programs
@@ -28,7 +29,7 @@ import schedules
 from crews import Crew, Event
 from schedules import Fault, Subject
 
-from paddle_flags.fleet import open_store
+from paddle_flags.fleet import UnreachableError, open_store
 from paddle_flags.fleet._history import COMMITTED, history_of
 from paddle_flags.fleet._record import CHANGE, Record, decode
 from paddle_flags.fleet._state import Selected, State
@@ -38,6 +39,9 @@ LATER = 2  # members that join while the others live
 OPERATORS = 2
 SOON = 60.0  # seconds after which everything must have come to its end, when all faults have
 TTL = 2.0
+DEEP = 8  # later batches that last, after which a state forgets one
+MOST = 60  # records before there is a new base
+LOOK = 0.2  # seconds between two looks at the log
 HERE = Path(__file__).parent
 
 
@@ -91,7 +95,7 @@ class Fleet:
             return
         url = self._urls[self._started % len(self._urls)]
         self._started += 1
-        options: dict[str, Any] = {"planted": self._planted}
+        options: dict[str, Any] = {"planted": self._planted, "most": MOST}
         if name in self.operators:
             program = "real_operator.py"
             options["seed"] = f"{self._choose.random()} {name}"
@@ -177,34 +181,61 @@ def run(engine: Subject, seed: str, seconds: float, place: Path, planted: str = 
     `planted` is a fault of planted.py, which all processes have.
     """
     fleet = Fleet(engine.urls()[:3], seed, planted)
-    with fleet.crew as crew, contextlib.closing(open_store(engine.urls()[0])) as store:
+    with fleet.crew as crew, Reader(engine.urls()[0]) as log:
         faults = {**fleet.faults(), **engine.faults()}
         steps = schedules.plan(seed, seconds, faults, engine.most)
         schedules.execute(steps, faults)
         engine.heal()
         fleet.heal()
-        log = read_log(store)
-        judge = Judge(fleet, log, is_troubled=bool(engine.faults()))
+        judge = Judge(fleet, log.records, is_troubled=bool(engine.faults()))
         end = time.monotonic() + SOON
         while (unsettled := judge.unsettled()) and time.monotonic() < end:
-            if judge.faults():
+            if planted and judge.faults():
                 break
             crew.read(0.2)
-            log += read_log(store, len(log) + 1)
         crew.read()
         found = [*judge.faults(), *unsettled]
         with (place / "said.jsonl").open("w") as file:
-            lines = [*crew.events, *(each._asdict() for each in log)]
+            lines = [*crew.events, *(each._asdict() for each in log.records)]
             file.writelines(json.dumps(each, default=str) + "\n" for each in lines)
-    return Outcome(seed, steps, log, crew.events, found, place)
+    return Outcome(seed, steps, log.records, crew.events, found, place)
 
 
-def read_log(store: Any, first: int = 1) -> list[Record]:
-    """Return the records from a number on; there are too few for a base."""
-    found: list[Record] = []
-    while more := store.read(first + len(found)):
-        found += [decode(data, first + len(found) + i) for i, data in enumerate(more)]
-    return found
+class Reader:
+    """Reads the whole log while it is written, since bases replace what is old."""
+
+    def __init__(self, url: str) -> None:
+        self.records: list[Record] = []
+        self._store = open_store(url)
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._is_over.set()
+        self._thread.join()
+        self._store.close()
+
+    def _run(self) -> None:
+        while not self._is_over.wait(LOOK):
+            with contextlib.suppress(UnreachableError):
+                first = len(self.records) + 1
+                found = self._store.read(first)
+                self.records += [decode(data, n) for n, data in enumerate(found, first)]
+
+
+def is_replaced(batches: oracle.Batches, revision: int) -> bool:
+    """Return whether each flag of a batch has so many later ones that a state forgets it."""
+    later = [each for number, each in batches.items() if number > revision]
+    lasting = [each for each in later if each.duration is None and each.at_step is None]
+    return all(
+        sum((change.name, change.on) in {(e.name, e.on) for e in each.changes} for each in lasting)
+        >= DEEP
+        for change in batches[revision].changes
+    )
 
 
 class Judge:
@@ -213,7 +244,7 @@ class Judge:
     def __init__(self, fleet: Fleet, log: list[Record], *, is_troubled: bool) -> None:
         self._fleet = fleet
         self._is_troubled = is_troubled  # the engine
-        self._log = log  # grows
+        self._log = log  # grows meanwhile
 
     # ---- In the end, everything has come to rest ----
 
@@ -245,13 +276,19 @@ class Judge:
 
     def faults(self) -> list[str]:
         """Return what is wrong."""
-        said = oracle.Log()
+        said, state = oracle.Log(), State()
         batches: dict[int, oracle.Batches] = {0: {}}
+        forgotten: dict[int, str] = {}
         for number, record in enumerate(self._log, 1):
             said.add(number, record)
-            batches[said.changed] = dict(said.batches)
+            state = state.after(record)
+            kept = {each.revision for each in state.batches}
+            batches[said.changed] = {n: each for n, each in said.batches.items() if n in kept}
+            for gone in said.batches.keys() - kept - forgotten.keys():
+                forgotten[gone] = "" if is_replaced(said.batches, gone) else f"{gone} is forgotten"
         return [
             *said.faults,
+            *filter(None, forgotten.values()),
             *self._promises(),
             *(fault for each in self._fleet.crew.events for fault in self._look(each, batches)),
         ]
@@ -260,7 +297,7 @@ class Judge:
         """Return what operators were told and isn't so."""
         steps = [each for each in history_of(enumerate(self._log, 1)) if each.verdict == COMMITTED]
         made = {(each.revision, each.record.by) for each in steps}
-        decided = {each.of for each in self._log if each.kind == CHANGE}
+        decided = {each.of for each in self._log if each.kind == CHANGE and each.of}
         events = self._fleet.crew.events
         lost = [
             e for e in events if e.get("acknowledged") and (e["acknowledged"], e["m"]) not in made
@@ -278,6 +315,8 @@ class Judge:
             return [f"nobody decided in time: {event}"]
         if "values" not in event:
             return []
+        if event["changed"] not in batches:
+            return [f"{event}, and the log has no such change"]
         name, step, values = event["m"], event["step"], event["values"]
         who = self._fleet.who[name]
         rule: programs.Rule = getattr(programs, who.rule)
@@ -300,12 +339,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("engine", choices=("dask", "dir", "etcd", "ray", "tcpstore"))
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument(
-        "--seconds",
-        type=float,
-        default=20,
-        help="of one life, at most 60: the log must stay without a base",
-    )
+    parser.add_argument("--seconds", type=float, default=20, help="of one life")
     parser.add_argument("--rounds", type=int, default=1, help="with the seeds that follow")
     options = parser.parse_args()
     place = Path(tempfile.mkdtemp(prefix="fleet-lives-"))

@@ -21,7 +21,12 @@ time.time = lambda: _real() + OPTIONS["skew"]
 import planted  # noqa: E402 - behind the clock
 
 import paddle_flags as pf  # noqa: E402
-from paddle_flags.fleet import FleetError, TickTimeoutError, UnreachableError  # noqa: E402
+from paddle_flags.fleet import (  # noqa: E402
+    FleetError,
+    TickTimeoutError,
+    UnreachableError,
+    _follow,
+)
 
 LOOK = 0.01  # seconds
 IS_NARROW = OPTIONS["rule"] == "narrow"
@@ -106,6 +111,7 @@ def count(presence: Any) -> None:
 
 
 def main() -> None:
+    _follow._MOST, _follow._KEPT = OPTIONS["most"], OPTIONS["most"] // 2
     if OPTIONS["planted"]:
         getattr(planted, OPTIONS["planted"])(builtins)  # which has setattr
     b.watch(see)

@@ -15,7 +15,7 @@ import planted
 from changing import Kind, change
 
 from paddle_flags.errors import FlagError
-from paddle_flags.fleet import AbortedError, Fleet, UnreachableError
+from paddle_flags.fleet import AbortedError, Fleet, UnreachableError, _follow
 from paddle_flags.fleet._history import COMMITTED
 
 OPTIONS = json.loads(sys.argv[1])
@@ -50,6 +50,7 @@ def act(fleet: Fleet, choose: random.Random) -> dict[str, Any]:
 
 
 def main() -> None:
+    _follow._MOST, _follow._KEPT = OPTIONS["most"], OPTIONS["most"] // 2
     if OPTIONS["planted"]:
         getattr(planted, OPTIONS["planted"])(builtins)  # which has setattr
     choose = random.Random(OPTIONS["seed"])

@@ -5,22 +5,12 @@ Longer: python tests/fleet/real_lives.py etcd --seed 1 --seconds 60 --rounds 20
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
 import pytest
 import real_lives
 import schedules
 from schedules import Folder
 
 SECONDS = 10.0
-
-
-@pytest.fixture
-def place():
-    """A short path: what is in it has sockets."""
-    with tempfile.TemporaryDirectory(prefix="fleet-") as name:
-        yield Path(name)
 
 
 def judged(outcome: real_lives.Outcome) -> None:
@@ -30,21 +20,21 @@ def judged(outcome: real_lives.Outcome) -> None:
     assert count["acknowledged"] > 2, str(outcome)
 
 
-def test_processes_have_what_the_log_says_whatever_happens(place):
-    judged(real_lives.run(Folder(place), "1", SECONDS, place))
+def test_processes_have_what_the_log_says_whatever_happens(tmp_path):
+    judged(real_lives.run(Folder(tmp_path), "1", SECONDS, tmp_path))
 
 
 @pytest.mark.extended
 @pytest.mark.parametrize("seed", range(2, 5))
-def test_processes_have_what_the_log_says_with_other_seeds(place, seed):
-    judged(real_lives.run(Folder(place), str(seed), 2 * SECONDS, place))
+def test_processes_have_what_the_log_says_with_other_seeds(tmp_path, seed):
+    judged(real_lives.run(Folder(tmp_path), str(seed), 2 * SECONDS, tmp_path))
 
 
 @pytest.mark.extended
 @pytest.mark.parametrize("name", ["etcd", "tcpstore", "dask", "ray"])
-def test_processes_on_an_engine_that_has_faults_have_what_the_log_says(place, name):
-    with schedules.engine(name, place) as new:
-        judged(real_lives.run(new(), "1", 1.5 * SECONDS, place))
+def test_processes_on_an_engine_that_has_faults_have_what_the_log_says(tmp_path, name):
+    with schedules.engine(name, tmp_path) as new:
+        judged(real_lives.run(new(), "1", 1.5 * SECONDS, tmp_path))
 
 
 @pytest.mark.extended
@@ -56,6 +46,6 @@ def test_processes_on_an_engine_that_has_faults_have_what_the_log_says(place, na
         ("an_acknowledged_change_is_lost", "acknowledged, and not in the log"),
     ],
 )
-def test_a_planted_fault_is_found(place, planted, told):
-    outcome = real_lives.run(Folder(place), "1", SECONDS, place, planted)
+def test_a_planted_fault_is_found(tmp_path, planted, told):
+    outcome = real_lives.run(Folder(tmp_path), "1", SECONDS, tmp_path, planted)
     assert told in str(outcome.faults)
