@@ -130,6 +130,7 @@ class Agent:
         step = flags.steps.gate
         if step == NEVER:
             time.sleep(_POLL)
+            flags.notice_end()
             return
         reached = flags.wait_for_step(place, int(step), _STEP_WAIT)
         if reached is not None:

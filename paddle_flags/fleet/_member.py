@@ -439,7 +439,7 @@ class Member:
         """Let ticks pass until the next step at which something is to happen."""
         asked = self._gating_step()
         steps = [s for each, s in self._awaited() if self.selected.is_concerned(each.changes)]
-        self.steps.gate = min(steps + ([] if asked is None else [asked]), default=NEVER)
+        self.steps.move_gate(min(steps + ([] if asked is None else [asked]), default=NEVER))
 
     def _gating_step(self) -> int | None:
         """Return the step of a question that this member has accepted, and that isn't overdue."""

@@ -130,7 +130,7 @@ class Presence(Membership):
         if self._stopped:
             return
         self._stopped = True
-        self._member.steps.gate = NEVER
+        self._member.steps.move_gate(NEVER)
         end = self._clock.now() + _PATIENCE
         self._spawn(self._withdraw, f"paddle_flags fleet {self.name} leaves")
         while not self._has_left and self._clock.now() < end:
@@ -157,7 +157,7 @@ class Presence(Membership):
     def abandon(self) -> None:
         """Forget the membership in a forked child, which has no thread for it."""
         self._stopped = True
-        self._member.steps.gate = NEVER
+        self._member.steps.move_gate(NEVER)
         self._lock = allocate_reentrant_lock()  # the other one may be held for ever
 
     # ---- The threads ----

@@ -63,7 +63,7 @@ class ProgramFlags:
         with self._lock:
             self._connection, self._problem = connection, ""
             self.pid, self._mark, self._listed = pid, None, {}
-        self.steps.gate = self.steps.gate
+        self.steps.move_gate(self.steps.gate)
 
     @property
     def is_connected(self) -> bool:
@@ -90,6 +90,13 @@ class ProgramFlags:
                 self._connection = None
                 self._problem = f"the program can't be reached: {error}"
                 raise FleetError(self._problem) from error
+
+    def notice_end(self) -> None:
+        """Forget the process that has ended: another one may come."""
+        with self._lock:
+            if self._connection is not None and self._connection.is_over():
+                self._connection.__exit__()
+                self._connection = None
 
     def end_program(self) -> None:
         """Let it end: the process with the flags, and the one that was started."""
@@ -226,19 +233,12 @@ class ProgramSteps(Steps):
     function = "pd_live_step"
 
     def __init__(self, program: ProgramFlags, timeout: float) -> None:
+        super().__init__()
         self._program = program
         self._timeout = timeout
-        self._gate = NEVER
-        super().__init__()
 
-    @property
-    def gate(self) -> float:
-        """A step at which the program waits."""
-        return self._gate
-
-    @gate.setter
-    def gate(self, step: float) -> None:
-        self._gate = step
+    def move_gate(self, step: float) -> None:
+        super().move_gate(step)
         if not self._program.is_connected:
             return
         closed = None if step == NEVER else int(step)

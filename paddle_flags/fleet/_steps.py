@@ -27,7 +27,11 @@ class Steps:
         self.last: int | None = None
         """The last step that the program has begun; None: it counts none."""
         self.gate: float = NEVER
-        """A tick of this step or a later one must look what is to be done."""
+        """A tick of this step or a later one must look what is to be done; see `move_gate`."""
+
+    def move_gate(self, step: float) -> None:
+        """Let ticks of a step and later ones look what is to be done; raise FleetError."""
+        self.gate = step
 
     def reach(self, step: int) -> bool:
         """Note a step; return whether there is something to be done first."""
@@ -38,11 +42,11 @@ class Steps:
     def close(self, step: int) -> str:
         """Let ticks of `step` and later ones wait; return why that is impossible, or ""."""
         before = self.gate
-        self.gate = min(before, step)
+        self.move_gate(min(before, step))
         last = self.last
         if last is not None and last < step:
             return ""
-        self.gate = before
+        self.move_gate(before)
         if last is None:
             return f"counts no steps: it doesn't call {self.function}"
         return f"has begun step {last}"

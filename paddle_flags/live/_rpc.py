@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import select
 import socket
 import struct
 import threading
@@ -87,6 +88,12 @@ class Connection:
         if self._socket is not None:
             with self._lock:
                 self._socket.close()
+
+    def is_over(self) -> bool:
+        """Return whether the process has closed it, as by its end; between two requests."""
+        poll = select.poll()
+        poll.register(self._socket or -1, select.POLLIN)
+        return bool(poll.poll(0))
 
     def abort(self) -> None:
         """End what another thread does with the connection, now or later."""

@@ -78,6 +78,9 @@ class Program:
             self.values = dict(values)
         return why
 
+    def end_program(self) -> None:
+        raise NotImplementedError
+
     def count_dropped(self) -> int:
         return self._dropped
 

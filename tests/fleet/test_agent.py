@@ -194,17 +194,17 @@ def test_a_check_waits_for_a_program_and_compares_only_the_others(agent, process
 
 
 def test_the_next_process_of_a_script_follows_the_one_that_has_ended(fleet, agent, programs):
+    fleet.set({"threads": 9})
     made = agent("--name", "server", "--", "sh", "-c", '"$0" & wait $!; "$0"', programs[False])
-    eventually(
-        lambda: "threads" in fleet.members().get("server", {}).get("aliases", {"threads": 0})
-    )
-    eventually(lambda: fleet.set({"threads": 8}, wait=SOON, force=True).ok)
-    assert made.until(lambda line: line.endswith(" 8"))
-    os.kill(fleet.members()["server"]["pid"], signal.SIGUSR1)
-    made.until(lambda line: line.startswith("constructor"))
-    assert made.until(lambda line: line.startswith("step")) == "step 0 8"
-    fleet.set({"threads": 9}, wait=SOON, force=True)
-    assert made.until(lambda line: line.startswith("step")).endswith(" 9")
+    eventually(lambda: "threads" in shown(fleet))
+    first = fleet.members()["server"]["pid"]
+    fleet.set({"threads": 10}, wait=SOON)
+    os.kill(first, signal.SIGUSR1)
+    made.until(lambda line: line.startswith("signal"))
+    assert made.until(lambda line: line.startswith("step")) == "step 0 10"
+    eventually(lambda: fleet.members()["server"]["pid"] not in (first, made.process.pid))
+    fleet.set({"threads": 11}, wait=SOON)
+    assert made.until(lambda line: line.startswith("step")).endswith(" 11")
 
 
 def test_a_program_ends_when_its_agent_has_lost_the_engine(tmp_path, programs):
