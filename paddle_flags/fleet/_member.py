@@ -360,6 +360,7 @@ class Member:
 
     def end_without_engine(self) -> None:
         """End here what is over, while the engine is away."""
+        self._note_ends()  # of what was read before it went
         now = self._clock.now()
         over = {each for each, end in self.ends.items() if end.at <= now} - self._over
         if over:

@@ -10,7 +10,7 @@ from paddle_flags.fleet._clock import Clock
 from paddle_flags.fleet._follow import Follower
 from paddle_flags.fleet._member import Member
 from paddle_flags.fleet._memory import MemoryStore
-from paddle_flags.fleet._record import ASK, Change, Record
+from paddle_flags.fleet._record import ASK, CHANGE, Change, Record
 from paddle_flags.fleet._state import Selected
 from paddle_flags.fleet._store import UnreachableError
 
@@ -70,6 +70,13 @@ def member(store, program, clock):
     return made
 
 
+def change(store, clock, values, **fields):
+    changes = tuple(Change(name, value) for name, value in values.items())
+    follower = Follower(store, clock=clock)
+    follower.catch_up()
+    return follower.append(Record(CHANGE, changes, **fields))
+
+
 def fail_to_follow(store, member):
     """Let the engine go away when it has given its records."""
     store.breaks = True
@@ -94,3 +101,14 @@ def test_the_log_has_the_records_that_were_read_before_the_engine_went_away(stor
     store.breaks = False
     decide(store, 1)
     assert [number for number, _ in follower.log()] == [1, 2]
+
+
+def test_a_value_that_is_over_before_it_was_taken_is_not_taken(store, member, program, clock):
+    first = change(store, clock, {"a": "1"}, duration=4.0)
+    member.follow()
+    change(store, clock, {"a": "2"}, duration=2.0)
+    fail_to_follow(store, member)
+    clock.time += 4.5
+    member.end_without_engine()
+    assert first in member.answers
+    assert program.values == {}
