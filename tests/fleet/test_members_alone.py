@@ -112,3 +112,14 @@ def test_a_value_that_is_over_before_it_was_taken_is_not_taken(store, member, pr
     member.end_without_engine()
     assert first in member.answers
     assert program.values == {}
+
+
+def test_a_definition_drops_a_batch_also_if_its_value_was_taken_back(store, member, program, clock):
+    dropped = change(store, clock, {"a": "1", "late": "9"})
+    change(store, clock, {"late": None})
+    member.follow()
+    assert program.numbers()["a"] == 1
+    program.define("late")
+    member.follow()
+    assert program.numbers()["a"] == 0
+    assert member.answers[dropped].state == "rejected"
