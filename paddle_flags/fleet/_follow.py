@@ -40,15 +40,15 @@ class Follower:
         """The revision of the base, from which the log that is left begins."""
         self._tail: Follower | None = None  # what has read the records since the base
         self._records: list[Numbered] = []
+        self._news: list[Numbered] = []  # read by a call that failed then
 
     def catch_up(self, last: int | None = None) -> list[Numbered]:
-        """Read all that is new, in order, and return it.
+        """Read all that is new, in order, and return it, with what a call that failed has read.
 
         After a compaction that was missed, the records before it are in the state alone. `last` is
         what the store has just said: what it shows not to be there isn't asked for.
         Raises StateLostError, and keeps the state, if the log isn't the one that it was.
         """
-        news: list[Numbered] = []
         before = self.state.revision
         while last is None or last > self.state.revision:
             try:
@@ -58,11 +58,12 @@ class Follower:
                 continue
             if not records:
                 break
-            news += [self._take(data) for data in records]
+            self._news += [self._take(data) for data in records]
         if last is None or last < before:  # or another thread has read on meanwhile
             last = self.store.last()
             if last < before:
                 raise self._lost(f"ends with revision {last}")
+        news, self._news = self._news, []
         return news
 
     def verify(self) -> None:

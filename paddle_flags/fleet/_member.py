@@ -78,7 +78,7 @@ class Member:
         self._over: set[int] = set()  # ended here, since the end can't be written
         self._applied = -1  # the revision that the values are of
         self._dropped = flags.count_dropped()
-        self._waiting: dict[str, Look] = {}
+        self._looks: dict[str, Look | None] = {}
         self._is_without = False  # the values were taken back, since the engine is away
         self._closed_since: dict[str, int] = {}  # of flags: the last revision that could change it
         self._reached: dict[int, int] = {}  # of changes at a step: the one at which they came
@@ -157,7 +157,7 @@ class Member:
             self._applied < self.state.changed
             or any(self.steps.is_reached(step) for _, step in self._awaited())
             or self._flags.count_dropped() != self._dropped
-            or self._look_up_waiting() != self._waiting
+            or self._look_up_flags() != self._looks
         )
 
     def _awaited(self) -> list[tuple[Record, int]]:
@@ -168,16 +168,16 @@ class Member:
             if batch.at_step is not None and batch.revision not in self._reached
         ]
 
-    def _look_up_waiting(self) -> dict[str, Look]:
-        """Return what there is of the flags for which values wait."""
+    def _look_up_flags(self) -> dict[str, Look | None]:
+        """Return which flags of the state are defined; of those whose values wait, more."""
         waiting = (_flags.HELD, _flags.PENDING)
-        names = {
-            each.name
-            for batch in self.state.batches
-            if self.answers.get(batch.revision, Answer("")).state in waiting
-            for each in batch.changes
-        }
-        return self._flags.look(names)
+        names: dict[str, bool] = {}
+        for batch in self.state.batches:
+            waits = self.answers.get(batch.revision, Answer("")).state in waiting
+            for each in batch.changes:
+                names[each.name] = waits or names.get(each.name, False)
+        looks = self._flags.look(names)
+        return {name: look if names[name] else None for name, look in looks.items()}
 
     # ---- Values ----
 
@@ -200,7 +200,7 @@ class Member:
             self._dropped = self._flags.count_dropped()
             self._applied = self.state.changed
             self._renew_answers(verdicts, why)
-            self._waiting = self._look_up_waiting()
+            self._looks = self._look_up_flags()
 
     def _fold(self, *more: Record) -> tuple[dict[str, Entry], list[Verdict]]:
         """Return what the batches up to now give, and `more`, with what becomes of each."""
@@ -360,6 +360,7 @@ class Member:
 
     def end_without_engine(self) -> None:
         """End here what is over, while the engine is away."""
+        self._note_ends()  # of what was read before it went
         now = self._clock.now()
         over = {each for each, end in self.ends.items() if end.at <= now} - self._over
         if over:

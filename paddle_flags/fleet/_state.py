@@ -49,7 +49,7 @@ class State:
         if record.of != (question.revision if question else 0):
             return then  # it decides another question, or comes before the decision
         if record.kind == CHANGE:
-            return _changed(then, question or record)
+            return _changed(then, (question or record)._replace(time=record.time))
         if record.kind == ABORT:
             return replace(then, question=None)
         asks = record.kind == ASK and not record.dry_run and question is None

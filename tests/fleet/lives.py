@@ -49,6 +49,7 @@ class Life:
         self.process = Process(self.name, world.draw((0.0, 0.0, 30.0, -30.0)), self.lag)
         self.program = Program(self.rule, {"a", "b", "lo", "hi", "x", "y"})
         self.presence: Presence | None = None
+        self.accepted: dict[int, Any] = {}  # questions, and in which circumstances
         self.given_up: set[int] = set()  # questions for whose decision it waits no longer
         self.resumed = self.joined = world.time
         self.was_stopped = False
@@ -178,16 +179,24 @@ class Life:
 
     def _look_at_words(self, presence: Presence) -> None:
         """Who has accepted a change takes it, unless something else has happened in between."""
-        answers = presence._member.answers
-        for revision, answer in answers.items():
+        member = presence._member
+        for revision, answer in member.answers.items():
+            if answer.state == _flags.ACCEPTED:
+                self.accepted.setdefault(revision, self._circumstances(member, revision))
             if answer.state != _flags.REJECTED or revision > len(self.log):
                 continue
             record = self.log[revision - 1]
             asked = self.log[record.of - 1] if record.of else record
             if revision != record.of + 1 or record.kind != CHANGE or asked.at_step is not None:
                 continue
-            if answers.get(record.of, answer).state == _flags.ACCEPTED:
+            if self.accepted.get(record.of) == self._circumstances(member, record.of):
                 raise FaultError(f"{self.name} has accepted {record.of} and rejects {revision}")
+
+    def _circumstances(self, member: Member, asked: int) -> Any:
+        """Return what its answer to a question depends on."""
+        current = filter(member._is_current, member.state.batches)
+        before = {batch.revision for batch in current if batch.revision < asked}
+        return before, "late" in self.program.defined
 
     def _is_well_since(self, moment: float) -> bool:
         """Whether nothing has disturbed the process and the engine."""

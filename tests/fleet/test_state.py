@@ -112,6 +112,7 @@ def test_a_batch_is_what_its_record_says_or_the_question_that_it_names(log):
                     assert question.revision == record.of
                     made = question
                 assert batch.changes == made.changes
+                assert batch.time == record.time  # when it has begun, not when it was asked
 
 
 @given(LOGS, CHANGES, LOGS)
