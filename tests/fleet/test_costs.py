@@ -51,7 +51,7 @@ def test_one_member_reads_the_documents_of_all_and_the_others_its_verdict(measur
 def test_an_operator_reads_each_document_once_to_say_how_a_fleet_is(measured):
     status = next(row for row in measured(SIZES[1]) if row.event == "status")
     assert status.asked.read < SIZES[1] + 20
-    assert status.asked.requests < 10
+    assert status.asked.requests < 20  # the same for any number of members
 
 
 def test_the_slope_of_what_each_member_reads_of_all_others_is_two():
