@@ -23,7 +23,7 @@ from paddle_flags.fleet._state import tables_of
 from paddle_flags.fleet._store import FleetError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from paddle_flags.fleet._document import Documents
     from paddle_flags.fleet._flags import Answer
@@ -106,7 +106,7 @@ class Operator:
         patience = _limited(record, documents, order.patience)
         asked = record._replace(kind=ASK, patience=patience, id=new_id())
         try:
-            replies = Replies(self._append(asked), record)
+            replies = self._replies(self._append(asked))
             why = self._gather(replies, patience)
             return replies.outcome(DRY_RUN) if record.dry_run else self._decide(replies, why)
         except BaseException:  # Ctrl+C, and an engine that is away: the members wait for a decision
@@ -249,10 +249,13 @@ class Operator:
             return outcome
         end = self._clock.now() + self._order.wait
         asked = {*outcome.answers, *outcome.silent}
-        replies = Replies(outcome.revision, self._order.record, asked)
+        replies = self._replies(outcome.revision, asked)
         while replies.read(self._store) and self._clock.now() < end:
             self._pause(replies)
         return outcome._replace(answers=replies.answers, silent=replies.silent)
+
+    def _replies(self, revision: int, members: Iterable[str] = ()) -> Replies:
+        return Replies(self._state.fleet, revision, self._order.record, members)
 
     def _pause(self, replies: Replies) -> None:
         self._clock.sleep(max(_POLL, _LOOK * replies.count))

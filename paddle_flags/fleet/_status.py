@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags.fleet import _flags
-from paddle_flags.fleet._document import absent_ranks
+from paddle_flags.fleet._document import absent_ranks, find_other_log
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -114,15 +114,14 @@ def _member(name: str, document: Mapping[str, Any], state: State, log: list[Step
 def _fate(document: Mapping[str, Any], state: State, log: list[Step]) -> tuple[str, str]:
     """Return the state of a member, and why."""
     revision = int(document.get("revision", 0))
-    fleet = document.get("fleet") or state.fleet
     if document.get("left"):
         return LEFT, ""
     if not document["alive"]:
         return GONE, f"its lease has ended; it had read revision {revision}"
     if document.get("problem"):
         return LOST, str(document["problem"])
-    if state.fleet and fleet != state.fleet:
-        return LOST, f"it keeps revision {revision} of fleet {fleet}"
+    if other := find_other_log(document, state.fleet):
+        return LOST, other
     return _pace(revision, state, log)
 
 
