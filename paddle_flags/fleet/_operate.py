@@ -89,6 +89,8 @@ class Operator:
         self._store = follower.store
         self._clock = follower.clock
         self._order = order
+        self._turn_end = 0.0
+        """Until when to wait for decisions of others, by the monotonic clock."""
 
     @property
     def _state(self) -> State:
@@ -97,6 +99,7 @@ class Operator:
     def run(self) -> Outcome:
         """Make the change, unless a member rejects it; raise AbortedError then."""
         order = self._order
+        self._turn_end = self._clock.now() + order.patience
         documents = self._wait_for_turn()
         record = order.record._replace(peers=len(documents))
         if not record.dry_run and (order.force or not members_for(record, documents)):
@@ -124,7 +127,10 @@ class Operator:
             question = self._state.question
             if question is None:
                 return documents
-            self._await_decision(question)
+            if self._order.force and not self._order.record.dry_run:
+                self._write_abort(question, f"forced aside by {self._order.record.by}")
+            else:
+                self._await_decision(question)
 
     def _catch_up(self) -> None:
         self._follower.catch_up()
@@ -133,12 +139,16 @@ class Operator:
             raise self._conflict(expect)
 
     def _await_decision(self, question: Record) -> None:
+        """Wait for a decision of others; raise FleetError if it doesn't come in time."""
         end = self._clock.now() + question.patience
         while self._state.question == question:
             if self._clock.now() >= end:
-                why = f"nobody had decided after {question.patience:g} s"
-                self._abort(question.revision, why)
+                self._write_abort(question, f"nobody had decided after {question.patience:g} s")
                 return
+            if self._clock.now() >= self._turn_end:
+                what = f"waited {self._order.patience:g} s for the decision on another change"
+                message = f"{self._store.url}: {what}: {question_text(question)}"
+                raise FleetError(message)
             self._clock.sleep(_POLL)
             self._follower.catch_up()
 
@@ -210,18 +220,17 @@ class Operator:
             self._follower.catch_up()
         return 0
 
-    def _abort(self, question: int, why: str) -> None:
-        with suppress(FleetError):  # the members do it when its time is over
-            self._follower.catch_up()
-            self._write_decision(Record(ABORT, of=question, by=self._order.record.by, reason=why))
+    def _write_abort(self, question: Record, why: str) -> None:
+        by = self._order.record.by
+        self._write_decision(Record(ABORT, of=question.revision, by=by, reason=why))
 
-    def _abort_own(self, asked: str) -> None:
+    def _abort_own(self, asked: str, why: str) -> None:
         """Abort the question with this id, which may be there although its revision isn't known."""
-        with suppress(FleetError):
+        with suppress(FleetError):  # the members do it when its time is over
             self._follower.catch_up()
             question = self._state.question
             if question is not None and question.id == asked:
-                self._abort(question.revision, "its operator gave up")
+                self._write_abort(question, why)
 
     def _gather(self, replies: Replies, patience: float) -> str:
         """Wait for the answers to a question; return why there can't be a change, or ""."""
