@@ -18,6 +18,7 @@ from paddle_flags.fleet._record import (
     changes_text,
     check_batch,
     new_id,
+    question_text,
 )
 from paddle_flags.fleet._state import tables_of
 from paddle_flags.fleet._store import FleetError
@@ -110,7 +111,7 @@ class Operator:
         asked = record._replace(kind=ASK, patience=patience, id=new_id())
         try:
             replies = self._replies(self._append(asked))
-            why = self._gather(replies, patience)
+            why = self._gather(replies, asked.id, patience)
             return replies.outcome(DRY_RUN) if record.dry_run else self._decide(replies, why)
         except BaseException:  # Ctrl+C, and an engine that is away: the members wait for a decision
             self._abort_own(asked.id)
@@ -128,7 +129,7 @@ class Operator:
             if question is None:
                 return documents
             if self._order.force and not self._order.record.dry_run:
-                self._write_abort(question, f"forced aside by {self._order.record.by}")
+                self._write_abort(question.revision, f"forced aside by {self._order.record.by}")
             else:
                 self._await_decision(question)
 
@@ -143,7 +144,8 @@ class Operator:
         end = self._clock.now() + question.patience
         while self._state.question == question:
             if self._clock.now() >= end:
-                self._write_abort(question, f"nobody had decided after {question.patience:g} s")
+                why = f"nobody had decided after {question.patience:g} s"
+                self._write_abort(question.revision, why)
                 return
             if self._clock.now() >= self._turn_end:
                 what = f"waited {self._order.patience:g} s for the decision on another change"
@@ -206,10 +208,16 @@ class Operator:
             made = self._write_decision(Record(CHANGE, of=question, by=by, peers=replies.count))
             if made:
                 return self._wait(replies.outcome(COMMITTED)._replace(revision=made))
-            why = "it was not decided in time"
+            why = self._fate_of(question)
         error = AbortedError(f"{self._store.url}: nothing was changed: {why}")
         error.outcome = replies.outcome(f"aborted: {why}")
         raise error
+
+    def _fate_of(self, question: int) -> str:
+        """Return why somebody else has aborted a question."""
+        steps = (each for each in history_of(self._follower.log()) if each.revision == question)
+        verdict = next((each.verdict for each in steps), None)
+        return (verdict or "it was not decided in time").removeprefix("aborted: ")
 
     def _write_decision(self, record: Record) -> int:
         """Write a decision; return its revision, or 0 if there is another one."""
@@ -220,19 +228,23 @@ class Operator:
             self._follower.catch_up()
         return 0
 
-    def _write_abort(self, question: Record, why: str) -> None:
-        by = self._order.record.by
-        self._write_decision(Record(ABORT, of=question.revision, by=by, reason=why))
+    def _write_abort(self, question: int, why: str) -> None:
+        self._write_decision(Record(ABORT, of=question, by=self._order.record.by, reason=why))
 
-    def _abort_own(self, asked: str, why: str) -> None:
-        """Abort the question with this id, which may be there although its revision isn't known."""
+    def _abort(self, question: int, why: str) -> None:
         with suppress(FleetError):  # the members do it when its time is over
+            self._follower.catch_up()
+            self._write_abort(question, why)
+
+    def _abort_own(self, asked: str) -> None:
+        """Abort the question with this id, which may be there although its revision isn't known."""
+        with suppress(FleetError):
             self._follower.catch_up()
             question = self._state.question
             if question is not None and question.id == asked:
-                self._write_abort(question, why)
+                self._abort(question.revision, "its operator gave up")
 
-    def _gather(self, replies: Replies, patience: float) -> str:
+    def _gather(self, replies: Replies, asked: str, patience: float) -> str:
         """Wait for the answers to a question; return why there can't be a change, or ""."""
         end = self._clock.now() + patience
         while True:
@@ -248,6 +260,11 @@ class Operator:
                 return ""
             if self._clock.now() >= end:
                 return f"no answer of {members_text(missing)} after {patience:g} s"
+            self._follower.catch_up(self._store.last())
+            question = self._state.question
+            is_closed = not self._order.record.dry_run and (not question or question.id != asked)
+            if is_closed and self._clock.now() < end:  # later, the answers say more
+                return self._fate_of(replies.revision)
             self._pause(replies)
 
     # ---- After ----

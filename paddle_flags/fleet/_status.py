@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags.fleet import _flags
 from paddle_flags.fleet._document import absent_ranks, find_other_log
+from paddle_flags.fleet._record import question_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,6 +64,8 @@ class Status(NamedTuple):
     members: list[MemberStatus]
     undecided: list[int]
     """The revision of the question that waits for its decision, if there is one."""
+    question: str = ""
+    """That revision, who asks for what, and until when by the clock of who asks; or ""."""
 
     @property
     def ok(self) -> bool:
@@ -82,7 +85,8 @@ def status_of(url: str, state: State, documents: Documents, log: list[Step]) -> 
         key=lambda each: (each.role or "", -1 if each.rank is None else each.rank, each.name)
     )
     undecided = [state.question.revision] if state.question else []
-    return Status(url, state.fleet, state.revision, members, undecided)
+    asked = question_text(state.question) if state.question else ""
+    return Status(url, state.fleet, state.revision, members, undecided, asked)
 
 
 def _is_missed(document: Mapping[str, Any], state: State) -> bool:
