@@ -11,6 +11,7 @@ import threading
 import pytest
 from members import SOON, Failed, ask, decide, eventually, states
 
+from paddle_flags.errors import FlagArgumentError
 from paddle_flags.fleet import AbortedError, Fleet, FleetError
 
 # ---- Asked first ----
@@ -240,6 +241,15 @@ def test_an_operator_that_is_forced_aside_says_so(fleet, members, url):
 
 
 # ---- Steps ----
+
+
+def test_a_change_at_a_step_cannot_be_forced(fleet, fleet_command):
+    with pytest.raises(FlagArgumentError, match="at_step and force: expected one of them"):
+        fleet.set({"level": 12}, at_step=5, force=True)
+    ended = fleet_command("set", "level=12", "--at-step", "5", "--force")
+    assert ended.returncode == 2
+    assert "at_step and force: expected one of them" in ended.stderr
+    assert fleet.revision == 0
 
 
 def test_a_change_at_a_step_happens_at_it_in_all(fleet, members):
