@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.cli.foreign import Table, cut
 from paddle_flags.fleet._difference import members_text
 from paddle_flags.fleet._flags import GOOD
 from paddle_flags.fleet._outcome import Outcome
-from paddle_flags.fleet._record import END, changes_text
+from paddle_flags.fleet._record import END, changes_text, moment_text
 from paddle_flags.fleet._state import Entry
 from paddle_flags.fleet._status import ABSENT, Status
 
@@ -31,14 +30,6 @@ def unconfirmed(error: UnconfirmedError) -> list[str]:
     """Return which option confirms each unsafe flag, and what else is wrong."""
     lines = [f"{name}: is unsafe to change; add --confirm {name}" for name in error.names]
     return lines + [str(each) for each in error.errors if each is not error]
-
-
-def _moment_text(seconds: float) -> str:
-    """Return a moment as local time, to the second."""
-    try:
-        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
-    except (ValueError, OverflowError, OSError):  # somebody wrote nonsense
-        return ""
 
 
 def as_json(value: Any) -> Any:
@@ -85,7 +76,7 @@ def _limits_text(entry: Entry) -> str:
     if entry.at_step is not None:
         parts.append(f"from step {entry.at_step}")
     if entry.duration is not None:
-        until = f" until {_moment_text(entry.time + entry.duration)}" * (entry.at_step is None)
+        until = f" until {moment_text(entry.time + entry.duration)}" * (entry.at_step is None)
         parts.append(f"for {entry.duration:g} s{until}")
     return ", ".join(parts)
 
@@ -151,7 +142,7 @@ def _step_row(step: Step) -> tuple[str, ...]:
         change += f" for {record.duration:g} s"
     return (
         str(step.revision),
-        _moment_text(record.time),
+        moment_text(record.time),
         cut(change),
         cut(_state_of(step)),
         cut(record.by),
@@ -204,7 +195,8 @@ def status_parts(status: Status) -> list[Part]:
         for revision, answer in sorted(each.problems.items()):
             why = f": {cut(answer.why, _WIDEST)}" if answer.why else ""
             parts.append(f"{each.name}: revision {revision}: {answer.state}{why}")
-    parts += [f"revision {each} is not decided yet" for each in status.undecided]
+    if status.question:
+        parts.append(f"not decided yet: {status.question}")
     here = sum(each.state not in ABSENT for each in status.members)
     return [*parts, f"revision {status.revision}, {here} member{'s' * (here != 1)}"]
 

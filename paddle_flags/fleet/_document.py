@@ -180,6 +180,14 @@ def all_of(store: Store) -> Documents:
     return {name: decode(each) for name, each in store.members().items() if is_name(name)}
 
 
+def find_other_log(document: Mapping[str, Any], fleet: str) -> str:
+    """Return what a member says that follows another log than that of `fleet`, or ""."""
+    other = document.get("fleet") or fleet
+    if not fleet or other == fleet:
+        return ""
+    return f"it keeps revision {document.get('revision', 0)} of fleet {other}"
+
+
 def farewell(document: Document) -> bytes:
     """Return what stays of the document of a member that leaves."""
     kept = ("version", "name", "role", "rank", "host", "pid", "revision", "fleet", "time")

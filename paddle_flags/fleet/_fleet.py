@@ -179,7 +179,8 @@ class Fleet:
         the call returns, and members take it as soon as they see it.
 
         With `at_step=N`, members take the change when they begin step N by
-        `paddle_flags.fleet.tick`; one that has begun it already rejects it.
+        `paddle_flags.fleet.tick`; one that has begun it already rejects it. Not
+        with `force`.
 
         `duration` is after how many seconds the values end.
 
@@ -197,6 +198,9 @@ class Fleet:
         check_seconds("duration", duration)
         check_count("at_step", at_step)
         check_count("expect", expect)
+        if force and at_step is not None:
+            message = "at_step and force: expected one of them: members must agree on a step"
+            raise FlagArgumentError(message)
         record = Record(
             _record.CHANGE,
             batch,

@@ -18,12 +18,13 @@ from paddle_flags.fleet._record import (
     changes_text,
     check_batch,
     new_id,
+    question_text,
 )
 from paddle_flags.fleet._state import tables_of
 from paddle_flags.fleet._store import FleetError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from paddle_flags.fleet._document import Documents
     from paddle_flags.fleet._flags import Answer
@@ -89,6 +90,8 @@ class Operator:
         self._store = follower.store
         self._clock = follower.clock
         self._order = order
+        self._turn_end = 0.0
+        """Until when to wait for decisions of others, by the monotonic clock."""
 
     @property
     def _state(self) -> State:
@@ -97,6 +100,7 @@ class Operator:
     def run(self) -> Outcome:
         """Make the change, unless a member rejects it; raise AbortedError then."""
         order = self._order
+        self._turn_end = self._clock.now() + order.patience
         documents = self._wait_for_turn()
         record = order.record._replace(peers=len(documents))
         if not record.dry_run and (order.force or not members_for(record, documents)):
@@ -106,8 +110,8 @@ class Operator:
         patience = _limited(record, documents, order.patience)
         asked = record._replace(kind=ASK, patience=patience, id=new_id())
         try:
-            replies = Replies(self._append(asked), record)
-            why = self._gather(replies, patience)
+            replies = self._replies(self._append(asked))
+            why = self._gather(replies, asked.id, patience)
             return replies.outcome(DRY_RUN) if record.dry_run else self._decide(replies, why)
         except BaseException:  # Ctrl+C, and an engine that is away: the members wait for a decision
             self._abort_own(asked.id)
@@ -124,7 +128,10 @@ class Operator:
             question = self._state.question
             if question is None:
                 return documents
-            self._await_decision(question)
+            if self._order.force and not self._order.record.dry_run:
+                self._write_abort(question.revision, f"forced aside by {self._order.record.by}")
+            else:
+                self._await_decision(question)
 
     def _catch_up(self) -> None:
         self._follower.catch_up()
@@ -133,12 +140,17 @@ class Operator:
             raise self._conflict(expect)
 
     def _await_decision(self, question: Record) -> None:
+        """Wait for a decision of others; raise FleetError if it doesn't come in time."""
         end = self._clock.now() + question.patience
         while self._state.question == question:
             if self._clock.now() >= end:
                 why = f"nobody had decided after {question.patience:g} s"
-                self._abort(question.revision, why)
+                self._write_abort(question.revision, why)
                 return
+            if self._clock.now() >= self._turn_end:
+                what = f"waited {self._order.patience:g} s for the decision on another change"
+                message = f"{self._store.url}: {what}: {question_text(question)}"
+                raise FleetError(message)
             self._clock.sleep(_POLL)
             self._follower.catch_up()
 
@@ -196,10 +208,16 @@ class Operator:
             made = self._write_decision(Record(CHANGE, of=question, by=by, peers=replies.count))
             if made:
                 return self._wait(replies.outcome(COMMITTED)._replace(revision=made))
-            why = "it was not decided in time"
+            why = self._fate_of(question)
         error = AbortedError(f"{self._store.url}: nothing was changed: {why}")
         error.outcome = replies.outcome(f"aborted: {why}")
         raise error
+
+    def _fate_of(self, question: int) -> str:
+        """Return why somebody else has aborted a question."""
+        steps = (each for each in history_of(self._follower.log()) if each.revision == question)
+        verdict = next((each.verdict for each in steps), None)
+        return (verdict or "it was not decided in time").removeprefix("aborted: ")
 
     def _write_decision(self, record: Record) -> int:
         """Write a decision; return its revision, or 0 if there is another one."""
@@ -210,10 +228,13 @@ class Operator:
             self._follower.catch_up()
         return 0
 
+    def _write_abort(self, question: int, why: str) -> None:
+        self._write_decision(Record(ABORT, of=question, by=self._order.record.by, reason=why))
+
     def _abort(self, question: int, why: str) -> None:
         with suppress(FleetError):  # the members do it when its time is over
             self._follower.catch_up()
-            self._write_decision(Record(ABORT, of=question, by=self._order.record.by, reason=why))
+            self._write_abort(question, why)
 
     def _abort_own(self, asked: str) -> None:
         """Abort the question with this id, which may be there although its revision isn't known."""
@@ -223,7 +244,7 @@ class Operator:
             if question is not None and question.id == asked:
                 self._abort(question.revision, "its operator gave up")
 
-    def _gather(self, replies: Replies, patience: float) -> str:
+    def _gather(self, replies: Replies, asked: str, patience: float) -> str:
         """Wait for the answers to a question; return why there can't be a change, or ""."""
         end = self._clock.now() + patience
         while True:
@@ -239,6 +260,11 @@ class Operator:
                 return ""
             if self._clock.now() >= end:
                 return f"no answer of {members_text(missing)} after {patience:g} s"
+            self._follower.catch_up(self._store.last())
+            question = self._state.question
+            is_closed = not self._order.record.dry_run and (not question or question.id != asked)
+            if is_closed and self._clock.now() < end:  # later, the answers say more
+                return self._fate_of(replies.revision)
             self._pause(replies)
 
     # ---- After ----
@@ -249,10 +275,13 @@ class Operator:
             return outcome
         end = self._clock.now() + self._order.wait
         asked = {*outcome.answers, *outcome.silent}
-        replies = Replies(outcome.revision, self._order.record, asked)
+        replies = self._replies(outcome.revision, asked)
         while replies.read(self._store) and self._clock.now() < end:
             self._pause(replies)
         return outcome._replace(answers=replies.answers, silent=replies.silent)
+
+    def _replies(self, revision: int, members: Iterable[str] = ()) -> Replies:
+        return Replies(self._state.fleet, revision, self._order.record, members)
 
     def _pause(self, replies: Replies) -> None:
         self._clock.sleep(max(_POLL, _LOOK * replies.count))

@@ -51,15 +51,18 @@ class Outcome(NamedTuple):
 
 
 class Replies:
-    """What members have published by now about one revision."""
+    """What members have published by now about one revision of the log of `fleet`."""
 
-    def __init__(self, revision: int, record: Record, members: Iterable[str] = ()) -> None:
+    def __init__(
+        self, fleet: str, revision: int, record: Record, members: Iterable[str] = ()
+    ) -> None:
         self.answers: dict[str, Answer] = {}
         self.silent: dict[str, str] = {}
         """Why there is no answer, by member."""
         self.count = 0
         """Of all members, when their documents were read last."""
         self.revision = revision
+        self._fleet = fleet
         self._record = record
         self._wanted = set(members)
 
@@ -70,16 +73,29 @@ class Replies:
         self._wanted |= members_for(self._record, documents)
         for name in self._wanted & documents.keys():
             answer = documents[name]["answers"].get(self.revision)
-            if answer is not None:
+            if answer is not None and not _document.find_other_log(documents[name], self._fleet):
                 self.answers[name] = answer
         missing = sorted(self._wanted - self.answers.keys())
-        self.silent = {name: _silence(documents.get(name), self.revision) for name in missing}
+        self.silent = {name: self._silence(documents.get(name)) for name in missing}
         return [name for name in missing if name in documents]
 
     def outcome(self, verdict: str) -> Outcome:
         """Return what became of the question."""
         is_checked = bool(self.answers or self.silent)
         return Outcome(self.revision, verdict, self.answers, self.silent, is_checked)
+
+    def _silence(self, document: _document.Document | None) -> str:
+        """Return why a member has not answered."""
+        if document is None:
+            return "gone: its lease has ended, or it left"
+        if document.get("problem"):
+            return str(document["problem"])
+        if other := _document.find_other_log(document, self._fleet):
+            return f"lost: {other}"
+        seen = document.get("revision", 0)
+        if seen < self.revision:
+            return f"slow: it has read revision {seen}"
+        return "it has read the change, and not answered yet"
 
 
 def members_for(record: Record, documents: Documents) -> set[str]:
@@ -91,14 +107,3 @@ def members_for(record: Record, documents: Documents) -> set[str]:
             record.changes
         )
     }
-
-
-def _silence(document: _document.Document | None, revision: int) -> str:
-    if document is None:
-        return "gone: its lease has ended, or it left"
-    if document.get("problem"):
-        return str(document["problem"])
-    seen = document.get("revision", 0)
-    if seen < revision:
-        return f"slow: it has read revision {seen}"
-    return "it has read the change, and not answered yet"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 import uuid
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -35,6 +36,7 @@ ALL = "all"
 SELECTORS = ("all", "role", "host", "member")
 """What a change can be for; the last one that fits a member wins."""
 
+_WIDEST = 60  # letters of changes in a message
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,254}")
 
 
@@ -255,3 +257,19 @@ def changes_text(record: Record) -> str:
         text = f"-{name}" if value is None else f"{name}={value}"
         parts.append(text if on == ALL else f"{text} ({on})")
     return ", ".join(parts) or record.reason
+
+
+def question_text(question: Record) -> str:
+    """Return what a question asks, who asks, and until when."""
+    what = changes_text(question)
+    what = what if len(what) <= _WIDEST else f"{what[: _WIDEST - 3]}..."
+    end = moment_text(question.time + question.patience)
+    return f"revision {question.revision} by {question.by} ({what}), which ends at {end}"
+
+
+def moment_text(seconds: float) -> str:
+    """Return a moment as local time, to the second."""
+    try:
+        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
+    except (ValueError, OverflowError, OSError):  # somebody wrote nonsense
+        return ""

@@ -6,7 +6,8 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags.fleet import _flags
-from paddle_flags.fleet._document import absent_ranks
+from paddle_flags.fleet._document import absent_ranks, find_other_log
+from paddle_flags.fleet._record import question_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,6 +64,8 @@ class Status(NamedTuple):
     members: list[MemberStatus]
     undecided: list[int]
     """The revision of the question that waits for its decision, if there is one."""
+    question: str = ""
+    """That revision, who asks for what, and until when by the clock of who asks; or ""."""
 
     @property
     def ok(self) -> bool:
@@ -82,7 +85,8 @@ def status_of(url: str, state: State, documents: Documents, log: list[Step]) -> 
         key=lambda each: (each.role or "", -1 if each.rank is None else each.rank, each.name)
     )
     undecided = [state.question.revision] if state.question else []
-    return Status(url, state.fleet, state.revision, members, undecided)
+    asked = question_text(state.question) if state.question else ""
+    return Status(url, state.fleet, state.revision, members, undecided, asked)
 
 
 def _is_missed(document: Mapping[str, Any], state: State) -> bool:
@@ -114,15 +118,14 @@ def _member(name: str, document: Mapping[str, Any], state: State, log: list[Step
 def _fate(document: Mapping[str, Any], state: State, log: list[Step]) -> tuple[str, str]:
     """Return the state of a member, and why."""
     revision = int(document.get("revision", 0))
-    fleet = document.get("fleet") or state.fleet
     if document.get("left"):
         return LEFT, ""
     if not document["alive"]:
         return GONE, f"its lease has ended; it had read revision {revision}"
     if document.get("problem"):
         return LOST, str(document["problem"])
-    if state.fleet and fleet != state.fleet:
-        return LOST, f"it keeps revision {revision} of fleet {fleet}"
+    if other := find_other_log(document, state.fleet):
+        return LOST, other
     return _pace(revision, state, log)
 
 

@@ -49,6 +49,7 @@ def change(fleet: Fleet, random: Random, kind: Kind, top: int) -> Outcome:
         "dry_run": random.random() < 0.1,
     }
     if random.random() < kind.steps:
+        options["force"] = False
         options["at_step"] = top + random.randrange(0, 5)
     where = random.choice(({}, {}, {"role": "trainer"}, {"member": "m0"}))
     which = random.random()

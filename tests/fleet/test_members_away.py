@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import tempfile
 from pathlib import Path
@@ -10,9 +11,7 @@ from pathlib import Path
 import pytest
 from members import FLAGS, SOON, Failed, eventually, member_states
 
-from paddle_flags.fleet import (
-    Fleet,
-)
+from paddle_flags.fleet import AbortedError, Fleet
 
 
 def test_a_forked_child_has_the_values_and_is_no_member(fleet, process):
@@ -113,6 +112,20 @@ def test_an_engine_that_lost_its_state_changes_nothing_and_status_says_so(
         one.wait_for("'it is fleet' in pf.fleet.member().problem", True)
         assert one.ask("level.value") == 9
         eventually(lambda: [each.state for each in other.status().members], ["lost"])
+
+
+def test_an_answer_to_a_question_of_the_log_before_is_no_answer(fleet, members, folder, url):
+    [one] = members(1, ttl=SOON)
+    for value in (7, 8, 9):
+        fleet.set({"level": value}, wait=SOON)
+    one.stop()
+    shutil.rmtree(folder / "log")
+    with Fleet(url) as other:
+        with pytest.raises(AbortedError, match=r"no answer of trainer-0 after 0\.5 s") as caught:
+            other.set({"level": 50}, wait=0.5)
+        assert "lost: it keeps revision 6 of fleet" in caught.value.outcome.silent["trainer-0"]
+        outcome = other.set({"level": 50}, force=True, wait=0.5)
+        assert list(outcome.silent) == ["trainer-0"]
 
 
 def test_a_snapshot_is_worth_more_than_an_engine_that_lost_its_state(

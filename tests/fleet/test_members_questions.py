@@ -11,7 +11,8 @@ import threading
 import pytest
 from members import SOON, Failed, ask, decide, eventually, states
 
-from paddle_flags.fleet import AbortedError
+from paddle_flags.errors import FlagArgumentError
+from paddle_flags.fleet import AbortedError, Fleet, FleetError
 
 # ---- Asked first ----
 
@@ -194,7 +195,61 @@ def accepted(fleet, revision):
     return [n for n, d in fleet.members().items() if revision in d["answers"]]
 
 
+def test_another_open_question_is_waited_for_as_long_as_the_caller_says(
+    fleet, store, members, fleet_command
+):
+    [one] = members(1, ttl=SOON)
+    one.stop()
+    ask(store, {"level": 8}, patience=600)
+    expected = r"waited 0\.2 s for the decision on another change: revision 1 by test \(level=8\)"
+    for options in ({}, {"dry_run": True}):
+        with pytest.raises(FleetError, match=f"{expected}, which ends at 2"):
+            fleet.set({"lr": 0.5}, wait=0.2, **options)
+    assert "not decided yet: revision 1 by test (level=8), which ends at 2" in (
+        fleet_command("status").stdout
+    )
+    assert fleet.revision == 0
+
+
+def test_force_aborts_an_open_question_first(fleet, store, members):
+    [one] = members(1)
+    asked = ask(store, {"level": 8}, patience=600)
+    assert fleet.set({"lr": 0.5}, force=True, wait=SOON).ok
+    step = fleet.log()[0]
+    assert (step.revision, step.verdict) == (asked, "aborted: forced aside by ann@desk")
+    assert one.ask("[level.value, lr.value]") == [1, 0.5]
+
+
+def test_an_operator_that_is_forced_aside_says_so(fleet, members, url):
+    [one] = members(1, ttl=SOON)
+    one.stop()
+    refused = []
+
+    def change() -> None:
+        with Fleet(url) as other, pytest.raises(AbortedError) as caught:
+            other.set({"level": 8}, wait=SOON)
+        refused.append(str(caught.value))
+
+    slow = threading.Thread(target=change)
+    slow.start()
+    eventually(lambda: len(fleet.status().undecided), 1)
+    fleet.set({"lr": 0.5}, force=True)
+    one.go_on()
+    slow.join(SOON)
+    assert refused[0].endswith("nothing was changed: forced aside by ann@desk")
+    one.wait_for("[level.value, lr.value]", [1, 0.5])
+
+
 # ---- Steps ----
+
+
+def test_a_change_at_a_step_cannot_be_forced(fleet, fleet_command):
+    with pytest.raises(FlagArgumentError, match="at_step and force: expected one of them"):
+        fleet.set({"level": 12}, at_step=5, force=True)
+    ended = fleet_command("set", "level=12", "--at-step", "5", "--force")
+    assert ended.returncode == 2
+    assert "at_step and force: expected one of them" in ended.stderr
+    assert fleet.revision == 0
 
 
 def test_a_change_at_a_step_happens_at_it_in_all(fleet, members):
