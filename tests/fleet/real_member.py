@@ -65,16 +65,16 @@ def see(_flag: object) -> None:
 def look(presence: Any) -> dict[str, Any] | None:
     """Return what it has, and all that this may depend on; None while something is on its way."""
     member = presence._member
-    with presence._lock, member._folding:
+    with presence._lock, member._applying:
         step = member.steps.last
-        is_moving = member._is_due() or member._is_without or presence._lost_since is not None
+        is_moving = member._is_outdated() or member._is_without or presence._lost_since is not None
         seen = {
             "changed": member.state.changed,
             "over": sorted(member._over),
             "step": step,
             "values": {name: flag.value for name, flag in FLAGS.items()},
         }
-        is_moving = is_moving or member._is_due() or step != member.steps.last
+        is_moving = is_moving or member._is_outdated() or step != member.steps.last
     return None if is_moving else seen
 
 
