@@ -79,7 +79,7 @@ class Barrier:
 
     def wait(self) -> None:
         """Wait for the others and compare; raise CheckError."""
-        self._round = self._member.begin_check(self._patterns)
+        self._round = self._member.begin_check(self._patterns, self._expect)
         self._since = self._member.revision
         seen_alive = self._clock.now()
         while True:
@@ -87,17 +87,23 @@ class Barrier:
             stage, who = note.get("stage"), note.get("who")
             if stage == DIFFERENT:
                 raise self._error_of(note)
-            if stage == ALIKE and {note.get("digest"), UNCHECKED} & {*self._member.compared}:
+            if stage == ALIKE and self._is_among(note):
                 return  # also if a change has come since
             if who == self._member.name and stage != ALIKE:
                 self._compare()
                 continue
             if stage != ALIKE and self._clock.now() >= self._deadline:
-                raise self._missing(documents_of(self._member.store))
+                every = documents_of(self._member.store)
+                raise self._missing(every, self._expect or len(every))
             if who is None or stage == ALIKE or self._is_gone(who, seen_alive):
                 self._offer_to_compare(note)
                 seen_alive = self._clock.now()
             self._clock.sleep(_POLL)
+
+    def _is_among(self, note: Mapping[str, Any]) -> bool:
+        """Return whether this member is like those that were compared, and enough were."""
+        is_alike = not {note.get("digest"), UNCHECKED}.isdisjoint(self._member.compared)
+        return is_alike and int(note.get("count", 0)) >= (self._expect or 0)
 
     def _is_gone(self, who: str, seen: float) -> bool:
         """Return whether the member that compares has gone; it is looked at once a lease."""
@@ -131,10 +137,12 @@ class Barrier:
     def _compare(self) -> None:
         """Compare the documents of all, and write what was found."""
         while True:
-            documents = {n: d for n, d in self._gather().items() if d.get("digest") != UNCHECKED}
+            here = self._gather()
+            documents = {n: each for n, each in here.items() if each.get("digest") != UNCHECKED}
             is_alike, lines = _are_alike(documents), _rejections(documents)
             if is_alike and not lines:
-                self._write(ALIKE, digest=next(iter(_digests_of(documents)), UNCHECKED))
+                digest = next(iter(_digests_of(documents)), UNCHECKED)
+                self._write(ALIKE, digest=digest, count=len(here))
                 return
             if _is_settled(documents) or self._clock.now() >= self._deadline:
                 break
@@ -150,11 +158,12 @@ class Barrier:
         while True:
             every = documents_of(self._member.store)
             here = {name: each for name, each in every.items() if self._is_here(each)}
-            wanted = len(every) if self._expect is None else self._expect
+            expected = [int(each["check"].get("expect") or 0) for each in here.values()]
+            wanted = max([len(every) if self._expect is None else self._expect, *expected])
             if len(here) >= wanted and here:
                 return here
             if self._clock.now() >= self._deadline:
-                error = self._missing(every)
+                error = self._missing(every, wanted)
                 self._write(DIFFERENT, lines=[str(error)], missing=list(error.missing))
                 raise error
             self._clock.sleep(max(_POLL, _LOOK * len(every)))
@@ -178,14 +187,14 @@ class Barrier:
                 return {name: now[name] for name in told} if len(told) > 1 else now
             self._clock.sleep(max(_POLL, _LOOK * len(now)))
 
-    def _missing(self, every: Documents) -> CheckError:
+    def _missing(self, every: Documents, wanted: int) -> CheckError:
         here = {name for name, each in every.items() if self._is_here(each)}
         slow = sorted(every.keys() - here)
-        role, ranks = absent_ranks(every, self._expect or 0)
+        role, ranks = absent_ranks(every, wanted)
         absent = [f"{role or 'rank'} {rank}" for rank in ranks]
         parts = [f"{name} is a member and has not called check" for name in slow]
         parts += [f"{each} has not joined" for each in absent]
-        count = f"{len(here)} of {self._expect or len(every)} members are here"
+        count = f"{len(here)} of {wanted} members are here"
         why = "; ".join(parts) or "nothing says who is missing"
         error = CheckError(f"{self._member.url}: {count} after {self._timeout:g} s: {why}")
         error.missing = (*slow, *absent)

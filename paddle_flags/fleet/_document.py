@@ -235,7 +235,7 @@ _FORM: dict[str, Any] = {
     "answers": dict[str, list[str | list[str]]],
     "values": _FACTS,
 }
-_CHECK = {"round": int}
+_CHECK = {"round": int, "expect": int | None}
 _DETAILS = {"of": int, "values": _FACTS, "variables": dict[str, str]}
 
 

@@ -46,6 +46,7 @@ class Presence(Membership):
         self._published: dict[str, Any] = {}
         self._renewed_at = clock.now()  # when the engine has last had the lease renewed
         self._round = 0  # of check: how often it was called
+        self._expect: int | None = None  # and how many members it wants
         self._patterns: list[str] = []  # of the variables that it compares
         self.compared: list[str] = []
         """The digests that others could compare since `check` was called."""
@@ -311,7 +312,7 @@ class Presence(Membership):
             "defaults": facts.defaults,
             "standing": member.list_untaken(),
             "problem": self.problem,
-            "check": {"round": self._round} if self._round else {},
+            "check": {"round": self._round, "expect": self._expect} if self._round else {},
             "details": self._details if self._clock.now() < self._details_end else {},
         }
 
@@ -344,7 +345,7 @@ class Presence(Membership):
         """How many seconds the lease is."""
         return self._options.ttl
 
-    def begin_check(self, patterns: list[str]) -> int:
+    def begin_check(self, patterns: list[str], expect: int | None) -> int:
         """Publish that `check` was called; return how often it was."""
         with self._lock:
             if self._options.observe:
@@ -352,7 +353,7 @@ class Presence(Membership):
                 raise FleetError(message)
             self._member.follow()
             self._round += 1
-            self._patterns, self.compared = patterns, []
+            self._patterns, self._expect, self.compared = patterns, expect, []
             self._announce(self._document())
             return self._round
 

@@ -133,7 +133,7 @@ _FORM: dict[str, Any] = {
 """Of a record, in which nothing has its default."""
 
 _CHECK: dict[str, Any] = {
-    "round": int,
+    **dict.fromkeys(("round", "count"), int),
     **dict.fromkeys(("stage", "who", "digest"), str),
     **dict.fromkeys(("lines", "missing"), list[str]),
     "environment": list[str],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from members import SOON, Failed, eventually
 
 from paddle_flags.fleet import open_store
@@ -30,6 +32,15 @@ def test_check_waits_for_all_and_passes_if_they_are_alike(process):
         each.do(f"port.value = {rank + 1}")
     start_check(three)
     assert outcomes(three) == ["", "", ""]
+
+
+def test_check_waits_for_as_many_as_any_member_expects(process):
+    two = [process(WORLD_SIZE="2", RANK=str(rank)).begin() for rank in range(2)]
+    for each, expect in zip(two, (2, 3)):
+        each.send("do", f"pf.fleet.check(expect={expect}, timeout=1)")
+        time.sleep(0.2 * (3 - expect))
+    text = outcomes(two)[1]
+    assert "2 of 3 members are here" in text
 
 
 def test_check_names_every_difference_in_every_member(process):
