@@ -170,7 +170,8 @@ def outcome_parts(outcome: Outcome) -> tuple[list[Part], list[str]]:
     if rows:
         parts.append(Table(("member", "answer", ""), rows))
     elif not outcome.is_checked:
-        parts.append("no member has checked it")
+        note = f": {cut(outcome.note, _WIDEST)}" if outcome.note else ""
+        parts.append(f"no member has checked it{note}")
     text = f"revision {outcome.revision}: {outcome.verdict}"
     if outcome.verdict.startswith("aborted"):
         return parts, [text]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from paddle_flags.fleet import _document, _flags
 from paddle_flags.fleet._difference import members_text
 from paddle_flags.fleet._history import COMMITTED, DRY_RUN, history_of
-from paddle_flags.fleet._outcome import Outcome, Replies, members_for
+from paddle_flags.fleet._outcome import Outcome, Replies, describe_nobody, members_for
 from paddle_flags.fleet._record import (
     ABORT,
     ASK,
@@ -103,16 +103,20 @@ class Operator:
         self._turn_end = self._clock.now() + order.patience
         documents = self._wait_for_turn()
         record = order.record._replace(peers=len(documents))
-        if not record.dry_run and (order.force or not members_for(record, documents)):
+        is_for_some = bool(members_for(record, documents))
+        note = describe_nobody(record, documents) if documents and not is_for_some else ""
+        if not record.dry_run and (order.force or not is_for_some):
             revision = self._append(record)
-            outcome = Outcome(revision, COMMITTED, {}, {}, is_checked=False)
+            outcome = Outcome(revision, COMMITTED, {}, {}, is_checked=False, note=note)
             return self._wait(outcome)
         patience = _limited(record, documents, order.patience)
         asked = record._replace(kind=ASK, patience=patience, id=new_id())
         try:
             replies = self._replies(self._append(asked))
             why = self._gather(replies, asked.id, patience)
-            return replies.outcome(DRY_RUN) if record.dry_run else self._decide(replies, why)
+            if record.dry_run:
+                return replies.outcome(DRY_RUN)._replace(note=note)
+            return self._decide(replies, why)
         except BaseException:  # Ctrl+C, and an engine that is away: the members wait for a decision
             self._abort_own(asked.id)
             raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import TYPE_CHECKING, NamedTuple
 
 from paddle_flags.fleet import _document, _flags
@@ -29,6 +30,8 @@ class Outcome(NamedTuple):
     """By member, why there is no answer: it is slow, or gone."""
     is_checked: bool = True
     """Whether the members were asked first. They aren't by force, and if there are none."""
+    note: str = ""
+    """Why there is none, if there are members: such as that none of them has a role."""
 
     @property
     def ok(self) -> bool:
@@ -96,6 +99,18 @@ class Replies:
         if seen < self.revision:
             return f"slow: it has read revision {seen}"
         return "it has read the change, and not answered yet"
+
+
+def describe_nobody(record: Record, documents: Documents) -> str:
+    """Return why a record is for none of the members that there are, with the nearest name."""
+    found = []
+    for kind, _, name in sorted({each.on.partition(":") for each in record.changes}):
+        field = "name" if kind == "member" else kind
+        known = {str(each[field]) for each in documents.values() if each.get(field)}
+        near = difflib.get_close_matches(name, known, n=1)
+        what = f"no member has {kind} {name}" if field == kind else f"there is no member {name}"
+        found.append(what + (f"; did you mean {near[0]}?" if near else ""))
+    return "; ".join(found)
 
 
 def members_for(record: Record, documents: Documents) -> set[str]:

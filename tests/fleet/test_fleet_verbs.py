@@ -121,7 +121,8 @@ def test_a_change_that_concerns_nobody_says_that_nobody_has_checked_it(fleet_com
     for options in ([], ["--wait", "60"], ["--at-step", "5"], ["--dry-run"]):
         ended = fleet_command("set", "level=3", "--role", "trainr", *options)
         assert ended.returncode == 0
-        assert lines(ended)[0] == "no member has checked it"
+        near = "no member has role trainr; did you mean trainer?"
+        assert lines(ended)[0] == f"no member has checked it: {near}"
 
 
 def test_a_problem_ends_in_status_with_the_change_that_replaces_its_values(fleet_command, members):
