@@ -21,7 +21,8 @@ from paddle_flags.fleet._url import split
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Mapping
-    from typing import ClassVar
+    from types import FrameType
+    from typing import ClassVar, NoReturn
 
     from paddle_flags.cli.batch import Batch
     from paddle_flags.cli.target import Find
@@ -230,7 +231,7 @@ class FleetTarget(Target):
             return self._outcome(lambda: fleet.reset(revision, **given))
 
     def _outcome(self, change: Callable[[], Outcome]) -> Report:
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # aborts what members wait for
+        signal.signal(signal.SIGTERM, _interrupt)  # aborts what members wait for
         try:
             outcome = change()
         except AbortedError as error:
@@ -277,3 +278,7 @@ def _no_value(name: str, others: Mapping[str, Entry]) -> str:
     some = ", ".join(sorted(others))
     kind, _, which = min(others).partition(":")
     return f"{name}: the fleet gives it a value for {some} only; add --{kind} {which}"
+
+
+def _interrupt(number: int, _frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt(number)

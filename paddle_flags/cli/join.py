@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from paddle_flags.cli.foreign import Report
 from paddle_flags.errors import FlagArgumentError
 from paddle_flags.fleet._agent import run_program
+from paddle_flags.fleet._check import CheckError
 from paddle_flags.fleet._membership import options_of
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ def join(url: str, options: argparse.Namespace) -> Report:
             preload=not options.no_preload,
             patience=options.timeout,
         )
+    except CheckError as error:
+        return Report(problems=[each.strip() for each in str(error).split("\n")], status=1)
     except OSError as error:
         if error.filename != command[0]:
             raise

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags._report.facts import one_line
@@ -340,8 +341,8 @@ def run(main_parser: Parser, tokens: list[str]) -> int:
     except FlagError as error:
         problems = [refusal_text(each) for each in error.errors]
         report = Report(problems=problems, status=_status_of(error))
-    except KeyboardInterrupt:
-        return 130
+    except KeyboardInterrupt as error:
+        return 128 + (error.args[0] if error.args else signal.SIGINT)
     return print_report(report, as_json=bool(getattr(options, "json", False)))
 
 

@@ -363,7 +363,7 @@ def test_an_operator_that_is_ended_at_a_step_aborts_and_members_go_on(fleet, wai
     operator = subprocess.Popen([sys.executable, "-m", "paddle_flags", *command])
     eventually(lambda: len(fleet.status().undecided), 1)
     operator.send_signal(getattr(signal, name))
-    assert operator.wait(SOON) == 130
+    assert operator.wait(SOON) == 128 + getattr(signal, name)
     assert fleet.log()[-1].verdict == "aborted: its operator gave up"
     waiting.do("pf.fleet.tick(5)")
     assert waiting.ask("level.value") == 1
