@@ -177,7 +177,7 @@ def test_one_that_may_not_write_is_no_silent_member_and_may_observe(process):
         one = process()
         one.url = fleet.url
         one.do(f"pf.fleet.join, pf.fleet.Fleet({fleet.url!r}).status()")  # imports what it needs
-        one.do("import decimal")
+        one.do("import decimal, paddle_flags._core.history, paddle_flags._report.facts")
         one.do("os.seteuid(65534)")
         with pytest.raises(Failed, match=r"ReadOnlyError: .*expected observe=True"):
             one.begin(name="one")

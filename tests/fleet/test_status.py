@@ -64,7 +64,8 @@ def test_a_member_that_can_write_no_longer_is_named_and_no_change_passes_over_it
     fleet, folder = shared
     one = process()
     one.url = fleet.url
-    one.do(f"import decimal; pf.fleet.join, pf.fleet.Fleet({fleet.url!r}).status()")
+    one.do(f"pf.fleet.join, pf.fleet.Fleet({fleet.url!r}).status()")  # imports what it needs
+    one.do("import decimal, paddle_flags._core.history, paddle_flags._report.facts")
     one.do(f"os.seteuid({NOBODY})")
     one.join(name="one", ttl=2.0)
     one.do(FLAGS)

@@ -12,8 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from servers import TcpStoreServer, pause, resume
 from stores import living
+from support import package
 
-from paddle_flags.fleet import FleetError, UnreachableError, _tcpstore, open_store
+from paddle_flags.fleet import FleetError, UnreachableError, open_store
 from paddle_flags.fleet._store import REMEMBERED
 
 pytestmark = pytest.mark.extended
@@ -139,8 +140,8 @@ def test_a_wrong_clock_of_a_reader_neither_ends_a_lease_nor_prolongs_it(url, mac
 def test_a_long_lease_needs_no_second_look(url, monkeypatch):
     with_member = open_store(url)
     with_member.announce("long", b"", 1000)
-    monkeypatch.setattr(_tcpstore, "MACHINE", "another")
-    monkeypatch.setattr(_tcpstore, "_PAUSE", 1000)
+    monkeypatch.setattr(package("paddle_flags.fleet._tcpstore"), "MACHINE", "another")
+    monkeypatch.setattr(package("paddle_flags.fleet._tcpstore"), "_PAUSE", 1000)
     reader = open_store(url)
     assert set(living(reader)) == {"long"}
     for each in (reader, with_member):
@@ -151,7 +152,7 @@ def test_a_reader_in_doubt_does_not_keep_other_threads_waiting(url, monkeypatch)
     """Its own lease must not end meanwhile."""
     silent = open_store(url)
     silent.announce("silent", b"", 30)
-    monkeypatch.setattr(_tcpstore, "MACHINE", "another")
+    monkeypatch.setattr(package("paddle_flags.fleet._tcpstore"), "MACHINE", "another")
     store = open_store(url)
     store.announce("own", b"", 2)
     with ThreadPoolExecutor(1) as pool:
