@@ -18,7 +18,7 @@ export CC CXX PYTHON
 BIN      := $(VENV)/bin
 PIP      := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile \
               $(if $(PACKAGES),--no-build-isolation)
-SOURCES  := setup.py build_ffi.py pyproject.toml $(shell find csrc -type f -not -path 'csrc/fleet/*')
+SOURCES  := setup.py build_ffi.py pyproject.toml $(shell find csrc -type f)
 # pytest-xdist would wait forever for a worker that it starts again after a crash.
 PYTEST   := $(BIN)/python -m pytest -n auto --dist loadfile --max-worker-restart 0
 C_FILES   = $(shell find csrc examples tests -name '*.[ch]' -o -name '*.cc')
@@ -68,10 +68,10 @@ lint: $(VENV)/dev ## Check style and types of Python and C
 	@# One file at a time: with several, clang-tidy 14 reports uninitialized va_lists. A third of the
 	@# default number of nodes finds the same errors when they are added to our longest functions.
 	@# PD_HEADER_ONLY expands the lists of pd_flags.h into switches, some of whose branches are equal.
-	printf '%s\n' $(filter csrc/live/%.c csrc/fleet/%.c,$(C_FILES)) | \
+	printf '%s\n' $(filter csrc/live/%.c,$(C_FILES)) | \
 	  xargs -P 2 -I{} clang-tidy --quiet --checks=-bugprone-branch-clone {} -- -std=gnu11 \
 	  -Icsrc/include -Icsrc/live -D_GNU_SOURCE -DPD_HEADER_ONLY
-	printf '%s\n' $(filter-out csrc/live/% csrc/fleet/% tests/% examples/gen/%,$(filter %.c,$(C_FILES))) | \
+	printf '%s\n' $(filter-out csrc/live/% tests/% examples/gen/%,$(filter %.c,$(C_FILES))) | \
 	  xargs -P 2 -I{} clang-tidy --quiet {} -- -std=gnu11 -Icsrc/include \
 	  -isystem "$$($(BIN)/python -c 'import sysconfig as s; print(s.get_path("include"))')" -DPy_LIMITED_API=0x030B0000 \
 	  -Xclang -analyzer-config -Xclang max-nodes=75000
@@ -128,9 +128,6 @@ library: $(VENV)/dev ## Build only the library into build/full; PROFILE=no-repor
 	PD_PROFILE=$(PROFILE) $(BIN)/python setup.py -q build_library \
 	  --build-lib build/$(PROFILE) --build-temp build/temp/$(PROFILE)
 
-fleet-module: ## Build libpd_flags_fleet.so, by which C and C++ programs join a fleet, into build/fleet
-	@$(MAKE) --silent --no-print-directory -C csrc/fleet OUT=$(CURDIR)/build/fleet
-
 sdist: $(VENV)/dev ## Build the source distribution into dist/
 	$(BIN)/python -m build --sdist
 
@@ -175,4 +172,4 @@ check:
 	@tools/check.sh $(MAKECMDGOALS)
 
 .DELETE_ON_ERROR:
-.PHONY: help real live demo fluid test test-all lint format matrix matrix-peers bench bench-instructions layers lists abi asan tsan stress mutation fuzz library fleet-module wheel sdist release docs clean check
+.PHONY: help real live demo fluid test test-all lint format matrix matrix-peers bench bench-instructions layers lists abi asan tsan stress mutation fuzz library wheel sdist release docs clean check

@@ -210,11 +210,10 @@ def _temporary() -> int:
 def _fleet(*, described: bool) -> Iterator[Metric]:
     """Yield what is known if this process is a member of a fleet."""
     joined = sys.modules.get("paddle_flags.fleet._join")  # nobody has joined without it
-    view = joined.view() if joined is not None else None
-    if view is None and not described:
+    member = joined.member() if joined is not None else None
+    if member is None and not described:
         return
-    seen = view and view.look()
-    member = view and view.member
+    seen = member and member.view.look()
     yield _gauge("fleet_revision", "Last change of the fleet.", member and member.revision)
     yield _gauge(
         "fleet_stale_seconds",

@@ -2,7 +2,8 @@
 
 Members are processes. Prints how long changes take until all have them, and what members cost.
 With --simulate 100 500, members are only clients of the store, first 100, then 500; the figures are
-projected to 10,000. With --faults, prints what takes how long when something breaks.
+projected to 10,000. With --faults, prints what takes how long when something breaks. With --costs,
+counts what members ask of an engine in memory: no time is measured.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import argparse
 import json
 import sys
 
-from bench.fleet import faults, simulate, spread
 from bench.fleet.engines import start
 from bench.places import BUILD
 
@@ -35,20 +35,40 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--faults", action="store_true", help="what the tests do, with figures")
     parser.add_argument("--rounds", type=int, default=3, help="of the faults")
+    parser.add_argument(
+        "--costs",
+        type=int,
+        nargs="*",
+        metavar="N",
+        help="count requests, with so many members; by default 8, 32, 128 and 512",
+    )
     return parser.parse_args()
 
 
 def measured(options: argparse.Namespace) -> tuple[str, str, object]:
     """Return the kind of the measurement, a table, and the figures."""
+    # ruff: noqa: PLC0415 - each needs other packages
+    if options.costs is not None:
+        from bench.fleet import costs
+
+        options.engine = "memory"
+        counted = costs.measure_all(options.costs or costs.SIZES, tell)
+        return "costs", costs.text(counted), [each._asdict() for each in counted]
     if options.faults:
+        from bench.fleet import faults
+
         rows = faults.measure(options.engine, options.rounds, tell)
         return "faults", faults.text(rows), rows
     if options.simulate:
+        from bench.fleet import simulate
+
         counts = []
         for count in options.simulate:
             with start(options.engine, options.url) as running:
                 counts.append(simulate.measure(running, count, options.changes, tell))
         return "simulated", simulate.text(counts), [each._asdict() for each in counts]
+    from bench.fleet import spread
+
     with start(options.engine, options.url) as running:
         figures = spread.measure(
             running, options.members, options.changes, options.pause, options.flags, tell

@@ -59,7 +59,7 @@ def _of_members(url: str, place: Path, rows: Rows, tell: Callable[[str], None]) 
             "leases under load": faults_members.leases_under_load,
             "a member hangs": faults_members.slow_member,
             "members are killed": faults_members.members_killed,
-            "killed in two phases": faults_members.two_phases,
+            "killed between question and change": faults_members.two_phases,
             "a change at one step": faults_members.at_one_step,
         }.items()
     ):

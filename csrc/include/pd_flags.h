@@ -167,7 +167,8 @@ PD_API size_t pd_error_list_count(const pd_error_list *list);
 /* Borrowed until the list changes or is freed. NULL when `index` is too big. */
 PD_API const pd_error *pd_error_list_at(const pd_error_list *list, size_t index);
 
-/* The flag that an error of a batch is about, if it is about a single one; else NULL. */
+/* The flag that an error of a batch or configuration is about, if it is about a single one; else
+ * NULL. */
 PD_API struct pd_flag *pd_error_list_get_flag(const pd_error_list *list, size_t index);
 
 /* The version of the library that runs; PD_VERSION is the version of the header. A small build
@@ -825,7 +826,8 @@ PD_API pd_status pd_scope_switch(pd_scope_context *context, pd_scope_context **o
  * type, the function is not called. `release` (may be NULL) is called with `context` once no more
  * calls can come. When the module that holds `function` leaves, its hooks are removed, and a
  * `release` that it holds isn't called. `out` may be NULL. A function that waits for a lock is
- * marked with pd_hook_defer. PD_ERR_ARGUMENT: no flags. PD_ERR_UNDEFINED, PD_ERR_MEMORY. */
+ * marked with pd_hook_defer. The values that the flags have aren't checked, except those of a fleet:
+ * see pd_config_count_dropped. PD_ERR_ARGUMENT: no flags. PD_ERR_UNDEFINED, PD_ERR_MEMORY. */
 PD_API pd_status pd_validator_add(pd_flag *const *flags, size_t count,
                                   pd_validator function, void *context,
                                   void (*release)(void *context), pd_hook *out,
@@ -911,7 +913,8 @@ PD_API pd_status pd_deferred_handle(pd_deferred_handler handler, void *context,
   X(GENERAL, 0, "by pd_warning_report")                                        \
   X(DEPRECATED, 1, "a flag, or a name of one, that will go or is gone was used") \
   X(REFUSED, 2, "a module was refused, and no pd_module_load returns that")    \
-  X(HIDDEN, 3, "a thread set a flag to which a scope of its own gives a value")
+  X(HIDDEN, 3, "a thread set a flag to which a scope of its own gives a value") \
+  X(DROPPED, 4, "values of the fleet don't suit, and were dropped")
 
 #define PD_WARNING_ENUM(name, number, text) PD_WARNING_##name = number,
 typedef enum pd_warning { PD_WARNING_MAP(PD_WARNING_ENUM) } pd_warning;
@@ -941,7 +944,8 @@ PD_API pd_status pd_warning_report(const char *message, pd_error *err);
 
 /* Set a flag from text, or keep the value pending until a module defines the name. It is then
  * applied after the values of lower rank and those that came before it, and a value that does not
- * suit is an error of that definition. `origin` NULL means run time. */
+ * suit is an error of that definition, unless it is of the fleet: see pd_config_count_dropped.
+ * `origin` NULL means run time. */
 PD_API pd_status pd_pending_set(const char *name, const char *text,
                                 const pd_origin *origin, pd_error *err);
 
@@ -1037,9 +1041,29 @@ PD_API pd_status pd_config_apply(const pd_config *config, bool allow_pending,
 
 /* Check all that pd_config_apply would check now, and change nothing: names, types, ranges, frozen
  * flags, and validators, which are called. A value that stays pending is only checked when its flag
- * is defined. What passes can fail a moment later, when other values or flags have changed. */
+ * is defined, which then drops one of the fleet that doesn't suit. What passes can fail a moment
+ * later, when other values or flags have changed. */
 PD_API pd_status pd_config_check(const pd_config *config, bool allow_pending,
                                    pd_error_list *errors, pd_error *err);
+
+/* How many values of PD_SOURCE_FLEET were dropped since the process began, instead of an error; of
+ * other sources none is, and an older host says 0. Another process gave them, and must not keep this
+ * one from starting. That happens
+ *
+ *     when a flag is defined whose type, range, choices or validators refuse a value that was
+ *     pending, or that it kept from a former definition;
+ *     when a validator that is added rejects the values in effect: at once if those of all its
+ *     flags are of the fleet or startup is over, otherwise with the next item;
+ *     in pd_parse_argv and pd_flags_validate, in pd_environment_enable, and before startup is over
+ *     in pd_config_apply for files: if validators reject what flags would have, and accept it
+ *     without values of the fleet.
+ *
+ * All values of the same revision (pd_origin, place and line) are dropped together, also from flags
+ * of other modules, and each refused one is a warning, PD_WARNING_DROPPED. A pending value of that
+ * revision is dropped, and counted, when its flag is defined. Only a frozen flag, and after startup a
+ * startup-only one, keeps what it has. A revision stays refused until the next pd_config_apply for
+ * the fleet, which returns errors; and if more than 100 are, all values of the fleet are. */
+PD_API uint64_t pd_config_count_dropped(pd_source source);
 
 /* ------------------------------------------------------------------------
  * Command line and environment

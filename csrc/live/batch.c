@@ -82,17 +82,6 @@ pd_status pd__batch_end(pd__change *change) {
 
 /* ---- Errors of values ---- */
 
-static void add_problems(pd__job *job, const pd_error_list *errors) {
-  for (size_t i = 0; i < pd_error_list_count(errors); i++) {
-    const pd_error *error = pd_error_list_at(errors, i);
-    const pd_flag *flag = pd_error_list_get_flag(errors, i);
-    const char *name = flag ? pd_flag_get_name(flag) : NULL;
-    const char *kind = error->status == PD_ERR_MEMORY ? "internal" : "rejected";
-    if (error->status == PD_ERR_UNDEFINED || error->status == PD_ERR_CONFLICT) kind = "conflict";
-    pd__job_fail(job, kind, name, error->status, "%s", error->message);
-  }
-}
-
 /* Leaves out the items that have an error, and returns whether there are any, and others. */
 static bool drop_wrong_items(pd__batch *batch, const pd_error_list *errors) {
   size_t kept = 0, count = batch->count;
@@ -117,9 +106,8 @@ static pd_status apply_items(pd__batch *batch, bool trial) {
   bool again = status == PD_ERR_CONFLICT && !trial && batch->unchanged_count > 0;
   bool given_up = __atomic_load_n(&job->state, __ATOMIC_ACQUIRE) == PD__GIVEN_UP;
   if (status != PD_OK && !again && !given_up) {
-    add_problems(job, errors);
+    pd__job_fail_all(job, errors, &err);
     if (drop_wrong_items(batch, errors)) apply_items(batch, true);
-    if (!job->problems) pd__job_fail(job, "rejected", NULL, status, "%s", err.message);
   }
   pd_error_list_free(errors);
   return status;

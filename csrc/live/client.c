@@ -49,6 +49,7 @@ static bool read_who(int fd, pd__who *who) {
 static void remove_client(pd__client **at) {
   pd__client *client = *at;
   if (client->waiting > 0) pd__jobs_cancel(client->number);
+  pd__steps_release(client->number);
   pthread_mutex_lock(&pd__lock);
   *at = client->next;
   pd__descriptor_close(&client->descriptor);

@@ -222,6 +222,8 @@ void pd__hello_run(pd__job *job) {
   pd__head_write(to, pd_journal_get_revision());
   pd__json_number(to, "flags", flags);
   pd__json_number(to, "temporary", pd_live_count_temporary());
+  pd__json_bool(to, "startup_over", pd_startup_over());
+  pd__json_number(to, "dropped", (int64_t)pd_config_count_dropped(PD_SOURCE_FLEET));
   pd__who_write(to, "you", &job->who);
   pd__json_close(to, "}");
 }

@@ -98,6 +98,7 @@ static void describe_wait(const pd__job *job, char why[512]) {
   pd__text names = {.data = NULL};
   add_names(&names, first->set);
   add_names(&names, first->unset);
+  if (first->values) add_names(&names, first->values->first);
   if (first->run == pd__undo_run) {
     pd__text_add_format(&names, "change %llu", (unsigned long long)first->undo);
   }

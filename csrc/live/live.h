@@ -176,6 +176,11 @@ typedef struct pd__problem {
   pd_error error;
 } pd__problem;
 
+typedef struct pd__step {
+  bool given;
+  int64_t number;
+} pd__step;
+
 typedef struct pd__since {
   bool given, known; /* of this process, and kept */
   uint64_t revision;
@@ -191,12 +196,16 @@ typedef struct pd__job {
   pd_live_server *server; /* held */
   void (*run)(struct pd__job *job);
   /* The params (params.c); of objects and arrays, the first value in it. */
-  const char *name, *after, *reason;
+  const char *name, *after, *reason, *fleet, *by;
   pd__since since;
   uint64_t before, undo; /* numbers of changes; `undo` 0: the last one */
+  uint64_t until;        /* ms since 1970; 0: it stays */
+  pd__step step;
   const pd__value *set, *unset, *expect, *confirm;
+  const pd__value *values;  /* the object itself; NULL: none */
   double duration, timeout; /* seconds; `duration` 0: it stays */
   bool dry_run;
+  bool waits; /* it is answered later, by pd__steps_answer */
   pd__who who;
   int64_t deadline; /* steady */
   uint32_t state;   /* pd__job_state, atomic */
@@ -208,6 +217,8 @@ typedef struct pd__job {
 __attribute__((format(printf, 5, 6))) void pd__job_fail(pd__job *job, const char *kind,
                                                         const char *name, pd_status status,
                                                         const char *format, ...);
+/* Adds all errors of the registry; if there are none in the list, `err`. */
+void pd__job_fail_all(pd__job *job, const pd_error_list *errors, const pd_error *err);
 /* Appends the result, or the problems if there are any. */
 void pd__job_answer(const pd__job *job, pd__client *client);
 void pd__answer_failure(pd__client *client, const char *id, const char *kind, const char *why);
@@ -226,6 +237,10 @@ void pd__set_run(pd__job *job);
 void pd__changes_list(pd__job *job);
 void pd__undo_run(pd__job *job);
 void pd__events_subscribe(pd__job *job);
+void pd__fleet_run(pd__job *job);
+void pd__steps_get(pd__job *job);
+void pd__steps_gate(pd__job *job);
+void pd__steps_wait(pd__job *job);
 
 /* ---- Flags (flags.c) ---- */
 
@@ -329,6 +344,14 @@ void pd__jobs_abandon(void); /* in a forked child */
 /* The caller holds pd__lock. */
 bool pd__jobs_wait(void);
 void pd__jobs_wake(void);
+
+/* ---- Steps (steps.c), on the clients' thread ---- */
+
+/* Answers who waits for a step that is reached, or too long. Returns when to look again. */
+int64_t pd__steps_answer(void);
+/* Gives up what a client asked for, and opens the gate that it has closed. */
+void pd__steps_release(uint64_t client);
+void pd__steps_abandon(void); /* in a forked child */
 
 /* ---- Batches (batch.c): what set.c and undo.c share ---- */
 

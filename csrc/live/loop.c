@@ -117,7 +117,7 @@ static void handle_servers(const round *this) {
 
 /* Does what clients wait for, and what is due. Returns how many ms nothing else is. */
 static int do_work(void) {
-  int64_t ends = pd__changes_end_due(), answers = pd__jobs_answer();
+  int64_t ends = pd__changes_end_due(), answers = pd__jobs_answer(), steps = pd__steps_answer();
   int64_t most = pd__subscribers_tell() ? PD__TICK : 1000;
   for (pd__client *each = pd__clients; each; each = each->next) {
     if (each->out.length > 0) pd__client_send(each);
@@ -125,6 +125,7 @@ static int do_work(void) {
   pd__clients_sweep();
   pd__servers_sweep();
   if (pd_callbacks_wait()) pd__callbacks_start();
+  if (steps < answers) answers = steps;
   int64_t left = (ends < answers ? ends : answers) - pd__now();
   if (left > most) left = most;
   return left < 0 ? 0 : (int)left;

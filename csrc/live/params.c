@@ -59,6 +59,22 @@ static bool read_object(const pd__value *value, double limit, void *out) {
   return value->kind == PD__OBJECT;
 }
 
+static bool read_whole(const pd__value *value, double limit, void *out) {
+  (void)limit;
+  *(const pd__value **)out = value;
+  return value->kind == PD__OBJECT;
+}
+
+static bool read_step(const pd__value *value, double limit, void *out) {
+  pd_value number = {.i64 = 0};
+  pd__step *step = out;
+  (void)limit;
+  step->given = value->kind == PD__NUMBER &&
+                pd_value_parse(PD_TYPE_int64, NULL, value->text, &number, NULL) == PD_OK;
+  step->number = number.i64;
+  return step->given;
+}
+
 static bool read_names(const pd__value *value, double limit, void *out) {
   (void)limit;
   *(const pd__value **)out = value->first;
@@ -98,6 +114,11 @@ static const struct param {
     {"change", read_number, TO(undo), 1, "the number of a change"},
     {"set", read_object, TO(set), 0, "an object"},
     {"expect", read_object, TO(expect), 0, "an object"},
+    {"values", read_whole, TO(values), 0, "an object of values by name"},
+    {"fleet", read_text, TO(fleet), PD__LINE_MAX, "the address of the fleet"},
+    {"by", read_text, TO(by), PD__LABEL_MAX, "text of at most 200 bytes"},
+    {"until", read_number, TO(until), 0, "a time in ms since 1970"},
+    {"step", read_step, TO(step), 0, "a whole number"},
     {"unset", read_names, TO(unset), 0, "an array of names of flags"},
     {"confirm", read_names, TO(confirm), 0, "an array of names of flags"},
     {"reason", read_text, TO(reason), PD__REASON_MAX, "text of at most 1000 bytes"},

@@ -43,6 +43,18 @@ void pd__job_fail(pd__job *job, const char *kind, const char *name, pd_status st
   job->last_problem = made;
 }
 
+void pd__job_fail_all(pd__job *job, const pd_error_list *errors, const pd_error *err) {
+  for (size_t i = 0; i < pd_error_list_count(errors); i++) {
+    const pd_error *error = pd_error_list_at(errors, i);
+    const pd_flag *flag = pd_error_list_get_flag(errors, i);
+    const char *name = flag ? pd_flag_get_name(flag) : NULL;
+    const char *kind = error->status == PD_ERR_MEMORY ? "internal" : "rejected";
+    if (error->status == PD_ERR_UNDEFINED || error->status == PD_ERR_CONFLICT) kind = "conflict";
+    pd__job_fail(job, kind, name, error->status, "%s", error->message);
+  }
+  if (!job->problems) pd__job_fail(job, "rejected", NULL, err->status, "%s", err->message);
+}
+
 static void free_problems(pd__job *job) {
   for (pd__problem *next; job->problems && job->problems != &no_memory; job->problems = next) {
     next = job->problems->next;
@@ -126,6 +138,10 @@ static const method methods[] = {
     {"changes.list", " before on_behalf_of ", pd__changes_list, NULL, false},
     {"changes.undo", " change reason dry_run on_behalf_of timeout ", pd__undo_run, NULL, true},
     {"events.subscribe", " since ", pd__events_subscribe, NULL, false},
+    {"fleet.apply", " fleet values dry_run by reason until timeout ", pd__fleet_run, NULL, true},
+    {"steps.get", " ", pd__steps_get, NULL, false},
+    {"steps.gate", " step timeout ", pd__steps_gate, NULL, false},
+    {"steps.wait", " step timeout ", pd__steps_wait, NULL, false},
 };
 
 static const method *find_method(pd__job *job, const char *name) {
@@ -236,6 +252,7 @@ void pd__request_answer(pd__client *client, const char *line, size_t length) {
                  PD__JOBS_MAX);
   } else if (to) {
     to->run(job);
+    if (job->waits) return;
   }
   pd__job_answer(job, client);
   pd__job_free(job);

@@ -269,6 +269,7 @@ static void in_child(void) {
   bool reopens = false;
   pd__loop_abandon();
   pd__jobs_abandon();
+  pd__steps_abandon();
   pd__audits_forked();
   for (pd_live_server *each = pd__servers; each; each = each->next) {
     pd__socket_close(&each->socket, false);

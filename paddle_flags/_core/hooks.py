@@ -161,6 +161,7 @@ def _add(
         del held[context]
         drop_hook(context)
     expect(status, err)
+    leave_failure(None)  # a validator may have rejected what the fleet gave
     # It waits for the GIL, and the thread that has the GIL may be waiting for the loader.
     lib.pd_hook_defer(number[0], ffi.NULL)
     return int(number[0])

@@ -59,7 +59,11 @@ def _ask(flag: Flag[Any]) -> None:
     entry = ffi.new("pd_flag_entry *", {"size": ffi.sizeof("pd_flag_entry")})
     err = new_error()
     check(lib.pd_flag_get_entry(flag.handle, 0, entry, err), err)
-    if entry.origin.source in (lib.PD_SOURCE_DEFAULT, lib.PD_SOURCE_OVERRIDE):
+    if entry.origin.source in (
+        lib.PD_SOURCE_DEFAULT,
+        lib.PD_SOURCE_OVERRIDE,
+        lib.PD_SOURCE_FLEET,  # pd_validator_add drops what it rejects
+    ):
         return
     text = ffi.new("char[]", to_bytes(flag.text))
     item = ffi.new("pd_assignment *", {"flag": flag.handle, "text": text})

@@ -172,9 +172,16 @@ _WARNINGS: dict[int, type[Warning]] = {
 }
 
 
+fleet_hooks: list[Callable[[], object]] = []
+"""Called when flags have refused values of the fleet, before the call that did it returns."""
+
+
 def take_warnings() -> list[Warning]:
     """Return the warnings that were left, and forget them."""
     native = take_native_warnings()  # a host that is newer has kinds of its own
+    if any(kind == lib.PD_WARNING_DROPPED for kind, _ in native):
+        for hook in fleet_hooks:
+            hook()
     taken = [_WARNINGS.get(kind, errors.FlagWarning)(text) for kind, text in native]
     try:
         while True:
@@ -291,9 +298,9 @@ def settle(result: object = None) -> None:
     The caller has recorded its success: an exception here may be all that its own caller gets.
     Within a hook nothing warns; the call that runs the hook does, when it has succeeded.
     """
-    interrupt = take_interrupt() if failures else None
-    if interrupt is not None:
-        raise interrupt
+    failure = take_failure() if failures else None
+    if failure is not None and not isinstance(failure, Exception):
+        raise failure
     if take_deferred():
         resume()
     if (warnings_left or is_waiting()) and not in_hook():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.bridged import shared_with
@@ -44,7 +45,17 @@ def _facts_of(flag: Flag[Any]) -> dict[str, str]:
         "deprecated": flag.deprecated or "",
         "retired": flag.retired or "",
         "runs": runs(flag),
+        "fleet": _given_by_fleet(flag),
     }
+
+
+def _given_by_fleet(flag: Flag[Any]) -> str:
+    """Return by whom and why the fleet gives a value, if this process is in one."""
+    local: Any = sys.modules.get("paddle_flags.fleet._local")
+    given = local and local.entry_of(flag.name, *flag.aliases, *flag.old_names)
+    if not given:
+        return ""
+    return f"revision {given.revision} by {given.by}" + (given.reason and f": {given.reason}")
 
 
 @public

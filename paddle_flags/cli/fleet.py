@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.cli import fleet_text
@@ -9,7 +10,7 @@ from paddle_flags.cli.batch import batch_of, matches, raise_all, shown_value
 from paddle_flags.cli.foreign import Raw, Report
 from paddle_flags.cli.target import Target
 from paddle_flags.errors import FlagArgumentError
-from paddle_flags.fleet._duration import seconds_of
+from paddle_flags.fleet._arguments import seconds_of
 from paddle_flags.fleet._fleet import Fleet
 from paddle_flags.fleet._operate import AbortedError, ConflictError, UnconfirmedError
 from paddle_flags.fleet._record import Change, selector
@@ -20,7 +21,8 @@ from paddle_flags.fleet._url import split
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Mapping
-    from typing import ClassVar
+    from types import FrameType
+    from typing import ClassVar, NoReturn
 
     from paddle_flags.cli.batch import Batch
     from paddle_flags.cli.target import Find
@@ -186,7 +188,7 @@ class FleetTarget(Target):
                 lambda: fleet.change(
                     changes,
                     wait=self.options.wait,
-                    all_or_none=self.options.all_or_none,
+                    force=self.options.force,
                     at_step=self.options.at_step,
                     duration=duration,
                     reason=self.options.reason or "",
@@ -217,20 +219,19 @@ class FleetTarget(Target):
     def do_undo(self) -> Report:
         """Undo a change."""
         revision, reason = self.options.number, self.options.reason or ""
+        given = {"wait": self.options.wait, "force": self.options.force, "reason": reason}
         with self._open() as fleet:
-            return self._outcome(
-                lambda: fleet.undo(revision, wait=self.options.wait, reason=reason)
-            )
+            return self._outcome(lambda: fleet.undo(revision, **given))
 
     def do_reset(self) -> Report:
         """Bring back the values of a revision."""
         revision, reason = self.options.number, self.options.reason or ""
+        given = {"wait": self.options.wait, "force": self.options.force, "reason": reason}
         with self._open() as fleet:
-            return self._outcome(
-                lambda: fleet.reset(revision, wait=self.options.wait, reason=reason)
-            )
+            return self._outcome(lambda: fleet.reset(revision, **given))
 
     def _outcome(self, change: Callable[[], Outcome]) -> Report:
+        signal.signal(signal.SIGTERM, _interrupt)  # aborts what members wait for
         try:
             outcome = change()
         except AbortedError as error:
@@ -240,11 +241,7 @@ class FleetTarget(Target):
         except UnconfirmedError as error:
             return Report(problems=fleet_text.unconfirmed(error), status=1)
         options = self.options
-        proposes = getattr(options, "at_step", None) is not None or options.wait is not None
-        asks = proposes or getattr(options, "all_or_none", False)
-        parts, problems = fleet_text.outcome_parts(
-            outcome, asked=asks or getattr(options, "dry_run", False)
-        )
+        parts, problems = fleet_text.outcome_parts(outcome)
         status = 0 if outcome.ok else 1
         if outcome.silent and not outcome.verdict.startswith("aborted"):
             status = SILENT
@@ -253,17 +250,17 @@ class FleetTarget(Target):
 
     # ---- Running beside it ----
 
+    def do_join(self) -> Report:
+        """Run a program as a member."""
+        from paddle_flags.cli.join import join  # noqa: PLC0415 - seldom used
+
+        return join(self.url, self.options)
+
     def do_mirror(self) -> Report:
         """Keep its values in another fleet."""
         from paddle_flags.cli.mirror import mirror  # noqa: PLC0415 - seldom used
 
         return mirror(self.url, self.options)
-
-    def do_relay(self) -> Report:
-        """Let the members of a folder take part."""
-        from paddle_flags.cli.mirror import relay  # noqa: PLC0415 - seldom used
-
-        return relay(self.url, self.options)
 
 
 def _by_name(fleet: Fleet, patterns: list[str]) -> list[str]:
@@ -281,3 +278,7 @@ def _no_value(name: str, others: Mapping[str, Entry]) -> str:
     some = ", ".join(sorted(others))
     kind, _, which = min(others).partition(":")
     return f"{name}: the fleet gives it a value for {some} only; add --{kind} {which}"
+
+
+def _interrupt(number: int, _frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt(number)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.cli.foreign import Table, cut
-from paddle_flags.fleet._apply import GOOD, WAITS
 from paddle_flags.fleet._difference import members_text
-from paddle_flags.fleet._follow import verdict_text
-from paddle_flags.fleet._operate import changes_text
+from paddle_flags.fleet._flags import GOOD
 from paddle_flags.fleet._outcome import Outcome
-from paddle_flags.fleet._record import PROPOSE
+from paddle_flags.fleet._record import END, changes_text, moment_text
 from paddle_flags.fleet._state import Entry
 from paddle_flags.fleet._status import ABSENT, Status
 
@@ -20,8 +17,8 @@ if TYPE_CHECKING:
 
     from paddle_flags.cli.foreign import Part
     from paddle_flags.fleet._difference import Difference
+    from paddle_flags.fleet._history import Step
     from paddle_flags.fleet._operate import UnconfirmedError
-    from paddle_flags.fleet._state import Step
     from paddle_flags.fleet._status import MemberStatus
 
     Tables = Mapping[str, Mapping[str, Entry]]
@@ -33,14 +30,6 @@ def unconfirmed(error: UnconfirmedError) -> list[str]:
     """Return which option confirms each unsafe flag, and what else is wrong."""
     lines = [f"{name}: is unsafe to change; add --confirm {name}" for name in error.names]
     return lines + [str(each) for each in error.errors if each is not error]
-
-
-def _moment_text(seconds: float) -> str:
-    """Return a moment as local time, to the second."""
-    try:
-        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
-    except (ValueError, OverflowError, OSError):  # somebody wrote nonsense
-        return ""
 
 
 def as_json(value: Any) -> Any:
@@ -68,7 +57,7 @@ def values_table(tables: Tables) -> Table:
     rows = [
         (
             cut(name),
-            "not set" if entry.value is None else cut(entry.value),
+            cut(entry.value),
             cut(on),
             str(entry.revision),
             cut(entry.by),
@@ -87,7 +76,7 @@ def _limits_text(entry: Entry) -> str:
     if entry.at_step is not None:
         parts.append(f"from step {entry.at_step}")
     if entry.duration is not None:
-        until = f" until {_moment_text(entry.time + entry.duration)}" * (entry.at_step is None)
+        until = f" until {moment_text(entry.time + entry.duration)}" * (entry.at_step is None)
         parts.append(f"for {entry.duration:g} s{until}")
     return ", ".join(parts)
 
@@ -146,14 +135,14 @@ def log_table(steps: Iterable[Step]) -> Table:
 
 def _step_row(step: Step) -> tuple[str, ...]:
     record = step.record
-    change = changes_text(record)
+    change = f"end of revision {record.of}" if record.kind == END else changes_text(record)
     if record.at_step is not None:
         change += f" at step {record.at_step}"
     if record.duration is not None:
         change += f" for {record.duration:g} s"
     return (
         str(step.revision),
-        _moment_text(record.time),
+        moment_text(record.time),
         cut(change),
         cut(_state_of(step)),
         cut(record.by),
@@ -162,10 +151,7 @@ def _step_row(step: Step) -> tuple[str, ...]:
 
 
 def _state_of(step: Step) -> str:
-    record = step.record
-    if record.kind == PROPOSE:
-        return "dry run" if record.dry_run else verdict_text(step.verdict)
-    return "committed"
+    return "undecided" if step.verdict is None else step.verdict
 
 
 def step_json(step: Step) -> dict[str, Any]:
@@ -176,19 +162,20 @@ def step_json(step: Step) -> dict[str, Any]:
 # ---- What became of a change ----
 
 
-def outcome_parts(outcome: Outcome, *, asked: bool) -> tuple[list[Part], list[str]]:
+def outcome_parts(outcome: Outcome) -> tuple[list[Part], list[str]]:
     """Return what became of a change, and what is wrong about it."""
     parts: list[Part] = []
     rows = [(cut(n), a.state, cut(a.why, _WIDEST)) for n, a in sorted(outcome.answers.items())]
     rows += [(cut(n), "no answer", cut(w, _WIDEST)) for n, w in sorted(outcome.silent.items())]
     if rows:
         parts.append(Table(("member", "answer", ""), rows))
-    elif asked:
-        parts.append("no member that is here is concerned")
+    elif not outcome.is_checked:
+        note = f": {cut(outcome.note, _WIDEST)}" if outcome.note else ""
+        parts.append(f"no member has checked it{note}")
     text = f"revision {outcome.revision}: {outcome.verdict}"
     if outcome.verdict.startswith("aborted"):
         return parts, [text]
-    others = sum(each.state not in (*GOOD, WAITS) for each in outcome.answers.values())
+    others = sum(each.state not in GOOD for each in outcome.answers.values())
     if others:
         text += f", and {others} of {len(rows)} members did not take it"
     return [*parts, text], ["no member has such a flag yet"] if outcome.unknown else []
@@ -209,7 +196,8 @@ def status_parts(status: Status) -> list[Part]:
         for revision, answer in sorted(each.problems.items()):
             why = f": {cut(answer.why, _WIDEST)}" if answer.why else ""
             parts.append(f"{each.name}: revision {revision}: {answer.state}{why}")
-    parts += [f"revision {each} is not decided yet" for each in status.undecided]
+    if status.question:
+        parts.append(f"not decided yet: {status.question}")
     here = sum(each.state not in ABSENT for each in status.members)
     return [*parts, f"revision {status.revision}, {here} member{'s' * (here != 1)}"]
 

@@ -1,4 +1,4 @@
-"""What runs beside a fleet, until Ctrl+C or SIGTERM: a mirror in another fleet, and a relay."""
+"""A mirror of a fleet in another one, until Ctrl+C or SIGTERM."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 from paddle_flags.cli.fleet_text import unconfirmed
 from paddle_flags.cli.foreign import Report, cut, show, show_errors, show_problems
-from paddle_flags.fleet import _relay
-from paddle_flags.fleet._mirror import POLL, Mirror
-from paddle_flags.fleet._operate import UnconfirmedError, changes_text
-from paddle_flags.fleet._turns import repeat
+from paddle_flags.fleet._mirror import Mirror, repeat
+from paddle_flags.fleet._operate import UnconfirmedError
+from paddle_flags.fleet._record import changes_text
 
 if TYPE_CHECKING:
     import argparse
@@ -28,10 +27,10 @@ def mirror(url: str, options: argparse.Namespace) -> Report:
     one = Mirror(url, options.arguments[0], options.timeout, options.confirm)
 
     def turn() -> None:
-        pending = one.turn()
-        if pending is not None:
-            changes = pending.record.changes
-            show(_line(pending.revision, changes_text(pending.record), changes, options))
+        made = one.turn()
+        if made is not None:
+            revision, record = made
+            show(_line(revision, changes_text(record), record.changes, options))
         elif options.once:
             show(_line(one.revision, "nothing differs", (), options))
 
@@ -39,24 +38,11 @@ def mirror(url: str, options: argparse.Namespace) -> Report:
         if options.once:
             turn()
             return Report()
-        return _until_signal(lambda: repeat(turn, threading.Event(), _show_problem, POLL))
+        return _until_signal(lambda: repeat(turn, threading.Event(), _show_problem))
     except UnconfirmedError as error:
         return Report(problems=unconfirmed(error), status=1)
     finally:
         one.close()
-
-
-def relay(url: str, options: argparse.Namespace) -> Report:
-    """Relay a fleet into a folder."""
-    return _until_signal(
-        lambda: _relay.relay(
-            url,
-            options.arguments[0],
-            ttl=options.ttl,
-            on_problem=_show_problem,
-            timeout=options.timeout,
-        )
-    )
 
 
 def _until_signal(work: Callable[[], object]) -> Report:

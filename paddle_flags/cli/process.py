@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from paddle_flags.cli.target import Find
     from paddle_flags.live._errors import Problem
 
-_OF_FLEETS = ("role", "host", "member", "wait", "all_or_none", "at_step", "all_users")
-_ONLY_FLEETS = dict.fromkeys(("reset", "mirror", "relay"), "it needs the URL of a fleet")
+_OF_FLEETS = ("role", "host", "member", "wait", "force", "at_step", "all_users")
+_ONLY_FLEETS = dict.fromkeys(("reset", "mirror", "join"), "it needs the URL of a fleet")
 
 
 _LONGEST_TOKEN = 1 << 16

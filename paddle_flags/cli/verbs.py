@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags._report.facts import one_line
@@ -59,7 +60,7 @@ class Verb(NamedTuple):
 
 _ASK = "--json --timeout --token-file"
 _CHOICE = "--role --host --member"
-_CHANGE = f"--for --reason --dry-run --expect --confirm {_CHOICE} --wait --all-or-none --at-step"
+_CHANGE = f"--for --reason --dry-run --expect --confirm {_CHOICE} --wait --force --at-step"
 
 VERBS = {
     "list": Verb(
@@ -77,7 +78,7 @@ VERBS = {
         f"--unset --file {_CHANGE} {_ASK}",
     ),
     "unset": Verb("take back what was set from outside", "TARGET NAME...", f"{_CHANGE} {_ASK}"),
-    "undo": Verb("undo a change of yours", "TARGET [CHANGE]", f"--reason --wait {_ASK}"),
+    "undo": Verb("undo a change of yours", "TARGET [CHANGE]", f"--reason --wait --force {_ASK}"),
     "log": Verb("list what was changed from outside", "TARGET", f"--last {_ASK}"),
     "watch": Verb(
         "print each change of a flag as it happens", "TARGET [PATTERN]...", f"--reconnect {_ASK}"
@@ -98,17 +99,18 @@ VERBS = {
     "reset": Verb(
         "bring back the values that a fleet had at a revision, as a new one",
         "URL REVISION",
-        "--wait --reason --json --timeout",
+        "--wait --force --reason --json --timeout",
+    ),
+    "join": Verb(
+        "run a program, in any language, as a member of a fleet",
+        "URL COMMAND...",
+        "--role --rank --name --check --check-timeout --ttl --on-lost --tick-timeout --no-preload"
+        " --timeout",
     ),
     "mirror": Verb(
         "keep the values of a fleet in another one, until SIGTERM",
         "URL URL",
         "--once --confirm --json --timeout",
-    ),
-    "relay": Verb(
-        "relay a fleet into a folder for C programs, until SIGTERM",
-        "URL FOLDER",
-        "--ttl --timeout",
     ),
 }
 
@@ -119,8 +121,8 @@ _ARGUMENTS = {
     "CHANGE": "its number, as 'log' lists them; by default your last",
     "TARGET": "a second one, to compare with",
     "REVISION": "as 'log' lists them; 0: no values",
+    "COMMAND": "the program and its arguments, behind --",
     "URL": "of a fleet that has members; the first may have none",
-    "FOLDER": "dir:///path, which C programs with the module join",
 }
 
 _END = """\
@@ -129,7 +131,8 @@ dask://HOST:8786/job42 or ray:///job42.
 
 exit status: 0 if all is well; 1 if the target refuses, a member has not taken a change, or flags
 differ; 2 if the command line is wrong, or a file that it names; 3 if a process or an engine can't
-be reached; 4 if a member of a fleet has not answered, is slow, gone or missing
+be reached; 4 if a member of a fleet has not answered, is slow, gone or missing; of join, that of
+its program
 """
 
 
@@ -204,14 +207,42 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "in a fleet: wait at most so long for the answers of the members, and print them",
         type=_seconds,
     ),
-    "--all-or-none": _flag(
-        "in a fleet: ask all members first; change nothing if one rejects it or doesn't answer"
-    ),
+    "--force": _flag("in a fleet: don't ask its members first whether they would take the change"),
     "--at-step": _value(
         "N",
         "in a fleet: let all members take it when they begin step N, or none if one can't",
         type=_whole,
     ),
+    "--rank": _value("N", "its number among the members of its role", type=_whole),
+    "--name": _value("NAME", "its name in the fleet; by default made of role and rank"),
+    "--check": _value(
+        "N", "wait until N members have the same values, before it starts", type=_at_least_one
+    ),
+    "--check-timeout": _value(
+        "SECONDS",
+        "how long to wait for them; the default is 60",
+        type=_seconds,
+        default=60.0,
+    ),
+    "--ttl": _value(
+        "SECONDS",
+        "how long a member that has died counts as alive, up to twice that; the default is 10",
+        type=_seconds,
+        default=10.0,
+    ),
+    "--on-lost": {
+        "choices": ("keep", "default", "exit"),
+        "default": "keep",
+        "help": "what becomes of it when the engine has not answered for that long: its values"
+        " stay, are taken back, or it gets SIGTERM",
+    },
+    "--tick-timeout": _value(
+        "SECONDS",
+        "how long a step waits for the decision on a change; the default is 60",
+        type=_seconds,
+        default=60.0,
+    ),
+    "--no-preload": _flag("don't make a program serve its flags that doesn't do so itself"),
     "--last": _value("N", "only the last N", type=_at_least_one),
     "--reconnect": _flag(
         "go on when the connection is lost, such as when the process is started again"
@@ -224,12 +255,6 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         default=3600.0,
     ),
     "--once": _flag("do it once, and print what changed"),
-    "--ttl": _value(
-        "SECONDS",
-        "how long a member that has died counts as alive, up to twice that; the default is 10",
-        type=_seconds,
-        default=10.0,
-    ),
     "--json": _flag("write JSON"),
     "--timeout": _value(
         "SECONDS",
@@ -316,8 +341,8 @@ def run(main_parser: Parser, tokens: list[str]) -> int:
     except FlagError as error:
         problems = [refusal_text(each) for each in error.errors]
         report = Report(problems=problems, status=_status_of(error))
-    except KeyboardInterrupt:
-        return 130
+    except KeyboardInterrupt as error:
+        return 128 + (error.args[0] if error.args else signal.SIGINT)
     return print_report(report, as_json=bool(getattr(options, "json", False)))
 
 

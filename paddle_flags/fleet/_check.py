@@ -1,26 +1,40 @@
-"""The barrier at the start of a job: all members are here, and have the same flags."""
+"""The barrier at the start of a job: all members are here, and have the same flags.
+
+The first member that comes reads the documents of all and compares them. What it has found is a
+record of the log, which all others read: so a check costs as many reads as there are members.
+Members that may not write the log compare each for itself.
+"""
 
 from __future__ import annotations
 
 import json
-import time
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags.fleet import _document
-from paddle_flags.fleet._difference import Difference, differences_of, shown_all
-from paddle_flags.fleet._store import FleetError
+from paddle_flags.fleet import _flags
+from paddle_flags.fleet._clock import SYSTEM
+from paddle_flags.fleet._difference import Difference, Holder, differences_of, shown_all
+from paddle_flags.fleet._document import UNCHECKED, absent_ranks, document_of, documents_of
+from paddle_flags.fleet._record import CHECK, TELL, Record
+from paddle_flags.fleet._store import FleetError, ReadOnlyError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from paddle_flags.fleet._clock import Clock
+    from paddle_flags.fleet._document import Documents
     from paddle_flags.fleet._presence import Presence
 
-_POLL = 0.1
-_GRACE = 10.0  # seconds for others to see that all is well, or to say what they have
+_POLL = 0.1  # seconds between two looks at what was read of the log
+_LOOK = 0.002  # seconds for each member between two looks at all documents
+_GRACE = 10.0  # seconds for others to say what they have, after a difference was found
+_LONGEST = 1 << 16  # bytes of the differences that a record has
+_MOST_LISTED = 64  # members with one value: all members read the record
+_SHORTEST = 3  # fields of such a row: name, value and source
 
-Documents = dict[str, dict[str, Any]]
-
-HERE = 1  # the member has reached the barrier
-DETAILS = 2  # there is a difference, and this member has published what it has
-PASSED = 3  # this member has seen that all have the same
+# Stages of a check, as records have them.
+COMPARES = "compares"  # a member compares for all
+ALIKE = "alike"
+DIFFERENT = "different"
 
 
 class CheckError(FleetError):
@@ -29,165 +43,217 @@ class CheckError(FleetError):
     __module__ = "paddle_flags.fleet"
 
     differences: tuple[Difference, ...] = ()
-    """One for each flag or environment variable."""
+    """One for each flag or environment variable. Of many members with one value, 64 are listed."""
     missing: tuple[str, ...] = ()
     """Members that were expected and did not come, as far as anybody knows them."""
+
+    def __str__(self) -> str:
+        """Return the message and a line for each difference; all is escaped."""
+        return "\n  ".join([super().__str__(), *(str(FleetError(each)) for each in self.args[1:])])
 
 
 class Barrier:
     """One call of `check`.
 
-    Members count their calls. One that was started again passes where the others have passed:
-    their documents still say so, and what they have now.
+    Members count their calls. One that was started again passes where the others have passed, if it
+    has what they have.
     """
 
     def __init__(
-        self, member: Presence, environment: list[str], expect: int | None, timeout: float
+        self,
+        member: Presence,
+        environment: list[str],
+        expect: int | None,
+        timeout: float,
+        clock: Clock = SYSTEM,
     ) -> None:
         self._member = member
+        self._clock = clock
         self._patterns = environment
         self._expect = expect
-        self._deadline = time.monotonic() + timeout
+        self._deadline = self._clock.now() + timeout
         self._timeout = timeout
-        self._facts = member.facts()
-        self._variables = _document.variables_of(environment, member.secrets())
-        self._round = member.next_check()
+        self._round = 0
+        self._since = 0  # records up to here are of a check before this process began
+        self._alone: dict[str, Any] = {}  # what was found here, if it can't be written
 
     def wait(self) -> None:
         """Wait for the others and compare; raise CheckError."""
-        self._publish(HERE)
-        documents = self._wait_for(HERE)
-        while not self._are_alike(documents):
-            if self._late() or _one_revision(documents):
-                self._raise(self._with_details(documents))
+        self._round = self._member.begin_check(self._patterns, self._expect)
+        self._since = self._member.revision
+        seen_alive = self._clock.now()
+        while True:
+            note = self._find_note()
+            stage, who = note.get("stage"), note.get("who")
+            if stage == DIFFERENT:
+                raise self._error_of(note)
+            if stage == ALIKE and self._is_among(note):
+                return  # also if a change has come since
+            if who == self._member.name and stage != ALIKE:
+                self._compare()
+                continue
+            if stage != ALIKE and self._clock.now() >= self._deadline:
+                every = documents_of(self._member.store)
+                raise self._missing(every, self._expect or len(every))
+            if who is None or stage == ALIKE or self._is_gone(who, seen_alive):
+                self._offer_to_compare(note)
+                seen_alive = self._clock.now()
+            self._clock.sleep(_POLL)
+
+    def _is_among(self, note: Mapping[str, Any]) -> bool:
+        """Return whether this member is like those that were compared, and enough were."""
+        is_alike = not {note.get("digest"), UNCHECKED}.isdisjoint(self._member.compared)
+        return is_alike and int(note.get("count", 0)) >= (self._expect or 0)
+
+    def _is_gone(self, who: str, seen: float) -> bool:
+        """Return whether the member that compares has gone; it is looked at once a lease."""
+        if self._clock.now() - seen < self._member.ttl:
+            return False
+        return document_of(self._member.store, who) is None
+
+    def _find_note(self) -> Mapping[str, Any]:
+        """Return what was written last about this check; {}: nothing."""
+        if self._alone:
+            return self._alone
+        for revision, record in reversed(self._member.notes):
+            if record.check.get("round") == self._round:
+                is_new = record.check.get("stage") == COMPARES or revision > self._since
+                return record.check if is_new else {}
+        return {}
+
+    def _offer_to_compare(self, note: Mapping[str, Any]) -> None:
+        """Compare for all, unless another one has written that it does since `note`."""
+        self._write(COMPARES, lambda: self._find_note() == note)
+
+    def _write(self, stage: str, is_wanted: Callable[[], bool] = lambda: True, **more: Any) -> None:
+        note = {"round": self._round, "stage": stage, "who": self._member.name, **more}
+        try:
+            self._member.write(Record(CHECK, by=self._member.name, check=note), is_wanted)
+        except ReadOnlyError:
+            self._alone = note
+
+    # ---- The one that compares ----
+
+    def _compare(self) -> None:
+        """Compare the documents of all, and write what was found."""
+        while True:
+            here = self._gather()
+            documents = {n: each for n, each in here.items() if each.get("digest") != UNCHECKED}
+            is_alike, lines = _are_alike(documents), _rejections(documents)
+            if is_alike and not lines:
+                digest = next(iter(_digests_of(documents)), UNCHECKED)
+                self._write(ALIKE, digest=digest, count=len(here))
                 return
-            documents = self._look()  # a change is on its way to some of them
-            self._publish(HERE)
-        self._publish(PASSED)
-        self._linger(set(documents))
+            if _is_settled(documents) or self._clock.now() >= self._deadline:
+                break
+            self._clock.sleep(_POLL)
+        found = [] if is_alike else differences_of(self._with_details(documents))
+        lines += shown_all(found)
+        if not lines:
+            lines = ["their digests differ, and they did not say why in time"]
+        self._write(DIFFERENT, lines=lines, differences=_rows_of(found))
 
-    def _publish(self, stage: int) -> None:
-        self._facts = self._member.facts()
-        said: dict[str, Any] = {
-            "round": self._round,
-            "stage": stage,
-            "environment": _document.digest(self._variables),
-            "patterns": self._patterns,
-            "expect": self._expect,
-        }
-        if stage == DETAILS:
-            said["values"] = {name: list(fact) for name, fact in self._facts.items()}
-        if stage >= DETAILS:
-            said["variables"] = self._variables
-        self._member.publish({"check": said})
-
-    def _look(self) -> Documents:
-        time.sleep(_POLL)
-        return {n: d for n, d in self._member.documents().items() if self._stage(d) >= HERE}
-
-    def _stage(self, document: dict[str, Any]) -> int:
-        """Return how far a member is in this call, the first one or the second."""
-        check = document.get("check")
-        if not isinstance(check, dict) or check.get("round", 0) < self._round:
-            return 0
-        return PASSED if check["round"] > self._round else int(check.get("stage", 0))
-
-    def _late(self) -> bool:
-        return time.monotonic() >= self._deadline
-
-    def _wait_for(self, stage: int) -> Documents:
+    def _gather(self) -> Documents:
         """Wait until as many members as expected are here; raise CheckError in the end."""
         while True:
-            every = self._member.documents()
-            here = {name: each for name, each in every.items() if self._stage(each) >= stage}
-            wanted = len(every) if self._expect is None else self._expect
+            every = documents_of(self._member.store)
+            here = {name: each for name, each in every.items() if self._is_here(each)}
+            expected = [int(each["check"].get("expect") or 0) for each in here.values()]
+            wanted = max([len(every) if self._expect is None else self._expect, *expected])
             if len(here) >= wanted and here:
                 return here
-            if self._late():
-                raise self._missing(every, here)
-            time.sleep(_POLL)
+            if self._clock.now() >= self._deadline:
+                error = self._missing(every, wanted)
+                self._write(DIFFERENT, lines=[str(error)], missing=list(error.missing))
+                raise error
+            self._clock.sleep(max(_POLL, _LOOK * len(every)))
 
-    def _missing(self, every: Documents, here: Documents) -> CheckError:
-        slow = sorted(every.keys() - here.keys())
-        absent = _absent_ranks(every, self._expect)
+    def _is_here(self, document: Mapping[str, Any]) -> bool:
+        return int(document["check"].get("round", 0)) >= self._round
+
+    def _with_details(self, documents: Documents) -> Documents:
+        """Let all say what they have, and wait a moment for it."""
+        self._write(TELL, environment=self._patterns)
+        asked = 0 if self._alone else self._member.revision
+        if self._alone:  # as all others do that find the difference
+            self._member.publish_details(asked, self._patterns)
+        end = self._clock.now() + _GRACE
+        while True:
+            every = documents_of(self._member.store)
+            now = {name: each for name, each in every.items() if name in documents}
+            told = [n for n, each in now.items() if each["details"].get("of", -1) >= asked]
+            whole = len(told) == len(now) and _is_settled(now)
+            if whole or self._clock.now() >= end:
+                return {name: now[name] for name in told} if len(told) > 1 else now
+            self._clock.sleep(max(_POLL, _LOOK * len(now)))
+
+    def _missing(self, every: Documents, wanted: int) -> CheckError:
+        here = {name for name, each in every.items() if self._is_here(each)}
+        slow = sorted(every.keys() - here)
+        role, ranks = absent_ranks(every, wanted)
+        absent = [f"{role or 'rank'} {rank}" for rank in ranks]
         parts = [f"{name} is a member and has not called check" for name in slow]
         parts += [f"{each} has not joined" for each in absent]
-        count = f"{len(here)} of {self._expect or len(every)} members are here"
+        count = f"{len(here)} of {wanted} members are here"
         why = "; ".join(parts) or "nothing says who is missing"
-        message = f"{self._member.url}: {count} after {self._timeout:g} s: {why}"
-        error = CheckError(message)
+        error = CheckError(f"{self._member.url}: {count} after {self._timeout:g} s: {why}")
         error.missing = (*slow, *absent)
         return error
 
-    def _are_alike(self, documents: Documents) -> bool:
-        if not _one_revision(documents):
-            return False
-        if len({(d.get("digest"), json.dumps(d.get("selected"))) for d in documents.values()}) > 1:
-            return False
-        if len({d["check"].get("environment") for d in documents.values()}) > 1:
-            return False
-        return not differences_of(documents, among=_selected(documents))
-
-    def _with_details(self, documents: Documents) -> Documents:
-        """Say what this member has, and wait a moment until the others have said it."""
-        self._publish(DETAILS)
-        end = min(time.monotonic() + _GRACE, max(self._deadline, time.monotonic() + _POLL))
-        names = documents.keys()
-        while True:
-            now = self._look()
-            told = {name: each for name, each in now.items() if self._stage(each) == DETAILS}
-            documents = {**documents, **told}
-            silent = [name for name in names & now.keys() if self._stage(now[name]) == HERE]
-            if not silent or time.monotonic() >= end:
-                time.sleep(3 * _POLL)  # others have yet to see what this member said last
-                all_told = all(self._stage(each) == DETAILS for each in documents.values())
-                return documents if all_told else _without_details(documents)
-
-    def _raise(self, documents: Documents) -> None:
-        found = differences_of(documents)
-        lines = shown_all(found)
-        if not found:
-            lines = ["their digests differ, and they did not say why in time"]
-        message = "\n  ".join([f"{self._member.url}: the members differ:", *lines])
-        error = CheckError(message)
-        error.differences = tuple(found)
-        raise error
-
-    def _linger(self, names: set[str]) -> None:
-        """Stay until the others have seen this member, so that nobody misses one that ends soon."""
-        end = time.monotonic() + _GRACE
-        while time.monotonic() < end:
-            now = self._member.documents()
-            left = [n for n in names & now.keys() if self._stage(now[n]) == HERE]
-            if not left:
-                return
-            time.sleep(_POLL)
+    def _error_of(self, note: Mapping[str, Any]) -> CheckError:
+        """Return the error that members have found."""
+        lines, missing = note.get("lines", ()), tuple(note.get("missing", ()))
+        if missing:
+            error = CheckError("; ".join(lines))
+        else:
+            error = CheckError(f"{self._member.url}: the members differ:", *lines)
+        error.missing = missing
+        error.differences = _differences_in(note.get("differences", ()))
+        return error
 
 
-def _without_details(documents: Documents) -> Documents:
-    """Return what members say all the time: some have passed, and don't list their defaults."""
-    found = {}
-    for name, each in documents.items():
-        check = {key: value for key, value in each["check"].items() if key != "values"}
-        found[name] = {**each, "check": check}
-    return found
+def _is_settled(documents: Documents) -> bool:
+    """Return whether no change is on its way to some of the members."""
+    return len({each.get("changed") for each in documents.values()}) == 1
 
 
-def _one_revision(documents: Documents) -> bool:
-    return len({each.get("revision") for each in documents.values()}) == 1
+def _digests_of(documents: Documents) -> set[str]:
+    return {each.get("digest", "unknown") for each in documents.values()}
 
 
-def _selected(documents: Documents) -> set[str]:
-    return {name for each in documents.values() for name in each.get("selected", ())}
+def _are_alike(documents: Documents) -> bool:
+    if len(_digests_of(documents)) > 1:
+        return False
+    selected = {name for each in documents.values() for name in each.get("selected", ())}
+    return not differences_of(documents, among=selected)
 
 
-def _absent_ranks(every: Documents, expect: int | None) -> list[str]:
-    """Return the ranks that nobody has."""
-    ranks: dict[str, set[int]] = {}
-    for each in every.values():
-        if isinstance(each.get("rank"), int):
-            ranks.setdefault(each.get("role") or "rank", set()).add(each["rank"])
-    if len(ranks) != 1 or expect is None:
-        return []
-    [(role, present)] = ranks.items()
-    return [f"{role} {rank}" for rank in range(expect) if rank not in present]
+def _rejections(documents: Documents) -> list[str]:
+    """Return the values of the fleet that members could not take."""
+    return [
+        f"{name}: revision {revision}: rejected: {answer.why}"
+        for name, document in sorted(documents.items())
+        for revision, answer in sorted(document["answers"].items())
+        if answer.state == _flags.REJECTED and revision in document.get("standing", ())
+    ]
+
+
+def _rows_of(found: list[Difference]) -> list[list[str | None]]:
+    """Return the holders in differences as JSON, as many as a record has room for."""
+    rows: list[list[str | None]] = []
+    size = 0
+    for name, holders in found:
+        some = [[name, v, source, *members[:_MOST_LISTED]] for v, source, members in holders]
+        size += len(json.dumps(some))
+        if size > _LONGEST:
+            break
+        rows += some
+    return rows
+
+
+def _differences_in(rows: Iterable[list[str | None]]) -> tuple[Difference, ...]:
+    """Return the differences of which `_rows_of` has made rows."""
+    found: dict[str, list[Holder]] = {}
+    for name, value, source, *members in (each for each in rows if len(each) >= _SHORTEST):
+        found.setdefault(str(name), []).append(Holder(value, str(source), tuple(map(str, members))))
+    return tuple(Difference(name, tuple(holders)) for name, holders in found.items())

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
+
+    from paddle_flags.fleet._document import Documents
 
 _MOST_NAMED = 5  # members with the same value that a message names
 _MOST_SHOWN = 50  # differences that a message shows
@@ -30,77 +32,75 @@ class Difference(NamedTuple):
     """Those with the most members come first."""
 
 
-Documents = "Mapping[str, Mapping[str, Any]]"
+UNKNOWN = "its own default, or not defined"
+
+_Held = tuple[str, str] | None
+"""A value and its source; None: it isn't set, or no such flag is defined."""
 
 
-def differences_of(
-    documents: Mapping[str, Mapping[str, Any]], among: Collection[str] | None = None
-) -> list[Difference]:
+def differences_of(documents: Documents, among: Collection[str] | None = None) -> list[Difference]:
     """Return the flags that differ between members for which the fleet wants the same.
 
-    Defaults are known only from what `check` makes members publish.
+    A value of `UNKNOWN` is a default that only its member knows; the details of all have it.
     """
-    flags = {name: _flags_of(document) for name, document in documents.items()}
-    names = {flag for each in flags.values() for flag in each}
-    found = []
-    for flag in sorted(names if among is None else names & set(among)):
-        for group in _groups(documents, flag):
-            held = {each: flags[each].get(flag) or _at_default(documents[each]) for each in group}
-            found += _difference(flag, held)
-    if among is None:
-        found += _variables(documents)
-    return found
-
-
-_DEFAULT = ("the default", "default", "")
-
-
-def _flags_of(document: Mapping[str, Any]) -> dict[str, tuple[str, str, str]]:
-    """Return text, source and place of the flags that a document has."""
-    details = document.get("check", {}).get("values") or {}
-    listed = {**document.get("values", {}), **details}
-    return {name: (str(v[0]), str(v[1]), str(v[2])) for name, v in listed.items()}
-
-
-def _at_default(document: Mapping[str, Any]) -> tuple[str, str, str] | None:
-    return None if document.get("check", {}).get("values") else _DEFAULT
-
-
-def _groups(documents: Mapping[str, Mapping[str, Any]], flag: str) -> list[list[str]]:
-    """Return the members, together if the fleet wants the same of them."""
-    found: dict[str | None, list[str]] = {}
-    for name, document in documents.items():
-        found.setdefault(document.get("wanted", {}).get(flag), []).append(name)
-    return list(found.values())
-
-
-def _difference(flag: str, held: Mapping[str, tuple[str, str, str] | None]) -> list[Difference]:
-    texts = {None if fact is None else fact[0] for fact in held.values()}
-    if len(texts) < 2:  # noqa: PLR2004 - one value
-        return []
-    groups: dict[tuple[str | None, str], list[str]] = {}
-    for name, fact in held.items():
-        value, source, place = fact or (None, "", "")
-        groups.setdefault((value, f"{source} {place}".strip()), []).append(name)
-    holders = [Holder(value, source, tuple(sorted(m))) for (value, source), m in groups.items()]
-    holders.sort(key=lambda each: (-len(each.members), each.members))
-    return [Difference(flag, tuple(holders))]
-
-
-def _variables(documents: Mapping[str, Mapping[str, Any]]) -> list[Difference]:
-    said = {
-        name: document["check"]["variables"]
-        for name, document in documents.items()
-        if "variables" in document.get("check", {})
+    documents = {n: each for n, each in documents.items() if each.get("defaults") != ""}
+    facts = {
+        name: {**each["values"], **each["details"]["values"]} for name, each in documents.items()
     }
+    defaults = {
+        (each.get("defaults"), flag): fact[3]
+        for each in documents.values()
+        for flag, fact in each["values"].items()
+    }
+
+    def held_by(member: str, flag: str) -> _Held:
+        document, fact = documents[member], facts[member].get(flag)
+        if fact is not None:
+            return fact[0], f"{fact[1]} {fact[2]}".strip()
+        if document["details"]["values"]:
+            return None
+        return defaults.get((document.get("defaults"), flag), UNKNOWN), "default"
+
     found = []
-    for variable in sorted({name for each in said.values() for name in each}):
-        held = {
-            name: (each[variable], "", "") if variable in each else None
-            for name, each in said.items()
-        }
-        found += _difference(f"${variable}", held)
-    return found
+    flags = {flag for each in facts.values() for flag in each}
+    for flag in sorted(flags if among is None else flags & set(among)):
+        groups: dict[str | None, dict[str, _Held]] = {}
+        for name, document in documents.items():
+            wanted = document.get("wanted", {}).get(flag)
+            groups.setdefault(wanted, {})[name] = held_by(name, flag)
+        for group in groups.values():
+            found += _difference(flag, group)
+    return found if among is not None else found + _variables(documents)
+
+
+def _difference(name: str, held: Mapping[str, _Held]) -> list[Difference]:
+    if len({each and each[0] for each in held.values()}) < 2:  # noqa: PLR2004 - one value
+        return []
+    groups: dict[_Held, list[str]] = {}
+    for member, each in held.items():
+        groups.setdefault(each, []).append(member)
+    holders = [
+        Holder(value, source, tuple(sorted(members)))
+        for (value, source), members in ((each or (None, ""), m) for each, m in groups.items())
+    ]
+    holders.sort(key=lambda each: (-len(each.members), each.members))
+    return [Difference(name, tuple(holders))]
+
+
+def _variables(documents: Documents) -> list[Difference]:
+    given = {
+        name: each["details"]["variables"]
+        for name, each in documents.items()
+        if "variables" in each["details"]
+    }
+    return [
+        difference
+        for variable in sorted({name for each in given.values() for name in each})
+        for difference in _difference(
+            f"${variable}",
+            {m: (each[variable], "") if variable in each else None for m, each in given.items()},
+        )
+    ]
 
 
 def shown_all(found: list[Difference]) -> list[str]:

@@ -7,32 +7,36 @@ import hmac
 import json
 import os
 import re
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags import errors
 from paddle_flags._core.registry import all_flags
-from paddle_flags.fleet._apply import Answer
-from paddle_flags.fleet._json import is_a, read_integer
-from paddle_flags.fleet._record import is_storable
+from paddle_flags.fleet import _json
+from paddle_flags.fleet._flags import Answer
+from paddle_flags.fleet._record import known_fields, text_of
 from paddle_flags.fleet._store import MAX_RECORD, is_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
-    from paddle_flags.fleet._store import Store
+    from paddle_flags._core.flag import Flag
+    from paddle_flags.fleet._store import Store, StoredMember
 
 _LONGEST = 200  # characters of a value; of a longer one, the digest is compared
-_MOST_ANSWERS = 32
-_MOST = 1 << 63
+_MOST_RANKS = 100_000  # that anybody looks for
 _REVISION = re.compile(r"[0-9]{1,18}")
 _SECRET = ("PADDLE_FLAGS_FLEET_KEY", "PADDLE_FLAGS_ETCD_PASSWORD", "PADDLE_FLAGS_LIVE_TOKEN")
 _BIGGEST = MAX_RECORD * 3 // 4
-_DROPPED = ("check", "values", "wanted", "answers", "selected", "aliases", "unsafe", "sensitive")
-FAREWELL = 86400.0
-"""Seconds for which it is known that a member has left, and not died."""
+_DROPPED = ("details", "values", "wanted", "answers", "selected", "aliases", "unsafe", "sensitive")
 
 Document = dict[str, Any]
+Documents = dict[str, Document]
+"""By member."""
+
+UNCHECKED = ""
+"""The digest of a member whose flags `check` doesn't compare."""
 
 
 class Fact(NamedTuple):
@@ -41,6 +45,7 @@ class Fact(NamedTuple):
     text: str
     source: str
     place: str
+    default_text: str
 
 
 class Facts(NamedTuple):
@@ -55,37 +60,39 @@ class Facts(NamedTuple):
     """The same."""
     aliases: dict[str, str]
     """The name of a flag by each other name of it."""
+    defaults: str = ""
+    """A digest of all defaults: members that have the same have the same definitions."""
+    is_checked: bool = True
+    """Whether `check` compares them."""
 
 
 def facts_of(key: bytes | None) -> Facts:
     """Return what others may know of the flags here."""
     facts = Facts({}, [], [], {})
     for flag in all_flags():
-        try:
-            others = [*flag.aliases, *flag.old_names]
-            facts.aliases.update(dict.fromkeys(others, flag.name))
-            is_sensitive = flag.sensitive
-            if is_sensitive:
-                facts.sensitive.extend([flag.name, *others])
-            if flag.unsafe:
-                facts.unsafe.extend([flag.name, *others])
-            if flag.per_process or (is_sensitive and key is None):
-                continue
-            text = flag.text
-            source = flag.source
-            place = flag.history[0].place if source != "default" else None
-            if is_sensitive:
-                text, place = _keyed(key or b"", f"{flag.name}={text}"), None
-            facts.values[flag.name] = Fact(short(text), source, short(place or ""))
-        except errors.UndefinedFlagError:  # its plugin may leave, on another thread
-            continue
-    return facts
+        with suppress(errors.UndefinedFlagError):  # its plugin may leave, on another thread
+            _add_facts(facts, flag, key)
+    defaults = digest({name: fact.default_text for name, fact in facts.values.items()})
+    return facts._replace(defaults=defaults)
 
 
-def _keyed(key: bytes, text: str) -> str:
-    return (
-        "hmac:" + hmac.new(key, text.encode("utf-8", "surrogateescape"), "sha256").hexdigest()[:32]
-    )
+def _add_facts(facts: Facts, flag: Flag[Any], key: bytes | None) -> None:
+    others = [*flag.aliases, *flag.old_names]
+    facts.aliases.update(dict.fromkeys(others, flag.name))
+    facts.sensitive.extend([flag.name, *others] if flag.sensitive else ())
+    facts.unsafe.extend([flag.name, *others] if flag.unsafe else ())
+    if flag.per_process or (flag.sensitive and key is None):
+        return
+    text, source, place, default = flag.text, flag.source, None, ""
+    if flag.sensitive:
+        data = f"{flag.name}={text}".encode("utf-8", "surrogateescape")
+        text = f"hmac:{hmac.new(key or b'', data, 'sha256').hexdigest()[:32]}"
+    elif source == "default":
+        default = text
+    else:
+        place, value = flag.history[0].place, flag.history[-1].value
+        default = "" if value is None else text_of(flag.name, value)
+    facts.values[flag.name] = Fact(short(text), source, short(place or ""), short(default))
 
 
 def short(text: str) -> str:
@@ -98,20 +105,10 @@ def short(text: str) -> str:
     return f"{shown[:_LONGEST]}... ({len(data)} bytes, sha256 {digest})"
 
 
-def digest_of(facts: Mapping[str, Fact], selected: Collection[str]) -> str:
-    """Return a digest of the flags that all members should have alike."""
-    return digest({name: fact.text for name, fact in facts.items() if name not in selected})
-
-
 def digest(texts: Mapping[str, str]) -> str:
     """Return a digest of names and texts: of both with a NUL behind each, sorted by name."""
     data = "".join(f"{name}\0{texts[name]}\0" for name in sorted(texts))
     return hashlib.sha256(data.encode()).hexdigest()[:16]
-
-
-def changed_of(facts: Mapping[str, Fact]) -> dict[str, list[str]]:
-    """Return the flags that don't have their defaults."""
-    return {name: list(fact) for name, fact in facts.items() if fact.source != "default"}
 
 
 def variables_of(patterns: Iterable[str], secret: Collection[str] = ()) -> dict[str, str]:
@@ -129,11 +126,6 @@ def variables_of(patterns: Iterable[str], secret: Collection[str] = ()) -> dict[
     }
 
 
-def latest(answers: Mapping[int, Any]) -> dict[str, Any]:
-    """Return the answers to the latest records, as JSON wants them."""
-    return {str(each): answers[each] for each in sorted(answers)[-_MOST_ANSWERS:]}
-
-
 def encode(document: Document) -> bytes:
     """Return a document as JSON that every engine can store; what is too long is left out."""
     for dropped in _DROPPED:
@@ -147,42 +139,58 @@ def encode(document: Document) -> bytes:
 def read(data: bytes) -> Document:
     """Return a document as its member wrote it; what isn't one is empty."""
     try:
-        document = json.loads(data, parse_int=read_integer)
-    except (ValueError, RecursionError):
+        document = _json.read(data)
+    except ValueError:
         return {}
     return document if isinstance(document, dict) else {}
 
 
-def decode(data: bytes) -> Document:
+def decode(member: StoredMember) -> Document:
     """Return what is known of a member; what it should not have written is left out."""
-    if not data:
-        return {"problem": "this user may not read what it says"}
-    document = _known(read(data), _FIELDS)
-    if "check" in document:
-        document["check"] = _known(document["check"], _CHECK_FIELDS)
+    fields = read(member.document)
+    document = known_fields(fields, _FORM)
+    document["alive"] = member.alive
+    if not member.document:
+        document["problem"] = "this user may not read what it says"
+    document["check"] = known_fields(fields.get("check"), _CHECK)
+    document["details"] = details = known_fields(fields.get("details"), _DETAILS)
+    for each in (document, details):
+        each["values"] = _whole(each.get("values", {}))
+    document["answers"] = {
+        int(revision): Answer(each[0], each[1], tuple(each[2]))
+        for revision, each in document.get("answers", {}).items()
+        if _is_answer(revision, each)
+    }
     return document
 
 
-def documents_of(store: Store) -> dict[str, Document]:
-    """Return the documents of all members."""
-    return {name: each for name, each in all_of(store).items() if not each.get("left")}
+def documents_of(store: Store) -> Documents:
+    """Return the documents of the members that are here."""
+    return {name: each for name, each in all_of(store).items() if each["alive"]}
 
 
 def document_of(store: Store, name: str) -> Document | None:
-    """Return the document of a member; None if there is none."""
-    data = store.member(name)
-    document = None if data is None else decode(data)
-    return None if document is None or document.get("left") else document
+    """Return the document of a member that is here; None if there is none."""
+    found = store.member(name)
+    return decode(found) if found is not None and found.alive else None
 
 
-def all_of(store: Store) -> dict[str, Document]:
-    """Return the documents of all members, also of those that have left."""
-    return {name: decode(data) for name, data in store.members().items() if is_name(name)}
+def all_of(store: Store) -> Documents:
+    """Return the documents of all members, also of those that were here within a day."""
+    return {name: decode(each) for name, each in store.members().items() if is_name(name)}
+
+
+def find_other_log(document: Mapping[str, Any], fleet: str) -> str:
+    """Return what a member says that follows another log than that of `fleet`, or ""."""
+    other = document.get("fleet") or fleet
+    if not fleet or other == fleet:
+        return ""
+    return f"it keeps revision {document.get('revision', 0)} of fleet {other}"
 
 
 def farewell(document: Document) -> bytes:
     """Return what stays of the document of a member that leaves."""
-    kept = ("version", "name", "role", "rank", "host", "pid", "revision", "fleet")
+    kept = ("version", "name", "role", "rank", "host", "pid", "revision", "fleet", "time")
     return encode({**{each: document.get(each) for each in kept}, "left": True})
 
 
@@ -196,64 +204,45 @@ def names_like(name: str, documents: Mapping[str, Document]) -> frozenset[str]:
     return frozenset(found)
 
 
+def absent_ranks(documents: Documents, count: int) -> tuple[str | None, list[int]]:
+    """Return the role of members and the ranks below `count` that none of them has.
+
+    Of several roles, nobody knows how many each has.
+    """
+    ranks: dict[str | None, set[int]] = {}
+    for each in documents.values():
+        if isinstance(each.get("rank"), int):
+            ranks.setdefault(each.get("role"), set()).add(each["rank"])
+    if len(ranks) != 1:
+        return None, []
+    [(role, present)] = ranks.items()
+    return role, [rank for rank in range(min(count, _MOST_RANKS)) if rank not in present]
+
+
 # ---- What a document may have ----
 
-
-def _known(fields: Mapping[str, Any], types: Mapping[str, Callable[[Any], bool]]) -> Document:
-    return {
-        name: fields[name] for name, fits in types.items() if name in fields and fits(fields[name])
-    }
-
-
-def _text(value: Any) -> bool:
-    return isinstance(value, str) and is_storable(value)
-
-
-def _whole(value: Any) -> bool:
-    return is_a(value, int) and -_MOST <= value < _MOST
-
-
-def _texts(value: Any) -> bool:
-    return is_a(value, list) and all(map(_text, value))
-
-
-def _by_name(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: (
-        is_a(value, dict) and all(_text(name) and fits(each) for name, each in value.items())
-    )
-
-
-def _answers(value: Any) -> bool:
-    return _by_name(lambda each: _texts(each) and len(each) == len(Answer._fields))(value) and all(
-        map(_REVISION.fullmatch, value)
-    )
-
-
-def _or_none(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: value is None or fits(value)
-
-
-_facts = _by_name(lambda each: _texts(each) and len(each) == len(Fact._fields))
-
-_FIELDS: dict[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(("name", "host", "fleet", "digest", "problem"), _text),
-    "role": _or_none(_text),
-    **dict.fromkeys(("version", "pid", "revision"), _whole),
-    **dict.fromkeys(("rank", "world", "step"), _or_none(_whole)),
-    **dict.fromkeys(("started", "ttl", "time"), lambda value: is_a(value, int, float)),
-    **dict.fromkeys(("selected", "sensitive", "unsafe", "cut"), _texts),
-    **dict.fromkeys(("votes", "wanted", "aliases"), _by_name(_text)),
-    "left": lambda value: value is True,
-    "answers": _answers,
-    "values": _facts,
-    "check": lambda value: is_a(value, dict),
+_FACTS = dict[str, list[str]]
+_FORM: dict[str, Any] = {
+    **dict.fromkeys(("name", "host", "fleet", "digest", "problem", "process", "defaults"), str),
+    **dict.fromkeys(("version", "pid", "revision", "changed"), int),
+    **dict.fromkeys(("rank", "world", "step"), int | None),
+    **dict.fromkeys(("time", "tick_timeout"), float),
+    **dict.fromkeys(("selected", "sensitive", "unsafe", "cut"), list[str]),
+    **dict.fromkeys(("wanted", "aliases"), dict[str, str]),
+    **dict.fromkeys(("counting", "standing"), list[int]),
+    "role": str | None,
+    "left": bool,
+    "answers": dict[str, list[str | list[str]]],
+    "values": _FACTS,
 }
+_CHECK = {"round": int, "expect": int | None}
+_DETAILS = {"of": int, "values": _FACTS, "variables": dict[str, str]}
 
-_CHECK_FIELDS: dict[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(("round", "stage"), _whole),
-    "expect": _or_none(_whole),
-    "environment": _text,
-    "patterns": _texts,
-    "values": _facts,
-    "variables": _by_name(_text),
-}
+
+def _whole(values: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    return {name: each for name, each in values.items() if len(each) == len(Fact._fields)}
+
+
+def _is_answer(revision: str, answer: list[Any]) -> bool:
+    fits = [isinstance(each, list) for each in answer] == [False, False, True]
+    return fits and _REVISION.fullmatch(revision) is not None

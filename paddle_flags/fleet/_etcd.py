@@ -4,8 +4,8 @@
     /path/log/00000000000000000001   16 bytes that tell attempts apart, and the record
     /path/base                       a base behind its number and a newline
     /path/compacted                  the number of the base
-    /path/members/NAME               a document, under the lease of its member
-    /path/decisions/KEY              a decision
+    /path/members/NAME               a document, under a lease of a day
+    /path/members/NAME!              empty, under the lease of the member
 
 A record is created, and `head` is moved, by one transaction that requires the number before. Reads
 are linearizable: the node asks the others whether it is behind.
@@ -14,163 +14,133 @@ are linearizable: the node asks the others whether it is behind.
 from __future__ import annotations
 
 import base64
+import json
 import math
-import os
 import secrets
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from paddle_flags.fleet._deadline import Idle
 from paddle_flags.fleet._etcd_client import DENIED, EXHAUSTED, NOT_FOUND, Client, EtcdError
-from paddle_flags.fleet._etcd_options import options_of, password_of, tls_of
-from paddle_flags.fleet._etcd_watch import Watch, WatchEndedError
 from paddle_flags.fleet._store import (
-    CompactedError,
-    FleetError,
-    LeaseError,
+    REMEMBERED,
     ReadOnlyError,
+    Store,
+    StoredMember,
     UnreachableError,
-    check_name,
-    check_size,
+    is_name,
 )
 
 if TYPE_CHECKING:
-    from paddle_flags.fleet._etcd_client import Answer
+    from collections.abc import Sequence
+
+    from paddle_flags.fleet._etcd_client import Body
+    from paddle_flags.fleet._etcd_http import Stream
     from paddle_flags.fleet._url import Url
 
 _NONCE = 16
-_AT_ONCE = 256  # records or members of one answer
-_HEARTBEAT = 3.0  # seconds without an event after which the node of a watch is asked
-_ALIVE = 2.0  # seconds for its answer
-_PAUSE = 0.1  # seconds between two watches, if they end at once
+_AT_ONCE = 256  # keys of one answer
+_WATCH = 4.0  # seconds for which a watch is believed that tells nothing
+_PAUSE = 0.02  # seconds between two watches
 
 
-def open_url(url: Url, timeout: float) -> EtcdStore:
-    """Read the address; nothing is asked yet."""
-    options = options_of(url)
-    path = url.path.strip("/")
-    if not url.hosts or not path:
-        message = "expected etcd://host:port/path: hosts, and a path that names the fleet"
-        raise url.refuse(message)
-    client = Client(url, timeout, tls_of(url, options), password_of(url, options))
-    return EtcdStore(client, f"/{path}/")
-
-
-class EtcdStore:
+class EtcdStore(Store):
     """A connection to a fleet in a cluster of etcd."""
 
-    def __init__(self, client: Client, prefix: str) -> None:
-        """Keep everything under a prefix of keys."""
-        self.url = client.url
-        self._client = client
-        self._prefix = prefix
-        self._leases: dict[str, tuple[str, float]] = {}  # of members: number and seconds
-        self._watches: list[Watch] = []  # that no thread uses now
-        self._pid = os.getpid()
+    def __init__(self, url: Url, timeout: float) -> None:
+        super().__init__(url.text)
+        if not url.hosts or not url.path.strip("/"):
+            url.refuse("expected etcd://host:port/path: hosts, and a path that names the fleet")
+        self._client = Client(self, url, timeout)
+        self._prefix = "/{}/".format(url.path.strip("/"))
+        self._leases: dict[str, str] = {}  # of members
+        self._long = "", 0.0  # the lease of documents, and when to renew it
+        self._watches = Idle(self)
+
+    def _forked(self) -> None:
+        self._client.idle.close()
+        self._watches.close()
+
+    _disconnect = _forked
 
     # -- The log --
 
-    def last(self) -> int:
-        """See Store."""
+    def _last(self) -> int:
         return self._head()[0]
 
     def _head(self) -> tuple[int, int]:
         """Return the number of the last record, and the revision of etcd at which it was that."""
-        answer = self._ask("kv/range", {"key": self._key("head")}).body
-        return _number(_values(answer)), int(answer["header"]["revision"])
+        answer = self._ask("kv/range", {"key": self._key("head")})
+        return _number(answer), int(answer["header"]["revision"])
 
-    def append(self, number: int, record: bytes) -> bool:
-        """See Store."""
+    def _append(self, number: int, record: bytes) -> bool:
         attempt = secrets.token_bytes(_NONCE)
         key, head = self._record(number), self._key("head")
-        before: dict[str, Any] = {"target": "VERSION", "key": head, "version": "0"}
+        before: Body = {"target": "VERSION", "version": "0"}
         if number > 1:
-            before = {"target": "VALUE", "key": head, "value": _b64(b"%d" % (number - 1))}
-        answer = self._change(
-            [{"result": "EQUAL", **before}],
-            [_put(key, attempt + check_size(record)), _put(head, b"%d" % number)],
+            before = {"target": "VALUE", "value": _b64(b"%d" % (number - 1))}
+        answer, is_doubtful = self._change(
+            [{"key": head, "result": "EQUAL", **before}],
+            [_put(key, attempt + record), _put(head, b"%d" % number)],
             [_get(head), _get(key)],
         )
-        if answer.body.get("succeeded"):
+        if answer.get("succeeded"):
             return True
-        last, held = (_values(each["response_range"]) for each in answer.body["responses"])
-        if not 1 <= number <= _number(last) + 1:
-            raise self._error(f"record {number}: the next record is {_number(last) + 1}")
-        if not held and answer.is_doubtful:
-            message = f"{self.url}: record {number} may have been created, and then compacted"
-            raise UnreachableError(message)
-        return bool(held) and held[0].startswith(attempt)
+        last, held = _ranges(answer)
+        self._check_next(number, _number(last))
+        if is_doubtful and not held.get("kvs"):
+            what = f"record {number} may have been created, and then compacted"
+            raise self.error(what, UnreachableError)
+        return any(value.startswith(attempt) for value in _values(held))
 
-    def read(self, first: int) -> list[bytes]:
-        """See Store."""
-        first = max(first, 1)
-        limit = _AT_ONCE
-        while True:
-            wanted = [
-                _get(self._key("compacted")),
-                _get(self._record(first), self._key("log0"), limit=limit),
-            ]
-            try:
-                answer = self._ask("kv/txn", {"success": wanted}).body
-                break
-            except EtcdError as error:
-                if error.code != EXHAUSTED or limit == 1:  # the answer would be too long
-                    raise
-                limit = max(1, limit // 4)
-        compacted, found = (_values(each["response_range"]) for each in answer["responses"])
+    def _read(self, first: int) -> list[bytes]:
+        records = _get(self._record(first), self._key("log0"))
+        body = {"success": [_get(self._key("compacted")), records]}
+        compacted, found = _ranges(self._fitting("kv/txn", body, records["request_range"]))
         if first <= _number(compacted):
-            message = f"{self.url}: record {first} was replaced by a base"
-            raise CompactedError(message)
-        return [value[_NONCE:] for value in found]
+            raise self._replaced(first)
+        return [value[_NONCE:] for value in _values(found)]
 
-    def wait(self, after: int, timeout: float) -> int:
-        """See Store."""
+    def _wait(self, after: int, timeout: float) -> int:
         end = time.monotonic() + timeout
-        self._check()
-        watch = self._kept()
-        number = revision = 0
-        while True:
+        watch: Stream | None = self._watches.take()
+        number = watch.number if watch else 0
+        is_old = number > after
+        while number <= after and (left := end - time.monotonic()) > 0:
             if watch is None:
                 number, revision = self._head()
-                if number > after or time.monotonic() >= end:
-                    return number
-            try:
-                watch = watch or Watch(self._client, self._key("head"), number, revision)
-                is_new = watch.number <= after and self._follow(watch, after, end)
-            except WatchEndedError:
-                self._end(watch)
-                watch = None
+                watch = self._client.watch(self._key("head"), revision + 1)
                 continue
-            except BaseException:
-                self._end(watch)
-                raise
-            self._watches.append(watch)
-            if self._client.pool.closed.is_set():
-                self.close()  # again: it came in between
-            return watch.number if is_new else self.last()
+            told = _told(watch, min(_WATCH, left))
+            if told is not None:
+                number = max(number, _number(told))
+            else:
+                watch.close()
+                watch = None
+                self.closed.wait(_PAUSE)  # a new one may end at once, too
+        if watch is not None:
+            watch.number = number
+            self._watches.keep(watch)
+        return self.last() if is_old or number <= after else number
 
     # -- The base --
 
-    def base(self) -> tuple[int, bytes]:
-        """See Store."""
-        found = _values(self._ask("kv/range", {"key": self._key("base")}).body)
-        number, _, base = found[0].partition(b"\n") if found else (b"0", b"", b"")
-        return int(number), base
+    def _base(self) -> tuple[int, bytes]:
+        for found in _values(self._ask("kv/range", {"key": self._key("base")})):
+            number, _, base = found.partition(b"\n")
+            return int(number), base
+        return 0, b""
 
-    def compact(self, number: int, base: bytes) -> bool:
-        """See Store."""
-        check_size(base)
-        key, text = self._key("compacted"), b"%d" % number
-        is_doubtful = False
+    def _compact(self, number: int, base: bytes) -> bool:
+        key, text, is_doubtful = self._key("compacted"), b"%d" % number, False
         while True:
-            held = [_get(key), _get(self._key("head"))]
-            answer = self._ask("kv/txn", {"success": held}).body
-            compacted, head = (each["response_range"] for each in answer["responses"])
-            if not 1 <= number <= _number(_values(head)):
-                raise self._error(f"base {number}: the last record is {_number(_values(head))}")
-            if number <= _number(_values(compacted)):
-                return is_doubtful and self.base() == (number, base)
-            revision = str(compacted["kvs"][0]["mod_revision"]) if compacted.get("kvs") else "0"
-            changed = self._change(
+            body = {"success": [_get(key), _get(self._key("head"))]}
+            compacted, head = _ranges(self._ask("kv/txn", body))
+            self._check_base(number, _number(head))
+            if number <= _number(compacted):
+                return is_doubtful and self._base() == (number, base)
+            revision = str(compacted["kvs"][0]["mod_revision"]) if "kvs" in compacted else "0"
+            answer, may_be_done = self._change(
                 [{"target": "MOD", "key": key, "mod_revision": revision, "result": "EQUAL"}],
                 [
                     _put(self._key("base"), text + b"\n" + base),
@@ -178,153 +148,89 @@ class EtcdStore:
                     _delete(self._record(0), self._record(number + 1)),
                 ],
             )
-            if changed.body.get("succeeded"):
+            if answer.get("succeeded"):
                 return True
-            is_doubtful |= changed.is_doubtful
+            is_doubtful |= may_be_done
 
     # -- Members --
 
-    def announce(self, name: str, document: bytes, ttl: float) -> None:
-        """See Store."""
-        check_name(name)
-        check_size(document)
-        self._check()
-        lease, seconds = self._leases.get(name, ("", 0.0))
-        if not lease or seconds != ttl or not self._renew(lease):
-            lease = self._grant(ttl)
-        body = {"key": self._key(f"members/{name}"), "value": _b64(document)}
+    def _announce(self, name: str, document: bytes, ttl: float) -> None:
+        key, mark = self._keys(name)
+        self._leases[name] = self._grant(ttl)  # the one before ends by itself
+        self._put_document(key, document, _put(mark, b"", self._leases[name]))
+
+    def _withdraw(self, name: str, document: bytes) -> None:
+        key, mark = self._keys(name)
+        self._leases.pop(name, None)
+        self._put_document(key, document, _delete(mark))
+
+    def _put_document(self, key: str, document: bytes, also: Body) -> None:
         try:
-            self._ask("kv/put", {**body, "lease": lease}, is_change=True)
+            self._change([], [_put(key, document, self._long_lease()), also])
         except EtcdError as error:
             if error.code != NOT_FOUND:
                 raise
-            lease = self._grant(ttl)  # it has ended just now
-            self._ask("kv/put", {**body, "lease": lease}, is_change=True)
-        self._leases[name] = lease, ttl
+            self._long = "", 0.0  # it has ended, as on a machine that slept for a day
+            self._change([], [_put(key, document, self._long_lease()), also])
+
+    def _keep_alive(self, name: str) -> None:
+        _, mark = self._keys(name)
+        lease = self._leases.get(name, "")
+        if not lease or self._client.user:  # etcd renews leases for anybody: a look shows rights
+            for kv in self._ask("kv/range", {"key": mark}).get("kvs", ()) or [{}]:
+                lease = str(kv.get("lease", ""))
+        if not lease or not self._renew(lease):
+            raise self._ended(name)
+        self._long_lease()
+
+    def _long_lease(self) -> str:
+        """Return the lease of the documents of this store, renewed if that is due."""
+        lease, due = self._long
+        if time.monotonic() >= due:
+            if not lease or not self._renew(lease):
+                lease = self._grant(REMEMBERED)
+            self._long = lease, time.monotonic() + REMEMBERED / 4
+        return lease
 
     def _grant(self, ttl: float) -> str:
-        answer = self._ask("lease/grant", {"TTL": str(math.ceil(ttl))}, is_change=True)
-        return str(answer.body["ID"])
+        return str(self._ask("lease/grant", {"TTL": str(math.ceil(ttl))})["ID"])
 
     def _renew(self, lease: str) -> bool:
-        return int(self._ask("lease/keepalive", {"ID": lease}).body.get("TTL", "0")) > 0
+        return int(self._ask("lease/keepalive", {"ID": lease}).get("TTL", "0")) > 0
 
-    def keep_alive(self, name: str) -> None:
-        """See Store."""
-        key = self._key(f"members/{check_name(name)}")
-        self._check()
-        lease = self._leases.get(name, ("", 0.0))[0]
-        if not lease:
-            found = self._ask("kv/range", {"key": key, "keys_only": True}).body.get("kvs")
-            lease = str(found[0].get("lease", "")) if found else ""
-        if not lease or not self._renew(lease):
-            self._leases.pop(name, None)
-            message = f"{self.url}: the lease of member {name} has ended"
-            raise LeaseError(message)
+    def _member(self, name: str) -> StoredMember | None:
+        key, _ = self._keys(name)
+        return self._stored(key, self._key(f"members/{name}!\0")).get(name)
 
-    def withdraw(self, name: str) -> None:
-        """See Store."""
-        key = self._key(f"members/{check_name(name)}")
-        self._check()
-        lease, _ = self._leases.pop(name, ("", 0.0))
-        self._ask("kv/deleterange", {"key": key}, is_change=True)
-        if lease:
-            try:
-                self._ask("lease/revoke", {"ID": lease}, is_change=True)
-            except EtcdError as error:
-                if error.code != NOT_FOUND:
-                    raise
+    def _members(self) -> dict[str, StoredMember]:
+        return self._stored(self._key("members/"), self._key("members0"))
 
-    def member(self, name: str) -> bytes | None:
-        """See Store."""
-        return self._one(f"members/{check_name(name)}")
-
-    def members(self) -> dict[str, bytes]:
-        """See Store."""
-        prefix = f"{self._prefix}members/"
+    def _stored(self, start: str, end: str) -> dict[str, StoredMember]:
+        """Return the members whose keys are in a range, read in pages."""
         found: dict[str, bytes] = {}
-        start, limit = prefix, _AT_ONCE
+        place = f"{self._prefix}members/".encode()
+        body, key = {"key": start, "range_end": end}, b""
         while True:
-            wanted = {"key": _b64(start.encode()), "range_end": self._key("members0")}
-            try:
-                answer = self._ask("kv/range", {**wanted, "limit": str(limit)}).body
-            except EtcdError as error:
-                if error.code != EXHAUSTED or limit == 1:
-                    raise
-                limit = max(1, limit // 4)
-                continue
+            answer = self._fitting("kv/range", body, body)
             for kv in answer.get("kvs", ()):
-                start = base64.b64decode(kv["key"]).decode()
-                found[start[len(prefix) :]] = base64.b64decode(kv.get("value", ""))
+                key = base64.b64decode(kv["key"])
+                name = key.removeprefix(place).decode("ascii", "replace")
+                found[name] = base64.b64decode(kv.get("value", ""))
             if not answer.get("more"):
-                return found
-            start += "\0"
+                break
+            body["key"] = _b64(key + b"\0")
+        return {
+            name: StoredMember(document, f"{name}!" in found)
+            for name, document in found.items()
+            if is_name(name)
+        }
 
-    # -- Decisions --
-
-    def decide(self, key: str, value: bytes) -> bytes:
-        """See Store."""
-        place = self._key(f"decisions/{check_name(key)}")
-        answer = self._change(
-            [{"target": "VERSION", "key": place, "version": "0", "result": "EQUAL"}],
-            [_put(place, check_size(value))],
-            [_get(place)],
-        )
-        if answer.body.get("succeeded"):
-            return value
-        return _values(answer.body["responses"][0]["response_range"])[0]
-
-    def decision(self, key: str) -> bytes | None:
-        """See Store."""
-        return self._one(f"decisions/{check_name(key)}")
-
-    def close(self) -> None:
-        """See Store."""
-        self._client.close()
-        while watch := self._kept():
-            watch.close()
-
-    # -- Watches --
-
-    def _follow(self, watch: Watch, after: int, end: float) -> bool:
-        """Follow a watch; return True when a record comes, False when the time is over.
-
-        Raises WatchEndedError, too, if its node hangs.
-        """
-        while True:
-            if watch.follow(after, min(end, time.monotonic() + _HEARTBEAT)):
-                return True
-            if time.monotonic() >= end:
-                return False
-            body = {"key": self._key("head")}
-            limit = min(_ALIVE, self._client.timeout)
-            try:
-                answer = self._client.call("kv/range", body, node=watch.node, timeout=limit).body
-            except UnreachableError:
-                self._client.leave(watch.node)
-                raise WatchEndedError from None
-            if _number(_values(answer)) > max(after, watch.number) and not watch.follow(after, 0):
-                raise WatchEndedError  # it is behind its own node
-
-    def _kept(self) -> Watch | None:
-        try:
-            return self._watches.pop()
-        except IndexError:
-            return None
-
-    def _end(self, watch: Watch | None) -> None:
-        """Close a watch that has ended. A new one would perhaps end at once, too."""
-        if watch is not None:
-            watch.close()
-        self._client.pool.closed.wait(_PAUSE)
+    def _keys(self, name: str) -> tuple[str, str]:
+        """Return the key of a document, and the next one, which is there while the lease runs."""
+        key = f"members/{name}"
+        return self._key(key), self._key(key + "!")
 
     # -- Requests --
-
-    def _check(self) -> None:
-        if self._pid != os.getpid():
-            self._pid = os.getpid()
-            self._watches = []  # those of the parent
-        self._client.check()
 
     def _key(self, name: str) -> str:
         return _b64(f"{self._prefix}{name}".encode())
@@ -332,27 +238,30 @@ class EtcdStore:
     def _record(self, number: int) -> str:
         return self._key(f"log/{number:020}")
 
-    def _one(self, name: str) -> bytes | None:
-        found = _values(self._ask("kv/range", {"key": self._key(name)}).body)
-        return found[0] if found else None
+    def _ask(self, path: str, body: Body) -> Body:
+        return self._client.call(path, body)[0]
 
-    def _error(self, what: str) -> FleetError:
-        return FleetError(f"{self.url}: {what}")
+    def _fitting(self, path: str, body: Body, part: Body) -> Body:
+        """Ask for as many keys as one answer can have; `part` of the body is about them."""
+        limit = _AT_ONCE
+        while True:
+            part["limit"] = str(limit)
+            try:
+                return self._ask(path, body)
+            except EtcdError as error:
+                if error.code != EXHAUSTED or limit == 1:
+                    raise
+                limit = max(1, limit // 4)
 
     def _change(
-        self,
-        compare: list[dict[str, Any]],
-        success: list[dict[str, Any]],
-        failure: list[dict[str, Any]] | None = None,
-    ) -> Answer:
-        body = {"compare": compare, "success": success, "failure": failure or []}
-        return self._ask("kv/txn", body, is_change=True)
-
-    def _ask(self, path: str, body: dict[str, Any], *, is_change: bool = False) -> Answer:
+        self, compare: list[Body], success: list[Body], failure: Sequence[Body] = ()
+    ) -> tuple[Body, bool]:
+        """Make a transaction; return the answer, and whether an earlier attempt may count."""
+        body = {"compare": compare, "success": success, "failure": list(failure)}
         try:
-            return self._client.call(path, body)
+            return self._client.call("kv/txn", body)
         except EtcdError as error:
-            if is_change and error.code == DENIED:
+            if error.code == DENIED:
                 raise ReadOnlyError(str(error)) from error
             raise
 
@@ -361,22 +270,37 @@ def _b64(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def _put(key: str, value: bytes) -> dict[str, Any]:
-    return {"request_put": {"key": key, "value": _b64(value)}}
+def _put(key: str, value: bytes, lease: str = "0") -> Body:
+    return {"request_put": {"key": key, "value": _b64(value), "lease": lease}}
 
 
-def _get(key: str, end: str = "", limit: int = 0) -> dict[str, Any]:
-    body: dict[str, Any] = {"key": key, "limit": str(limit)}
-    return {"request_range": {**body, "range_end": end} if end else body}
+def _get(key: str, end: str = "") -> Body:
+    return {"request_range": {"key": key, "range_end": end}}
 
 
-def _delete(key: str, end: str) -> dict[str, Any]:
+def _delete(key: str, end: str = "") -> Body:
     return {"request_delete_range": {"key": key, "range_end": end}}
 
 
-def _values(answer: dict[str, Any]) -> list[bytes]:
+def _ranges(answer: Body) -> list[Body]:
+    return [each["response_range"] for each in answer["responses"]]
+
+
+def _values(answer: Body) -> list[bytes]:
     return [base64.b64decode(kv.get("value", "")) for kv in answer.get("kvs", ())]
 
 
-def _number(values: list[bytes]) -> int:
-    return int(values[0]) if values else 0
+def _number(answer: Body) -> int:
+    """Return the number that a key has, the last one of a watch; 0 if it isn't there."""
+    return max([0, *map(int, _values(answer))])
+
+
+def _told(stream: Stream, seconds: float) -> Body | None:
+    """Return what a watch tells next; None if it has ended, or tells nothing in time."""
+    try:
+        result: Body = json.loads(stream.next(seconds))["result"]
+        # A key that was removed has no value: then the watch begins anew, too.
+        told = {"kvs": [{"value": event["kv"]["value"]} for event in result.get("events", ())]}
+    except (LookupError, ValueError):  # also of what no etcd answers
+        return None
+    return None if result.get("canceled") else told

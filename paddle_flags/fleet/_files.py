@@ -1,9 +1,10 @@
-"""Files that appear at once with all their content, on a local file system or NFS."""
+"""Files that appear at once with all their content, on a local file system or NFS; their age."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import math
 import os
 import secrets
 import stat
@@ -13,11 +14,22 @@ from typing import TYPE_CHECKING
 from paddle_flags.fleet._store import MAX_RECORD
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
 
-_OPEN = os.O_CLOEXEC | os.O_NOFOLLOW
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY
 _NO_CLOCK = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
 _NO_SYNC = (errno.EINVAL, errno.ENOTSUP)  # file systems that can't sync a folder
+_JUMP = 1.0  # seconds by which the clock of a file system may drift between two looks
+
+
+@contextlib.contextmanager
+def _opened(path: Path, flags: int) -> Iterator[int]:
+    handle = os.open(path, flags | os.O_CLOEXEC, 0o600)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
 
 
 def create(folder: Path, name: str, data: bytes) -> bool:
@@ -28,7 +40,12 @@ def create(folder: Path, name: str, data: bytes) -> bool:
             return False
     finally:
         remove(temporary)
-    sync(folder)
+    with _opened(folder, _FOLDER) as handle:  # so that the new name is durable, too
+        try:
+            os.fsync(handle)
+        except OSError as error:
+            if error.errno not in _NO_SYNC:
+                raise
     return True
 
 
@@ -37,11 +54,8 @@ def _link(temporary: Path, target: Path) -> bool:
     try:
         os.link(temporary, target)
     except FileExistsError:
-        handle = os.open(temporary, os.O_RDONLY | _OPEN)  # stat() may have the count of before
-        try:
+        with _opened(temporary, os.O_RDONLY) as handle:  # stat() may have the count of before
             return os.fstat(handle).st_nlink > 1
-        finally:
-            os.close(handle)
     return True
 
 
@@ -58,20 +72,17 @@ def replace(folder: Path, name: str, data: bytes) -> None:
 def write(folder: Path, data: bytes, *, durable: bool) -> Path:
     """Write a temporary file, whose name begins with a dot."""
     path = folder / f".{secrets.token_hex(8)}"
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _OPEN, 0o600)
     try:
-        # Whoever may read the folder may read the file, whatever the umask; nobody else writes it.
-        os.fchmod(handle, folder.stat().st_mode & 0o444 | 0o600)
-        left = memoryview(data)
-        while left:
-            left = left[os.write(handle, left) :]
-        if durable:
-            os.fsync(handle)
+        with _opened(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL) as handle:
+            # Whoever may read the folder may read the file, whatever the umask; nobody else writes.
+            os.fchmod(handle, folder.stat().st_mode & 0o444 | 0o600)
+            with open(handle, "wb", closefd=False) as file:
+                file.write(data)
+            if durable:
+                os.fsync(handle)
     except BaseException:
-        os.close(handle)
         remove(path)
         raise
-    os.close(handle)
     return path
 
 
@@ -83,15 +94,12 @@ def read(path: Path) -> bytes:
 def read_with_status(path: Path) -> tuple[bytes, os.stat_result]:
     """Return the content and the status, which an NFS client asks for when it opens a file."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | _OPEN)
-        try:
+        with _opened(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW) as handle:
             status = os.fstat(handle)
             if not stat.S_ISREG(status.st_mode):
                 return b"", status  # a folder, or a pipe that would be waited for
             with open(handle, "rb", closefd=False) as file:
                 return file.read(MAX_RECORD + 4096), status
-        finally:
-            os.close(handle)
     except OSError as error:
         if error.errno == errno.ESTALE:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from error
@@ -103,19 +111,8 @@ def refresh(folder: Path) -> None:
 
     Otherwise it may go on for a minute to say that a file isn't there.
     """
-    os.close(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
-
-
-def sync(folder: Path) -> None:
-    """Make new names in a folder durable."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    except OSError as error:
-        if error.errno not in _NO_SYNC:
-            raise
-    finally:
-        os.close(handle)
+    with _opened(folder, _FOLDER):
+        pass
 
 
 def remove(path: Path) -> None:
@@ -136,3 +133,51 @@ def clock(folder: Path) -> float:
         if error.errno not in _NO_CLOCK:
             raise  # the file server does not answer
         return time.time()
+
+
+class Ages:
+    """How old the files of members are, by the clock of their file system.
+
+    Members may be on other machines, whose clocks differ, and any clock may jump. So the time of a
+    file is compared only with the time that the file system gives to a new file. From then on the
+    reader counts on its own monotonic clock.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        # By name: what changes with each renewal, and when that was, on the monotonic clock.
+        self._renewals: dict[str, tuple[object, float]] = {}
+        self._offset: float | None = None
+        self._now: float | None = None
+
+    def look(self) -> None:
+        """Begin a look at some or all members; it asks for the time at most once."""
+        self._now = None
+
+    def age(self, name: str, file: os.stat_result) -> float:
+        """Return how many seconds ago a member renewed its lease."""
+        stamp, seen = _stamp(file), self._renewals.get(name)
+        if seen is None or seen[0] != stamp:
+            if self._now is None:
+                self._now = self._measure()
+            age = max(0.0, self._now - file.st_mtime)
+            seen = self._renewals[name] = stamp, time.monotonic() - age
+        return time.monotonic() - seen[1]
+
+    def _measure(self) -> float:
+        now = self._clock()
+        before, self._offset = self._offset, now - time.monotonic()
+        has_jumped = before is not None and abs(before - self._offset) > _JUMP
+        return -math.inf if has_jumped else now  # no file is old by a clock that has jumped
+
+    def renewed(self, name: str, file: os.stat_result) -> None:
+        """Note that this process has just renewed a lease."""
+        self._renewals[name] = _stamp(file), time.monotonic()
+
+    def keep(self, names: Collection[str]) -> None:
+        """Forget all other members."""
+        self._renewals = {name: seen for name, seen in self._renewals.items() if name in names}
+
+
+def _stamp(file: os.stat_result) -> object:
+    return file.st_mtime_ns, file.st_ino

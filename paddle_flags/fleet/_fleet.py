@@ -3,43 +3,58 @@
 from __future__ import annotations
 
 import getpass
-import math
 import os
-import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from paddle_flags._core.frames import public_class
-from paddle_flags._core.lists import encode as encode_list
-from paddle_flags._core.lists import integer_text
 from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
-from paddle_flags.fleet import _operate, _record, _undo
-from paddle_flags.fleet._difference import differences_of
-from paddle_flags.fleet._document import all_of, names_like
+from paddle_flags.fleet import _record, _undo
+from paddle_flags.fleet._arguments import check_count, check_seconds
+from paddle_flags.fleet._clock import SYSTEM, Clock
+from paddle_flags.fleet._difference import UNKNOWN, differences_of
+from paddle_flags.fleet._document import all_of, document_of, documents_of, names_like
 from paddle_flags.fleet._follow import Follower
+from paddle_flags.fleet._history import COMMITTED, history_of
 from paddle_flags.fleet._open import TIMEOUT, is_address, open_store
+from paddle_flags.fleet._operate import Operator, Order
 from paddle_flags.fleet._outcome import Outcome
-from paddle_flags.fleet._record import Change, Record, check_batch, check_text, selector
+from paddle_flags.fleet._record import Change, Record, check_batch, check_text, selector, text_of
 from paddle_flags.fleet._role import host_name
-from paddle_flags.fleet._state import Entry, Selected, lasting, values_of
+from paddle_flags.fleet._state import Entry, Selected, tables_of
 from paddle_flags.fleet._status import Status, status_of
 from paddle_flags.fleet._store import FleetError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-    from typing import Self
+    from collections.abc import Iterable
+    from typing import Self, Unpack
 
     from paddle_flags.fleet._difference import Difference
-    from paddle_flags.fleet._state import Step
+    from paddle_flags.fleet._document import Documents
+    from paddle_flags.fleet._history import Step
+    from paddle_flags.fleet._state import State
     from paddle_flags.fleet._store import Store
 
 Value = bool | int | float | str | Sequence[bool | int | float | str]
 
-_PATIENCE = 10.0  # seconds for votes, if nobody says how long to wait
-_BIGGEST = (1 << 62) - 1  # step or revision
-_LONGER = 5.0  # seconds after which members abort what its operator has not decided
+_PATIENCE = 10.0  # seconds for the members' answers, if nobody says how long to wait
+_TELLING = 2.0  # seconds for members to say what they have, which differ in their definitions
+_POLL, _LOOK = 0.05, 0.001  # seconds between two looks at that, and for each member
+
+
+class Options(TypedDict, total=False):
+    """Of a change; see `Fleet.change`."""
+
+    wait: float | None
+    force: bool
+    at_step: int | None
+    duration: float | None
+    reason: str
+    dry_run: bool
+    expect: int | None
+    confirm: Iterable[str]
 
 
 @public_class
@@ -62,12 +77,14 @@ class Fleet:
         by: str | None = None,
         timeout: float = TIMEOUT,
         create: bool = True,
+        clock: Clock = SYSTEM,
     ) -> None:
         opened = open_store(url, timeout=timeout, create=create) if is_address(url) else url
         self._store = opened
         self._by = _who() if by is None else check_text("by", by)
-        self._lock = threading.RLock()
-        self._follower = Follower(self._store)
+        self._clock = clock
+        self._lock = clock.lock()
+        self._follower = Follower(self._store, clock=clock)
 
     def __repr__(self) -> str:
         return f"<Fleet {self.url}>"
@@ -90,48 +107,36 @@ class Fleet:
     @property
     def revision(self) -> int:
         """The number of the last change."""
+        return self._read().changed
+
+    def _read(self) -> State:
         with self._lock:
             self._follower.catch_up()
-            return self._follower.state.revision
+            return self._follower.state
 
     # ---- Changing ----
 
-    def set(  # noqa: PLR0913 - each is a part of its meaning, and all have a default
+    def set(
         self,
         values: Mapping[str, Value],
         *,
         role: str | None = None,
         host: str | None = None,
         member: str | None = None,
-        wait: float | None = None,
-        all_or_none: bool = False,
-        at_step: int | None = None,
-        duration: float | None = None,
-        reason: str = "",
-        dry_run: bool = False,
-        expect: int | None = None,
-        confirm: Iterable[str] = (),
+        **options: Unpack[Options],
     ) -> Outcome:
         """Set flags: for all members, or for those of a role, of a host, or one member.
 
-        The most specific value holds: member before host before role before all. The other
-        parameters are those of `change`.
+        The most specific value holds: member before host before role before all. The options are
+        those of `change`: `wait`, `force`, `at_step`, `duration`, `reason`, `dry_run`, `expect` and
+        `confirm`.
         """
         if not isinstance(values, Mapping):
             message = f"values: expected a mapping of names to values, not {type(values).__name__}"
             raise FlagTypeError(message)
         on = selector(role, host, member)
-        return self.change(
-            [Change(name, text_of(name, value), on) for name, value in values.items()],
-            wait=wait,
-            all_or_none=all_or_none,
-            at_step=at_step,
-            duration=duration,
-            reason=reason,
-            dry_run=dry_run,
-            expect=expect,
-            confirm=confirm,
-        )
+        changes = [Change(name, text_of(name, value), on) for name, value in values.items()]
+        return self.change(changes, **options)
 
     def unset(
         self,
@@ -139,7 +144,7 @@ class Fleet:
         role: str | None = None,
         host: str | None = None,
         member: str | None = None,
-        **options: Any,
+        **options: Unpack[Options],
     ) -> Outcome:
         """Take back the values that `set` gave with the same role, host or member.
 
@@ -149,12 +154,12 @@ class Fleet:
         on = selector(role, host, member)
         return self.change([Change(name, None, on) for name in names], **options)
 
-    def change(  # noqa: PLR0913 - as set()
+    def change(  # noqa: PLR0913 - each is a part of its meaning, and all have a default
         self,
         changes: Iterable[Change],
         *,
         wait: float | None = None,
-        all_or_none: bool = False,
+        force: bool = False,
         at_step: int | None = None,
         duration: float | None = None,
         reason: str = "",
@@ -164,19 +169,23 @@ class Fleet:
     ) -> Outcome:
         """Make a batch of changes; each member takes all of it, or nothing.
 
-        `wait` is how many seconds to wait for the members' answers. Without it, the change is
-        stored when the call returns, and members take it as soon as they see it.
+        All members that are here are asked first. If one of them rejects a value, or doesn't
+        answer, or none has such a flag, nothing changes and AbortedError says why. `force=True`
+        leaves the question out: members that can't take the change keep the values that they have.
+        `dry_run=True` only asks.
 
-        `all_or_none=True` asks all members first, and changes nothing if one of them rejects
-        a value or doesn't answer. `at_step=N` does the same, and members take the change when they
-        begin step N by `paddle_flags.fleet.tick`; one that has begun it already rejects. Both raise
-        AbortedError if nothing changes. `dry_run=True` only asks. These wait for the votes for
-        `wait` seconds, by default 10.
+        `wait` is how many seconds to wait for the answers: those to the question, by default 10,
+        and then those of the members that have the change. Without it, the change is stored when
+        the call returns, and members take it as soon as they see it.
 
-        `duration` is after how many seconds each member ends the values by itself.
+        With `at_step=N`, members take the change when they begin step N by
+        `paddle_flags.fleet.tick`; one that has begun it already rejects it. Not
+        with `force`.
 
-        `expect` is the last revision that the caller has seen. If it isn't the last one any more,
-        nothing changes, and ConflictError says who has changed what.
+        `duration` is after how many seconds the values end.
+
+        `expect` is the last revision that the caller has seen. If flags were changed since, nothing
+        changes, and ConflictError says who has changed what.
 
         `confirm` names the unsafe flags that are meant. If one of the batch isn't in it that some
         member has as unsafe, nothing changes, and UnconfirmedError names it.
@@ -185,81 +194,68 @@ class Fleet:
         if not batch:
             message = "changes: expected at least one"
             raise FlagArgumentError(message)
-        _check_seconds("wait", wait)
-        _check_seconds("duration", duration)
-        _check_number("at_step", at_step)
-        _check_number("expect", expect)
-        confirmed = _check_names("confirm", confirm)
-        proposed = all_or_none or dry_run or at_step is not None
-        patience = _PATIENCE if wait is None else wait
+        check_seconds("wait", wait)
+        check_seconds("duration", duration)
+        check_count("at_step", at_step)
+        check_count("expect", expect)
+        if force and at_step is not None:
+            message = "at_step and force: expected one of them: members must agree on a step"
+            raise FlagArgumentError(message)
         record = Record(
-            _record.PROPOSE if proposed else _record.CHANGE,
+            _record.CHANGE,
             batch,
             by=self._by,
-            reason=reason,
+            reason=check_text("reason", reason),
             duration=duration,
             at_step=at_step,
             dry_run=dry_run,
-            patience=patience + _LONGER if proposed else 0.0,
         )
-        return self._run(record, wait, patience, expect, confirmed)
+        patience = _PATIENCE if wait is None else wait
+        order = Order(record, patience, wait, force, expect, _check_names("confirm", confirm))
+        with self._lock:
+            outcome = Operator(self._follower, order).run()
+            with suppress(FleetError):  # the next one does it
+                self._follower.compact()
+            return outcome
 
-    def reset(self, revision: int, *, wait: float | None = None, reason: str = "") -> Outcome:
-        """Bring back the values of an earlier revision, as a new one.
+    def reset(self, revision: int, **options: Unpack[Options]) -> Outcome:
+        """Bring back the values of an earlier revision, as a new change.
 
         Values that were temporary then are left out. The last 200 changes, at least, can be
-        brought back.
+        brought back. The options are `wait`, `force`, `reason`, `dry_run` and `confirm` of
+        `change`.
         """
-        _check_seconds("wait", wait)
         with self._lock:
             self._follower.catch_up()
-            tables = lasting(self._follower.at(revision).tables)
-        changes = [
-            Change(name, entry.value, on)
-            for on, table in tables.items()
-            for name, entry in table.items()
-        ]
-        record = Record(_record.CHANGE, tuple(changes), by=self._by, reason=reason, reset=revision)
-        return self._run(record, wait, 0.0)
+            changes = _undo.find_reset(self._follower, revision)
+            expect = self._follower.state.changed
+        if not changes:
+            return Outcome(0, COMMITTED, {}, {})
+        return self._change_back(f"reset to revision {revision}", changes, expect, options)
 
-    def undo(
-        self, revision: int | None = None, *, wait: float | None = None, reason: str = ""
-    ) -> Outcome:
+    def undo(self, revision: int | None = None, **options: Unpack[Options]) -> Outcome:
         """Take back one change: its flags get the values that the fleet gave them before it.
 
         Without a revision, it is the last change by the same author that can be undone, and isn't
         an undo itself. A change can be undone only while no later one has changed one of its flags;
-        otherwise FleetError says which.
+        otherwise FleetError says which. The options are `wait`, `force`, `reason` and `dry_run` of
+        `change`.
         """
-        _check_seconds("wait", wait)
-        _check_number("revision", revision)
+        check_count("revision", revision)
         with self._lock:
             self._follower.catch_up()
-            number, changes = _undo.find(self._follower, revision, self._by)
-            text = f"{_undo.REASON}{number}" + (f": {reason}" if reason else "")
-            record = Record(_record.CHANGE, changes, by=self._by, reason=text)
-            names = {each.name for each in changes}
-            return self._run(record, wait, 0.0, self._follower.state.revision, names)
+            number, changes = _undo.find_undo(self._follower, revision, self._by)
+            expect = self._follower.state.changed
+        options["confirm"] = {each.name for each in changes}
+        return self._change_back(f"{_undo.REASON}{number}", changes, expect, options)
 
-    def _run(
-        self,
-        record: Record,
-        wait: float | None,
-        patience: float,
-        expect: int | None = None,
-        confirm: Collection[str] = (),
+    def _change_back(
+        self, what: str, changes: Iterable[Change], expect: int, options: Options
     ) -> Outcome:
-        check_text("reason", record.reason)
-        with self._lock:
-            pending = _operate.write(self._follower, record, expect, confirm)
-            outcome = Outcome(pending.revision, "committed", {}, {})
-            if record.kind == _record.PROPOSE:
-                outcome = _operate.decide(self._follower, pending, patience)
-            if wait is not None and not record.dry_run:
-                outcome = _operate.wait(self._follower, pending, wait)
-            with suppress(FleetError):  # the next one does it
-                self._follower.compact()
-            return outcome
+        why = options.get("reason")
+        options["reason"] = f"{what}: {why}" if why else what
+        options["expect"] = expect
+        return self.change(changes, **options)
 
     # ---- Looking ----
 
@@ -272,95 +268,75 @@ class Fleet:
         its host and all. Each has `value`, `revision`, `time`, `by`, `reason`, `duration` and
         `at_step`.
         """
-        with self._lock:
-            self._follower.catch_up()
-            tables = self._follower.state.tables
-            document = self._documents().get(member) if member is not None else None
-            if member is not None and document is not None:
-                chosen = Selected(member, document.get("role"), str(document.get("host", "")))
-                return values_of(tables, chosen, lambda _: True)
-            return dict(tables.get(selector(role, host, member), {}))
+        tables = self.tables()
+        document = None if member is None else document_of(self._store, member)
+        if member is not None and document is not None:
+            return Selected(member, document.get("role"), document.get("host", "")).values(tables)
+        return dict(tables.get(selector(role, host, member), {}))
 
     def tables(self) -> dict[str, dict[str, Entry]]:
         """Return all values, by `"all"`, `"role:R"`, `"host:H"` or `"member:M"`, and by flag.
 
         Each has what those of `values` have.
         """
-        with self._lock:
-            self._follower.catch_up()
-            return {on: dict(table) for on, table in self._follower.state.tables.items()}
+        return tables_of(self._read())
 
     def names(self, *names: str) -> frozenset[str]:
         """Return names of flags, and their aliases and former names, as members say.
 
         The fleet has values by the names by which they were set.
         """
-        with self._lock:
-            documents = self._documents()
+        documents = documents_of(self._store)
         plain = (name.replace("-", "_") for name in names)
         return frozenset().union(*(names_like(name, documents) for name in plain))
 
     def members(self) -> dict[str, dict[str, Any]]:
         """Return the documents of the members, by name: what they publish about themselves."""
-        with self._lock:
-            return self._documents()
+        return documents_of(self._store)
 
     def status(self) -> Status:
         """Return the members and their states."""
-        with self._lock:
-            self._follower.catch_up()
-            documents = all_of(self._store)
-            return status_of(self.url, self._follower.state, documents, self._follower.log())
+        state, log = self._read(), self.log()
+        return status_of(self.url, state, all_of(self._store), log)
 
     def diff(self) -> list[Difference]:
-        """Return the flags whose values differ in members for which the fleet says the same."""
+        """Return the flags whose values differ in members for which the fleet says the same.
+
+        Members publish what isn't a default. If their definitions differ, a record of the kind
+        `check` asks them for everything; this waits at most two seconds for it.
+        """
         with self._lock:
-            return differences_of(self._documents())
+            found = differences_of(documents_of(self._store))
+            if any(holder.value == UNKNOWN for each in found for holder in each.holders):
+                with suppress(FleetError):  # of a user who may only read
+                    return differences_of(self._told())
+            return found
+
+    def _told(self) -> Documents:
+        """Let all members say what they have; return their documents."""
+        tell = Record(_record.CHECK, by=self._by, check={"stage": _record.TELL})
+        asked = 0
+        while not asked:
+            self._follower.catch_up()
+            asked = self._follower.append(tell)
+        end = self._clock.now() + _TELLING
+        while True:
+            documents = documents_of(self._store)
+            is_told = (each["details"].get("of", 0) >= asked for each in documents.values())
+            if all(is_told) or self._clock.now() >= end:
+                return documents
+            self._clock.sleep(max(_POLL, _LOOK * len(documents)))
 
     def log(self) -> list[Step]:
         """Return the changes, the oldest first; at least the last 200 are kept.
 
         Each has its `revision`, its `record` with `changes`, `by`, `time`, `reason`, `duration`,
-        `at_step`, `dry_run` and `reset`, and its `verdict`: None for a change that needs no
-        decision or has none yet, `"commit"`, or `"abort"` with the reason.
+        `at_step` and `dry_run`, and its `verdict`: `"committed"`, `"aborted: "` and the reason,
+        `"dry run"`, `"ended"`, or None while members are asked.
         """
         with self._lock:
             self._follower.catch_up()
-            return self._follower.log()
-
-    def _documents(self) -> dict[str, dict[str, Any]]:
-        return _operate.documents_of(self._store)
-
-
-def text_of(name: str, value: object) -> str:
-    """Return a value as on a command line."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return integer_text(value)
-    if isinstance(value, float):
-        return repr(value)
-    if isinstance(value, (list, tuple)):
-        return encode_list(tuple(value))
-    message = f"{name}: {shown(value)}: expected bool, int, float, str or a list of them"
-    raise FlagTypeError(message)
-
-
-def _check_seconds(name: str, value: float | None) -> None:
-    if value is None or (isinstance(value, (int, float)) and 0 <= value < math.inf):
-        return
-    message = f"{name} is {shown(value)}: expected a number of seconds"
-    raise FlagArgumentError(message)
-
-
-def _check_number(name: str, number: int | None) -> None:
-    whole = isinstance(number, int) and not isinstance(number, bool)
-    if number is None or (whole and 0 <= number <= _BIGGEST):
-        return
-    message = f"{name} is {shown(number)}: expected an integer from 0 to {_BIGGEST}"
-    raise FlagArgumentError(message)
+            return history_of(self._follower.log())
 
 
 def _check_names(name: str, names: Iterable[str]) -> list[str]:

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from paddle_flags._core.status import shown
 from paddle_flags.fleet import _record
-from paddle_flags.fleet._record import Record, decision_key
-from paddle_flags.fleet._state import ABORT, COMMIT, State, Step, from_json, to_json
+from paddle_flags.fleet._clock import SYSTEM, Clock
+from paddle_flags.fleet._record import Record
+from paddle_flags.fleet._state import State, from_json, to_json
 from paddle_flags.fleet._store import CompactedError, FleetError, UnreachableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from paddle_flags.fleet._store import Store
 
 _KEPT = 200  # records that a compaction leaves, for `log` and `reset`
 _MOST = 1000  # records since the base before it is renewed
 _PAUSE = 0.05  # seconds between two tries to read back what may have been written
 _TRIES = 5
+
+Numbered = tuple[int, Record]
+"""A record with its revision."""
 
 
 class StateLostError(FleetError):
@@ -31,31 +32,24 @@ class StateLostError(FleetError):
 class Follower:
     """Reads a log as it grows. Used by one thread at a time."""
 
-    def __init__(self, store: Store, state: State | None = None) -> None:
+    def __init__(self, store: Store, state: State | None = None, clock: Clock = SYSTEM) -> None:
         self.store = store
+        self.clock = clock
         self.state = state or State()
         self.base = 0
         """The revision of the base, from which the log that is left begins."""
+        self._tail: Follower | None = None  # what has read the records since the base
+        self._records: list[Numbered] = []
+        self._news: list[Numbered] = []  # read by a call that failed then
 
-    def catch_up(
-        self, each: Callable[[Step], object] | None = None, *, last: int | None = None
-    ) -> list[Step]:
-        """Read all that is new; return the records, and proposals that were decided since.
+    def catch_up(self, last: int | None = None) -> list[Numbered]:
+        """Read all that is new, in order, and return it, with what a call that failed has read.
 
-        `each` is called with every one of them, while the state is the one just behind it.
-        After a compaction that was missed, the records before it are in the state alone.
-        `last` is what the store has just said: what it shows not to be there isn't asked for.
+        After a compaction that was missed, the records before it are in the state alone. `last` is
+        what the store has just said: what it shows not to be there isn't asked for.
         Raises StateLostError, and keeps the state, if the log isn't the one that it was.
         """
-        news: list[Step] = []
-
-        def found(step: Step) -> None:
-            news.append(step)
-            if each is not None:
-                each(step)
-
         before = self.state.revision
-        self._decisions(found)
         while last is None or last > self.state.revision:
             try:
                 records = self.store.read(self.state.revision + 1)
@@ -64,12 +58,12 @@ class Follower:
                 continue
             if not records:
                 break
-            for data in records:
-                found(self._take(data))
+            self._news += [self._take(data) for data in records]
         if last is None or last < before:  # or another thread has read on meanwhile
             last = self.store.last()
             if last < before:
                 raise self._lost(f"ends with revision {last}")
+        news, self._news = self._news, []
         return news
 
     def verify(self) -> None:
@@ -88,13 +82,12 @@ class Follower:
             raise self._lost(f"ends with revision {self.store.last()}")
         self._check_fleet(_decode(records[0], self.state.revision).fleet)
 
-    def _take(self, data: bytes) -> Step:
+    def _take(self, data: bytes) -> Numbered:
         number = self.state.revision + 1
         record = _decode(data, number)
         self._check_fleet(record.fleet)
-        verdict = self._verdict(number) if record.kind == _record.PROPOSE else None
-        self.state = self.state.with_record(record, verdict)
-        return Step(number, record, verdict)
+        self.state = self.state.after(record)
+        return number, record
 
     def _read_base(self) -> None:
         number, data = self.store.base()
@@ -114,19 +107,7 @@ class Follower:
             f"{self.store.url}: the engine has lost its state: it {now}, and {before}"
         )
 
-    def _decisions(self, found: Callable[[Step], object]) -> None:
-        """Find the proposals that were decided since."""
-        for step in self.state.open_proposals():
-            verdict = self._verdict(step.revision)
-            if verdict is not None:
-                self.state = self.state.with_decision(step.revision, verdict)
-                found(step._replace(verdict=verdict))
-
-    def _verdict(self, revision: int) -> str | None:
-        data = self.store.decision(decision_key(revision))
-        return None if data is None else data.decode("utf-8", "replace")
-
-    # ---- What operators do ----
+    # ---- Writing ----
 
     def append(self, record: Record) -> int:
         """Write the record behind the state that was read; return its revision, or 0.
@@ -134,16 +115,24 @@ class Follower:
         0: somebody else has written that revision. An answer that is lost is read back.
         """
         number = self.state.revision + 1
-        data = _record.encode(record)
+        whole = record._replace(
+            id=record.id or _record.new_id(),
+            fleet=self.state.fleet or _record.new_id(),
+            time=self.clock.date(),
+        )
+        data = _record.encode(whole)
         try:
             written = self.store.append(number, data)
         except UnreachableError as error:
-            written = self._read_back(number, record, error)
-        return number if written or self._has(number, record) else 0
+            written = self._read_back(number, whole, error)
+        if not written and not self._has(number, whole):
+            return 0
+        self._take(data)
+        return number
 
     def _read_back(self, number: int, record: Record, error: UnreachableError) -> bool:
         for _ in range(_TRIES):
-            time.sleep(_PAUSE)
+            self.clock.sleep(_PAUSE)
             try:
                 if self.store.last() >= number:
                     return self._has(number, record)
@@ -161,52 +150,53 @@ class Follower:
             return False
         return bool(records) and _decode(records[0], number).id == record.id
 
-    def decide(self, revision: int, verdict: str) -> str:
-        """Decide on a proposal, unless somebody has; return what holds."""
-        key, wanted = decision_key(revision), verdict.encode()
-        try:
-            holds = self.store.decide(key, wanted)
-        except UnreachableError:
-            time.sleep(_PAUSE)
-            holds = self.store.decide(key, wanted)  # which returns the first one, if that was it
-        text = holds.decode("utf-8", "replace")
-        self.state = self.state.with_decision(revision, text)
-        return text
-
     def compact(self) -> bool:
         """Replace old records by a base if there are many; the last 200 stay."""
         if self.state.revision - self.base <= _MOST:
             return False
         number = self.state.revision - _KEPT
-        if self.state.tail:
-            number = min(number, self.state.tail[0].revision - 1)
+        if self.state.question:
+            number = min(number, self.state.question.revision - 1)
         self.base = self.store.base()[0]
         if number <= self.base:  # somebody else has renewed it
             return False
-        state = self.at(number)
+        while (state := self.at(number)).question:  # a base has none
+            number = state.question.revision - 1
         self.base = number
-        return self.store.compact(number, to_json(state.tables, number, state.fleet))
+        return self.store.compact(number, to_json(state))
+
+    # ---- Earlier states ----
 
     def at(self, revision: int) -> State:
         """Return the state at an earlier revision; raise CompactedError if it was replaced."""
-        number, data = self.store.base()
-        if revision < number or revision > self.state.revision:
-            message = f"revision {revision}: expected one from {number} to {self.state.revision}"
+        earlier = self._from_base()
+        if not earlier.state.revision <= revision <= self.state.revision:
+            expected = f"expected one from {earlier.state.revision} to {self.state.revision}"
+            message = f"revision {revision}: {expected}"
             raise CompactedError(message)
-        earlier = Follower(self.store, _base(data, number) if number else None)
         while earlier.state.revision < revision:  # a store reads some at once
             records = self.store.read(earlier.state.revision + 1)
             if not records:
                 raise self._lost(f"ends with revision {earlier.state.revision}")
             for record in records[: revision - earlier.state.revision]:
-                earlier._take(record)
+                earlier._take(record)  # noqa: SLF001 - of this class
         return earlier.state
 
-    def log(self) -> list[Step]:
-        """Return the records that are left, the oldest first."""
+    def log(self) -> list[Numbered]:
+        """Return the records that are left, the oldest first; those that were read stay known."""
+        while True:
+            number = self.store.base()[0]
+            if self._tail is None or self._tail.base != number:
+                self._tail, self._records = self._from_base(), []
+            self._records += self._tail.catch_up()
+            if self._tail.base == number:  # unless some were replaced meanwhile
+                return list(self._records)
+
+    def _from_base(self) -> Follower:
         number, data = self.store.base()
-        again = Follower(self.store, _base(data, number) if number else None)
-        return again.catch_up()
+        found = Follower(self.store, _base(data, number) if number else None, self.clock)
+        found.base = number
+        return found
 
 
 def _base(data: bytes, number: int) -> State:
@@ -214,17 +204,8 @@ def _base(data: bytes, number: int) -> State:
 
 
 def _decode(data: bytes, revision: int) -> Record:
-    """Return a record; one that isn't ours is a batch of nothing, for everybody alike."""
+    """Return a record; one that isn't ours changes nothing, for everybody alike."""
     try:
         return _record.decode(data, revision)
     except FleetError as error:
-        return Record(_record.CHANGE, (), reason=str(error))
-
-
-def verdict_text(verdict: str | None) -> str:
-    """Return what became of a proposal, for people."""
-    if verdict is None:
-        return "undecided"
-    return {COMMIT: "committed", ABORT: "aborted"}.get(
-        verdict, verdict.replace(ABORT, "aborted", 1)
-    )
+        return Record(_record.CHECK, reason=str(error))

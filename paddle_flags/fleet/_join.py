@@ -3,39 +3,33 @@
 from __future__ import annotations
 
 import atexit
-import math
 import os
 import threading
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING, NoReturn, Union
 
 from paddle_flags._core.frames import public
-from paddle_flags._core.status import shown
-from paddle_flags.errors import FlagArgumentError, FlagTypeError
+from paddle_flags._core.status import fleet_hooks, shown
+from paddle_flags.errors import FlagArgumentError
 from paddle_flags.fleet import _role
+from paddle_flags.fleet._arguments import check_count, check_seconds
 from paddle_flags.fleet._check import Barrier
-from paddle_flags.fleet._later import open_now_or_later
-from paddle_flags.fleet._membership import Options
+from paddle_flags.fleet._local import LocalFlags
+from paddle_flags.fleet._membership import options_of
 from paddle_flags.fleet._open import is_address, open_store
 from paddle_flags.fleet._presence import Presence
-from paddle_flags.fleet._record import check_text
-from paddle_flags.fleet._store import FleetError, check_name
-from paddle_flags.fleet._view import View
+from paddle_flags.fleet._store import FleetError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from paddle_flags.fleet._membership import Membership, OnLate, OnLost
+    from paddle_flags.fleet._membership import Membership, OnLate, OnLost, Options
     from paddle_flags.fleet._store import Store
 
 Where = Union[str, "Store"]
 
-_MOST_RANKS = 1 << 31
-KEY = "PADDLE_FLAGS_FLEET_KEY"
-
 _joining = threading.RLock()  # validators and watchers run while the values of a fleet arrive
 _is_joining = False
 _member: Presence | None = None
-_view: View | None = None
 
 
 @public
@@ -51,6 +45,7 @@ def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a defa
     key: str | bytes | None = None,
     tick_timeout: float = 60.0,
     on_late: OnLate = "raise",
+    observe: bool = False,
 ) -> Membership:
     """Make this process a member of a fleet, such as `join("dir:///mnt/job42", role="trainer")`.
 
@@ -78,37 +73,43 @@ def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a defa
     `tick_timeout` is for how many seconds a step waits for the decision on a change that is to
     happen at it. After that, `tick` raises TickTimeoutError, or goes on with `on_late="keep"`.
 
-    Raises FleetError if this process is a member already, and UnreachableError if the engine
-    does not answer and there is no snapshot.
+    With `observe=True`, the process follows the fleet unseen: it writes nothing about itself, so it
+    is never asked whether it would take a change, and `check` and `status` don't know it.
+
+    Raises FleetError if this process is a member already, UnreachableError if the engine does not
+    answer and there is no snapshot, and ReadOnlyError if the process may not write what it is,
+    unless it observes.
     """
-    global _member, _view, _is_joining  # noqa: PLW0603 - one process, one membership
-    _check_place(role, rank, name)
-    place = _role.place_of()
-    role = place.role if role is None else role
-    rank = place.rank if rank is None else rank
-    _check_number("ttl", ttl)
-    _check_number("tick_timeout", tick_timeout)
-    _check_choice("on_lost", on_lost, ("keep", "default", "exit"))
-    _check_choice("on_late", on_late, ("raise", "keep"))
-    options = Options(
-        check_name(_role.name_for(role, rank) if name is None else name),
+    options = options_of(
         role,
         rank,
-        place.world,
-        ttl,
-        on_lost,
-        on_late,
-        tick_timeout,
-        None if snapshot is None else os.fspath(snapshot),
-        _key_of(key),
+        name,
+        key,
+        ttl=ttl,
+        on_lost=on_lost,
+        on_late=on_late,
+        tick_timeout=tick_timeout,
+        snapshot=None if snapshot is None else os.path.abspath(snapshot),
+        observe=observe,
     )
+    if member := os.environ.get(_role.AGENT):
+        message = (
+            f"this program is the member {member} already: it runs by paddle-flags join; a program"
+            f" of its own must be started without {_role.AGENT} in its environment"
+        )
+        raise FleetError(message)
+    return _start(url, options)
+
+
+def _start(url: Where, options: Options) -> Membership:
+    global _member, _is_joining  # noqa: PLW0603 - one process, one membership
     with _joining:
         _refuse_while_joining()
         if _member is not None:
             message = f"this process is a member of {_member.url} already, as {_member.name}"
             raise FleetError(message)
-        store = _open(url, later=snapshot is not None)
-        made = Presence(store, options)
+        store = open_store(url) if is_address(url) else url
+        made = Presence(store, options, LocalFlags(store.url))
         _is_joining = True
         try:
             made.start()
@@ -118,22 +119,18 @@ def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a defa
         finally:
             _is_joining = False
         _member = made
-        _view = View(made)
+        fleet_hooks[:] = [made.drop_refused_values]
     return made
-
-
-def view() -> View | None:
-    """Return what this process sees of its fleet; None if it isn't a member."""
-    return _view
 
 
 @public
 def leave() -> None:
     """End the membership of this process, if there is one; its flags keep their values."""
-    global _member, _view
+    global _member
     with _joining:
         _refuse_while_joining()
-        left, _member, _view = _member, None, None
+        left, _member = _member, None
+        fleet_hooks.clear()
     if left is not None:
         left.leave()
 
@@ -154,10 +151,7 @@ def tick(step: int) -> None:
 
     Raises TickTimeoutError if there is no decision within `tick_timeout` of `join`.
     """
-    own = _member
-    if own is None:
-        raise _no_member(tick)
-    own.tick(step)
+    (_member or _refuse(tick)).tick(step)
 
 
 @public
@@ -181,28 +175,20 @@ def check(
     Raises CheckError, which names each difference with the values, their sources and members;
     and which members are missing or slow, if `timeout` seconds were not enough.
     """
-    own = _member
-    if own is None:
-        raise _no_member(check)
-    _check_number("timeout", timeout)
+    own = _member or _refuse(check)
+    check_seconds("timeout", timeout, needed=True)
     if isinstance(environment, str):
         message = f"environment is {shown(environment)}: expected a list of patterns"
         raise FlagArgumentError(message)
-    _check_count("expect", expect)
+    check_count("expect", expect)
     if expect is None:
         expect = own.world
     Barrier(own, list(environment), expect, timeout).wait()
 
 
-def _open(url: Where, *, later: bool) -> Store:
-    if not is_address(url):
-        return url
-    return open_now_or_later(url) if later else open_store(url)
-
-
-def _no_member(called: Callable[..., None]) -> FleetError:
-    name = called.__name__
-    return FleetError(f"fleet.{name}: this process is no member of a fleet: call fleet.join first")
+def _refuse(called: Callable[..., None]) -> NoReturn:
+    message = "this process is no member of a fleet: call fleet.join first"
+    raise FleetError(f"fleet.{called.__name__}: {message}")
 
 
 def _refuse_while_joining() -> None:
@@ -211,51 +197,15 @@ def _refuse_while_joining() -> None:
         raise FleetError(message)
 
 
-def _check_place(role: str | None, rank: int | None, name: str | None) -> None:
-    for parameter, text in (("role", role), ("name", name)):
-        if text is not None:
-            check_text(parameter, text)
-    _check_count("rank", rank)
-
-
-def _check_count(name: str, count: int | None) -> None:
-    whole = isinstance(count, int) and not isinstance(count, bool)
-    if count is None or (whole and 0 <= count < _MOST_RANKS):
-        return
-    message = f"{name} is {shown(count)}: expected an integer, 0 or more"
-    raise FlagArgumentError(message)
-
-
-def _check_number(name: str, value: float) -> None:
-    if isinstance(value, (int, float)) and 0 < value < math.inf:
-        return
-    message = f"{name} is {shown(value)}: expected a number of seconds, more than 0"
-    raise FlagArgumentError(message)
-
-
-def _check_choice(name: str, value: str, choices: Sequence[str]) -> None:
-    if value not in choices:
-        message = f"{name} is {shown(value)}: expected one of {', '.join(choices)}"
-        raise FlagArgumentError(message)
-
-
-def _key_of(key: str | bytes | None) -> bytes | None:
-    given = os.environ.get(KEY) if key is None else key
-    if not isinstance(given, (str, bytes, type(None))):
-        message = f"key: expected text or bytes, not {type(given).__name__}"
-        raise FlagTypeError(message)
-    data = given.encode("utf-8", "surrogateescape") if isinstance(given, str) else given
-    return data or None
-
-
 def _forget() -> None:
     """Let a forked child be no member: the thread isn't in it, and the lock may be held."""
-    global _member, _view, _joining, _is_joining  # noqa: PLW0603 - one process, one membership
+    global _member, _joining, _is_joining  # noqa: PLW0603 - one process, one membership
     _joining = threading.RLock()
     _is_joining = False
     if _member is not None:
         _member.abandon()
-    _member = _view = None
+    _member = None
+    fleet_hooks.clear()
 
 
 atexit.register(leave)

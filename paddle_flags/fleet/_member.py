@@ -1,263 +1,475 @@
-"""A member's part of the protocol: it follows the log, applies, answers and votes."""
+"""A member's part of the protocol: it follows the log, applies, answers and keeps time."""
 
 from __future__ import annotations
 
-import random
-import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from paddle_flags.fleet import _apply
-from paddle_flags.fleet._apply import Answer, Applier
+from paddle_flags.fleet import _flags
+from paddle_flags.fleet._clock import SYSTEM, Clock
+from paddle_flags.fleet._flags import Answer, Look, text_in
 from paddle_flags.fleet._follow import Follower
-from paddle_flags.fleet._record import decision_key
+from paddle_flags.fleet._record import ABORT, ASK, CHECK, END, Record
 from paddle_flags.fleet._state import (
-    ABORT,
-    COMMIT,
     Selected,
     State,
-    Step,
-    chain_of,
-    concerned,
-    values_of,
+    Tables,
+    Verdict,
+    fold,
+    with_batch,
 )
-from paddle_flags.fleet._steps import NEVER, Steps
+from paddle_flags.fleet._steps import NEVER
+from paddle_flags.fleet._store import FleetError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from paddle_flags.fleet._flags import Flags
+    from paddle_flags.fleet._follow import Numbered
     from paddle_flags.fleet._state import Entry
     from paddle_flags.fleet._store import Store
 
-ACCEPT = "accept"
-
+_ABOVE = ("run time", "live", "override")
+_MOST_ANSWERS = 64
+_MOST_NOTES = 32
 _PAUSE_OF_ONE = 0.004  # seconds: 250 looks of all members in a second
-_TURN = 0.002  # the same: 500 answers in a second
+_ANSWER_OF_ONE = 0.002  # the same: 500 answers in a second
 _LONGEST_PAUSE = 1.0
+_SURE = 10.0  # seconds within which a member that has seen a value begin knows when
+
+
+class End(NamedTuple):
+    """When a temporary value is over."""
+
+    at: float
+    """By `Clock.now`."""
+    is_sure: bool
+    """Whether this process has seen it begin. Otherwise, `at` follows from the date."""
 
 
 class Member:
-    """What one process knows of its fleet. Its caller holds a lock; only `steps` needs none."""
+    """What one process knows of its fleet.
 
-    def __init__(self, store: Store, selected: Selected, state: State | None = None) -> None:
+    Its caller holds a lock, except for `withdraw_values` and `steps`, which wait for no engine.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        selected: Selected,
+        flags: Flags,
+        *,
+        state: State | None = None,
+        clock: Clock = SYSTEM,
+    ) -> None:
         self.selected = selected
-        self.follower = Follower(store, state)
-        self.applier = Applier(store.url)
-        self.steps = Steps()
+        self.follower = Follower(store, state, clock)
+        self.steps = flags.steps
         self.answers: dict[int, Answer] = {}
-        self.votes: dict[int, str] = {}
-        self._names: dict[int, set[str]] = {}  # of the answers
-        self._ends: dict[int, float] = {}  # of temporary values, by the monotonic clock
-        self._deadlines: dict[int, float] = {}  # of proposals
-        self._is_live = False
+        self.ends: dict[int, End] = {}
+        """Of temporary changes that have begun, by revision."""
+        self.notes: list[Numbered] = []
+        """What was said last about checks."""
+        self._flags = flags
+        self._applying = clock.lock()
+        self._clock = clock
+        self.counts_elsewhere: Callable[[int], bool] = lambda _: False
+        """Returns whether another member has seen a temporary value begin."""
+        self._looked = -NEVER  # when the log was about to be read last
+        self._over: set[int] = set()  # ended here, since the end can't be written
+        self._applied = -1  # the revision that the values are of
+        self._dropped = flags.count_dropped()
+        self._looks: dict[str, Look | None] = {}
+        self._is_without = False  # the values were taken back, since the engine is away
+        self._closed_since: dict[str, int] = {}  # of flags: the last revision that could change it
+        self._reached: dict[int, int] = {}  # of changes at a step: the one at which they came
+        self._asked: tuple[int, float] = (0, NEVER)  # the question, and when it is overdue
         self._peers = 0  # members, when the last record was written
 
     @property
-    def revision(self) -> int:
-        """The last revision that was read."""
-        return self.follower.state.revision
+    def state(self) -> State:
+        """What the log says."""
+        return self.follower.state
+
+    @property
+    def values(self) -> dict[str, Entry]:
+        """What the program has of the fleet."""
+        return self._flags.values
+
+    def wanted_values(self) -> dict[str, str]:
+        """Return what the fleet says for this member, also where it could not take that."""
+        tables: Tables = {}
+        for batch in filter(self._is_current, self.state.batches):
+            tables = with_batch(tables, batch)
+        return {name: each.value for name, each in self.selected.values(tables).items()}
 
     # ---- Following ----
 
     def start(self, *, read: bool = True) -> None:
         """Apply all that the log says; without `read`, what the state says that was given."""
+        now = self._clock.now()
+        news = self.follower.catch_up() if read else []
+        self._note_ends()
         if read:
-            self.follower.catch_up()
-        self.apply_all()
-        self._is_live = True
-        self._vote()
+            self._end_what_is_over()
+            self._looked = now
+        else:
+            self.end_without_engine()
+        self._handle_news(news)
 
-    def follow(self, *, live: bool = True, last: int | None = None) -> bool:
+    def follow(self, last: int | None = None) -> bool:
         """Read what is new and act on it; return whether the member has something to say.
 
         `last` is what the store has just said.
-
-        Without `live`, what is new may be old: temporary values have begun when they were written.
         """
-        self._is_live = live
-        before = (self.revision, dict(self.answers), dict(self.votes))
-        self._review()  # what flags did not take that were defined since must stop nothing
-        self.follower.catch_up(self._take, last=last)
-        self._renew()
-        self._vote()
-        return before != (self.revision, self.answers, self.votes)
+        before = (self.state.changed, dict(self.answers))
+        self._read(last)
+        self._end_what_is_over()
+        self._abort_what_is_overdue()
+        return before != (self.state.changed, self.answers)
 
-    def apply_all(self) -> None:
-        """Apply all at once, and renew the answers to the changes that hold."""
-        wanted = self._wanted(self.follower.state)
-        for revision, answer in self.applier.start(wanted).items():
-            names = {name for name, entry in wanted.items() if entry.revision == revision}
-            self._note(revision, names, answer)
+    def _read(self, last: int | None = None) -> None:
+        now = self._clock.now()
+        news = self.follower.catch_up(last)
+        self._handle_news(news)
+        self._looked = now
 
-    def renew(self) -> None:
-        """End what is over, and begin what its step has reached."""
-        self._renew()
+    def _handle_news(self, news: list[Numbered]) -> None:
+        self._note_ends()
+        self.update_values()
+        self._answer_questions(news)
+        said = [(revision, record) for revision, record in news if record.kind == CHECK]
+        if said:
+            self.notes = [*self.notes, *said][-_MOST_NOTES:]
 
-    def _take(self, step: Step) -> None:
-        """Act on one record, or on a proposal that was decided."""
-        self._peers = len(step.record.members)
-        if not step.holds:
-            return
-        names, answer = self.applier.change(self._wanted(self.follower.state), step.record)
-        mine = concerned(step.record, self.selected) | names
-        if not mine and step.record.reset is None:
-            return
-        at_step = step.record.at_step
-        if at_step is not None:
-            reached = self.steps.is_reached(at_step)
-            waits = Answer(_apply.WAITS, f"step {at_step}")
-            answer = self._at(answer, at_step) if reached else waits
-        self._note(step.revision, mine, answer)
+    def update_values(self) -> None:
+        """Bring the values in line with steps, ends and the program's own flags."""
+        if self._is_outdated():
+            self._apply_state()
 
-    def _note(self, revision: int, names: set[str], answer: Answer) -> None:
-        self.answers[revision] = answer
-        self._names[revision] = names
-        for old in sorted(self.answers)[:-64]:
-            del self.answers[old], self._names[old]
+    def forget_what_was_applied(self) -> None:
+        """Give all values again at the next look: the program is another process."""
+        self._closed_since.clear()
+        self._dropped = -1
 
-    def _renew(self) -> None:
-        """Bring the values in line with clock, steps, and what a compaction has hidden."""
-        before = self.applier.wanted
-        names, answer = self.applier.change(self._wanted(self.follower.state))
-        for name in names:
-            entry = self.applier.wanted.get(name)
-            old = before.get(name)
-            if old is not None and self._is_over(old):
-                ended = Answer(_apply.ENDED) if answer.state in _apply.GOOD else answer
-                self._note(old.revision, {name}, ended)
-            if entry is not None and entry.at_step is not None:
-                self._note(entry.revision, {name}, self._at(answer, entry.at_step))
-        self._review()
+    def _is_outdated(self) -> bool:
+        """Return whether the values may be others than those that were applied last."""
+        return (
+            self._applied < self.state.changed
+            or any(self.steps.is_reached(step) for _, step in self._awaited())
+            or self._flags.count_dropped() != self._dropped
+            or self._look_up_flags() != self._looks
+        )
 
-    def _review(self) -> None:
-        """Renew the answers that may change by themselves: flags were defined, or set back."""
-        defined = False
-        for revision, found in list(self.answers.items()):
-            if found.state in (_apply.HELD, _apply.PENDING):
-                answer = self.applier.review(self._names[revision])
-                defined |= found.state == _apply.PENDING and answer != found
-                self.answers[revision] = answer
-        for revision, answer in self.applier.sift().items() if defined else ():
-            self._note(revision, self._names.get(revision, set()), answer)
+    def _awaited(self) -> list[tuple[Record, int]]:
+        """Return the changes that have not come yet, with their steps."""
+        return [
+            (batch, batch.at_step)
+            for batch in self.state.batches
+            if batch.at_step is not None and batch.revision not in self._reached
+        ]
 
-    def _at(self, answer: Answer, step: int) -> Answer:
-        last = self.steps.last
-        if answer.state == _apply.APPLIED and last is not None and last > step:
-            return answer._replace(why=f"at step {last}, not {step}")
+    def _look_up_flags(self) -> dict[str, Look | None]:
+        """Return which flags of the state are defined; of those whose values wait, more."""
+        waiting = (_flags.HELD, _flags.PENDING)
+        names: dict[str, bool] = {}
+        for batch in self.state.batches:
+            waits = self.answers.get(batch.revision, Answer("")).state in waiting
+            for each in batch.changes:
+                names[each.name] = waits or names.get(each.name, False)
+        looks = self._flags.look(names)
+        return {name: look if names[name] else None for name, look in looks.items()}
+
+    # ---- Values ----
+
+    def _apply_state(self) -> None:
+        """Make the values what the log says, and answer."""
+        with self._applying:
+            for batch, step in self._awaited():
+                if self.steps.is_reached(step):
+                    self._reached[batch.revision] = self.steps.last or 0
+            self._note_ends()
+            values, verdicts = self._fold()
+            dropped = self._flags.count_dropped()
+            if self._is_without:
+                values = {n: each for n, each in self.values.items() if n in self._closed_since}
+            why = None
+            if values != self.values or dropped != self._dropped:
+                news = [b for b in self.state.batches[-1:] if b.revision == self.state.changed]
+                trail = [each.values for each in verdicts]
+                why = self._flags.apply(values, news[0] if news else None, trail)
+            self._dropped = self._flags.count_dropped()
+            self._applied = self.state.changed
+            self._renew_answers(verdicts, why)
+            self._looks = self._look_up_flags()
+
+    def _fold(self, *more: Record) -> tuple[dict[str, Entry], list[Verdict]]:
+        """Return what the batches up to now give, and `more`, with what becomes of each."""
+        batches = [*filter(self._is_current, self.state.batches), *more]
+        self._note_closed({each.name for batch in batches for each in batch.changes})
+        return fold(batches, self.selected, self._judge)
+
+    def withdraw_values(self) -> None:
+        """Take the values of the fleet back from flags that can change, until `restore_values`."""
+        self._is_without = True
+        self._apply_state()
+
+    def restore_values(self) -> None:
+        """Give the values again, after `withdraw_values`."""
+        if self._is_without:
+            self._is_without = False
+            self._apply_state()
+
+    def _is_current(self, batch: Record) -> bool:
+        return self.steps.is_reached(batch.at_step) and batch.revision not in self._over
+
+    def _judge(self, batch: Record, wanted: dict[str, Entry]) -> Answer | None:
+        """Return why the program can't have these values, which a batch brings."""
+        names = {each.name for each in batch.changes}
+        looks = self._flags.look({*wanted, *self.values, *names})
+        secret = [name for name in names & wanted.keys() if name in looks and looks[name].sensitive]
+        if secret:
+            why = f"{_listed(secret)}: is sensitive, and a fleet publishes values"
+            return Answer(_flags.REJECTED, why)
+        closed = {name for name, look in looks.items() if look.closed}
+        late = [
+            name
+            for name in names & closed
+            if batch.revision > self._closed_since.get(name, self._applied)
+            and text_in(wanted, name) != text_in(self.values, name)
+        ]
+        if late:
+            return Answer(_flags.RESTART, f"{_listed(late)}: has no attribute runtime")
+        candidate = {name: each for name, each in wanted.items() if name not in closed}
+        candidate.update({n: each for n, each in self.values.items() if n in closed})
+        problem = self._flags.check(candidate)
+        return None if problem is None else Answer(_flags.REJECTED, problem)
+
+    def _note_closed(self, names: set[str]) -> None:
+        """Note since which revision flags are closed."""
+        for name, look in self._flags.look(names).items():
+            if look.closed:
+                self._closed_since.setdefault(name, self._applied)
+            else:
+                self._closed_since.pop(name, None)
+
+    # ---- Answers ----
+
+    def _renew_answers(self, verdicts: list[Verdict], why: str | None) -> None:
+        """Renew the answers to the changes that the log still has."""
+        told = {each.batch.revision: each.why for each in verdicts}
+        if why is not None and verdicts:
+            told[verdicts[-1].batch.revision] = Answer(_flags.REJECTED, why)
+        for batch in self.state.batches[-_MOST_ANSWERS:]:
+            revision = batch.revision
+            if revision in told:
+                self.answers[revision] = told[revision] or self._answer_for(batch)
+            elif self.selected.is_concerned(batch.changes):
+                waits = Answer(_flags.WAITS, f"step {batch.at_step}")
+                self.answers[revision] = Answer(_flags.ENDED) if revision in self._over else waits
+        for old in sorted(self.answers)[:-_MOST_ANSWERS]:
+            del self.answers[old]
+
+    def list_untaken(self) -> list[int]:
+        """Return the changes that were not taken here, and that later ones have not replaced."""
+        found: list[int] = []
+        later: set[tuple[str, str]] = set()
+        for batch in reversed(self.state.batches):
+            keys = {(each.on, each.name) for each in batch.changes}
+            answer = self.answers.get(batch.revision)
+            if answer is not None and answer.state not in _flags.GOOD and not keys <= later:
+                found.append(batch.revision)
+            later |= keys if batch.lasts else set()
+        return found
+
+    def _answer_for(self, batch: Record) -> Answer:
+        """Return whether the values of a batch that passed all checks take effect."""
+        answer = self._find_effect(self.values, batch.revision)
+        step = self._reached.get(batch.revision)
+        if answer.state == _flags.APPLIED and step is not None and step != batch.at_step:
+            return answer._replace(why=f"at step {step}, not {batch.at_step}")
         return answer
 
-    def _wanted(self, state: State) -> dict[str, Entry]:
-        return values_of(state.tables, self.selected, self._holds)
+    def _find_effect(self, values: dict[str, Entry], revision: int) -> Answer:
+        """Return the same of the values that a revision has given."""
+        names = sorted(name for name, each in values.items() if each.revision == revision)
+        looks = self._flags.look(names)
+        holding = [f"{n} by {look.source}" for n, look in looks.items() if look.source in _ABOVE]
+        if holding:
+            return Answer(_flags.HELD, ", ".join(holding))
+        missing = tuple(name for name in names if name not in looks)
+        if not missing:
+            return Answer(_flags.APPLIED)
+        why = "; ".join(self._flags.describe_missing(name) for name in missing)
+        return Answer(_flags.PENDING, why, missing)
 
-    # ---- Temporary values, and those that wait for a step ----
+    # ---- Temporary values ----
 
-    def _holds(self, entry: Entry) -> bool:
-        if entry.at_step is not None and not self.steps.is_reached(entry.at_step):
-            return False
-        return not self._is_over(entry)
+    def _note_ends(self) -> None:
+        """Note when temporary values end that have begun since the last look."""
+        here = {batch.revision for batch in self.state.batches}
+        for revision in [each for each in self.ends if each not in here]:
+            del self.ends[revision]
+            self._over.discard(revision)
+            if revision in self.answers:
+                self.answers[revision] = Answer(_flags.ENDED)
+        for batch in self.state.batches:
+            if batch.duration is None or batch.revision in self.ends:
+                continue
+            if batch.at_step is None:
+                self.ends[batch.revision] = self._estimate_end(batch.time, batch.duration)
+            elif self.steps.is_reached(batch.at_step):
+                self.ends[batch.revision] = End(self._clock.now() + batch.duration, is_sure=True)
 
-    def _is_over(self, entry: Entry) -> bool:
-        if entry.duration is None:
-            return False
-        end = self._end_of(entry)  # first: it may be now
-        return time.monotonic() >= end
+    def _estimate_end(self, began: float, duration: float) -> End:
+        """Return when a value ends that has begun since the last look.
 
-    def _end_of(self, entry: Entry) -> float:
-        """Return when a temporary value ends, by a clock that nobody changes.
-
-        A member that sees it begin counts from then. One that sees it later takes what is left by
-        the clocks of the writer and its own.
+        What dates say counts only within that time: clocks differ, and jump. If they are wrong in a
+        member that reads all the time, the value has begun just now.
         """
-        duration = entry.duration or 0.0
-        if entry.revision not in self._ends:
-            left = duration
-            if not self._is_live and entry.at_step is None:
-                left = max(0.0, min(duration, entry.time + duration - time.time()))
-            self._ends[entry.revision] = time.monotonic() + left
-        return self._ends[entry.revision]
+        now = self._clock.now()
+        earliest, latest = self._looked + duration, now + duration
+        by_date = latest + began - self._clock.date()
+        is_sure = latest - earliest <= _SURE
+        if is_sure and not earliest <= by_date <= latest:
+            by_date = latest
+        apart = self._clock.spread(self._for_all(_PAUSE_OF_ONE))
+        return End(max(earliest, min(latest, by_date)) + apart, is_sure)
 
-    def left(self) -> float:
+    def _end_what_is_over(self) -> None:
+        """Write the ends that are due, unless somebody else has.
+
+        The end is a record, so that it is one for all: those that join, wake up or are resumed
+        later never have the value again. Who can't write it ends the value here, and tries again.
+        """
+        for revision, end in list(self.ends.items()):
+            if self._clock.now() < end.at:
+                continue
+            if not end.is_sure and self.counts_elsewhere(revision):
+                self.ends[revision] = End(self._clock.now() + 1, is_sure=False)
+                continue
+            if not self._write_end(revision) and revision not in self._over:
+                self._over.add(revision)
+                self._apply_state()
+
+    def list_counted(self) -> list[int]:
+        """Return the temporary changes that this member will end, since it has seen them begin."""
+        return sorted(n for n, end in self.ends.items() if end.is_sure and n not in self._over)
+
+    def _write_end(self, revision: int) -> bool:
+        return self._write(Record(END, of=revision), lambda: revision in self.ends)
+
+    def end_without_engine(self) -> None:
+        """End here what is over, while the engine is away."""
+        self._note_ends()  # of what was read before it went
+        now = self._clock.now()
+        over = {each for each, end in self.ends.items() if end.at <= now} - self._over
+        if over:
+            self._over |= over
+            self._apply_state()
+
+    def _write(self, record: Record, is_wanted: Callable[[], bool]) -> bool:
+        """Write a record if it is still wanted; return False if this member can't write."""
+        try:
+            self.write(record, is_wanted)
+        except (FleetError, OSError):
+            return False
+        return True
+
+    def write(self, record: Record, is_wanted: Callable[[], bool]) -> None:
+        """Write a record behind all others, unless one of those makes it needless."""
+        record = record._replace(by=self.selected.name)
+        while is_wanted():
+            revision = self.follower.append(record)
+            if revision:
+                self._handle_news([(revision, record)])
+                return
+            self._read()
+
+    def seconds_until_due(self) -> float:
         """Return the seconds until something is due: an end, or a deadline."""
-        now = time.monotonic()
-        ends = [
-            self._end_of(entry)
-            for entry in self.applier.wanted.values()
-            if entry.duration is not None
-        ]
-        due = [each - now for each in [*ends, *self._deadlines.values()]]
-        return max(0.0, min(due, default=NEVER))
+        due = [each.at for revision, each in self.ends.items() if revision not in self._over]
+        return max(0.0, min([*due, self._asked[1]]) - self._clock.now())
 
-    def turn(self) -> float:
+    def choose_delay(self) -> float:
         """Return after how many seconds to answer: others have yet to apply, and answer too."""
-        return random.uniform(0, min(_LONGEST_PAUSE, _TURN * self._peers))  # noqa: S311
+        return self._clock.spread(self._for_all(_ANSWER_OF_ONE))
 
-    # ---- Proposals ----
+    # ---- Questions ----
 
-    def pause(self, least: float) -> float:
-        """Return the seconds between two looks for a decision: all members look for it at once."""
-        counts = [len(step.record.members) for step in self.follower.state.open_proposals()]
-        return max(least, min(_LONGEST_PAUSE, _PAUSE_OF_ONE * max(counts, default=0)))
-
-    def _vote(self) -> None:
-        """Vote on what is open, and abort what nobody has decided in time."""
-        open_ = {step.revision: step for step in self.follower.state.open_proposals()}
-        for revision in [each for each in self.votes if each not in open_]:
-            del self.votes[revision]
-            self._deadlines.pop(revision, None)
-        for revision, step in open_.items():
-            if revision not in self.votes:
-                self.votes[revision] = self._judge(step)
-                self._deadlines[revision] = time.monotonic() + step.record.patience
-            elif time.monotonic() >= self._deadlines[revision]:
-                why = f"{ABORT}: nobody had decided after {step.record.patience:g} s"
-                self.follower.store.decide(decision_key(revision), why.encode())
+    def _answer_questions(self, news: list[Numbered]) -> None:
+        """Say what this member would answer to changes that are asked about."""
+        self._peers = next((r.peers for _, r in reversed(news) if r.peers), self._peers)
+        for revision, record in news:
+            if record.kind == ASK and record.dry_run:
+                self.answers[revision] = self._judge_question(record)
+        question = self.state.question
+        if question is None:
+            self._asked = (0, NEVER)
+        elif question.revision != self._asked[0]:
+            patience = question.patience + self._clock.spread(_ANSWER_OF_ONE * self._peers)
+            self._asked = (question.revision, self._clock.now() + patience)
+            self.answers[question.revision] = self._judge_question(question)
         self.set_gate()
 
-    def _judge(self, step: Step) -> str:
-        """Return the vote on a proposal; one for a step closes the gate before it looks."""
-        record = step.record
-        if not concerned(record, self.selected) and record.reset is None:
-            return ACCEPT
-        if record.at_step is not None:
-            why = self.steps.close(record.at_step)
+    def _judge_question(self, question: Record) -> Answer:
+        """Return the answer to a question; one for a step closes the gate before it looks."""
+        if not self.selected.is_concerned(question.changes):
+            return Answer(_flags.ACCEPTED)
+        if question.at_step is not None and not question.dry_run:
+            why = self.steps.close(question.at_step)
             if why:
-                return f"reject: {why}"
-        state = self.follower.state.with_decision(step.revision, COMMIT)
-        wanted = values_of(
-            state.tables,
-            self.selected,
-            lambda entry: entry.revision == step.revision or self._holds(entry),
-        )
-        answer = self.applier.check(wanted)
-        if answer.state in (_apply.APPLIED, _apply.PENDING):
-            return ACCEPT
-        why = answer.why if answer.state == _apply.REJECTED else f"{answer.state}: {answer.why}"
-        return f"reject: {why}"
+                return Answer(_flags.REJECTED, why)
+        values, verdicts = self._fold(question)
+        answer: Answer = verdicts[-1].why or self._find_effect(values, question.revision)
+        return Answer(_flags.ACCEPTED) if answer.state == _flags.APPLIED else answer
+
+    def _abort_what_is_overdue(self) -> None:
+        """Abort a change that its operator has neither made nor given up in time."""
+        revision, overdue = self._asked
+        question = self.state.question
+        if question is None or self._clock.now() < overdue:
+            return
+        why = f"nobody had decided after {question.patience:g} s"
+        abort = Record(ABORT, of=revision, reason=why)
+        self._write(abort, lambda: self.state.question == question)
+        self._asked = (revision, NEVER)
+
+    # ---- Steps ----
 
     def set_gate(self) -> None:
         """Let ticks pass until the next step at which something is to happen."""
-        waiting = [
-            entry.at_step
-            for on in self.selected.selectors()
-            for top in self.follower.state.tables.get(on, {}).values()
-            for entry in chain_of(top)
-            if entry.at_step is not None and not self.steps.is_reached(entry.at_step)
-        ]
-        self.steps.gate = min([*waiting, *self._accepted().values()], default=NEVER)
+        asked = self._gating_step()
+        steps = [s for each, s in self._awaited() if self.selected.is_concerned(each.changes)]
+        self.steps.move_gate(min(steps + ([] if asked is None else [asked]), default=NEVER))
 
-    def _accepted(self) -> dict[int, int]:
-        """Return the steps of the proposals that this member has accepted, by revision."""
-        return {
-            step.revision: step.record.at_step
-            for step in self.follower.state.open_proposals()
-            if step.record.at_step is not None
-            and self.votes.get(step.revision) == ACCEPT
-            and (concerned(step.record, self.selected) or step.record.reset is not None)
-        }
+    def _gating_step(self) -> int | None:
+        """Return the step of a question that this member has accepted, and that isn't overdue."""
+        question = self.state.question
+        if question is None or self._asked == (question.revision, NEVER):
+            return None
+        answer = self.answers.get(question.revision, Answer(_flags.REJECTED))
+        concerned = self.selected.is_concerned(question.changes)
+        good = answer.state not in (_flags.REJECTED, _flags.RESTART)
+        return question.at_step if concerned and good else None
 
-    def undecided(self, step: int) -> list[int]:
-        """Return the revisions on which a tick of `step` must wait."""
-        return [revision for revision, wanted in self._accepted().items() if wanted <= step]
+    def is_undecided(self, step: int) -> bool:
+        """Return whether a tick of `step` must wait for a decision."""
+        gating = self._gating_step()
+        return gating is not None and gating <= step
 
-    def give_up(self, revisions: list[int]) -> None:
-        """Pass the gate without a decision; a commit that comes later applies late."""
-        for revision in revisions:
-            self.votes[revision] = "reject: the step came before the decision"
+    def stop_waiting(self) -> None:
+        """Pass the gate without a decision; a change that comes later applies late."""
+        self._asked = (self._asked[0], NEVER)
         self.set_gate()
+
+    def choose_pause(self, least: float) -> float:
+        """Return the seconds between two looks for a decision: all members look for it at once."""
+        return max(least, self._for_all(_PAUSE_OF_ONE))
+
+    def _for_all(self, seconds: float) -> float:
+        """Return the time in which all members can do something, one after the other."""
+        return min(_LONGEST_PAUSE, seconds * self._peers)
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(sorted(names))

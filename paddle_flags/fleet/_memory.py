@@ -1,33 +1,37 @@
 """The state of a fleet in the memory of one process, and how that process serves it to others.
 
 Dask's scheduler and an actor of Ray hold a `Server` each. It answers calls of the protocol in one
-event loop, with tuples that every transport can carry. `_remote.py` has the other end.
+event loop, with tuples that every transport can carry, to the `RemoteStore`s of other processes.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import threading
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags.fleet._store import (
+    REMEMBERED,
     CompactedError,
     FleetError,
     LeaseError,
-    check_name,
-    check_size,
+    Store,
+    StoredMember,
+    UnreachableError,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from paddle_flags.fleet._url import Url
 
 METHODS = frozenset({
     *("last", "append", "read", "wait", "base", "compact"),
-    *("announce", "keep_alive", "withdraw", "member", "members", "decide", "decision"),
+    *("announce", "keep_alive", "withdraw", "member", "page"),
 })  # fmt: skip
 _READ_AT_ONCE = 8 << 20  # bytes, about
+_WAIT_AT_ONCE = 5.0  # seconds of one call; a server that is gone is noticed after them
 _URL = "<url>"  # stands in a server's messages for the address that the client used
 _ERRORS = {kind.__name__: kind for kind in (FleetError, CompactedError, LeaseError)}
 
@@ -35,155 +39,97 @@ _ERRORS = {kind.__name__: kind for kind in (FleetError, CompactedError, LeaseErr
 class _Member(NamedTuple):
     document: bytes
     ttl: float  # seconds
-    end: float  # of the lease, on the store's clock
+    end: float  # of the lease, on the store's clock; the document stays longer
 
 
-class MemoryStore:
-    """A fleet in memory. It implements Store, and ends with the process."""
+class MemoryStore(Store):
+    """A fleet in memory, which ends with the process. Used by one thread at a time."""
 
     def __init__(
         self, url: str = "memory:", *, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Make an empty fleet. `clock` counts seconds, and leases by them."""
-        self.url = url
+        super().__init__(url)
         self._clock = clock
-        self._grown = threading.Condition()  # guards all of it, and is notified of each record
-        self._closed = False
-        self._base = (0, b"")
+        self._stored = (0, b"")  # the base
         self._log: list[bytes] = []  # the records behind the base
-        self._members: dict[str, _Member] = {}
-        self._decisions: dict[str, bytes] = {}
-
-    def last(self) -> int:
-        """See Store."""
-        with self._grown:
-            return self._last()
+        self._by_name: dict[str, _Member] = {}
 
     def _last(self) -> int:
-        return self._base[0] + len(self._log)
+        return self._stored[0] + len(self._log)
 
-    def append(self, number: int, record: bytes) -> bool:
-        """See Store."""
-        check_size(record)
-        with self._grown:
-            last = self._last()
-            if not 1 <= number <= last + 1:
-                raise FleetError(f"{self.url}: record {number}: the next record is {last + 1}")
-            if number <= last:
-                return False
-            self._log.append(record)
-            self._grown.notify_all()
-            return True
+    def _append(self, number: int, record: bytes) -> bool:
+        self._check_next(number, self._last())
+        if number <= self._last():
+            return False
+        self._log.append(record)
+        return True
 
-    def read(self, first: int) -> list[bytes]:
-        """See Store."""
-        with self._grown:
-            skipped = first - self._base[0] - 1
-            if skipped < 0:
-                raise CompactedError(f"{self.url}: record {first} was replaced by a base")
-            found: list[bytes] = []
-            size = 0
-            for record in self._log[skipped:]:
-                found.append(record)
-                size += len(record)
-                if size > _READ_AT_ONCE:
-                    break
-            return found
+    def _read(self, first: int) -> list[bytes]:
+        if first <= self._stored[0]:
+            raise self._replaced(first)
+        return list(_some((record, record) for record in self._log[first - self._stored[0] - 1 :]))
 
-    def wait(self, after: int, timeout: float) -> int:
-        """See Store."""
-        with self._grown:
-            self._grown.wait_for(lambda: self._last() > after or self._closed, timeout)
-            if self._closed:
-                raise FleetError(f"{self.url}: the store is closed")
-            return self._last()
+    def _base(self) -> tuple[int, bytes]:
+        return self._stored
 
-    def base(self) -> tuple[int, bytes]:
-        """See Store."""
-        with self._grown:
-            return self._base
+    def _compact(self, number: int, base: bytes) -> bool:
+        self._check_base(number, self._last())
+        if number <= self._stored[0]:
+            return False
+        del self._log[: number - self._stored[0]]
+        self._stored = number, base
+        self._members()
+        return True
 
-    def compact(self, number: int, base: bytes) -> bool:
-        """See Store."""
-        check_size(base)
-        with self._grown:
-            last = self._last()
-            if not 1 <= number <= last:
-                raise FleetError(f"{self.url}: base {number}: the last record is {last}")
-            if number <= self._base[0]:
-                return False
-            del self._log[: number - self._base[0]]
-            self._base = (number, base)
-            return True
+    def _announce(self, name: str, document: bytes, ttl: float) -> None:
+        self._by_name[name] = _Member(document, ttl, self._clock() + ttl)
 
-    def announce(self, name: str, document: bytes, ttl: float) -> None:
-        """See Store."""
-        check_name(name)
-        check_size(document)
-        with self._grown:
-            self._members[name] = _Member(document, ttl, self._clock() + ttl)
+    def _keep_alive(self, name: str) -> None:
+        member = self._by_name.get(name)
+        if member is None or member.end <= self._clock():
+            raise self._ended(name)
+        self._announce(name, member.document, member.ttl)
 
-    def keep_alive(self, name: str) -> None:
-        """See Store."""
-        check_name(name)
-        with self._grown:
-            self._end_leases()
-            member = self._members.get(name)
-            if member is None:
-                raise LeaseError(f"{self.url}: the lease of member {name} has ended")
-            self._members[name] = member._replace(end=self._clock() + member.ttl)
+    def _withdraw(self, name: str, document: bytes) -> None:
+        self._announce(name, document, 0.0)
 
-    def withdraw(self, name: str) -> None:
-        """See Store."""
-        check_name(name)
-        with self._grown:
-            self._members.pop(name, None)
+    def _member(self, name: str) -> StoredMember | None:
+        found, now = self._by_name.get(name), self._clock()
+        if found is None or found.end + REMEMBERED <= now:
+            return None
+        return StoredMember(found.document, now < found.end)
 
-    def member(self, name: str) -> bytes | None:
-        """See Store."""
-        check_name(name)
-        with self._grown:
-            self._end_leases()
-            found = self._members.get(name)
-            return None if found is None else found.document
-
-    def members(self) -> dict[str, bytes]:
-        """See Store."""
-        with self._grown:
-            self._end_leases()
-            return {name: member.document for name, member in sorted(self._members.items())}
-
-    def _end_leases(self) -> None:
+    def _members(self) -> dict[str, StoredMember]:
+        """Return all members; forget those whose lease ended long ago."""
         now = self._clock()
-        for name in [name for name, member in self._members.items() if member.end <= now]:
-            del self._members[name]
+        for name in [n for n, each in self._by_name.items() if each.end + REMEMBERED <= now]:
+            del self._by_name[name]
+        return {
+            name: StoredMember(each.document, now < each.end)
+            for name, each in sorted(self._by_name.items())
+        }
 
-    def decide(self, key: str, value: bytes) -> bytes:
-        """See Store."""
-        check_name(key)
-        check_size(value)
-        with self._grown:
-            return self._decisions.setdefault(key, value)
+    def page(self, after: str) -> list[tuple[str, bytes, bool]]:
+        """Return the members behind a name; all there are or some, and none at the end."""
+        behind = ((name, each) for name, each in self.members().items() if name > after)
+        return list(_some((each.document, (name, *each)) for name, each in behind))
 
-    def decision(self, key: str) -> bytes | None:
-        """See Store."""
-        check_name(key)
-        with self._grown:
-            return self._decisions.get(key)
 
-    def close(self) -> None:
-        """See Store."""
-        with self._grown:
-            self._closed = True
-            self._grown.notify_all()
+def _some(found: Iterable[tuple[bytes, Any]]) -> Iterator[Any]:
+    """Return things until the data that is counted for them is enough for one answer."""
+    size = 0
+    for data, thing in found:
+        yield thing
+        size += len(data)
+        if size > _READ_AT_ONCE:
+            return
 
 
 class Server:
     """The fleets of one process, by the name of their job. All calls come from one event loop."""
 
     def __init__(self) -> None:
-        """Begin without a fleet: each is made when it is first asked for."""
-        self._stores: dict[str, MemoryStore] = {}
+        self._stores: dict[str, MemoryStore] = {}  # each is made when it is first asked for
         self._grown: dict[str, asyncio.Event] = {}
 
     async def call(self, job: str, method: str, args: Sequence[Any]) -> tuple[str, Any]:
@@ -202,17 +148,52 @@ class Server:
         return "", result
 
     async def _wait(self, job: str, after: int, timeout: float) -> int:  # noqa: ASYNC109 - as Store
-        store = self._stores[job]
-        if store.last() <= after:
+        if self._stores[job].last() <= after:
             grown = self._grown.setdefault(job, asyncio.Event())
-            with contextlib.suppress(asyncio.TimeoutError):
+            with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(grown.wait(), timeout)
-        return store.last()
+        return self._stores[job].last()
 
 
-def result_of(reply: tuple[str, Any], url: str) -> Any:
-    """Return the result that a reply of `Server.call` has, or raise its error."""
-    kind, result = reply
-    if kind:
-        raise _ERRORS.get(kind, FleetError)(str(result).replace(_URL, url, 1))
-    return result
+class RemoteStore(Store):
+    """A store whose state a `Server` has. Subclasses bring the transport."""
+
+    def __init__(self, url: Url, timeout: float) -> None:
+        super().__init__(url.text)
+        url.option({})
+        self._job = url.path.strip("/")
+        self._timeout = timeout
+
+    def _reply(self, method: str, args: Sequence[Any], timeout: float) -> tuple[str, Any]:
+        """Call `Server.call` and return what it returned, or raise OSError."""
+        raise NotImplementedError
+
+    def _call(self, method: str, *args: Any, extra: float = 0.0) -> Any:
+        self.check_open()
+        timeout = self._timeout + extra
+        try:
+            kind, result = self._reply(method, args, timeout)
+        except OSError as error:
+            self.check_open()  # `close` may have ended the connection
+            what = str(error) or f"no answer in {timeout:g} seconds"
+            message = f"the engine cannot be reached: {what}"
+            raise self.error(message, UnreachableError) from error
+        if kind:
+            raise _ERRORS.get(kind, FleetError)(str(result).replace(_URL, self.url, 1))
+        return result
+
+    def wait(self, after: int, timeout: float) -> int:
+        end = time.monotonic() + timeout
+        while True:
+            now = min(_WAIT_AT_ONCE, max(0.0, end - time.monotonic()))
+            last = int(self._call("wait", after, now, extra=now))
+            if last > after or time.monotonic() >= end:
+                return last
+
+    def members(self) -> dict[str, StoredMember]:
+        found: dict[str, StoredMember] = {}
+        last = ""
+        while page := self._call("page", last):
+            for last, document, alive in page:
+                found[last] = StoredMember(bytes(document), bool(alive))
+        return found

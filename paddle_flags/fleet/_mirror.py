@@ -11,31 +11,32 @@ the mirrored one until it ends.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from paddle_flags._core.frames import public
-from paddle_flags.fleet import _operate
+from paddle_flags.errors import FlagError
 from paddle_flags.fleet._follow import Follower, StateLostError
 from paddle_flags.fleet._open import TIMEOUT, open_store
-from paddle_flags.fleet._operate import ConflictError, SensitiveError
-from paddle_flags.fleet._record import CHANGE, Change, Record
-from paddle_flags.fleet._state import lasting
-from paddle_flags.fleet._store import FleetError
-from paddle_flags.fleet._turns import repeat
+from paddle_flags.fleet._operate import ConflictError, Operator, Order, SensitiveError
+from paddle_flags.fleet._record import CHANGE, END, Change, Record
+from paddle_flags.fleet._state import tables_of
+from paddle_flags.fleet._store import FleetError, UnreachableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from paddle_flags.fleet._operate import Pending
-    from paddle_flags.fleet._state import Entry, Step, Tables
+    from paddle_flags.fleet._follow import Numbered
+    from paddle_flags.fleet._state import Entry, State
     from paddle_flags.fleet._store import Store
-    from paddle_flags.fleet._turns import OnProblem
 
 POLL = 1.0  # seconds between two looks at both fleets
+_PAUSE = 1.0  # seconds until the next try
 _TRIES = 20  # of a change, while others change the target
 
-Values = dict[tuple[str, str], str]  # by selector and name
+OnProblem = Callable[[FlagError | None], object]
+"""Called with each new problem, and with None when all is well again."""
 
 
 @public
@@ -65,9 +66,37 @@ def mirror(  # noqa: PLR0913 - each is a part of its meaning, and most have a de
     """
     one = Mirror(source, target, timeout, tuple(confirm))
     try:
-        repeat(one.turn, stop or threading.Event(), on_problem, POLL)
+        repeat(one.turn, stop or threading.Event(), on_problem)
     finally:
         one.close()
+
+
+def repeat(turn: Callable[[], object], stop: threading.Event, on_problem: OnProblem | None) -> None:
+    """Make turns, with a pause behind each, until `stop` is set.
+
+    An engine that is away is waited for. Any other error is raised before the first turn that
+    succeeds: then a person is there, or a supervisor that shows it. Later ones are tried again,
+    if `on_problem` takes them.
+    """
+    told: set[str] = set()
+    has_begun = False
+    while not stop.is_set():
+        try:
+            turn()
+        except FlagError as error:
+            is_away = isinstance(error, UnreachableError)
+            if not is_away and (on_problem is None or not has_begun):
+                raise
+            if on_problem is not None and str(error) not in told:
+                told.add(str(error))
+                on_problem(error)
+            stop.wait(_PAUSE)
+            continue
+        has_begun = True
+        if told and on_problem is not None:
+            told.clear()
+            on_problem(None)
+        stop.wait(POLL)
 
 
 class Mirror:
@@ -76,16 +105,11 @@ class Mirror:
     def __init__(
         self, source: str, target: str, timeout: float, confirm: Sequence[str] = ()
     ) -> None:
-        opened = open_store(source, timeout=timeout, create=False)
-        try:
-            self._target = Follower(open_store(target, timeout=timeout))
-        except BaseException:
-            opened.close()
-            raise
-        self._source = Follower(opened)
+        self._source = Follower(open_store(source, timeout=timeout, create=False))
+        self._target = Follower(open_store(target, timeout=timeout))
         self.name = _place(self._source.store)
         self._confirm = confirm
-        self._values: Values = {}
+        self._values: dict[tuple[str, str], str] = {}  # of the source, by selector and name
         self._is_due = True  # whether the target may differ
 
     @property
@@ -98,7 +122,7 @@ class Mirror:
         self._source.store.close()
         self._target.store.close()
 
-    def turn(self) -> Pending | None:
+    def turn(self) -> Numbered | None:
         """Make the target what it should be; return the change, or None if there was none.
 
         Looks for differences only if the source has changed, or somebody else the target. Two
@@ -113,65 +137,52 @@ class Mirror:
                 return None
             with suppress(ConflictError):  # the target has changed since: look again
                 return self._write(changes)
-        message = f"{self._target.store.url}: others were faster {_TRIES} times in a row"
-        raise FleetError(message)
+        raise FleetError(f"{self._target.store.url}: others were faster {_TRIES} times in a row")
 
     def _catch_up(self) -> None:
         self._source.catch_up()
         base = self._target.base
         try:
-            self._target.catch_up(self._notice)
+            self._notice(self._target.catch_up())
         except StateLostError:
             self._target = Follower(self._target.store)  # as after a new start
             self._is_due = True
             raise
-        self._refuse_one_fleet()
-        values = _values_of(self._source.state.tables)
-        if values != self._values or self._target.base != base:
-            self._is_due = True
-        self._values = values
-
-    def _notice(self, step: Step) -> None:
-        if step.holds and step.record.by != self.name:
-            self._is_due = True
-
-    def _refuse_one_fleet(self) -> None:
         target, fleet = self._target, self._source.state.fleet
         if self.name == _place(target.store) or (fleet and fleet == target.state.fleet):
-            message = f"{target.store.url}: is the fleet {self.name} itself: expected another one"
-            raise FleetError(message)
+            what = f"is the fleet {self.name} itself: expected another one"
+            raise FleetError(f"{target.store.url}: {what}")
+        values = {key: entry.value for key, entry in _entries(self._source.state).items()}
+        self._is_due |= values != self._values or target.base != base
+        self._values = values
+
+    def _notice(self, news: list[Numbered]) -> None:
+        others = [record for _, record in news if record.by != self.name]
+        self._is_due |= any(each.kind in (CHANGE, END) for each in others)
 
     def _changes(self) -> list[Change]:
         """Return what makes the target what it should be."""
-        there = {(on, name): entry for on, name, entry in _entries(self._target.state.tables)}
-        found = [
-            Change(name, value, on)
-            for (on, name), value in self._values.items()
-            if not self._has(there.get((on, name)), value)
+        there = _entries(self._target.state).items()
+        mine = {key: entry.value for key, entry in there if entry.by == self.name}
+        return [
+            Change(key[1], self._values.get(key), key[0])
+            for key in sorted({**mine, **self._values})
+            if mine.get(key) != self._values.get(key)
         ]
-        found += [
-            Change(name, None, on)
-            for (on, name), entry in there.items()
-            if entry.by == self.name and (on, name) not in self._values
-        ]
-        return sorted(found, key=lambda each: (each.on, each.name))
 
-    def _has(self, entry: Entry | None, value: str) -> bool:
-        return entry is not None and entry.by == self.name and entry.value == value
-
-    def _write(self, changes: list[Change]) -> Pending:
-        reason = f"mirrored from {self.name}"
+    def _write(self, changes: list[Change]) -> Numbered:
+        reason, expect = f"mirrored from {self.name}", self._target.state.changed
         record = Record(CHANGE, tuple(changes), by=self.name, reason=reason)
-        expect = self._target.state.revision
+        order = Order(record, 0.0, force=True, expect=expect, confirm=self._confirm)
         try:
-            pending = _operate.write(self._target, record, expect, self._confirm)
+            revision = Operator(self._target, order).run().revision
         except SensitiveError as error:
             message = f"{error}; nothing is mirrored until {self.name} has no value for it"
             raise SensitiveError(message) from None
         with suppress(FleetError):  # the next turn does it
             self._is_due = bool(self._changes())  # if others have changed it again since
             self._target.compact()
-        return pending
+        return revision, record
 
 
 def _place(store: Store) -> str:
@@ -179,13 +190,7 @@ def _place(store: Store) -> str:
     return store.url.partition("?")[0]
 
 
-def _values_of(tables: Tables) -> Values:
-    return {
-        (on, name): entry.value for on, name, entry in _entries(tables) if entry.value is not None
-    }
-
-
-def _entries(tables: Tables) -> list[tuple[str, str, Entry]]:
-    return [
-        (on, name, entry) for on, table in lasting(tables).items() for name, entry in table.items()
-    ]
+def _entries(state: State) -> dict[tuple[str, str], Entry]:
+    """Return entries by selector and name."""
+    tables = tables_of(state, lasting=True).items()
+    return {(on, name): entry for on, table in tables for name, entry in table.items()}

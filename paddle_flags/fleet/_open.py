@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagTypeError
@@ -19,20 +19,23 @@ TIMEOUT = 5.0  # seconds for an engine to answer
 class Engine(NamedTuple):
     """Where an engine is implemented."""
 
-    module: str  # has `open_url(url: Url, timeout: float) -> Store`
+    module: str
+    name: str  # of its class
     extra: str | None = None  # of paddle_flags, if the engine needs other packages
 
 
 _HERE = "paddle_flags.fleet"
+_ETCD = Engine("_etcd", "EtcdStore", "etcd")
+_DASK = Engine("dask", "DaskStore", "dask")
 ENGINES = {
-    "configmap": Engine(f"{_HERE}._configmap"),
-    "dask": Engine(f"{_HERE}._dask", "dask"),
-    "dasks": Engine(f"{_HERE}._dask", "dask"),
-    "dir": Engine(f"{_HERE}._directory"),
-    "etcd": Engine(f"{_HERE}._etcd", "etcd"),
-    "etcds": Engine(f"{_HERE}._etcd", "etcd"),
-    "ray": Engine(f"{_HERE}._ray", "ray"),
-    "tcpstore": Engine(f"{_HERE}._tcpstore", "torch"),
+    "configmap": Engine("_configmap", "ConfigMapStore"),
+    "dask": _DASK,
+    "dasks": _DASK,
+    "dir": Engine("_directory", "DirectoryStore"),
+    "etcd": _ETCD,
+    "etcds": _ETCD,
+    "ray": Engine("ray", "RayStore", "ray"),
+    "tcpstore": Engine("_tcpstore", "TcpStore", "torch"),
 }
 
 
@@ -53,12 +56,9 @@ def open_store(url: str, *, timeout: float = TIMEOUT, create: bool = True) -> St
     place = split(url)
     engine = ENGINES.get(place.scheme)
     if engine is None:
-        raise place.refuse(f"unknown scheme {place.scheme}{nearest(place.scheme, ENGINES)}")
+        place.refuse(f"unknown scheme {place.scheme}{nearest(place.scheme, ENGINES)}")
     try:
-        module = importlib.import_module(engine.module)
-        if not create and hasattr(module, "check_exists"):
-            module.check_exists(place)
-        return cast("Store", module.open_url(place, timeout))
+        module = importlib.import_module(f"{_HERE}.{engine.module}")
     except ImportError as error:
         if not engine.extra or (error.name or "").startswith(_HERE):
             raise
@@ -67,3 +67,7 @@ def open_store(url: str, *, timeout: float = TIMEOUT, create: bool = True) -> St
             f"pip install 'paddle_flags[{engine.extra}]'"
         )
         raise FleetError(message) from error
+    store: Store = getattr(module, engine.name)(place, timeout)
+    if not create:
+        store.check_exists()
+    return store

@@ -1,31 +1,43 @@
-"""What an operator's change is made of: the record, the votes, the decision, the answers."""
+"""What an operator's change is made of: the question, the answers, the change, and who has it."""
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
 
-from paddle_flags.fleet import _apply, _document
-from paddle_flags.fleet._apply import Answer
-from paddle_flags.fleet._follow import Follower, verdict_text
-from paddle_flags.fleet._member import ACCEPT
-from paddle_flags.fleet._outcome import Outcome
-from paddle_flags.fleet._record import Change, Record, check_batch, new_id
-from paddle_flags.fleet._state import ABORT, COMMIT, Selected, Step, concerned
-from paddle_flags.fleet._status import answers_of
+from paddle_flags.fleet import _document, _flags
+from paddle_flags.fleet._difference import members_text
+from paddle_flags.fleet._history import COMMITTED, DRY_RUN, history_of
+from paddle_flags.fleet._outcome import Outcome, Replies, describe_nobody, members_for
+from paddle_flags.fleet._record import (
+    ABORT,
+    ASK,
+    CHANGE,
+    Change,
+    Record,
+    changes_text,
+    check_batch,
+    new_id,
+    question_text,
+)
+from paddle_flags.fleet._state import tables_of
 from paddle_flags.fleet._store import FleetError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable
 
-    from paddle_flags.fleet._state import Tables
-    from paddle_flags.fleet._store import Store
+    from paddle_flags.fleet._document import Documents
+    from paddle_flags.fleet._flags import Answer
+    from paddle_flags.fleet._follow import Follower
+    from paddle_flags.fleet._history import Step
+    from paddle_flags.fleet._state import State
 
-    Documents = dict[str, dict[str, Any]]
-
-_POLL = 0.03
+_POLL = 0.02  # seconds between two looks for answers
+_LOOK = 0.001  # the same for each member: a look reads the documents of all
 _TRIES = 100  # of appends that others were faster than
 _MOST_NAMED = 5
+_VERBS = {_flags.REJECTED: "rejects it", _flags.RESTART: _flags.RESTART}
+_SHARE = 0.8  # of the time that members wait at a step, for a decision
 
 
 class ConflictError(FleetError):
@@ -56,225 +68,262 @@ class AbortedError(FleetError):
     outcome: Outcome
 
 
-class Pending(NamedTuple):
-    """A record that was written, and who was there then."""
+class Order(NamedTuple):
+    """What an operator wants."""
 
-    revision: int
     record: Record
-    members: dict[str, Selected]
-    """Of those that it concerns."""
+    """Of the kind `change`."""
+    patience: float
+    """Seconds for the answers of the members before the change."""
+    wait: float | None = None
+    """Seconds for their answers after it; None: not at all."""
+    force: bool = False
+    expect: int | None = None
+    confirm: Collection[str] = ()
 
 
-def documents_of(store: Store) -> Documents:
-    """Return the documents of the members."""
-    return _document.documents_of(store)
+class Operator:
+    """Carries out one order. Used by one thread."""
+
+    def __init__(self, follower: Follower, order: Order) -> None:
+        self._follower = follower
+        self._store = follower.store
+        self._clock = follower.clock
+        self._order = order
+        self._turn_end = 0.0
+        """Until when to wait for decisions of others, by the monotonic clock."""
+
+    @property
+    def _state(self) -> State:
+        return self._follower.state
+
+    def run(self) -> Outcome:
+        """Make the change, unless a member rejects it; raise AbortedError then."""
+        order = self._order
+        self._turn_end = self._clock.now() + order.patience
+        documents = self._wait_for_turn()
+        record = order.record._replace(peers=len(documents))
+        is_for_some = bool(members_for(record, documents))
+        note = describe_nobody(record, documents) if documents and not is_for_some else ""
+        if not record.dry_run and (order.force or not is_for_some):
+            revision = self._append(record)
+            outcome = Outcome(revision, COMMITTED, {}, {}, is_checked=False, note=note)
+            return self._wait(outcome)
+        patience = _limited(record, documents, order.patience)
+        asked = record._replace(kind=ASK, patience=patience, id=new_id())
+        try:
+            replies = self._replies(self._append(asked))
+            why = self._gather(replies, asked.id, patience)
+            if record.dry_run:
+                return replies.outcome(DRY_RUN)._replace(note=note)
+            return self._decide(replies, why)
+        except BaseException:  # Ctrl+C, and an engine that is away: the members wait for a decision
+            self._abort_own(asked.id)
+            raise
+
+    # ---- Before ----
+
+    def _wait_for_turn(self) -> Documents:
+        """Wait for the decision on an earlier change, and check what can be checked here."""
+        while True:
+            self._catch_up()
+            documents = _document.documents_of(self._store)
+            _check_allowed(self._order.record, documents, self._order.confirm)
+            question = self._state.question
+            if question is None:
+                return documents
+            if self._order.force and not self._order.record.dry_run:
+                self._write_abort(question.revision, f"forced aside by {self._order.record.by}")
+            else:
+                self._await_decision(question)
+
+    def _catch_up(self) -> None:
+        self._follower.catch_up()
+        expect = self._order.expect
+        if expect is not None and not self._state.changed <= expect <= self._state.revision:
+            raise self._conflict(expect)
+
+    def _await_decision(self, question: Record) -> None:
+        """Wait for a decision of others; raise FleetError if it doesn't come in time."""
+        end = self._clock.now() + question.patience
+        while self._state.question == question:
+            if self._clock.now() >= end:
+                why = f"nobody had decided after {question.patience:g} s"
+                self._write_abort(question.revision, why)
+                return
+            if self._clock.now() >= self._turn_end:
+                what = f"waited {self._order.patience:g} s for the decision on another change"
+                message = f"{self._store.url}: {what}: {question_text(question)}"
+                raise FleetError(message)
+            self._clock.sleep(_POLL)
+            self._follower.catch_up()
+
+    def _append(self, record: Record) -> int:
+        """Write a record when no other change waits for its decision."""
+        for _ in range(_TRIES):
+            if self._state.question is not None:
+                self._wait_for_turn()
+            revision = self._follower.append(self._with_other_names(record))
+            if revision:
+                return revision
+            self._catch_up()
+        message = f"{self._store.url}: others were faster {_TRIES} times in a row"
+        raise FleetError(message)
+
+    def _with_other_names(self, record: Record) -> Record:
+        """Return a record that takes a flag back by each name by which it was set.
+
+        Values are written by the names that operators give, which may be aliases and former names:
+        members find their flags by them, also older programs that know only the former name.
+        """
+        if all(each.value is not None for each in record.changes):
+            return record
+        documents, tables = _document.documents_of(self._store), tables_of(self._state)
+        changes = list(record.changes)
+        given = {(each.name, each.on) for each in changes}
+        for name, value, on in record.changes:
+            if value is None:
+                others = _document.names_like(name, documents) & tables.get(on, {}).keys()
+                changes += [Change(each, None, on) for each in others if (each, on) not in given]
+        return record._replace(changes=check_batch(dict.fromkeys(changes)))
+
+    def _conflict(self, expect: int) -> ConflictError:
+        since = [each for each in history_of(self._follower.log()) if each.revision > expect]
+        lines = [
+            f"revision {step.revision} by {step.record.by}: {changes_text(step.record)}"
+            for step in since
+        ]
+        at = f"was changed by revision {self._state.changed}, expected {expect}"
+        if expect > self._state.revision:  # of another log, or of one that the engine has lost
+            at = f"ends with revision {self._state.revision}, expected {expect}"
+        error = ConflictError("; ".join([f"{self._store.url}: {at}", *lines]))
+        error.records = tuple(since)
+        return error
+
+    # ---- The question ----
+
+    def _decide(self, replies: Replies, why: str) -> Outcome:
+        """Make the change, unless there is a reason against it; raise AbortedError then."""
+        question, by = replies.revision, self._order.record.by
+        why = why or _unknown(replies.answers)
+        if why:
+            self._abort(question, why)
+        else:
+            made = self._write_decision(Record(CHANGE, of=question, by=by, peers=replies.count))
+            if made:
+                return self._wait(replies.outcome(COMMITTED)._replace(revision=made))
+            why = self._fate_of(question)
+        error = AbortedError(f"{self._store.url}: nothing was changed: {why}")
+        error.outcome = replies.outcome(f"aborted: {why}")
+        raise error
+
+    def _fate_of(self, question: int) -> str:
+        """Return why somebody else has aborted a question."""
+        steps = (each for each in history_of(self._follower.log()) if each.revision == question)
+        verdict = next((each.verdict for each in steps), None)
+        return (verdict or "it was not decided in time").removeprefix("aborted: ")
+
+    def _write_decision(self, record: Record) -> int:
+        """Write a decision; return its revision, or 0 if there is another one."""
+        while self._state.question and self._state.question.revision == record.of:
+            revision = self._follower.append(record)
+            if revision:
+                return revision
+            self._follower.catch_up()
+        return 0
+
+    def _write_abort(self, question: int, why: str) -> None:
+        self._write_decision(Record(ABORT, of=question, by=self._order.record.by, reason=why))
+
+    def _abort(self, question: int, why: str) -> None:
+        with suppress(FleetError):  # the members do it when its time is over
+            self._follower.catch_up()
+            self._write_abort(question, why)
+
+    def _abort_own(self, asked: str) -> None:
+        """Abort the question with this id, which may be there although its revision isn't known."""
+        with suppress(FleetError):
+            self._follower.catch_up()
+            question = self._state.question
+            if question is not None and question.id == asked:
+                self._abort(question.revision, "its operator gave up")
+
+    def _gather(self, replies: Replies, asked: str, patience: float) -> str:
+        """Wait for the answers to a question; return why there can't be a change, or ""."""
+        end = self._clock.now() + patience
+        while True:
+            missing = replies.read(self._store)
+            refusals = [
+                f"{name} {_VERBS[answer.state]}: {answer.why}"
+                for name, answer in sorted(replies.answers.items())
+                if answer.state in _VERBS
+            ]
+            if refusals and not (self._order.record.dry_run and missing):
+                return "; ".join(refusals[:_MOST_NAMED])
+            if not missing:
+                return ""
+            if self._clock.now() >= end:
+                return f"no answer of {members_text(missing)} after {patience:g} s"
+            self._follower.catch_up(self._store.last())
+            question = self._state.question
+            is_closed = not self._order.record.dry_run and (not question or question.id != asked)
+            if is_closed and self._clock.now() < end:  # later, the answers say more
+                return self._fate_of(replies.revision)
+            self._pause(replies)
+
+    # ---- After ----
+
+    def _wait(self, outcome: Outcome) -> Outcome:
+        """Wait until all members that a change concerns have it, or the time is over."""
+        if self._order.wait is None:
+            return outcome
+        end = self._clock.now() + self._order.wait
+        asked = {*outcome.answers, *outcome.silent}
+        replies = self._replies(outcome.revision, asked)
+        while replies.read(self._store) and self._clock.now() < end:
+            self._pause(replies)
+        return outcome._replace(answers=replies.answers, silent=replies.silent)
+
+    def _replies(self, revision: int, members: Iterable[str] = ()) -> Replies:
+        return Replies(self._state.fleet, revision, self._order.record, members)
+
+    def _pause(self, replies: Replies) -> None:
+        self._clock.sleep(max(_POLL, _LOOK * replies.count))
 
 
-def write(
-    follower: Follower, record: Record, expect: int | None, confirm: Collection[str] = ()
-) -> Pending:
-    """Write a record behind all others, or raise ConflictError if `expect` isn't the last."""
-    for _ in range(_TRIES):
-        news = follower.catch_up()
-        if expect is not None and follower.state.revision != expect:
-            raise _conflict(follower, expect, news)
-        documents = documents_of(follower.store)
-        _check_allowed(record, documents, confirm)
-        whole = _with_other_names(record, documents, follower.state.tables)
-        fleet = follower.state.fleet or new_id()
-        full = whole._replace(
-            id=new_id(), fleet=fleet, time=time.time(), members=tuple(sorted(documents))
-        )
-        revision = follower.append(full)
-        if revision:
-            follower.catch_up()
-            return Pending(revision, full, _concerned(full, documents))
-    message = f"{follower.store.url}: others were faster {_TRIES} times in a row"
-    raise FleetError(message)
+def _limited(record: Record, documents: Documents, patience: float) -> float:
+    """Return the time for a decision: members that wait for it at a step must not wait in vain."""
+    if record.at_step is None:
+        return patience
+    waits = [float(each.get("tick_timeout", 60.0)) for each in documents.values()]
+    return min([patience, *(_SHARE * each for each in waits)])
 
 
-def _concerned(record: Record, documents: Documents) -> dict[str, Selected]:
-    found = {
-        name: Selected(name, document.get("role"), str(document.get("host", "")))
-        for name, document in documents.items()
-    }
-    everybody = record.reset is not None
-    return {n: each for n, each in found.items() if everybody or concerned(record, each)}
-
-
-def _with_other_names(record: Record, documents: Documents, tables: Tables) -> Record:
-    """Return a record that takes a flag back by each name by which it was set.
-
-    Values are written by the names that operators give, which may be aliases and former names:
-    members find their flags by them, also older programs that know only the former name.
-    """
-    changes = list(record.changes)
-    given = {(each.name, each.on) for each in changes}
-    for name, value, on in record.changes:
-        if value is None:
-            others = _document.names_like(name, documents) & tables.get(on, {}).keys()
-            changes += [Change(other, None, on) for other in others if (other, on) not in given]
-    return record._replace(changes=check_batch(dict.fromkeys(changes)))
+def _unknown(answers: dict[str, Answer]) -> str:
+    """Return why a name may be misspelt: no member has such a flag."""
+    missing = [set(each.missing) for each in answers.values()]
+    unknown = set.intersection(*missing) if missing else set()
+    if not unknown:
+        return ""
+    name, answer = min(answers.items())
+    return f"no member has {members_text(sorted(unknown))}: {name} says: {answer.why}"
 
 
 def _check_allowed(record: Record, documents: Documents, confirm: Collection[str]) -> None:
     """Raise all that forbids a batch, before anything of it is written anywhere."""
-    found = [*_unconfirmed(record, documents, confirm), *_sensitive(record, documents)]
-    if found:
-        found[0]._errors = tuple(found)  # noqa: SLF001 - of the package
-        raise found[0]
-
-
-def _unconfirmed(
-    record: Record, documents: Documents, confirm: Collection[str]
-) -> Iterator[FleetError]:
-    """Yield an error if somebody may not mean what the flags of a batch do."""
+    found: list[FleetError] = []
     unsafe = {name for each in documents.values() for name in each.get("unsafe", ())}
-    changed = {each.name for each in record.changes} if record.reset is None else set()
+    changed = {each.name for each in record.changes}
     left = tuple(sorted((changed & unsafe) - {each.replace("-", "_") for each in confirm}))
     if left:
         error = UnconfirmedError(f"{', '.join(left)}: unsafe to change, and not in confirm")
         error.names = left
-        yield error
-
-
-def _sensitive(record: Record, documents: Documents) -> Iterator[FleetError]:
-    """Yield an error for each sensitive flag that is to have a value."""
-    for change in record.changes:
-        owners = [n for n, each in documents.items() if change.name in each.get("sensitive", ())]
-        if owners and change.value is not None:
-            where = _document_names(owners)
-            yield SensitiveError(
-                f"{change.name}: is sensitive in {where}, and a fleet publishes all values"
-            )
-
-
-def _conflict(follower: Follower, expect: int, news: list[Step]) -> ConflictError:
-    log = news if news and news[0].revision <= expect + 1 else follower.log()
-    since = [step for step in log if step.revision > expect]
-    lines = [
-        f"revision {step.revision} by {step.record.by}: {changes_text(step.record)}"
-        for step in since
-    ]
-    at = f"is at revision {follower.state.revision}, expected {expect}"
-    error = ConflictError("; ".join([f"{follower.store.url}: {at}", *lines]))
-    error.records = tuple(since)
-    return error
-
-
-def changes_text(record: Record) -> str:
-    """Return what a record changes: `lr=0.1, -fast (role:trainer)`."""
-    if record.reset is not None:
-        return f"reset to revision {record.reset}"
-    parts = []
-    for name, value, on in record.changes:
-        text = f"-{name}" if value is None else f"{name}={value}"
-        parts.append(text if on == "all" else f"{text} ({on})")
-    return ", ".join(parts) or record.reason
-
-
-# ---- Proposals ----
-
-
-def decide(follower: Follower, pending: Pending, patience: float) -> Outcome:
-    """Wait for the votes on a proposal and decide; raise AbortedError if it is aborted."""
-    votes, why = _votes(follower, pending, patience)
-    dry = pending.record.dry_run
-    verdict = COMMIT if not why and not dry else f"{ABORT}: {'dry run' if dry else why}"
-    holds = follower.decide(pending.revision, verdict)
-    answers = {name: _answer_of(vote) for name, vote in votes.items()}
-    silent = {n: "has not voted" for n in pending.members if n not in votes}
-    if dry:
-        return Outcome(pending.revision, "dry run", answers, silent)
-    outcome = Outcome(pending.revision, verdict_text(holds), answers, silent)
-    if holds != COMMIT:
-        message = f"{follower.store.url}: revision {pending.revision} is {outcome.verdict}"
-        error = AbortedError(message)
-        error.outcome = outcome
-        raise error
-    return outcome
-
-
-def _votes(follower: Follower, pending: Pending, patience: float) -> tuple[dict[str, str], str]:
-    """Return the votes, and why they allow no commit."""
-    end = time.monotonic() + patience
-    votes: dict[str, str] = {}
-    key = str(pending.revision)
-    while True:
-        documents = documents_of(follower.store)
-        wanted = {**pending.members, **_concerned(pending.record, documents)}
-        for name in wanted.keys() & documents.keys():
-            vote = documents[name].get("votes", {}).get(key)
-            if vote is not None:
-                votes[name] = vote
-        missing = sorted(wanted.keys() - votes.keys())
-        rejecting = [
-            f"{n} rejects it: {_why(vote)}" for n, vote in sorted(votes.items()) if vote != ACCEPT
-        ]
-        gone = [name for name in missing if name not in documents]
-        if rejecting and not pending.record.dry_run:
-            return votes, "; ".join(rejecting[:_MOST_NAMED])
-        if not missing:
-            return votes, ""
-        if gone and not pending.record.dry_run:
-            return votes, f"{_document_names(gone)} went before it voted"
-        if time.monotonic() >= end:
-            return votes, f"no vote of {_document_names(missing)} after {patience:g} s"
-        time.sleep(_POLL)
-
-
-def _answer_of(vote: str) -> Answer:
-    if vote == ACCEPT:
-        return Answer(_apply.APPLIED, "")
-    return Answer(_apply.REJECTED, _why(vote))
-
-
-def _why(vote: str) -> str:
-    """Return the reason of `reject: reason`."""
-    return vote.partition(": ")[2] or vote
-
-
-# ---- Answers ----
-
-
-def wait(follower: Follower, pending: Pending, seconds: float) -> Outcome:
-    """Wait until all members that a change concerns have answered, or `seconds` are over."""
-    end = time.monotonic() + seconds
-    answers: dict[str, Answer] = {}
-    while True:
-        documents = documents_of(follower.store)
-        wanted = {**pending.members, **_concerned(pending.record, documents)}
-        answers.update(_answered(pending.revision, wanted, documents))
-        silent = {n: _silence(n, pending.revision, documents) for n in wanted if n not in answers}
-        if not [name for name in silent if name in documents] or time.monotonic() >= end:
-            return Outcome(pending.revision, "committed", answers, silent)
-        time.sleep(_POLL)
-
-
-def _answered(
-    revision: int, wanted: dict[str, Selected], documents: Documents
-) -> dict[str, Answer]:
-    found = {}
-    for name in wanted.keys() & documents.keys():
-        document = documents[name]
-        answer = answers_of(document).get(revision)
-        if answer is not None:
-            found[name] = answer
-    return found
-
-
-def _silence(name: str, revision: int, documents: Documents) -> str:
-    if name not in documents:
-        return "gone: its lease has ended, or it left"
-    seen = int(documents[name].get("revision", 0))
-    if documents[name].get("problem"):
-        return str(documents[name]["problem"])
-    if seen < revision:
-        return f"slow: it has read revision {seen}"
-    return "it has read the change, and not answered yet"
-
-
-def _document_names(names: list[str]) -> str:
-    more = len(names) - _MOST_NAMED
-    text = ", ".join(names[:_MOST_NAMED])
-    return f"{text} and {more} more" if more > 0 else text
+        found.append(error)
+    for name, value, _ in record.changes:
+        owners = [n for n, each in documents.items() if name in each.get("sensitive", ())]
+        if owners and value is not None:
+            why = f"is sensitive in {members_text(owners)}, and a fleet publishes values"
+            found.append(SensitiveError(f"{name}: {why}"))
+    if found:
+        found[0]._errors = tuple(found)  # noqa: SLF001 - of the package
+        raise found[0]

@@ -1,31 +1,43 @@
-"""A record of a fleet's log: one batch of changes, as JSON, and its checks."""
+"""A record of a fleet's log, as JSON, and its checks.
+
+docs/explanation/fleet-rules.md has what each kind of record does.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+import time
 import uuid
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from paddle_flags._core.lists import encode as encode_list
+from paddle_flags._core.lists import integer_text
 from paddle_flags._core.status import shown
-from paddle_flags.errors import FlagArgumentError
+from paddle_flags.errors import FlagArgumentError, FlagTypeError
 from paddle_flags.fleet import _json
-from paddle_flags.fleet._json import is_a
 from paddle_flags.fleet._store import FleetError
+from paddle_flags.live._documents import fault_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 CHANGE = "change"
-PROPOSE = "propose"
+ASK = "ask"
+ABORT = "abort"
+END = "end"
+CHECK = "check"
+TELL = "tell"
+"""The stage of a check at which all members are to publish what they have."""
+
+KINDS = (CHANGE, ASK, ABORT, END, CHECK)
 
 ALL = "all"
 SELECTORS = ("all", "role", "host", "member")
 """What a change can be for; the last one that fits a member wins."""
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
-_LONGEST_NAME = 255
-_MOST_LISTED = 256  # members that a record lists
+_WIDEST = 60  # letters of changes in a message
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,254}")
 
 
 class Change(NamedTuple):
@@ -39,10 +51,11 @@ class Change(NamedTuple):
 
 
 class Record(NamedTuple):
-    """One batch: all of it takes effect, or nothing."""
+    """One entry of the log."""
 
     kind: str
-    changes: tuple[Change, ...]
+    changes: tuple[Change, ...] = ()
+    """Of a change or a question: all of it takes effect, or nothing."""
     id: str = ""
     """By which the writer finds it again, if the answer to its `append` was lost."""
     fleet: str = ""
@@ -52,15 +65,25 @@ class Record(NamedTuple):
     """Seconds since 1970, by the clock of the writer."""
     reason: str = ""
     duration: float | None = None
-    """Seconds until each member ends the values by itself."""
+    """Seconds until the values end."""
     at_step: int | None = None
     dry_run: bool = False
+    """Of a question: no change will follow."""
     patience: float = 0.0
-    """Of a proposal: seconds after which anybody may decide to abort it."""
-    reset: int | None = None
-    """The revision whose values these are; all other values are dropped."""
-    members: tuple[str, ...] = ()
-    """Who was there when it was written, so that `status` can name who has gone since."""
+    """Of a question: seconds after which anybody may abort it."""
+    of: int = 0
+    """Of a change or an abort: the revision of the question that it decides; 0: of none. Of an end:
+    the revision of the change that is over."""
+    peers: int = 0
+    """How many members there were when it was written."""
+    check: Mapping[str, Any] = {}
+    revision: int = 0
+    """Its number in the log, if it was read there."""
+
+    @property
+    def lasts(self) -> bool:
+        """Whether what it changes neither ends by itself nor waits for a step."""
+        return self.duration is None and self.at_step is None
 
 
 def new_id() -> str:
@@ -68,20 +91,9 @@ def new_id() -> str:
     return uuid.uuid4().hex[:16]
 
 
-def decision_key(revision: int) -> str:
-    """Return the key under which the fate of a proposal is decided."""
-    return f"r{revision}"
-
-
 def encode(record: Record) -> bytes:
     """Return a record as JSON; what has its default is left out."""
-    kept = {
-        key: value
-        for key, value in record._asdict().items()
-        if key in ("kind", "changes") or value != Record._field_defaults[key]
-    }
-    kept["changes"] = [list(each) for each in record.changes]
-    kept["members"] = list(record.members[:_MOST_LISTED])
+    kept = fields_of(record._replace(revision=0))
     for key in ("by", "reason"):  # from a command line, they may be no text
         if key in kept:
             kept[key] = kept[key].encode("utf-8", "replace").decode()
@@ -94,55 +106,91 @@ def encode(record: Record) -> bytes:
     return data
 
 
+def fields_of(record: Record) -> dict[str, Any]:
+    """Return the fields of a record for JSON; what has its default is left out."""
+    defaults = Record._field_defaults
+    return {k: v for k, v in record._asdict().items() if k == "kind" or v != defaults[k]}
+
+
 def decode(data: bytes, revision: int) -> Record:
     """Return the record of JSON; raise FleetError if somebody else wrote something else."""
     try:
-        return _record_of(_json.read(data))
+        return record_of(_json.read(data))._replace(revision=revision)
     except (TypeError, ValueError, KeyError, AttributeError):
         message = f"revision {revision}: {shown(data[:80])}: expected a record of paddle_flags"
         raise FleetError(message) from None
 
 
-# The types of the fields that have a default.
-_TYPES: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("id", "fleet", "by", "reason"), (str,)),
-    **dict.fromkeys(("time", "patience"), (int, float)),
-    "duration": (int, float),
-    "dry_run": (bool,),
-    **dict.fromkeys(("at_step", "reset"), (int,)),
+_FORM: dict[str, Any] = {
+    "kind": str,
+    "changes": list[list[str | None]],
+    **dict.fromkeys(("id", "fleet", "by", "reason"), str),
+    **dict.fromkeys(("time", "patience", "duration"), float),
+    **dict.fromkeys(("at_step", "of", "peers", "revision"), int),
+    "dry_run": bool,
+    "check": dict[str, Any],
+}
+"""Of a record, in which nothing has its default."""
+
+_CHECK: dict[str, Any] = {
+    **dict.fromkeys(("round", "count"), int),
+    **dict.fromkeys(("stage", "who", "digest"), str),
+    **dict.fromkeys(("lines", "missing"), list[str]),
+    "environment": list[str],
+    "differences": list[list[str | None]],
 }
 
 
-def _record_of(fields: Any) -> Record:
-    listed, members = fields["changes"], fields.get("members", [])
-    if fields["kind"] not in (CHANGE, PROPOSE):
+def record_of(fields: Any) -> Record:
+    """Return the record of such fields; raise an error of Python if they aren't those of one."""
+    if fields["kind"] not in KINDS:
         raise ValueError
-    if not (is_a(listed, list) and is_a(members, list)):
+    known = {key: fields[key] for key in _FORM.keys() & fields}  # later versions may add some
+    if known_fields(known, _FORM) != known:
         raise TypeError
-    if not (all(is_a(each, list) for each in listed) and all(is_a(each, str) for each in members)):
-        raise TypeError
-    changes = tuple(check_change(Change(*each)) for each in listed)
-    known = {key: fields[key] for key in _TYPES if key in fields}  # later versions may add some
-    for key, value in known.items():
-        if not is_a(value, *_TYPES[key]):
-            raise TypeError
-    return Record(fields["kind"], changes, **known, members=tuple(members))
+    known["changes"] = tuple(changes_of(known.get("changes", [])))
+    known["check"] = known_fields(known.get("check"), _CHECK)
+    return Record(**known)
+
+
+def known_fields(fields: Any, form: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that have the form that they should."""
+    if not isinstance(fields, dict):
+        return {}
+    return {n: fields[n] for n in form.keys() & fields if fault_of(fields[n], form[n]) is None}
+
+
+def changes_of(listed: Iterable[Iterable[Any]]) -> list[Change]:
+    """Return changes as JSON has them; raise FlagArgumentError or TypeError for others."""
+    return [check_change(Change(*each)) for each in listed]
 
 
 def check_change(change: Change) -> Change:
     """Return a change with the name as the registry writes it, or raise FlagArgumentError."""
     name, value, on = change
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        message = f"{shown(name)}: expected the name of a flag"
+        message = f"{shown(name)}: expected the name of a flag, of at most 255 characters"
         raise FlagArgumentError(message)
-    if len(name) > _LONGEST_NAME:
-        message = f"{shown(name)}: expected a name of at most {_LONGEST_NAME} characters"
-        raise FlagArgumentError(message)
-    if value is not None and not is_storable(value):
-        message = f"{name}: {shown(value)}: expected text without NUL and lone surrogates"
-        raise FlagArgumentError(message)
+    if value is not None:
+        check_text(name, value)
     check_selector(on)
     return Change(name.replace("-", "_"), value, on)
+
+
+def text_of(name: str, value: object) -> str:
+    """Return a value as on a command line."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return integer_text(value)
+    if isinstance(value, float):
+        return repr(value)
+    if isinstance(value, (list, tuple)):
+        return encode_list(tuple(value))
+    message = f"{name}: {shown(value)}: expected bool, int, float, str or a list of them"
+    raise FlagTypeError(message)
 
 
 def is_storable(value: object) -> bool:
@@ -200,3 +248,28 @@ def check_batch(changes: Iterable[Change]) -> tuple[Change, ...]:
             raise FlagArgumentError(message)
         found[change.name, change.on] = change
     return tuple(found.values())
+
+
+def changes_text(record: Record) -> str:
+    """Return what a record changes: `lr=0.1, -fast (role:trainer)`."""
+    parts = []
+    for name, value, on in record.changes:
+        text = f"-{name}" if value is None else f"{name}={value}"
+        parts.append(text if on == ALL else f"{text} ({on})")
+    return ", ".join(parts) or record.reason
+
+
+def question_text(question: Record) -> str:
+    """Return what a question asks, who asks, and until when."""
+    what = changes_text(question)
+    what = what if len(what) <= _WIDEST else f"{what[: _WIDEST - 3]}..."
+    end = moment_text(question.time + question.patience)
+    return f"revision {question.revision} by {question.by} ({what}), which ends at {end}"
+
+
+def moment_text(seconds: float) -> str:
+    """Return a moment as local time, to the second."""
+    try:
+        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
+    except (ValueError, OverflowError, OSError):  # somebody wrote nonsense
+        return ""

@@ -13,6 +13,9 @@ from paddle_flags.errors import FlagArgumentError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+AGENT = "PADDLE_FLAGS_FLEET_AGENT"
+"""The environment variable in which an agent says which member its program is."""
+
 
 class Place(NamedTuple):
     """A process in its job; None: nothing says it."""
@@ -58,19 +61,20 @@ def host_name() -> str:
     return storable(socket.gethostname() or "localhost")
 
 
-def is_running(pid: int) -> bool:
-    """Return whether a process runs; one that has ended, and was not waited for, doesn't."""
+def process_of(pid: int) -> str:
+    """Return what tells a process from all others that have its number; "" if it doesn't run.
+
+    That is the boot of the machine, and the moment since then at which it began. One that has
+    ended, and was not waited for, doesn't run.
+    """
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read().rpartition(b")")[2].split()[:1] not in ([b"Z"], [b"X"])
+            fields = file.read().rpartition(b")")[2].split()
+        with open("/proc/sys/kernel/random/boot_id") as file:
+            boot = file.read().strip()
     except OSError:
-        if os.path.exists("/proc/self"):
-            return False
-    try:
-        os.kill(pid, 0)
-    except (OSError, OverflowError):
-        return False
-    return True
+        return ""
+    return "" if fields[0] in (b"Z", b"X") else f"{boot} {pid} {fields[19].decode()}"
 
 
 def storable(text: str) -> str:

@@ -1,157 +1,131 @@
-"""The flags of a fleet: what a log says, without an engine and without a registry."""
+"""What a log says, without an engine and without a registry.
+
+A state is a function of the log up to a revision, and of nothing else. It keeps the batches that a
+member may still need: a member that rejects one has what earlier batches gave it.
+"""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags.fleet import _json
-from paddle_flags.fleet._json import is_a
-from paddle_flags.fleet._record import PROPOSE, Record, check_selector
+from paddle_flags.fleet._record import ABORT, ASK, CHANGE, END, Record, fields_of, record_of
 from paddle_flags.fleet._store import FleetError
+from paddle_flags.live._documents import fault_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable
 
-_DEEPEST = 8  # values below one that is temporary or waits for a step
+    from paddle_flags.fleet._record import Change
 
-COMMIT = "commit"
-ABORT = "abort"
+_DEEP = 8  # later lasting batches for the same flags, after which a batch isn't kept
+_DEEPEST = 64  # the same, temporary ones and those for a step included
+_NEEDED = ("changes", "by", "time", "reason", "duration", "at_step")  # fields of a batch
+_TIDY = 16  # revisions between two looks at what isn't kept
+
+
+@dataclass(frozen=True)
+class State:
+    """What a log says up to a revision."""
+
+    revision: int = 0
+    changed: int = 0
+    """The last revision that has changed a value."""
+    fleet: str = ""
+    batches: tuple[Record, ...] = ()
+    """The changes that took effect, each with its revision and what members need of it."""
+    question: Record | None = None
+    """The one that waits for its decision: no other change comes before that."""
+
+    def after(self, record: Record) -> State:
+        """Return the state after the next record."""
+        revision, question = self.revision + 1, self.question
+        then = replace(self, revision=revision, fleet=self.fleet or record.fleet)
+        if record.kind == END:
+            return _ended(then, record.of)
+        if record.of != (question.revision if question else 0):
+            return then  # it decides another question, or comes before the decision
+        if record.kind == CHANGE:
+            return _changed(then, (question or record)._replace(time=record.time))
+        if record.kind == ABORT:
+            return replace(then, question=None)
+        asks = record.kind == ASK and not record.dry_run and question is None
+        return replace(then, question=record._replace(revision=revision)) if asks else then
+
+
+def _changed(state: State, made: Record) -> State:
+    needed = {name: getattr(made, name) for name in _NEEDED}
+    batches = (*state.batches, Record(CHANGE, revision=state.revision, **needed))
+    if state.revision // _TIDY != state.changed // _TIDY:
+        batches = _kept(batches)
+    return replace(state, batches=batches, question=None, changed=state.revision)
+
+
+def _ended(state: State, revision: int) -> State:
+    kept = tuple(
+        each for each in state.batches if each.revision != revision or each.duration is None
+    )
+    changed = state.changed if kept == state.batches else state.revision
+    return replace(state, batches=kept, changed=changed)
+
+
+def _kept(batches: tuple[Record, ...]) -> tuple[Record, ...]:
+    """Return those that may still have an effect."""
+    lasting: Counter[tuple[str, str]] = Counter()
+    later: Counter[tuple[str, str]] = Counter()
+    found: list[Record] = []
+    for batch in reversed(batches):
+        keys = [(each.on, each.name) for each in batch.changes]
+        if any(lasting[key] < _DEEP and later[key] < _DEEPEST for key in keys):
+            found.append(batch)
+        later.update(keys)
+        if batch.lasts:
+            lasting.update(keys)
+    return tuple(reversed(found))
+
+
+# ---- Values ----
 
 
 class Entry(NamedTuple):
     """What one selector says of one flag."""
 
-    value: str | None
-    """None: nothing, which hides nothing; only what ends or waits for a step is kept so."""
+    value: str
     revision: int
     time: float
     by: str
     reason: str
     duration: float | None = None
     at_step: int | None = None
-    below: Entry | None = None
-    """What holds before the step, and after the end."""
 
 
 Tables = dict[str, dict[str, Entry]]
 """By selector and name."""
 
 
-class Step(NamedTuple):
-    """A record with its revision, and what was decided if it is a proposal."""
-
-    revision: int
-    record: Record
-    verdict: str | None
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it is a proposal that nobody has decided."""
-        return self.record.kind == PROPOSE and self.verdict is None
-
-    @property
-    def holds(self) -> bool:
-        """Whether it takes effect."""
-        return self.record.kind != PROPOSE or self.verdict == COMMIT
-
-
-@dataclass(frozen=True)
-class State:
-    """What a log says up to a revision. The same log gives the same state to everybody."""
-
-    revision: int = 0
-    fleet: str = ""
-    settled: Tables = field(default_factory=dict)
-    """Without the records of `tail`."""
-    tail: tuple[Step, ...] = ()
-    """From the first proposal that nobody has decided on."""
-    tables: Tables = field(default_factory=dict)
-
-    def with_record(self, record: Record, verdict: str | None = None) -> State:
-        """Return the state after the next record."""
-        step = Step(self.revision + 1, record, verdict)
-        after = replace(
-            self,
-            revision=step.revision,
-            fleet=self.fleet or record.fleet,
-            tail=(*self.tail, step),
-        )
-        return _settle(after)
-
-    def with_decision(self, revision: int, verdict: str) -> State:
-        """Return the state after a decision; a second one changes nothing."""
-        tail = tuple(
-            step._replace(verdict=verdict) if step.revision == revision and step.is_open else step
-            for step in self.tail
-        )
-        return _settle(replace(self, tail=tail))
-
-    def open_proposals(self) -> list[Step]:
-        """Return the proposals that nobody has decided."""
-        return [step for step in self.tail if step.is_open]
-
-
-def _settle(state: State) -> State:
-    """Return the state with as short a tail as what is decided allows."""
-    settled, tail = state.settled, state.tail
-    while tail and not tail[0].is_open:
-        settled = _after(settled, tail[0])
-        tail = tail[1:]
-    tables = settled
-    for step in tail:
-        tables = _after(tables, step)
-    return replace(state, settled=settled, tail=tail, tables=tables)
-
-
-def _after(tables: Tables, step: Step) -> Tables:
-    """Return the tables after a record, which replace those before."""
-    if not step.holds:
-        return tables
-    record = step.record
-    if record.reset is not None:
-        tables = {}
-    changed = dict(tables)
-    for name, value, on in record.changes:
-        table = dict(changed.get(on, {}))
-        entry = _entry(step, value, table.get(name))
+def with_batch(tables: Tables, batch: Record) -> Tables:
+    """Return the tables after a batch, which replace those before."""
+    made = dict(tables)
+    about = (batch.revision, batch.time, batch.by, batch.reason, batch.duration, batch.at_step)
+    for name, value, on in batch.changes:
+        table = dict(made.get(on, {}))
         table.pop(name, None)
-        if entry is not None:
-            table[name] = entry
-        changed[on] = table
-    return {on: table for on, table in changed.items() if table}
+        if value is not None:
+            table[name] = Entry(value, *about)
+        made[on] = table
+    return {on: table for on, table in made.items() if table}
 
 
-def _entry(step: Step, value: str | None, before: Entry | None) -> Entry | None:
-    record = step.record
-    passing = record.duration is not None or record.at_step is not None
-    if value is None and (not passing or before is None):
-        return None
-    below = before if passing else None
-    if record.at_step is None and below is not None and below.duration is not None:
-        below = below.below  # a temporary value replaces another one
-    made = Entry(
-        value,
-        step.revision,
-        record.time,
-        record.by,
-        record.reason,
-        record.duration,
-        record.at_step,
-        below,
-    )
-    return _cut(made, _DEEPEST)
-
-
-def _cut(entry: Entry, depth: int) -> Entry:
-    if entry.below is None:
-        return entry
-    below = _cut(entry.below, depth - 1) if depth > 1 else None
-    return entry._replace(below=below)
-
-
-# ---- For one member ----
+def tables_of(state: State, *, lasting: bool = False) -> Tables:
+    """Return what the fleet says; without what ends by itself, if `lasting`."""
+    tables: Tables = {}
+    for batch in state.batches:
+        if not lasting or batch.duration is None:
+            tables = with_batch(tables, batch)
+    return tables
 
 
 class Selected(NamedTuple):
@@ -166,57 +140,69 @@ class Selected(NamedTuple):
         roles = [f"role:{self.role}"] if self.role else []
         return ["all", *roles, f"host:{self.host}", f"member:{self.name}"]
 
+    def is_concerned(self, changes: Iterable[Change]) -> bool:
+        """Return whether changes may change this member."""
+        fitting = self.selectors()
+        return any(each.on in fitting for each in changes)
 
-def resolve(entry: Entry | None, holds: Callable[[Entry], bool]) -> Entry | None:
-    """Return what an entry says now: `holds` knows steps and ends; None: nothing."""
-    while entry is not None and not holds(entry):
-        entry = entry.below
-    return None if entry is None or entry.value is None else entry
-
-
-def chain_of(entry: Entry) -> list[Entry]:
-    """Return an entry, and all that lie below it."""
-    found = [entry]
-    while found[-1].below is not None:
-        found.append(found[-1].below)
-    return found
+    def values(self, tables: Tables) -> dict[str, Entry]:
+        """Return the values of the member, each of the most specific selector that has one."""
+        found: dict[str, Entry] = {}
+        for on in self.selectors():
+            found.update(tables.get(on, {}))
+        return found
 
 
-def values_of(tables: Tables, member: Selected, holds: Callable[[Entry], bool]) -> dict[str, Entry]:
-    """Return the values of a member, each of the most specific selector that has one."""
-    found: dict[str, Entry] = {}
-    for on in member.selectors():
-        for name, entry in tables.get(on, {}).items():
-            now = resolve(entry, holds)
-            if now is not None:
-                found[name] = now
-    return found
+# ---- Members ----
 
 
-def concerned(record: Record, member: Selected) -> set[str]:
-    """Return the flags that a record may change in a member."""
-    fitting = member.selectors()
-    return {change.name for change in record.changes if change.on in fitting}
+class Verdict(NamedTuple):
+    """What a member does with a batch."""
+
+    batch: Record
+    why: Any
+    """Why it isn't taken; None: it is."""
+    values: dict[str, Entry]
+    """What the member has after it."""
 
 
-def lasting(tables: Tables) -> Tables:
-    """Return the values without those that end by themselves; those of steps are reached."""
-    found: Tables = {}
-    for on, table in tables.items():
-        kept = {
-            name: resolve(entry, lambda each: each.duration is None)
-            for name, entry in table.items()
-        }
-        found[on] = {name: entry for name, entry in kept.items() if entry is not None}
-    return {on: table for on, table in found.items() if table}
+def fold(
+    batches: Iterable[Record],
+    selected: Selected,
+    judge: Callable[[Record, dict[str, Entry]], Any],
+) -> tuple[dict[str, Entry], list[Verdict]]:
+    """Return the values of a member after batches, and what it does with each that concerns it.
+
+    Each batch is judged as a whole, on what those before it have given: `judge` returns why the
+    member can't have these values, or None. What is rejected leaves the values before.
+    """
+    tables: Tables = {}
+    values: dict[str, Entry] = {}
+    verdicts: list[Verdict] = []
+    for batch in batches:
+        if not selected.is_concerned(batch.changes):
+            continue
+        after = with_batch(tables, batch)
+        wanted = selected.values(after)
+        why = judge(batch, wanted) if wanted != values else None
+        if why is None:
+            tables, values = after, wanted
+        verdicts.append(Verdict(batch, why, values))
+    return values, verdicts
 
 
 # ---- As JSON: bases, and the file for a start without the engine ----
 
 
-def to_json(tables: Tables, revision: int, fleet: str) -> bytes:
-    """Return a state as JSON."""
-    document = {"version": 1, "fleet": fleet, "revision": revision, "tables": tables}
+def to_json(state: State) -> bytes:
+    """Return a state as JSON, without a question."""
+    document = {
+        "version": 2,
+        "fleet": state.fleet,
+        "revision": state.revision,
+        "changed": state.changed,
+        "batches": [fields_of(each) for each in state.batches],
+    }
     return json.dumps(document, separators=(",", ":")).encode()
 
 
@@ -232,37 +218,11 @@ def from_json(data: bytes, what: str, revision: int | None = None) -> State:
     raise FleetError(message)
 
 
-def _state_of(fields: Mapping[str, Any]) -> State:
-    revision, fleet = fields["revision"], fields["fleet"]
-    if not (is_a(revision, int) and is_a(fleet, str)):
+_FORM: dict[str, Any] = {"revision": int, "changed": int, "fleet": str, "batches": list[Any]}
+
+
+def _state_of(fields: Any) -> State:
+    if fault_of(fields, _FORM) is not None:
         raise TypeError
-    tables = {
-        check_selector(on): {name: _entry_of(each, _DEEPEST) for name, each in table.items()}
-        for on, table in fields["tables"].items()
-    }
-    return State(revision, fleet, tables, (), tables)
-
-
-_TYPES: tuple[tuple[type, ...], ...] = (
-    (str, type(None)),
-    (int,),
-    (int, float),
-    (str,),
-    (str,),
-    (int, float, type(None)),
-    (int, type(None)),
-    (list, type(None)),
-)
-"""Of the fields of an Entry."""
-
-
-def _entry_of(fields: Any, depth: int) -> Entry:
-    if not (is_a(fields, list) and len(fields) == len(_TYPES) and depth):
-        raise TypeError
-    if not all(is_a(field, *types) for field, types in zip(fields, _TYPES)):
-        raise TypeError
-    entry = Entry(*fields)
-    if entry.value is not None and "\0" in entry.value:
-        raise ValueError
-    below = None if entry.below is None else _entry_of(entry.below, depth - 1)
-    return entry._replace(below=below)
+    batches = tuple(map(record_of, fields["batches"]))
+    return State(fields["revision"], fields["changed"], fields["fleet"], batches)

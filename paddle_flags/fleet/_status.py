@@ -5,15 +5,17 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags.fleet import _apply
-from paddle_flags.fleet._apply import Answer
+from paddle_flags.fleet import _flags
+from paddle_flags.fleet._document import absent_ranks, find_other_log
+from paddle_flags.fleet._record import question_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from paddle_flags.fleet._state import State, Step
-
-    Documents = Mapping[str, Mapping[str, Any]]
+    from paddle_flags.fleet._document import Documents
+    from paddle_flags.fleet._flags import Answer
+    from paddle_flags.fleet._history import Step
+    from paddle_flags.fleet._state import State
 
 CURRENT = "current"
 BEHIND = "behind"
@@ -26,8 +28,8 @@ ABSENT = (GONE, LEFT, MISSING)
 """States of members that are not here."""
 WELL = (CURRENT, BEHIND, LEFT)
 
-_GOOD = (*_apply.GOOD, _apply.WAITS)
 _SOON = 2.0  # seconds in which a member that is well has read a revision
+_RECENT = 600.0  # seconds for which a member that is gone is listed although others went on
 
 
 class MemberStatus(NamedTuple):
@@ -61,7 +63,9 @@ class Status(NamedTuple):
     revision: int
     members: list[MemberStatus]
     undecided: list[int]
-    """Revisions of proposals that nobody has decided."""
+    """The revision of the question that waits for its decision, if there is one."""
+    question: str = ""
+    """That revision, who asks for what, and until when by the clock of who asks; or ""."""
 
     @property
     def ok(self) -> bool:
@@ -71,112 +75,84 @@ class Status(NamedTuple):
 
 def status_of(url: str, state: State, documents: Documents, log: list[Step]) -> Status:
     """Return the status that the documents of the members show, also of those that have left."""
-    here = {name: each for name, each in documents.items() if not each.get("left")}
-    last = log[-1] if log else None
-    age = time.time() - last.record.time if last else 0.0
-    standing = _standing(log)
-    members = [_member(name, each, state, age, standing) for name, each in here.items()]
-    members += _absent(documents, log)
+    members = [
+        _member(name, each, state, log)
+        for name, each in documents.items()
+        if each["alive"] or each.get("left") or _is_missed(each, state)
+    ]
     members += _missing(documents, members)
     members.sort(
         key=lambda each: (each.role or "", -1 if each.rank is None else each.rank, each.name)
     )
-    undecided = [step.revision for step in state.open_proposals()]
-    return Status(url, state.fleet, state.revision, members, undecided)
+    undecided = [state.question.revision] if state.question else []
+    asked = question_text(state.question) if state.question else ""
+    return Status(url, state.fleet, state.revision, members, undecided, asked)
 
 
-def _standing(log: list[Step]) -> set[int]:
-    """Return the revisions of which later ones have not replaced everything."""
-    found: set[int] = set()
-    replaced: set[tuple[str, str]] = set()
-    for step in reversed(log):
-        record = step.record
-        changed = {(each.on, each.name) for each in record.changes}
-        if not step.holds:
-            continue
-        if record.reset is not None:
-            found.add(step.revision)
-            break
-        if not changed <= replaced:
-            found.add(step.revision)
-        if record.duration is None and record.at_step is None:
-            replaced |= changed
-    return found
+def _is_missed(document: Mapping[str, Any], state: State) -> bool:
+    """Return whether a member that is gone was here at the last change, or until just now."""
+    is_recent = time.time() - document.get("time", 0.0) < _RECENT
+    return is_recent or bool(document.get("revision", 0) >= state.changed)
 
 
-def _member(
-    name: str, document: Mapping[str, Any], state: State, age: float, standing: set[int]
-) -> MemberStatus:
-    revision = int(document.get("revision", 0))
-    answers = answers_of(document)
-    fate, why = CURRENT, ""
-    if document.get("fleet") and state.fleet and document["fleet"] != state.fleet:
-        fate, why = LOST, f"it keeps revision {revision} of fleet {document['fleet']}"
-    elif document.get("problem"):
-        fate, why = LOST, str(document["problem"])
-    elif revision < state.revision:
-        fate = SLOW if age > _SOON else BEHIND
-        why = f"has read revision {revision} of {state.revision}"
-        if fate == SLOW:
-            why += f", which was written {age:.0f} s ago"
+def _member(name: str, document: Mapping[str, Any], state: State, log: list[Step]) -> MemberStatus:
+    fate, why = _fate(document, state, log)
+    is_here = fate not in ABSENT
+    answers = document["answers"] if is_here else {}
+    standing = document.get("standing", ())
     return MemberStatus(
         name,
         fate,
         document.get("role"),
         document.get("rank"),
         str(document.get("host", "")),
-        int(document.get("pid", 0)),
-        revision,
+        int(document.get("pid", 0)) if is_here else 0,
+        int(document.get("revision", 0)),
         document.get("step"),
         why,
         answers,
-        {r: answer for r, answer in answers.items() if r in standing and answer.state not in _GOOD},
+        {r: a for r, a in answers.items() if r in standing and a.state not in _flags.GOOD},
     )
 
 
-def answers_of(document: Mapping[str, Any]) -> dict[int, Answer]:
-    """Return the answers in a document."""
-    return {int(r): Answer(*answer) for r, answer in document.get("answers", {}).items()}
+def _fate(document: Mapping[str, Any], state: State, log: list[Step]) -> tuple[str, str]:
+    """Return the state of a member, and why."""
+    revision = int(document.get("revision", 0))
+    if document.get("left"):
+        return LEFT, ""
+    if not document["alive"]:
+        return GONE, f"its lease has ended; it had read revision {revision}"
+    if document.get("problem"):
+        return LOST, str(document["problem"])
+    if other := find_other_log(document, state.fleet):
+        return LOST, other
+    return _pace(revision, state, log)
 
 
-def _absent(documents: Documents, log: list[Step]) -> list[MemberStatus]:
-    """Return the members that were here when the latest record was written, and aren't now."""
-    if not log:
-        return []
-    step = log[-1]
-    found = []
-    for name in step.record.members:
-        document = documents.get(name)
-        if document is None:
-            why = f"was here at revision {step.revision}; its lease has ended"
-            found.append(MemberStatus(name, GONE, None, None, "", 0, 0, None, why, {}, {}))
-        elif document.get("left"):
-            role, rank, host = document.get("role"), document.get("rank"), document.get("host", "")
-            found.append(MemberStatus(name, LEFT, role, rank, host, 0, 0, None, "", {}, {}))
-    return found
+def _pace(revision: int, state: State, log: list[Step]) -> tuple[str, str]:
+    """Return how far a member is that reads; it is late by the age of what it hasn't read."""
+    if revision >= state.changed:
+        return CURRENT, ""
+    unread = next((step for step in log if step.revision > revision and step.holds), None)
+    age = time.time() - unread.record.time if unread else 0.0
+    why = f"has read revision {revision} of {state.changed}"
+    if age <= _SOON:
+        return BEHIND, why
+    return SLOW, f"{why}; the next one was written {age:.0f} s ago"
 
 
 def _missing(documents: Documents, known: list[MemberStatus]) -> list[MemberStatus]:
     """Return the ranks below the highest number that a member of their role knows."""
-    worlds: dict[str | None, int] = {}
-    left: dict[tuple[Any, Any], str] = {}
-    for name, document in documents.items():
-        role, rank = document.get("role"), document.get("rank")
-        if document.get("left"):
-            left[role, rank] = name
-        elif isinstance(rank, int):
-            worlds[role] = max(worlds.get(role, 0), document.get("world") or 0)
-    if len(worlds) != 1:  # of several roles, nobody knows how many each has
-        return []
-    [(role, world)] = worlds.items()
+    here = {
+        name: each for name, each in documents.items() if each["alive"] and not each.get("left")
+    }
+    world = max((each.get("world") or 0 for each in here.values()), default=0)
+    role, ranks = absent_ranks(here, world)
+    others = {each.rank for each in known if each.role == role} | {each.name for each in known}
+    found = [(rank, f"{role or 'rank'}-{rank}") for rank in ranks]
     why = f"the job has {world} processes"
-    names = [f"{role or 'rank'}-{rank}" for rank in range(min(world, 100_000))]
-    present = {each.rank for each in known if each.role == role} | {each.name for each in known}
-    found = []
-    for rank, name in enumerate(names):
-        if {rank, name} & present:
-            continue
-        own = left.get((role, rank))
-        state, note = (MISSING, why) if own is None else (LEFT, "")
-        found.append(MemberStatus(own or name, state, role, rank, "", 0, 0, None, note, {}, {}))
-    return found
+    return [
+        MemberStatus(name, MISSING, role, rank, "", 0, 0, None, why, {}, {})
+        for rank, name in found
+        if not {rank, name} & others
+    ]

@@ -20,11 +20,18 @@ class Steps:
     one of them sees the other.
     """
 
+    function = "fleet.tick"
+    """By which a program begins a step."""
+
     def __init__(self) -> None:
         self.last: int | None = None
         """The last step that the program has begun; None: it counts none."""
         self.gate: float = NEVER
-        """A tick of this step or a later one must look what is to be done."""
+        """A tick of this step or a later one must look what is to be done; see `move_gate`."""
+
+    def move_gate(self, step: float) -> None:
+        """Let ticks of a step and later ones look what is to be done; raise FleetError."""
+        self.gate = step
 
     def reach(self, step: int) -> bool:
         """Note a step; return whether there is something to be done first."""
@@ -35,23 +42,15 @@ class Steps:
     def close(self, step: int) -> str:
         """Let ticks of `step` and later ones wait; return why that is impossible, or ""."""
         before = self.gate
-        self.gate = min(before, step)
+        self.move_gate(min(before, step))
         last = self.last
         if last is not None and last < step:
             return ""
-        self.gate = before
+        self.move_gate(before)
         if last is None:
-            return "counts no steps: it doesn't call fleet.tick"
+            return f"counts no steps: it doesn't call {self.function}"
         return f"has begun step {last}"
 
-    def is_reached(self, step: int) -> bool:
-        """Return whether the program has begun a step."""
-        return self.last is not None and self.last >= step
-
-
-def check_step(step: object) -> int:
-    """Return a step, or raise FleetError."""
-    if isinstance(step, int) and not isinstance(step, bool) and step >= 0:
-        return step
-    message = f"step is {step!r}: expected an integer, 0 or more"
-    raise FleetError(message)
+    def is_reached(self, step: int | None) -> bool:
+        """Return whether the program has begun a step; None is before all steps."""
+        return step is None or (self.last is not None and self.last >= step)

@@ -1,4 +1,4 @@
-"""What a fleet needs of an engine: a log, members with leases, and decisions that are made once.
+"""What a fleet needs of an engine: a log, and members with leases.
 
 The flags of a fleet follow from its log alone. Record 1, 2, 3, ... are created once and never
 change, so whoever has read up to record N has the revision N, and whoever creates record N + 1 has
@@ -7,18 +7,19 @@ seen all before it: that is the compare-and-set of this protocol. A base replace
 
 from __future__ import annotations
 
+import os
 import re
+import threading
 import time
-from typing import TYPE_CHECKING, Protocol
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 from paddle_flags.errors import FlagError
 
-if TYPE_CHECKING:
-    import threading
-    from collections.abc import Callable
-
-MAX_RECORD = 1 << 20  # bytes of a record, base, member's document or decision; etcd takes 1.5 MiB
-MAX_NAME = 128  # characters of the name of a member or decision
+MAX_RECORD = 1 << 20  # bytes of a record, base or member's document; etcd takes 1.5 MiB
+MAX_NAME = 128  # characters of the name of a member
+REMEMBERED = 86400.0
+"""Seconds for which the document of a member stays after its lease has ended."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]*")
 
@@ -27,6 +28,12 @@ class FleetError(FlagError):
     """The fleet or its engine refused something, or can't be reached."""
 
     __module__ = "paddle_flags.fleet"
+
+    def __str__(self) -> str:
+        """Return the message in one line; what members and engines wrote is escaped."""
+        from paddle_flags._report.facts import one_line  # noqa: PLC0415 - seldom used
+
+        return one_line(super().__str__())
 
 
 class UnreachableError(FleetError):
@@ -53,123 +60,177 @@ class LeaseError(FleetError):
     __module__ = "paddle_flags.fleet"
 
 
-class Store(Protocol):
+class StoredMember(NamedTuple):
+    """A member, as an engine has it."""
+
+    document: bytes
+    alive: bool
+    """Whether its lease runs."""
+
+
+class Store:
     """A connection to one fleet in an engine. All methods may be called by any thread.
 
     Each raises UnreachableError if the engine does not answer within the timeout of the store, and
     ReadOnlyError if it may not write. A call that raised UnreachableError may have happened, now or
-    a little later: `append` and `decide` are therefore read back by their callers. A store that was
-    made before a fork is usable in the child; it opens connections of its own there.
+    a little later: `append` is therefore read back by its callers. A store that was made before a
+    fork is usable in the child; it opens connections of its own there.
+
+    An engine is made of a `Url` and a timeout in seconds; nothing is asked yet. It implements
+    `_last`, `_append`, ..., whose arguments have been checked.
     """
 
-    url: str  # as users wrote it, without a password
+    _poll = 0.05  # seconds between two looks, of an engine that can't wait for a record
+
+    def __init__(self, url: str) -> None:
+        self.url = url  # as users wrote it, without a password
+        self.closed = threading.Event()
+        self._pid = os.getpid()
+
+    def check_exists(self) -> None:
+        """Raise FleetError if there is no fleet; only a folder is easily mistyped."""
 
     def last(self) -> int:
         """Return the number of the last record, or of the base if none follows it; 0: nothing.
 
         It is never older than what an `append` that returned before this call has created.
         """
-        ...
+        return int(self._call("last"))
 
     def append(self, number: int, record: bytes) -> bool:
         """Create a record; return False, and change nothing, if there is one of this number.
 
         Raises FleetError if `number` is more than `last() + 1`, or the record is too long.
         """
-        ...
+        return bool(self._call("append", number, self._sized(record)))
 
     def read(self, first: int) -> list[bytes]:
         """Return the records from `first` on, in order, without gaps; all there are or some.
 
         Empty if there is none yet. Raises CompactedError if record `first` was replaced by a base.
         """
-        ...
+        return [bytes(record) for record in self._call("read", max(first, 1))]
 
     def wait(self, after: int, timeout: float) -> int:
         """Wait at most `timeout` seconds for a record behind `after`.
 
         Returns the number of one, which may not be the last by now; or `last()` if there is none.
         """
-        ...
+        return int(self._call("wait", after, timeout))
 
     def base(self) -> tuple[int, bytes]:
         """Return the base and the number of the last record that it replaces; (0, b"") at first."""
-        ...
+        number, base, *_ = self._call("base")
+        return int(number), bytes(base)
 
     def compact(self, number: int, base: bytes) -> bool:
         """Replace the records up to `number` by a base, unless an equal or later one is there.
 
         Readers see the old records, or the base, and never neither.
         """
-        ...
+        return bool(self._call("compact", number, self._sized(base)))
 
     def announce(self, name: str, document: bytes, ttl: float) -> None:
         """Create or replace the document of a member.
 
-        It ends `ttl` seconds after the last `announce` or `keep_alive` of it, up to twice that, as
-        engines count.
+        Its lease ends `ttl` seconds after the last `announce` or `keep_alive` of it, up to twice
+        that, as engines count. The document stays for a day after that.
         """
-        ...
+        self._call("announce", check_name(name), self._sized(document), ttl)
 
     def keep_alive(self, name: str) -> None:
         """Renew the lease of a member. Raises LeaseError if it has ended."""
-        ...
+        self._call("keep_alive", check_name(name))
 
-    def withdraw(self, name: str) -> None:
-        """Remove a member, if it is there."""
-        ...
+    def withdraw(self, name: str, document: bytes) -> None:
+        """End the lease of a member now. `document`, which replaces its own, stays for a day."""
+        self._call("withdraw", check_name(name), self._sized(document))
 
-    def member(self, name: str) -> bytes | None:
-        """Return the document of a member, or None if there is none whose lease runs."""
-        ...
+    def member(self, name: str) -> StoredMember | None:
+        """Return a member; None if nothing is known of it."""
+        found = self._call("member", check_name(name))
+        return None if found is None else StoredMember(bytes(found[0]), bool(found[1]))
 
-    def members(self) -> dict[str, bytes]:
-        """Return the documents of the members whose lease runs, by name."""
-        ...
-
-    def decide(self, key: str, value: bytes) -> bytes:
-        """Store a decision, unless there is one of this key; return the one that holds."""
-        ...
-
-    def decision(self, key: str) -> bytes | None:
-        """Return a decision, or None."""
-        ...
+    def members(self) -> dict[str, StoredMember]:
+        """Return all members by name, also those whose document stays after their lease."""
+        found: dict[str, StoredMember] = self._call("members")
+        return found
 
     def close(self) -> None:
         """Close the connection, and end what waits. Members stay until their lease ends."""
-        ...
+        with suppress(FleetError):
+            self.check_open()
+        self.closed.set()
+        self._disconnect()
+
+    # -- What engines use and change --
+
+    def _call(self, method: str, *args: Any) -> Any:
+        """Let the engine do what a method is for."""
+        self.check_open()
+        return getattr(self, f"_{method}")(*args)
+
+    def check_open(self) -> None:
+        """Refuse to work after `close`, and begin anew in a forked child."""
+        if self._pid != os.getpid():
+            self._pid = os.getpid()
+            was_closed, self.closed = self.closed.is_set(), threading.Event()
+            self._forked()
+            if was_closed:
+                self.closed.set()
+        if self.closed.is_set():
+            message = "the store is closed"
+            raise self.error(message)
+
+    def error(self, what: str, kind: type[FleetError] = FleetError) -> FleetError:
+        """Return an error of this store."""
+        return kind(f"{self.url}: {what}")
+
+    def _forked(self) -> None:
+        """Make anew, in a child, what threads of the parent may be using."""
+
+    def _disconnect(self) -> None:
+        """Close what is open, now that `closed` is set."""
+
+    def _wait(self, after: int, timeout: float) -> int:
+        end = time.monotonic() + timeout
+        while True:
+            number = self.last()
+            left = end - time.monotonic()
+            if number > after or left <= 0:
+                return number
+            self.closed.wait(min(self._poll, left))
+
+    def _sized(self, data: bytes) -> bytes:
+        if len(data) > MAX_RECORD:
+            raise self.error(f"{len(data):,} bytes: a fleet stores at most {MAX_RECORD:,} at once")
+        return data
+
+    def _check_next(self, number: int, last: int) -> None:
+        if not 1 <= number <= last + 1:
+            raise self.error(f"record {number}: the next record is {last + 1}")
+
+    def _check_base(self, number: int, last: int) -> None:
+        if not 1 <= number <= last:
+            raise self.error(f"base {number}: the last record is {last}")
+
+    def _replaced(self, first: int) -> FleetError:
+        return self.error(f"record {first} was replaced by a base", CompactedError)
+
+    def _ended(self, name: str) -> FleetError:
+        return self.error(f"the lease of member {name} has ended", LeaseError)
 
 
 def is_name(name: str) -> bool:
-    """Return whether a text can be the name of a member or decision."""
+    """Return whether a text can be the name of a member."""
     return len(name) <= MAX_NAME and _NAME.fullmatch(name) is not None
 
 
 def check_name(name: str) -> str:
-    """Return a name of a member or decision, if every engine can store it."""
+    """Return the name of a member, if every engine can store it."""
     if not is_name(name):
         raise FleetError(
             f"{name!r}: expected at most {MAX_NAME} letters, digits and . _ @ -, "
             "with a letter or digit first"
         )
     return name
-
-
-def check_size(data: bytes) -> bytes:
-    """Return data, if every engine can store it."""
-    if len(data) > MAX_RECORD:
-        raise FleetError(f"{len(data):,} bytes: a fleet stores at most {MAX_RECORD:,} at once")
-    return data
-
-
-def wait_by_polling(
-    last: Callable[[], int], closed: threading.Event, poll: float, after: int, timeout: float
-) -> int:
-    """Look every `poll` seconds until `last()` is above `after`, or the time is over; return it."""
-    end = time.monotonic() + timeout
-    while True:
-        number = last()
-        left = end - time.monotonic()
-        if number > after or left <= 0:
-            return number
-        closed.wait(min(poll, left))

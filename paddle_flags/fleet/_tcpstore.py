@@ -1,241 +1,286 @@
 """The engine `tcpstore://host:port/job`: the TCPStore of torch.distributed.
 
-    log/1      a record; a compaction replaces it by GONE, and no key is ever deleted
-    last       a number near that of the last record, from which readers count on
-    base       the number of the last record that it replaces, a newline, the base
-    decision/KEY
+    log/1            a record; a compaction replaces it by GONE, and no key is ever deleted
+    last             a number near that of the last record, from which readers count on
+    base             the number of the last record that it replaces, a newline, the base
+    members/of/NAME  an announcement: a random number, the lease in seconds, a newline, a document;
+                     or "-", the time at which the lease ended, a newline, a document; or "-"
+    members/by/NAME  the machine and its monotonic clock, the time, and a random number, which each
+                     renewal changes
+    members/count    how many names there are
+    members/name/1   a name
+    members/at/NAME  its number: the name is listed
 
-Each value that is created once begins with a random number of its writer, who sees by it that the
-value is its own. All keys begin with `paddle_flags/job/`, beside those of torch itself. TCPStore
-has no access control: whoever reaches the port may write.
+Records and bases begin with a random number of their writer, who sees by it that they are its own.
+All keys begin with `paddle_flags/job/`, beside those of torch itself. TCPStore has no access
+control: whoever reaches the port may write. It has no leases either, and cannot list keys.
+
+A reader counts, on its own monotonic clock, how long it has seen an announcement without a renewal.
+When that is longer than the lease, the reader marks the announcement as ended, if it is still the
+same one: so a lease that has ended for one has ended for all, and its owner learns it.
+
+Whoever sees a member for the first time knows when it renewed its lease if both are on one machine.
+Of other machines, there is only the time, by clocks that may differ. If that leaves a doubt, the
+reader looks again until it sees a renewal, or should have seen one: members renew their leases
+after a third of them, and by two thirds at the latest.
 """
 
 from __future__ import annotations
 
 import os
-import threading
+import time
 import uuid
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags.fleet._store import (
-    CompactedError,
-    FleetError,
-    check_name,
-    check_size,
-    wait_by_polling,
-)
+from paddle_flags.fleet._store import REMEMBERED, Store, StoredMember
 from paddle_flags.fleet._tcpstore_client import Client, version
-from paddle_flags.fleet._tcpstore_members import Members
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from paddle_flags.fleet._url import Url
 
-POLL = 0.05  # seconds between two looks at the log; one takes about 10 µs of the store
 _READ_AT_ONCE = 64  # records
 _OLDEST = (2, 4)  # of torch; others have no `check`, or end the process when a record is long
 _NUMBER = 32  # bytes of a random number
-_GONE = b"-"
+_GONE = _ENDED = b"-"
+_NEAR = 30.0  # seconds by which the clocks of two machines may differ
+_MARGIN = 1.0  # seconds by which a renewal may be late
+_PAUSE = 0.2  # seconds until the next look
 
 
-def open_url(url: Url, timeout: float) -> TcpStore:
-    """Connect to `tcpstore://host:port/job`, or to `tcpstore://env/job`: that of this job."""
-    if version() < _OLDEST:
-        message = f"found torch {'.'.join(map(str, version()))}, expected 2.4 or later"
-        raise url.refuse(message)
-    job = url.path.strip("/")
-    url.option({"poll": ""})
-    if len(url.hosts) != 1 or not job:
-        message = "expected tcpstore://host:port/job, or tcpstore://env/job"
-        raise url.refuse(message)
-    host, port = url.hosts[0]
-    if (host, port) == ("env", None):
-        host, port = _from_environment(url)
-    if port is None:
-        message = "expected a port, as in tcpstore://host:29500/job"
-        raise url.refuse(message)
-    return TcpStore(url.text, host, port, job, timeout, poll=url.number("poll", POLL))
+def _machine() -> str:
+    """Return what tells machines apart whose processes share a monotonic clock; "-" if unknown."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+        return f"{os.uname().nodename}/{boot}/{os.readlink('/proc/self/ns/time')}"
+    except OSError:
+        return "-"
 
 
-def _from_environment(url: Url) -> tuple[str, int]:
-    """Return where torchrun has the store of this job."""
-    host, port = os.environ.get("MASTER_ADDR"), os.environ.get("MASTER_PORT", "")
-    if not host or not port.isdecimal():
-        message = "expected MASTER_ADDR and MASTER_PORT in the environment, as torchrun sets"
-        raise url.refuse(message)
-    return host, int(port)
+MACHINE = _machine()
 
 
-class TcpStore:
-    """A connection to a fleet in a TCPStore."""
+class _Look(NamedTuple):
+    """What a reader has seen of a member."""
 
-    def __init__(  # noqa: PLR0913 - what the address has
-        self, url: str, host: str, port: int, job: str, timeout: float, *, poll: float = POLL
-    ) -> None:
-        """Connect to the store."""
-        self.url = url
-        self._prefix = f"paddle_flags/{job}/"
-        self._client = Client(url, host, port, timeout)
-        self._client.open()
-        self._lock = threading.RLock()  # guards what the members' table remembers
-        self._members = Members(url, self._client, self._prefix)
+    beat: bytes
+    since: float  # when it saw this for the first time, on the monotonic clock
+    sure: bool  # whether it was written then, and not earlier
+
+
+class TcpStore(Store):
+    """A connection to `tcpstore://host:port/job`, or to `tcpstore://env/job`: that of this job."""
+
+    def __init__(self, url: Url, timeout: float) -> None:
+        job = url.path.strip("/")
+        super().__init__(url.text)
+        if version() < _OLDEST:
+            url.refuse(f"found torch {'.'.join(map(str, version()))}, expected 2.4 or later")
+        if len(url.hosts) != 1 or not job:
+            url.refuse("expected tcpstore://host:port/job, or tcpstore://env/job")
+        host, port = url.hosts[0]
+        if (host, port) == ("env", None):  # as torchrun sets
+            host, named = os.environ.get("MASTER_ADDR", ""), os.environ.get("MASTER_PORT", "")
+            if not host or not named.isdecimal():
+                url.refuse("expected MASTER_ADDR and MASTER_PORT in the environment")
+            port = int(named)
+        if port is None:
+            url.refuse("expected a port, as in tcpstore://host:29500/job")
+        self._client = Client(self, host, port, timeout)
+        self._prefix = f"paddle_flags/{job}"
+        self._poll = url.poll(self._poll)
         self._known = 0  # the last record that this store has seen
+        self._names: dict[int, str] = {}  # by their number; they never change
+        self._looks: dict[str, _Look] = {}
         self._breaks = 0
-        self._poll = poll
-        self._closed = threading.Event()
-        self._pid = os.getpid()
+
+    def _forked(self) -> None:
+        self._client.forked()
+
+    def _disconnect(self) -> None:
+        self._client.close()
+
+    def _call(self, method: str, *args: Any) -> Any:
+        if self._breaks != self._client.breaks:  # another store may be there now
+            self._breaks = self._client.breaks
+            self._known, self._names = 0, {}
+        return super()._call(method, *args)
 
     # -- The log --
 
-    def last(self) -> int:
-        """See Store."""
-        self._refresh()
+    def _last(self) -> int:
         number = self._known
-        if not self._client.has(self._record(number + 1)):
+        if not self._client.has(self._key("log", number + 1)):
             return number
-        number = max(number + 1, self._hint())
-        while self._client.has(self._record(number + 1)):
+        key = self._key("last")
+        if self._client.has(key):
+            number = max(number, int(self._client.get([key])[0]))
+        while self._client.has(self._key("log", number + 1)):
             number += 1
         self._known = number
         return number
 
-    def _hint(self) -> int:
-        key = self._prefix + "last"
-        return int(self._client.get([key])[0]) if self._client.has(key) else 0
-
-    def append(self, number: int, record: bytes) -> bool:
-        """See Store."""
-        check_size(record)
-        last = self.last()
-        if not 1 <= number <= last + 1:
-            raise FleetError(f"{self.url}: record {number}: the next record is {last + 1}")
-        if number <= last or not self._create(self._record(number), record):
+    def _append(self, number: int, record: bytes) -> bool:
+        last = self._last()
+        self._check_next(number, last)
+        mine = _random() + record
+        if number <= last or self._client.replace(self._key("log", number), b"", mine) != mine:
             return False
-        self._client.set(self._prefix + "last", b"%d" % number)
+        self._client.set(self._key("last"), b"%d" % number)
         return True
 
-    def read(self, first: int) -> list[bytes]:
-        """See Store."""
-        end = min(self.last(), first + _READ_AT_ONCE - 1)
-        values = self._client.get(
-            [self._record(number) for number in range(max(first, 1), end + 1)]
-        )
+    def _read(self, first: int) -> list[bytes]:
+        end = min(self._last(), first + _READ_AT_ONCE - 1)
+        values = self._client.get([self._key("log", number) for number in range(first, end + 1)])
         if _GONE in values or first <= self._base()[0]:
-            raise CompactedError(f"{self.url}: record {first} was replaced by a base")
+            raise self._replaced(first)
         return [value[_NUMBER:] for value in values]
-
-    def wait(self, after: int, timeout: float) -> int:
-        """See Store."""
-        return wait_by_polling(self.last, self._closed, self._poll, after, timeout)
-
-    def _record(self, number: int) -> str:
-        return f"{self._prefix}log/{number}"
 
     # -- The base --
 
-    def base(self) -> tuple[int, bytes]:
-        """See Store."""
-        number, _, base = self._base()
-        return number, base
-
     def _base(self) -> tuple[int, bytes, bytes]:
-        """Return the number, the stored text and the base that it holds."""
-        key = self._prefix + "base"
+        """Return the number, the base, and the stored text that has both."""
+        key = self._key("base")
         if not self._client.has(key):
             return 0, b"", b""
         (text,) = self._client.get([key])
         number, _, base = text[_NUMBER:].partition(b"\n")
-        return int(number), text, base
+        return int(number), base, text
 
-    def compact(self, number: int, base: bytes) -> bool:
-        """See Store."""
-        check_size(base)
-        last = self.last()
-        if not 1 <= number <= last:
-            raise FleetError(f"{self.url}: base {number}: the last record is {last}")
+    def _compact(self, number: int, base: bytes) -> bool:
+        self._check_base(number, self._last())
         new = _random() + b"%d\n%s" % (number, base)
-        held = self._base()
-        while held[0] < number:
-            if self._client.replace(self._prefix + "base", held[1], new) == new:
+        while (held := self._base())[0] < number:
+            if self._client.replace(self._key("base"), held[2], new) == new:
                 self._remove(number)
                 return True
-            held = self._base()
         return False
 
     def _remove(self, number: int) -> None:
         """Replace the records up to a number by GONE; the first ones may be so already."""
         first = number
-        while first > 1 and self._client.get([self._record(first - 1)]) != [_GONE]:
+        while first > 1 and self._client.get([self._key("log", first - 1)]) != [_GONE]:
             first -= 1
         for each in range(first, number + 1):
-            self._client.set(self._record(each), _GONE)
+            self._client.set(self._key("log", each), _GONE)
 
     # -- Members --
 
-    def announce(self, name: str, document: bytes, ttl: float) -> None:
-        """See Store."""
-        check_name(name)
-        check_size(document)
-        self._refresh()
-        with self._lock:
-            self._members.announce(name, document, ttl)
+    def _announce(self, name: str, document: bytes, ttl: float) -> None:
+        self._renew(name)
+        self._write(name, b"%s %r\n%s" % (_random(), ttl, document))
 
-    def keep_alive(self, name: str) -> None:
-        """See Store."""
-        check_name(name)
-        self._refresh()
-        with self._lock:
-            self._members.keep_alive(name)
+    def _withdraw(self, name: str, document: bytes) -> None:
+        self._write(name, _ended(time.time(), document))
 
-    def withdraw(self, name: str) -> None:
-        """See Store."""
-        check_name(name)
-        self._members.withdraw(name)
+    def _write(self, name: str, text: bytes) -> None:
+        """Store the announcement of a member, and then its name."""
+        self._client.set(self._key("members/of", name), text)
+        if not self._client.has(self._key("members/at", name)):
+            count = self._client.add(self._key("members/count"), 1)
+            self._client.set(self._key("members/name", count), name.encode())
+            self._client.set(self._key("members/at", name), b"%d" % count)
 
-    def member(self, name: str) -> bytes | None:
-        """See Store."""
-        check_name(name)
-        with self._lock:
-            return self._members.member(name)
+    def _keep_alive(self, name: str) -> None:
+        _, alive = self._look_at(self._listed(name)).get(name, (b"", False))
+        if alive is False:
+            raise self._ended(name)
+        self._renew(name)
 
-    def members(self) -> dict[str, bytes]:
-        """See Store."""
-        self._refresh()
-        with self._lock:
-            return self._members.members()
+    def _renew(self, name: str) -> None:
+        now = time.monotonic()
+        beat = b"%s %r %r %s" % (MACHINE.encode(), now, time.time(), _random())
+        self._client.set(self._key("members/by", name), beat)
+        self._looks[name] = _Look(beat, now, sure=True)
 
-    # -- Decisions --
+    def _member(self, name: str) -> StoredMember | None:
+        return self._stored(self._listed(name)).get(name)
 
-    def decide(self, key: str, value: bytes) -> bytes:
-        """See Store."""
-        place = f"{self._prefix}decision/{check_name(key)}"
-        return self._client.create(place, _random() + check_size(value))[_NUMBER:]
+    def _members(self) -> dict[str, StoredMember]:
+        return self._stored(list(self._all_names()))
 
-    def decision(self, key: str) -> bytes | None:
-        """See Store."""
-        place = f"{self._prefix}decision/{check_name(key)}"
-        return self._client.get([place])[0][_NUMBER:] if self._client.has(place) else None
+    def _listed(self, name: str) -> list[str]:
+        """Return a list of the name, if there is such a member."""
+        return [name] if self._client.has(self._key("members/of", name)) else []
 
-    def close(self) -> None:
-        """See Store."""
-        self._closed.set()
-        self._client.close()
+    def _all_names(self) -> set[str]:
+        """Return all names. One whose number is taken may be stored later, or never."""
+        count = self._client.add(self._key("members/count"), 0)
+        new = [n for n in range(1, count + 1) if n not in self._names]
+        if new and not self._client.has(*(self._key("members/name", n) for n in new)):
+            new = [n for n in new if self._client.has(self._key("members/name", n))]
+        self._names.update(zip(new, map(bytes.decode, self._get("members/name", new))))
+        return set(self._names.values())
 
-    def _create(self, key: str, value: bytes) -> bool:
-        """Store a value unless there is one; return whether it is this caller's."""
-        mine = _random() + value
-        return self._client.create(key, mine) == mine
+    def _stored(self, names: Sequence[str]) -> dict[str, StoredMember]:
+        """Return members, as soon as no doubt is left."""
+        seen = self._look_at(names)
+        while doubtful := [name for name, (_, alive) in seen.items() if alive is None]:
+            self.closed.wait(_PAUSE)
+            seen = {name: look for name, look in seen.items() if name not in doubtful}
+            seen.update(self._look_at(doubtful))
+        return {
+            name: StoredMember(text.partition(b"\n")[2], bool(alive))
+            for name, (text, alive) in sorted(seen.items())
+        }
 
-    def _refresh(self) -> None:
-        """Forget what is not known any more, after a fork or a lost connection."""
-        if self._pid != os.getpid():
-            self._pid = os.getpid()
-            self._lock = threading.RLock()
-            self._closed = threading.Event()
-        if self._breaks != self._client.breaks:
-            self._breaks = self._client.breaks
-            self._known = 0
-            self._members.forget()
+    def _look_at(self, names: Sequence[str]) -> dict[str, tuple[bytes, bool | None]]:
+        """Return announcements, and whether their leases run: None if there is a doubt."""
+        seen: dict[str, tuple[bytes, bool | None]] = {}
+        running = []
+        for name, text in zip(names, self._get("members/of", names)):
+            if not text.startswith(_ENDED):
+                running.append((name, text))
+            elif text != _ENDED and time.time() - _seconds(text) < REMEMBERED:
+                seen[name] = text, False
+            elif text != _ENDED:
+                self._client.replace(self._key("members/of", name), text, _ENDED)
+        beats = self._get("members/by", [name for name, _ in running])
+        for (name, text), beat in zip(running, beats):
+            seen[name] = text, self._runs(name, text, beat)
+        return seen
+
+    def _runs(self, name: str, text: bytes, beat: bytes) -> bool | None:
+        """Return whether a lease runs; mark it if it has ended."""
+        ttl, look = _seconds(text), self._look(name, beat)
+        seen = time.monotonic() - look.since
+        age = seen if look.sure else time.time() - float(beat.split()[2])
+        is_silent = seen > min(ttl * 2 / 3, _NEAR) + _MARGIN
+        if seen > ttl or (is_silent and age > ttl + _NEAR):
+            ended = _ended(time.time(), text.partition(b"\n")[2])
+            self._client.replace(self._key("members/of", name), text, ended)
+            return False
+        if look.sure or -_NEAR < age < ttl - _NEAR:
+            return True
+        return False if is_silent else None
+
+    def _look(self, name: str, beat: bytes) -> _Look:
+        """Return what this reader knows of the last renewal."""
+        look, now = self._looks.get(name), time.monotonic()
+        if look is None or look.beat != beat:
+            machine, clock, _, _ = beat.decode().split()
+            is_here = look is None and machine == MACHINE != "-"
+            since = min(now, float(clock)) if is_here else now
+            look = self._looks[name] = _Look(beat, since, sure=is_here or look is not None)
+        return look
+
+    def _get(self, part: str, names: Sequence[object]) -> list[bytes]:
+        return self._client.get([self._key(part, name) for name in names])
+
+    def _key(self, *parts: object) -> str:
+        return "/".join([self._prefix, *map(str, parts)])
 
 
 def _random() -> bytes:
     return uuid.uuid4().hex.encode()
+
+
+def _ended(when: float, document: bytes) -> bytes:
+    return b"%s %r\n%s" % (_ENDED, when, document)
+
+
+def _seconds(text: bytes) -> float:
+    """Return the lease of an announcement, or the time at which it ended."""
+    return float(text.partition(b"\n")[0].split()[1])

@@ -8,71 +8,41 @@ a network drops all packets, they wait. So each runs in a thread that is given u
 
 from __future__ import annotations
 
-import os
-import queue
 import socket
 import threading
 import time
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeoutError
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.distributed import TCPStore
 
-from paddle_flags.fleet._store import FleetError, UnreachableError
+from paddle_flags.fleet._store import UnreachableError
+from paddle_flags.fleet._threads import Line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    _Job = tuple["Future[Any]", Callable[..., Any], tuple[Any, ...]]
+    from paddle_flags.fleet._store import Store
 
-# Connecting may take longer than a call: torch looks up the name of the address, and a name server
-# that does not answer costs 5 seconds or more. Later calls find the connection.
+# Connecting for the first time may take longer than a call: torch looks up the name of the address,
+# and a name server that does not answer costs 5 seconds or more.
 _CONNECT = 60.0  # seconds
+_AT_ONCE = 64  # keys of one call
 _LEAVE = 1.0  # seconds that a store waits for its threads when it is closed
 
 # Connections of the parent, which a forked child must not shut down.
-_inherited: list[_Line] = []
+_inherited: list[object] = []
 
 
-class _Line:
+class _Line(Line):
     """A connection, and the thread that uses it."""
 
-    def __init__(self, connect: Callable[[], TCPStore]) -> None:
-        self._connect = connect
-        self._store: TCPStore | None = None
-        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
-        self.thread = threading.Thread(target=self._run, name="paddle_flags tcpstore", daemon=True)
-        self.thread.start()
-
-    @property
-    def connected(self) -> bool:
-        """Whether a call that is late waits for the store, and not for the connection."""
-        return self._store is not None
-
-    def call(self, function: Callable[..., Any], *args: Any) -> Future[Any]:
-        """Let the thread call function(store, *args)."""
-        future: Future[Any] = Future()
-        self._jobs.put((future, function, args))
-        return future
+    store: TCPStore | None = None
 
     def end(self) -> None:
-        """Let the thread disconnect after what it is doing now."""
-        self._jobs.put(None)
-
-    def _run(self) -> None:
-        while job := self._jobs.get():
-            future, function, args = job
-            if not future.set_running_or_notify_cancel():
-                continue
-            try:
-                self._store = self._store or self._connect()
-                future.set_result(function(self._store, *args))
-            except BaseException as error:  # noqa: BLE001 - the caller gets it
-                future.set_exception(error)
-        self._store = None
+        self.call(setattr, self, "store", None)
+        super().end()
 
 
 def version() -> tuple[int, ...]:
@@ -83,25 +53,26 @@ def version() -> tuple[int, ...]:
 class Client:
     """The calls of a TCPStore. It connects anew after an error, and in a forked child."""
 
-    def __init__(self, url: str, host: str, port: int, timeout: float) -> None:
-        """Remember where the store is. The first call connects."""
-        self._url = url
+    def __init__(self, store: Store, host: str, port: int, timeout: float) -> None:
+        self._owner = store
         self._host, self._port = host, port
         self._timeout = timeout
-        self._lock = threading.Lock()
+        self._patience = max(timeout, _CONNECT)  # of the first call that succeeds
         self._line: _Line | None = None
-        self._ending: list[_Line] = []
-        self._pid = os.getpid()
-        self.closed = False
+        self._lines: list[_Line] = []  # that one, and those that still end
+        self._lock = threading.Lock()
         self.breaks = 0  # connections that were lost; another store may have answered since
 
-    def open(self) -> None:
-        """Connect, with more patience than a call has."""
-        self._call_within(max(self._timeout, _CONNECT), TCPStore.check, [])
+    def forked(self) -> None:
+        """Leave the connection to the parent, of which another thread may have the lock."""
+        self._lock = threading.Lock()
+        _inherited.append(self._line)
+        self._line, self._lines = None, []
 
     def get(self, keys: Sequence[str]) -> list[bytes]:
         """Return the values of keys that exist: torch waits for others."""
-        return list(self._call(TCPStore.multi_get, keys)) if keys else []
+        pages = [keys[first : first + _AT_ONCE] for first in range(0, len(keys), _AT_ONCE)]
+        return [value for page in pages for value in self._call(TCPStore.multi_get, page)]
 
     def has(self, *keys: str) -> bool:
         """Return whether all of the keys exist."""
@@ -111,12 +82,11 @@ class Client:
         """Store a value; return when the store has it."""
         self._call(_set, key, value)
 
-    def create(self, key: str, value: bytes) -> bytes:
-        """Store a value, which is not empty, unless there is one; return the one that holds."""
-        return bytes(self._call(TCPStore.compare_set, key, "", value))
-
     def replace(self, key: str, old: bytes, new: bytes) -> bytes:
-        """Store a value if the key has the value `old`; return the one that it has then."""
+        """Store a value if the key has the value `old`; return the one that it has then.
+
+        A key that isn't there has the value b"".
+        """
         return bytes(self._call(TCPStore.compare_set, key, old, new))
 
     def add(self, key: str, count: int) -> int:
@@ -124,62 +94,48 @@ class Client:
         return int(self._call(TCPStore.add, key, count))
 
     def close(self) -> None:
-        """Disconnect."""
+        """Disconnect, now that the store is closed."""
         with self._lock:
-            self.closed = True
-            self._hang_up(self._line)
-            ending = self._ending
+            if self._line:
+                self._line.end()
+            lines = self._lines
         # A thread that comes back from torch while Python ends would abort the process.
         end = time.monotonic() + _LEAVE
-        for line in ending:
+        for line in lines:
             line.thread.join(max(0.0, end - time.monotonic()))
 
     def _call(self, function: Callable[..., Any], *args: Any) -> Any:
-        return self._call_within(self._timeout, function, *args)
-
-    def _call_within(self, timeout: float, function: Callable[..., Any], *args: Any) -> Any:
-        line = self._current()
-        future = line.call(function, *args)
-        try:
-            return future.result(timeout)
-        except (FutureTimeoutError, RuntimeError, OSError) as error:
-            future.cancel()
-            if line.connected:
-                with self._lock:
-                    self.breaks += line is self._line
-                    self._hang_up(line)
-            what = str(error).partition("\n")[0] or f"no answer in {timeout:g} seconds"
-            raise UnreachableError(
-                f"{self._url}: the TCPStore cannot be reached: {what}"
-            ) from error
-
-    def _current(self) -> _Line:
-        if self._pid != os.getpid():  # a forked child, in which another thread had the lock
-            self._lock = threading.Lock()
-            self._pid = os.getpid()
-            if self._line:
-                _inherited.append(self._line)
-                self._ending = []
-                self._line = None
         with self._lock:
-            if self.closed:
-                raise FleetError(f"{self._url}: the store is closed")
-            self._line = self._line or _Line(self._connect)
-            return self._line
+            self._owner.check_open()
+            if self._line is None:
+                self._line = _Line("paddle_flags tcpstore")
+                alive = [each for each in self._lines if each.thread.is_alive()]
+                self._lines = [*alive, self._line]
+            line = self._line
+        future = line.call(lambda: function(self._connected(line), *args))
+        try:
+            result = future.result(self._patience)
+        except (RuntimeError, OSError) as error:
+            future.cancel()
+            if line.store is not None:  # what is late is the store, not the connection
+                line.end()
+                with self._lock:
+                    if line is self._line:
+                        self._line = None
+                        self.breaks += 1
+            what = str(error).partition("\n")[0] or f"no answer in {self._patience:g} seconds"
+            message = f"the TCPStore cannot be reached: {what}"
+            raise self._owner.error(message, UnreachableError) from error
+        self._patience = self._timeout
+        return result
 
-    def _hang_up(self, line: _Line | None) -> None:
-        if line:
-            line.end()
-            alive = [each for each in self._ending if each.thread.is_alive()]
-            self._ending = [*alive, line]
-        if line is self._line:
-            self._line = None
-
-    def _connect(self) -> TCPStore:
-        # torch prints what it cannot reach, and tries again for all of its time.
-        socket.create_connection((self._host, self._port), self._timeout).close()
-        limit = timedelta(seconds=_CONNECT)
-        return TCPStore(self._host, self._port, is_master=False, timeout=limit)
+    def _connected(self, line: _Line) -> TCPStore:
+        if line.store is None:
+            # torch prints what it cannot reach, and tries again for all of its time.
+            socket.create_connection((self._host, self._port), self._timeout).close()
+            limit = timedelta(seconds=_CONNECT)
+            line.store = TCPStore(self._host, self._port, is_master=False, timeout=limit)
+        return line.store
 
 
 def _set(store: TCPStore, key: str, value: bytes) -> None:

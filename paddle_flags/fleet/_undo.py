@@ -1,16 +1,20 @@
-"""What takes one change of a fleet back."""
+"""What takes changes of a fleet back."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from paddle_flags.fleet._history import COMMITTED, history_of
 from paddle_flags.fleet._record import Change
-from paddle_flags.fleet._state import lasting
+from paddle_flags.fleet._state import tables_of
 from paddle_flags.fleet._store import FleetError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from paddle_flags.fleet._follow import Follower
-    from paddle_flags.fleet._state import Entry, Step, Tables
+    from paddle_flags.fleet._history import Step
+    from paddle_flags.fleet._state import Entry, State
 
     Key = tuple[str, str]
 
@@ -18,17 +22,17 @@ REASON = "undo of revision "
 """What the reason of an undo begins with."""
 
 
-def find(follower: Follower, revision: int | None, by: str) -> tuple[int, tuple[Change, ...]]:
+def find_undo(follower: Follower, revision: int | None, by: str) -> tuple[int, tuple[Change, ...]]:
     """Return the revision to be undone, and the changes that undo it."""
-    steps = follower.log()
+    steps = [each for each in history_of(follower.log()) if each.verdict == COMMITTED]
     if revision is not None:
         step = next((each for each in steps if each.revision == revision), None)
         if step is None:
-            message = f"{follower.store.url}: the log has no revision {revision}"
+            message = f"{follower.store.url}: the log has no change {revision}"
             raise FleetError(message)
         return revision, _changes(follower, step)
     for step in reversed(steps):
-        if step.record.by == by and step.holds and not step.record.reason.startswith(REASON):
+        if step.record.by == by and not step.record.reason.startswith(REASON):
             try:
                 return step.revision, _changes(follower, step)
             except FleetError:
@@ -39,9 +43,8 @@ def find(follower: Follower, revision: int | None, by: str) -> tuple[int, tuple[
 
 def _changes(follower: Follower, step: Step) -> tuple[Change, ...]:
     """Return what undoes a step; raise FleetError if later ones stand in the way."""
-    before = follower.at(step.revision - 1).tables
-    after, now = _flat(follower.at(step.revision).tables), _flat(follower.state.tables)
-    old, old_lasting = _flat(before), _flat(lasting(before))
+    before = follower.at(step.revision - 1)
+    old, after, now = map(_entries, (before, follower.at(step.revision), follower.state))
     keys = sorted(key for key in old.keys() | after.keys() if old.get(key) != after.get(key))
     if not keys:
         message = f"{follower.store.url}: revision {step.revision} has changed nothing"
@@ -50,9 +53,24 @@ def _changes(follower: Follower, step: Step) -> tuple[Change, ...]:
     if later:
         message = f"{', '.join(later)}: changed since revision {step.revision}"
         raise FleetError(message)
-    values = {key: old_lasting[key].value if key in old_lasting else None for key in keys}
-    return tuple(Change(name, value, on) for (on, name), value in values.items())
+    return _values(keys, before)
 
 
-def _flat(tables: Tables) -> dict[Key, Entry]:
+def find_reset(follower: Follower, revision: int) -> tuple[Change, ...]:
+    """Return what brings back the values of a revision, without those that were temporary."""
+    then = follower.at(revision)
+    return _values({**_entries(follower.state), **_entries(then, lasting=True)}, then)
+
+
+def _values(keys: Iterable[Key], state: State) -> tuple[Change, ...]:
+    """Return what gives flags the values of a state, without those that are temporary."""
+    values = _entries(state, lasting=True)
+    return tuple(
+        Change(name, values[on, name].value if (on, name) in values else None, on)
+        for on, name in keys
+    )
+
+
+def _entries(state: State, *, lasting: bool = False) -> dict[Key, Entry]:
+    tables = tables_of(state, lasting=lasting)
     return {(on, name): entry for on, table in tables.items() for name, entry in table.items()}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 from dataclasses import dataclass, field
-from urllib.parse import parse_qsl, unquote, urlsplit
+from typing import NoReturn
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from paddle_flags.fleet._store import FleetError
 
+FOLDERS = ("configmap", "dir")  # schemes of addresses that name a folder
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]*)(?::([0-9]*))?")
 
 
@@ -24,26 +27,26 @@ class Url:
     password: str | None = field(default=None, repr=False)
     options: dict[str, str] = field(default_factory=dict)
 
-    def refuse(self, what: str) -> FleetError:
-        """Return an error about this address."""
-        return FleetError(f"{self.text}: {what}")
+    def refuse(self, what: str) -> NoReturn:
+        """Raise an error about this address."""
+        raise FleetError(f"{self.text}: {what}") from None
 
     def option(self, known: dict[str, str]) -> dict[str, str]:
         """Return the options with defaults for those that are missing; refuse unknown ones."""
         for name in self.options:
             if name not in known:
-                raise self.refuse(f"unknown option {name}{nearest(name, known)}")
+                self.refuse(f"unknown option {name}{nearest(name, known)}")
         return {**known, **self.options}
 
-    def number(self, name: str, default: float) -> float:
-        """Return the value of an option, which must be a positive number."""
-        text = self.options.get(name)
+    def poll(self, default: float) -> float:
+        """Return the value of the only option that is known, a number of seconds."""
+        text = self.option({"poll": str(default)})["poll"]
         try:
-            value = default if text is None else float(text)
+            value = float(text)
         except ValueError:
             value = -1.0
         if not 0 < value < float("inf"):
-            raise self.refuse(f"{name}={text}: expected a number of seconds, more than 0")
+            self.refuse(f"poll={text}: expected a number of seconds, more than 0")
         return value
 
 
@@ -54,20 +57,23 @@ def split(text: str) -> Url:
     login, at, places = authority.rpartition("@")
     user, colon, password = login.partition(":")
     shown = f"{head}{mark}{user}{at}{places}{rest[len(authority) :]}"
+    scheme, _, path = text.partition(":")
+    if scheme.lower() in FOLDERS and not path.startswith("///"):
+        path = re.split(r"[?#]", path.removeprefix("//"), maxsplit=1)[0]
+        meant = quote(os.path.abspath(unquote(path))) if path else "/mnt/job42"
+        what = f"{scheme}:///path, with three slashes and an absolute path, such as"
+        raise FleetError(f"{shown}: expected {what} {scheme}://{meant}")
     if not mark:
-        message = f"{shown}: expected scheme://..., such as dir:///mnt/job42"
-        raise FleetError(message)
+        raise FleetError(f"{shown}: expected scheme://..., such as dir:///mnt/job42")
     if "\0" in unquote(rest):
-        message = f"{head}://: expected an address without NUL"
-        raise FleetError(message)
-    if not at and "@" in rest and not _is_place(authority):
-        message = f"{head}://: write '/', '?' and '#' in a password as %2F, %3F and %23"
-        raise FleetError(message)
+        raise FleetError(f"{head}://: expected an address without NUL")
+    is_place = all(_HOST.fullmatch(each) for each in authority.split(","))
+    if not at and "@" in rest and not is_place:
+        raise FleetError(f"{head}://: write '/', '?' and '#' in a password as %2F, %3F and %23")
     if "#" in rest:
-        message = f"{head}://: the address has '#': write %23"
-        raise FleetError(message)
+        raise FleetError(f"{head}://: the address has '#': write %23")
     parts = urlsplit(f"{head}://host{rest[len(authority) :]}")
-    return Url(
+    found = Url(
         text=shown,
         scheme=head.lower(),
         hosts=tuple(_host(place, shown) for place in places.split(",") if place),
@@ -76,18 +82,17 @@ def split(text: str) -> Url:
         password=unquote(password) if colon else None,
         options=dict(parse_qsl(parts.query, keep_blank_values=True)),
     )
-
-
-def _is_place(authority: str) -> bool:
-    return all(_HOST.fullmatch(each) for each in authority.split(","))
+    if found.scheme in FOLDERS and found.path == "/":
+        found.refuse(f"expected {scheme}:///path, with a folder")
+    return found
 
 
 def _host(text: str, shown: str) -> tuple[str, int | None]:
     found = _HOST.fullmatch(text)
     port = int(found[2]) if found and found[2] else None
     if not found or not found[1] or (port is not None and not 0 < port < 1 << 16):
-        message = f"{shown}: {text!r}: expected a host, or host:port with a port up to 65535"
-        raise FleetError(message)
+        what = "expected a host, or host:port with a port up to 65535"
+        raise FleetError(f"{shown}: {text!r}: {what}")
     return found[1].strip("[]"), port
 
 

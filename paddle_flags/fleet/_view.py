@@ -8,33 +8,22 @@ from typing import TYPE_CHECKING, NamedTuple
 from paddle_flags.fleet._difference import Difference, differences_of
 from paddle_flags.fleet._document import all_of
 from paddle_flags.fleet._follow import Follower
+from paddle_flags.fleet._history import history_of
+from paddle_flags.fleet._state import tables_of
 from paddle_flags.fleet._status import ABSENT, WELL, Status, status_of
 from paddle_flags.fleet._store import FleetError
 from paddle_flags.fleet._threads import allocate_lock, start_thread
 
 if TYPE_CHECKING:
-    from typing import Protocol
+    from collections.abc import Callable
 
-    from paddle_flags.fleet._state import Step, Tables
+    from paddle_flags.fleet._history import Step
+    from paddle_flags.fleet._state import Tables
     from paddle_flags.fleet._store import Store
-
-    class Observer(Protocol):
-        """Who looks: a member, or somebody who isn't one."""
-
-        @property
-        def name(self) -> str: ...
-        @property
-        def url(self) -> str: ...
-        @property
-        def left(self) -> bool: ...
-        @property
-        def store(self) -> Store: ...
-
 
 _PERIOD = 0.5  # seconds between two looks, while somebody asks
 _SHARE = 4  # a look that takes long is followed by so many times as long a pause
 _POLL = 0.02
-_MOST_STEPS = 256
 
 
 class Seen(NamedTuple):
@@ -68,16 +57,16 @@ class View:
     Whoever asks gets what was seen last, and never waits for the engine.
     """
 
-    def __init__(self, member: Observer) -> None:
-        self.member = member
-        self.seen: Seen | None = None
+    def __init__(self, url: str, connect: Callable[[], Store]) -> None:
+        self.url = url
         self.problem = ""
         """Why the latest look saw nothing, or `""`."""
+        self._connect = connect
+        self._seen: Seen | None = None
         self._lock = allocate_lock()
         self._until = 0.0  # the thread goes on up to then
         self._runs = False
         self._follower: Follower | None = None
-        self._log: dict[int, Step] = {}
 
     def look(self, *, wait: float = 0.0, linger: float = 0.0) -> Seen | None:
         """Return what was seen last, and look again; None: nothing yet.
@@ -90,49 +79,40 @@ class View:
             self._until = max(self._until, now + linger)
             starts, self._runs = not self._runs, True
         if starts:
-            start_thread(self._run, f"paddle_flags fleet view {self.member.name}")
-        while self.seen is None and not self.problem and time.monotonic() < now + wait:
+            start_thread(self._run, f"paddle_flags view of {self.url}")
+        while self._seen is None and not self.problem and time.monotonic() < now + wait:
             time.sleep(_POLL)
-        return self.seen
+        return self._seen
 
     def _run(self) -> None:
         while True:
             began = time.monotonic()
-            self._look()
+            try:
+                self._seen = self._read()
+                self.problem = ""
+            except (FleetError, OSError) as error:
+                self.problem = str(error)
+            except Exception as error:  # noqa: BLE001 - the next look may see something
+                self.problem = f"{type(error).__name__}: {error}"
             time.sleep(max(_PERIOD, _SHARE * (time.monotonic() - began)))
             with self._lock:
-                if self.member.left or time.monotonic() >= self._until:
+                if time.monotonic() >= self._until:
                     self._runs = False
                     return
 
-    def _look(self) -> None:
-        try:
-            self.seen = self._read()
-            self.problem = ""
-        except (FleetError, OSError) as error:
-            self.problem = str(error)
-        except Exception as error:  # noqa: BLE001 - the next look may see something
-            self.problem = f"{type(error).__name__}: {error}"
-
     def _read(self) -> Seen:
-        store = self.member.store
-        if self._follower is None:
-            follower = Follower(store)
-            news = [*follower.log(), *follower.catch_up()]
-            self._follower = follower
-        else:
-            follower = self._follower
-            follower.verify()
-            news = follower.catch_up()
-        self._log.update({step.revision: step for step in news})
-        self._log = {each: self._log[each] for each in sorted(self._log)[-_MOST_STEPS:]}
-        log = list(self._log.values())
+        store = self._connect()
+        follower = self._follower = self._follower or Follower(store)
+        follower.verify()
+        follower.catch_up()
+        log = history_of(follower.log())
         documents = all_of(store)
+        here = {name: each for name, each in documents.items() if each["alive"]}
         return Seen(
             status_of(store.url, follower.state, documents, log),
-            differences_of(documents),
-            frozenset(name for each in documents.values() for name in each.get("sensitive", ())),
-            follower.state.tables,
+            differences_of(here),
+            frozenset(name for each in here.values() for name in each.get("sensitive", ())),
+            tables_of(follower.state),
             log,
             time.monotonic(),
         )

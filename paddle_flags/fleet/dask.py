@@ -1,4 +1,10 @@
-"""Flags in the workers of Dask: from a client, or by `--preload paddle_flags.fleet.dask`."""
+"""Flags in the workers of Dask: from a client, or by `--preload paddle_flags.fleet.dask`.
+
+The engine `dask://scheduler:8786/job` is the memory of Dask's scheduler. A store has its own
+connection to it, in a thread of ours. So it is the same in a worker, in a client and in a process
+that is neither, and tasks that keep an event loop busy don't matter. If the scheduler has no server
+for fleets yet, the store asks it to load one.
+"""
 
 # pyright: reportMissingImports=false, reportMissingModuleSource=false
 
@@ -6,43 +12,53 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import os
 from typing import TYPE_CHECKING, Any
 
 import click
-from distributed import Scheduler, Worker
-from distributed.diagnostics.plugin import WorkerPlugin
+import distributed
+from distributed.diagnostics.plugin import SchedulerPlugin, WorkerPlugin
 
-from paddle_flags.fleet import _dask, _join
+from paddle_flags.fleet import _join
+from paddle_flags.fleet._memory import RemoteStore, Server
 from paddle_flags.fleet._store import FleetError
+from paddle_flags.fleet._threads import start_thread
 
 if TYPE_CHECKING:
-    from distributed import Client, Security
+    from collections.abc import Sequence
+
+    from paddle_flags.fleet._url import Url
 
 __all__ = ["JoinPlugin", "address", "dask_setup", "install"]
 
 JOB = "flags"
 ROLE = "worker"
+_PORT = 8786  # of a scheduler
+_HANDLER = "paddle_flags_fleet"
+
+# By process, and connections of the parent: a forked child that freed them would take them from the
+# parent's loop.
+_loops: dict[int, asyncio.AbstractEventLoop] = {}
+_inherited: list[object] = []
 
 
 def address(scheduler: str, job: str = JOB) -> str:
     """Return the address of a fleet in a scheduler, such as `dask://10.0.0.5:8786/flags`."""
     protocol, _, place = scheduler.partition("://")
     if protocol not in ("tcp", "tls"):
-        message = (
-            f"{scheduler}: expected a scheduler with an address that begins with tcp:// or tls://"
-        )
-        raise FleetError(message)
+        expected = "a scheduler with an address that begins with tcp:// or tls://"
+        raise FleetError(f"{scheduler}: expected {expected}")
     return f"{'dasks' if protocol == 'tls' else 'dask'}://{place}/{job}"
 
 
-def install(client: Client, job: str = JOB, *, role: str = ROLE, **options: Any) -> str:
+def install(client: distributed.Client, job: str = JOB, *, role: str = ROLE, **options: Any) -> str:
     """Make all workers of a cluster members of a fleet, those that come later too.
 
     Each worker joins before it runs its first task. `options` are those of `join`. Returns the
     address of the fleet: the client's own program may join it, or change its flags.
     """
-    _use(client.security)
-    client.register_plugin(_dask.FleetPlugin())
+    DaskStore.security = client.security
+    client.register_plugin(FleetPlugin())
     client.register_plugin(JoinPlugin(job, role=role, **options))
     return address(client.scheduler.address, job)
 
@@ -51,19 +67,18 @@ class JoinPlugin(WorkerPlugin):  # type: ignore[misc]  # of an optional package
     """Makes a worker a member of the fleet in its scheduler."""
 
     def __init__(self, job: str = JOB, *, role: str = ROLE, **options: Any) -> None:
-        """Remember what to pass to `join`."""
         self.name = f"paddle_flags fleet {job}"
         self._job = job
         self._options = {"role": role, **options}
 
-    async def setup(self, worker: Worker) -> None:
+    async def setup(self, worker: distributed.Worker) -> None:
         """Join: Dask gives the worker no task before this has returned."""
-        _use(worker.security)
+        DaskStore.security = worker.security
         url = address(worker.scheduler.address, self._job)
         join = functools.partial(_join.join, url, **self._options)
         await asyncio.get_running_loop().run_in_executor(None, join)
 
-    async def teardown(self, worker: Worker) -> None:  # noqa: ARG002 - as Dask calls it
+    async def teardown(self, worker: distributed.Worker) -> None:  # noqa: ARG002 - as Dask calls it
         """Leave."""
         await asyncio.get_running_loop().run_in_executor(None, _join.leave)
 
@@ -71,13 +86,98 @@ class JoinPlugin(WorkerPlugin):  # type: ignore[misc]  # of an optional package
 @click.command()
 @click.option("--fleet-job", default=JOB, help="The name of the fleet in the scheduler.")
 @click.option("--fleet-role", default=ROLE, help="The role of the worker in it.")
-async def dask_setup(server: Scheduler | Worker, fleet_job: str, fleet_role: str) -> None:
+async def dask_setup(
+    server: distributed.Scheduler | distributed.Worker, fleet_job: str, fleet_role: str
+) -> None:
     """Serve fleets in a scheduler; make a worker a member of the scheduler's fleet."""
-    if isinstance(server, Scheduler):
-        _dask.FleetPlugin().start(server)
-    elif isinstance(server, Worker):
+    if isinstance(server, distributed.Scheduler):
+        FleetPlugin().start(server)
+    elif isinstance(server, distributed.Worker):
         await JoinPlugin(fleet_job, role=fleet_role).setup(server)
 
 
-def _use(security: Security) -> None:
-    _dask.security = security
+# -- The engine --
+
+
+class FleetPlugin(SchedulerPlugin):  # type: ignore[misc]  # of an optional package
+    """Lets a scheduler hold the state of fleets."""
+
+    name = _HANDLER
+    idempotent = True
+
+    def start(self, scheduler: distributed.Scheduler) -> None:
+        """Serve fleets. Their state stays until the scheduler ends."""
+        if _HANDLER not in scheduler.handlers:
+            scheduler.handlers[_HANDLER] = Server().call
+
+
+class DaskStore(RemoteStore):
+    """A connection to `dask://scheduler:8786/job`; `dasks://` uses TLS as Dask's settings say."""
+
+    # The certificates of this process's worker or client; otherwise, those of Dask's configuration.
+    security: distributed.Security | None = None
+
+    def __init__(self, url: Url, timeout: float) -> None:
+        super().__init__(url, timeout)
+        if len(url.hosts) != 1 or not self._job:
+            url.refuse("expected dask://scheduler:8786/job")
+        host, port = url.hosts[0]
+        protocol = "tls" if url.scheme == "dasks" else "tcp"
+        place = f"[{host}]" if ":" in host else host
+        self._address = f"{protocol}://{place}:{port or _PORT}"
+        self._scheduler: Any = None
+
+    def _forked(self) -> None:
+        _inherited.append(self._scheduler)
+        self._scheduler = None
+
+    def _disconnect(self) -> None:
+        scheduler, self._scheduler = self._scheduler, None
+        if scheduler is not None:
+            asyncio.run_coroutine_threadsafe(scheduler.close_rpc(), _loop())
+
+    def _reply(self, method: str, args: Sequence[Any], timeout: float) -> tuple[str, Any]:
+        call = self._ask(timeout, job=self._job, method=method, args=args)
+        kind, result = asyncio.run_coroutine_threadsafe(call, _loop()).result()
+        return kind, result
+
+    async def _ask(self, seconds: float, **call: Any) -> Any:
+        security = self.security or distributed.Security()
+        if self._scheduler is None:
+            arguments = dict(security.get_connection_args("client"))
+            self._scheduler = distributed.rpc(
+                self._address, timeout=self._timeout, connection_args=arguments
+            )
+        scheduler = self._scheduler
+        try:
+            async with asyncio.timeout(seconds):
+                reply = await getattr(scheduler, _HANDLER)(**call)
+                if reply is None:  # that is what Dask answers without such a handler
+                    await self._install(security)
+                    reply = await getattr(scheduler, _HANDLER)(**call)
+                return reply
+        except OSError:
+            if scheduler is self._scheduler:
+                self._disconnect()
+            raise
+
+    async def _install(self, security: distributed.Security) -> None:
+        options = {"asynchronous": True, "set_as_default": False, "security": security}
+        async with distributed.Client(self._address, timeout=self._timeout, **options) as client:
+            try:
+                await client.register_plugin(FleetPlugin())
+            except ImportError as error:
+                what = f"the scheduler needs the package paddle_flags, too: {error}"
+                raise self.error(what) from error
+
+
+def _loop() -> asyncio.AbstractEventLoop:
+    """Return the event loop of all stores of this process, which a thread runs."""
+    pid = os.getpid()
+    if pid not in _loops:
+        made = asyncio.new_event_loop()
+        if _loops.setdefault(pid, made) is made:
+            start_thread(made.run_forever, "paddle_flags dask")
+        else:
+            made.close()
+    return _loops[pid]

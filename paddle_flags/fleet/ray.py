@@ -1,16 +1,41 @@
-"""Flags in the tasks and actors of Ray."""
+"""Flags in the tasks and actors of Ray.
+
+The engine `ray:///job` is a named, detached actor. It answers on a port of its own instead of by
+its methods: Ray ends a worker that calls a method in its setup hook, and a forked child can call
+none. The port's address and a token are in the key-value store of Ray's head. Drivers make the
+actor if there is none, and workers wait for it. Ray restarts an actor that died, without its state.
+"""
+
+# pyright: reportMissingImports=false, reportMissingModuleSource=false
+# pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from typing import TYPE_CHECKING, Any
+import secrets
+import threading
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags.fleet import _join, _ray
-from paddle_flags.fleet._store import FleetError
+import msgpack
+import ray
+from ray.experimental import internal_kv
+
+from paddle_flags.fleet import _join, _socket
+from paddle_flags.fleet._deadline import Idle
+from paddle_flags.fleet._memory import RemoteStore
+from paddle_flags.fleet._open import open_store
+from paddle_flags.fleet._store import FleetError, UnreachableError
+from paddle_flags.fleet._threads import Line
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from paddle_flags.fleet._deadline import DeadlineSocket
     from paddle_flags.fleet._membership import Membership
+    from paddle_flags.fleet._url import Url
 
 __all__ = ["address", "runtime_env", "setup", "start"]
 
@@ -18,6 +43,15 @@ JOB = "flags"
 ROLE = "worker"
 OPTIONS = "PADDLE_FLAGS_FLEET_JOIN"  # what `setup` passes to `join`, as JSON
 HOOK = "worker_process_setup_hook"
+
+NAMESPACE = "paddle_flags"
+ACTOR = "fleet"
+ENGINE = "PADDLE_FLAGS_FLEET_ENGINE"  # is set in the actor's process, which is no member
+_START = 60.0  # seconds for Ray to start the actor
+_POLL = 0.05  # seconds between two looks for it
+_KEY = b"paddle_flags/fleet"
+
+_connecting = threading.Lock()
 
 
 def address(job: str = JOB) -> str:
@@ -33,13 +67,12 @@ def runtime_env(
     Use it as `ray.init(runtime_env=runtime_env())`, and then call `start`: workers wait for it.
     `base` is an environment to add to, and `options` are those of `join`.
     """
-    made = dict(base or {})
-    if made.setdefault(HOOK, f"{__name__}.{setup.__name__}") != f"{__name__}.{setup.__name__}":
-        message = (
-            f"{HOOK}: base has one; put it into what runtime_env returns instead, and call "
-            "paddle_flags.fleet.ray.setup() in it"
+    made, hook = dict(base or {}), f"{__name__}.{setup.__name__}"
+    if made.setdefault(HOOK, hook) != hook:
+        what = (
+            f"base has one; put it into what runtime_env returns instead, and call {hook}() in it"
         )
-        raise FleetError(message)
+        raise FleetError(f"{HOOK}: {what}")
     call = json.dumps({"url": address(job), "role": role, **options})
     made["env_vars"] = {**made.get("env_vars", {}), OPTIONS: call}
     return made
@@ -47,7 +80,7 @@ def runtime_env(
 
 def setup() -> Membership | None:
     """Join the fleet that `runtime_env` names: Ray calls this before a worker's first task."""
-    if os.environ.get(_ray.ENGINE):
+    if os.environ.get(ENGINE):
         return None
     return _join.join(**json.loads(os.environ[OPTIONS]))
 
@@ -58,11 +91,147 @@ def start(job: str = JOB, *, timeout: float = 60.0) -> str:
     The actor is detached: it outlives this program, and programs that come later find it. It ends
     with the Ray cluster, or by `ray.kill(ray.get_actor("fleet", namespace="paddle_flags"))`.
     """
-    from paddle_flags.fleet._open import open_store  # noqa: PLC0415
-
-    store = open_store(address(job), timeout=timeout)
-    try:
+    with contextlib.closing(open_store(address(job), timeout=timeout)) as store:
         store.last()
-    finally:
-        store.close()
     return address(job)
+
+
+# -- The engine --
+
+
+class Place(NamedTuple):
+    """Where the actor answers."""
+
+    host: str
+    port: int
+    token: bytes
+    pid: int
+
+
+class FleetActor:
+    """Holds the state of fleets."""
+
+    def __init__(self) -> None:
+        """Serve, and say where."""
+        host = ray.util.get_node_ip_address()
+        token = secrets.token_bytes(32)
+        place = Place(host, _socket.serve(host, token), token, os.getpid())
+        internal_kv._internal_kv_put(_KEY, msgpack.packb(place))  # noqa: SLF001 - see find_place
+
+
+def find_place() -> Place | None:
+    """Return where the actor answered last, from Ray's head.
+
+    Ray has no public function for this that works in a setup hook; its own libraries use this one.
+    """
+    found = internal_kv._internal_kv_get(_KEY)  # noqa: SLF001
+    return Place(*msgpack.unpackb(found)) if found else None
+
+
+class RayStore(RemoteStore):
+    """A connection to `ray:///job`, in the Ray of this process, or to `ray://head:6379/job`.
+
+    A process without Ray connects as a driver: `ray:///job` to that which runs on this machine.
+    """
+
+    def __init__(self, url: Url, timeout: float) -> None:
+        super().__init__(url, timeout)
+        if len(url.hosts) > 1 or not self._job:
+            url.refuse("expected ray:///job for the Ray of this process, or ray://head:6379/job")
+        if os.environ.get(ENGINE):
+            url.refuse("the process that has the state of the fleet is no member of it")
+        host, port = url.hosts[0] if url.hosts else ("auto", None)
+        if port is None and host != "auto":
+            url.refuse("expected a port, as in ray://head:6379/job")
+        self._address = f"{host}:{port}" if port else host
+        self._ray_process = os.getpid() if ray.is_initialized() else 0  # 0: that of the first call
+        self._known: Place | None = None
+        self._idle = Idle(self)  # calls at once use a connection each
+
+    def _forked(self) -> None:
+        self._idle.close()
+
+    _disconnect = _forked
+
+    def _reply(self, method: str, args: Sequence[Any], timeout: float) -> tuple[str, Any]:
+        place = self._known or self._start()
+        end = time.monotonic() + timeout
+        connection = self._idle.take() or self._connect(place, end)
+        try:
+            kind, result = _socket.exchange(connection, [self._job, method, args], end)
+        except BaseException:
+            connection.close()
+            self._idle.close()
+            raise
+        self._idle.keep(connection)
+        return kind, result
+
+    def _start(self) -> Place:
+        """Find the actor, or make it. This may take as long as Ray needs to start a process."""
+        options = {"namespace": NAMESPACE, "log_to_driver": False, "configure_logging": False}
+        with _connecting:
+            if not ray.is_initialized():
+                try:
+                    ray.init(self._address, **options)
+                except (OSError, RuntimeError, ValueError) as error:
+                    raise self._away(str(error)) from error
+        self._ray_process = self._ray_process or os.getpid()
+        return self._find(time.monotonic() + max(self._timeout, _START))
+
+    def _connect(self, place: Place, end: float) -> DeadlineSocket:
+        try:
+            return _socket.connect(place[:2], place.token, end, self.closed)
+        except ConnectionError:
+            place = self._find(end, ended=place)
+            return _socket.connect(place[:2], place.token, end, self.closed)
+
+    def _find(self, end: float, ended: Place | None = None) -> Place:
+        """Return where the actor answers, which is not where one of them has ended."""
+        if os.getpid() != self._ray_process:
+            message = "a forked child finds no new actor of Ray"
+            raise self.error(message, UnreachableError)
+        place: Place | None = self._ask(find_place, end)
+        if place in (None, ended) and not _is_worker():
+            self._ask(_make, end)
+        while place in (None, ended):
+            if time.monotonic() > end:
+                who = "" if not _is_worker() else ": the driver makes it, by paddle_flags.fleet.ray"
+                raise self.error(f"Ray has no actor with the fleet{who}", UnreachableError)
+            time.sleep(_POLL)
+            place = self._ask(find_place, end)
+        self._known = place
+        return place
+
+    def _ask(self, function: Callable[[], Any], end: float) -> Any:
+        """Call a function of Ray in a thread: some wait for ever for a head that is gone."""
+        line = Line("paddle_flags ray")
+        answer = line.call(function)
+        line.end()
+        try:
+            return answer.result(max(0.1, end - time.monotonic()))
+        except Exception as error:  # many kinds, of Ray and of gRPC
+            what = str(error).strip().partition("\n")[0]
+            if isinstance(error, TimeoutError):
+                what = "its head does not answer"
+            raise self._away(what) from error
+
+    def _away(self, what: str) -> FleetError:
+        return self.error(f"Ray cannot be reached: {what}", UnreachableError)
+
+
+def _make() -> None:
+    ray.remote(FleetActor).options(
+        name=ACTOR,
+        namespace=NAMESPACE,
+        lifetime="detached",
+        get_if_exists=True,
+        max_restarts=-1,
+        num_cpus=0,
+        runtime_env={"env_vars": {ENGINE: "1"}},
+    ).remote()
+
+
+def _is_worker() -> bool:
+    """Return whether this process runs tasks or actors. Only drivers may create an actor safely."""
+    worker = getattr(ray.get_runtime_context(), "worker", None)
+    return bool(getattr(worker, "mode", None) == ray.WORKER_MODE)

@@ -7,15 +7,15 @@ import threading
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from paddle_flags.errors import FlagArgumentError, FlagError, FlagTypeError
-from paddle_flags.fleet._duration import seconds_of
+from paddle_flags.fleet._arguments import seconds_of
 from paddle_flags.fleet._fleet import Fleet
-from paddle_flags.fleet._live_document import document_of, result_of
 from paddle_flags.fleet._open import open_store
 from paddle_flags.fleet._operate import ConflictError, SensitiveError, UnconfirmedError
 from paddle_flags.fleet._record import Change, selector
 from paddle_flags.fleet._store import ReadOnlyError, UnreachableError
 from paddle_flags.fleet._url import split
 from paddle_flags.fleet._view import View
+from paddle_flags.gateway.fleet_documents import document_of, result_of
 from paddle_flags.gateway.problems import Refusal
 from paddle_flags.live._documents import fault_of
 
@@ -43,28 +43,24 @@ _REQUEST: dict[str, Any] = {
     **dict.fromkeys(("role", "host", "member"), str | None),
     "for": str | float | None,
     **dict.fromkeys(("at_step", "expect"), int | None),
-    **dict.fromkeys(("all_or_none", "dry_run"), bool | None),
+    **dict.fromkeys(("force", "dry_run"), bool | None),
     "confirm": list[str] | None,
     "wait": float | None,
 }
 
 
 class Watched:
-    """A fleet that is looked at while somebody asks. It has what a view needs of a member."""
-
-    name = ""
-    left = False
+    """A fleet that is looked at while somebody asks."""
 
     def __init__(self, url: str) -> None:
         self._address = url
         self._store: Store | None = None
         self._lock = threading.Lock()
         self.url = split(url).text  # without a password
-        self._view = View(self)
+        self._view = View(self.url, self._connect)
 
-    @property
-    def store(self) -> Store:
-        """The store, which is opened on first use."""
+    def _connect(self) -> Store:
+        """Return the store, which is opened on first use."""
         with self._lock:
             if self._store is None:
                 self._store = open_store(self._address, create=False)
@@ -89,11 +85,11 @@ class Watched:
         wait = _WAIT if given["wait"] is None else given["wait"]
         if not 0 <= wait <= _LONGEST_WAIT:
             _fail("wait", f"expected seconds, at most {_LONGEST_WAIT:g}")
-        fleet = Fleet(self.store, by=f"{by} through a gateway" if by else None)
+        fleet = Fleet(self._connect(), by=f"{by} through a gateway" if by else None)
         outcome = fleet.change(
             [Change(name, value, on) for name, value in given["set"].items()],
             wait=wait or None,
-            all_or_none=bool(given["all_or_none"]),
+            force=bool(given["force"]),
             at_step=given["at_step"],
             duration=seconds_of(given["for"], "for"),
             reason=given["reason"],

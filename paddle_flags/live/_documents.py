@@ -54,6 +54,8 @@ class Process(TypedDict):
     flags: int
     you: Who
     temporary: int
+    startup_over: bool
+    dropped: int
 
 
 class Temporary(TypedDict):
@@ -195,6 +197,9 @@ ANSWERS: Mapping[str, Any] = {
     "flags.set": ChangeResult,
     "changes.list": {"changes": list[Change]},
     "changes.undo": ChangeResult,
+    "steps.get": {"step": int | None},
+    "steps.gate": {"step": int | None},
+    "steps.wait": {"step": int | None},
 }
 """The results of the methods; an object has at least the fields in braces."""
 

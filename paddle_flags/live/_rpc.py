@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import select
 import socket
 import struct
 import threading
@@ -40,7 +41,7 @@ _LISTS = {"flags.list": ("flags", "name", "after"), "changes.list": ("changes", 
 
 
 class Connection:
-    """A connection to a process, for one answer or one stream of events."""
+    """A connection to a process: for one answer, one stream, or the requests of one thread."""
 
     _socket: socket.socket | None = None
     _aborted = False
@@ -88,6 +89,12 @@ class Connection:
             with self._lock:
                 self._socket.close()
 
+    def is_over(self) -> bool:
+        """Return whether the process has closed it, as by its end; between two requests."""
+        poll = select.poll()
+        poll.register(self._socket or -1, select.POLLIN)
+        return bool(poll.poll(0))
+
     def abort(self) -> None:
         """End what another thread does with the connection, now or later."""
         self._aborted = True
@@ -122,6 +129,13 @@ class Connection:
             if method in _LISTS and isinstance(params, dict):
                 return self._ask_pages(method, params)
             return self._ask(method, params)
+
+    def ask(self, method: str, params: Params, timeout: float) -> Any:
+        """Return the result of a request on a connection that stays open for others."""
+        self._deadline = time.monotonic() + timeout
+        if method in _LISTS:
+            return self._ask_pages(method, params)
+        return self._ask(method, params)
 
     def events(self, since: str | None, alive: float) -> Generator[Event, None, None]:
         """Yield what happens after `since`, or `hello` and what happens from now on.

@@ -152,6 +152,7 @@ TEST(a_check_finds_all_that_an_application_would_refuse_and_changes_nothing) {
   CHECK_STATUS(pd_config_check(config, false, errors, &err), PD_ERR_RANGE,
                "dir:///mnt/job42 revision 13: count=500: expected an integer <= 100");
   CHECK(pd_error_list_count(errors) == 2);
+  CHECK(pd_error_list_get_flag(errors, 0) == count && !pd_error_list_get_flag(errors, 1));
   CHECK_STR(pd_error_list_at(errors, 1)->message,
             "dir:///mnt/job42 revision 14: nobody: no such flag");
   CHECK_STATUS(check("count", "5"), PD_ERR_REFUSED,

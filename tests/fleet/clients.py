@@ -29,8 +29,6 @@ WEIGHTS = {
     "last": 15,
     "read": 20,
     "wait": 8,
-    "decide": 6,
-    "decision": 6,
     "base": 3,
     "compact": 2,
 }
@@ -161,16 +159,6 @@ class Client:
     def _wait(self, _index: int) -> tuple[int, float]:
         return self._tail, self._random.choice((0.0, 0.05, 0.3))
 
-    def _key(self, index: int) -> str:
-        """A key that other clients use at about the same time."""
-        return f"r{index // 40}"
-
-    def _decide(self, index: int) -> tuple[str, bytes]:
-        return self._key(index), self._random.choice((b"commit", b"abort: too late"))
-
-    def _decision(self, index: int) -> tuple[str]:
-        return (self._key(index),)
-
     def _compact(self, index: int) -> tuple[int, bytes]:
         return max(1, self._tail - self._random.choice((5, 20))), f"{self._name} {index}".encode()
 
@@ -182,7 +170,7 @@ class Client:
 
 def plant(store: Any, fault: str) -> None:
     """Break a store, to see that the judge finds it."""
-    last, append, read, decide = store.last, store.append, store.read, store.decide
+    last, append, read = store.last, store.append, store.read
     calls = itertools.count()
     seen = [0]
 
@@ -199,15 +187,10 @@ def plant(store: Any, fault: str) -> None:
         found: list[bytes] = read(first)
         return found if next(calls) % 5 else []
 
-    def obstinate(key: str, value: bytes) -> bytes:
-        decide(key, value)
-        return value
-
     faults = {
         "last is stale": ("last", stale),
         "append has two winners": ("append", careless),
         "read loses records": ("read", late),
-        "decisions change": ("decide", obstinate),
     }
     name, function = faults[fault]
     setattr(store, name, function)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from configmaps import Mounted
 from engines import ENGINES
 from members import SOON, Process
 from mirrors import Command, Running
-from native import Native, host
 
 from paddle_flags.fleet import Fleet, _mirror, open_store
 from paddle_flags.fleet._mirror import Mirror
@@ -52,20 +50,6 @@ def process(url):
 
     def start(**variables: str) -> Process:
         started.append(Process(url, **variables))
-        return started[-1]
-
-    yield start
-    for each in started:
-        each.clean()
-
-
-@pytest.fixture
-def native(url):
-    """Start C programs, which end with the test."""
-    started: list[Native] = []
-
-    def start(program: Path | None = None, **variables: str) -> Native:
-        started.append(Native(url, program or host(), **variables))
         return started[-1]
 
     yield start
@@ -143,7 +127,7 @@ def new(source, url):
 def running(source, url, monkeypatch):
     """Start mirrors that look often, and end with the test."""
     monkeypatch.setattr(_mirror, "POLL", 0.02)
-    monkeypatch.setattr("paddle_flags.fleet._turns._PAUSE", 0.02)
+    monkeypatch.setattr(_mirror, "_PAUSE", 0.02)
     started = []
 
     def start(source=source, target=url):

@@ -44,13 +44,21 @@ class Crew:
                 process.stdin.close()
         self._file.close()
 
-    def start(self, name: str, url: str, *, prefix: tuple[str, ...] = (), **options: Any) -> None:
-        """Start a member; its options are those of crew_member.py."""
+    def start(
+        self,
+        name: str,
+        url: str,
+        *,
+        prefix: tuple[str, ...] = (),
+        program: Path = PROGRAM,
+        **options: Any,
+    ) -> None:
+        """Start a member; its options are those of crew_member.py, or of another program."""
         environment = options.pop("environment", {})
         command = [
             *prefix,
             sys.executable,
-            str(PROGRAM),
+            str(program),
             json.dumps({"name": name, "url": url, **options}),
         ]
         self.processes[name] = subprocess.Popen(

@@ -189,6 +189,9 @@ class RayEngine(_Paused):
 
     def start(self) -> None:
         self.cluster = RayCluster()
+        store = _open.open_store(self.new())
+        store.last()  # only then has Ray the process that can be stopped
+        store.close()
 
     def end(self) -> None:
         package("ray").shutdown()
@@ -198,7 +201,7 @@ class RayEngine(_Paused):
         return f"ray://{self.cluster.address}/{secrets.token_hex(4)}"
 
     def pid(self) -> int:
-        place = importlib.import_module("paddle_flags.fleet._ray").find_place()
+        place = importlib.import_module("paddle_flags.fleet.ray").find_place()
         return int(place.pid)
 
 

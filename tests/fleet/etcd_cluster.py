@@ -20,7 +20,7 @@ class Cluster:
     def __init__(self, count: int, *, tls: list[str] | None = None, sync: bool = False) -> None:
         self.etcdctl = support.tool("etcdctl", "etcd-client")
         support.tool("etcd", "etcd-server")
-        support.installed("h11")
+        support.installed("urllib3")
         self.place = Path(tempfile.mkdtemp(prefix="etcd-"))
         scheme = "https" if tls else "http"
         ports = free_ports(3 * count)
@@ -82,9 +82,8 @@ class Cluster:
         self.ctl("role", "grant-permission", "operator", "--prefix=true", "readwrite", "/jobs/")
         for user in ("member", "reader"):
             self.ctl("role", "grant-permission", user, "--prefix=true", "read", "/jobs/")
-        for part in ("members", "decisions"):
-            place = f"/jobs/one/{part}/"
-            self.ctl("role", "grant-permission", "member", "--prefix=true", "readwrite", place)
+        place = "/jobs/one/members/"
+        self.ctl("role", "grant-permission", "member", "--prefix=true", "readwrite", place)
         self.ctl("auth", "enable")
 
     def stop(self) -> None:

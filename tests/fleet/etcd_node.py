@@ -55,6 +55,13 @@ class Node:
         """Whether it was started and not killed; it may be stopped."""
         return self.process is not None
 
+    def requests(self) -> int:
+        """Return how many requests it has answered, without those that only log a user in."""
+        with urllib.request.urlopen(self._health + "/metrics", timeout=10) as answer:  # noqa: S310 - ours
+            lines = answer.read().decode().splitlines()
+        counts = [line for line in lines if line.startswith("grpc_server_handled_total")]
+        return sum(int(float(line.split()[-1])) for line in counts if "Authenticate" not in line)
+
     def is_healthy(self) -> bool:
         """Return whether it is one of a quorum with a leader."""
         try:

@@ -5,6 +5,7 @@ The URL is of any engine. What is guaranteed is asserted; how long things take i
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import random
@@ -18,13 +19,11 @@ from typing import Any
 
 import pytest
 from crews import Crew, until
+from members import ask, decide
 from writers import Writer, check_changes
 
 import paddle_flags as pf
-from paddle_flags.fleet import _operate
-from paddle_flags.fleet._follow import Follower
-from paddle_flags.fleet._record import PROPOSE, Change, Record
-from paddle_flags.fleet._state import COMMIT
+from paddle_flags.fleet import open_store
 
 Figures = dict[str, float]
 
@@ -85,7 +84,7 @@ def slow_member(url: str) -> Figures:
         fleet.set(pair(1), wait=30)
         slow, *others = names
         crew.stop(slow)
-        outcome = fleet.set(pair(2), wait=0.5)
+        outcome = fleet.set(pair(2), force=True, wait=0.5)
         changed = time.monotonic()
         taken = crew.wait_applied(2, others)
         assert set(outcome.silent) >= {slow}
@@ -94,8 +93,8 @@ def slow_member(url: str) -> Figures:
         named = until(lambda: [m.name for m in fleet.status().members if m.state == "slow"])
         assert [m.name for m in fleet.status().members if m.state == "slow"] == [slow]
         with pytest.raises(pf.fleet.AbortedError, match=slow):
-            fleet.set(pair(3), all_or_none=True, wait=0.5)
-        fleet.set(pair(4))
+            fleet.set(pair(3), wait=0.5)
+        fleet.set(pair(4), force=True)
         crew.wait_applied(4, others)
         resumed = time.monotonic()
         crew.resume(slow)
@@ -146,73 +145,64 @@ def joined(crew: Crew) -> list[str]:
     return [event["m"] for event in crew.events if "joined" in event]
 
 
-def propose(operator: Follower, value: int, patience: float, step: int | None = None) -> int:
-    """Write a proposal, as an operator that dies before it decides; return its revision."""
-    changes = tuple(Change(name, str(value), "all") for name in pair(value))
-    record = Record(PROPOSE, changes, by="test", patience=patience, at_step=step)
-    return _operate.write(operator, record, None).revision
+def accepted(fleet: pf.fleet.Fleet, asked: int) -> set[str]:
+    """Return the members that would take a change."""
+    said = {name: each["answers"] for name, each in fleet.members().items()}
+    return {
+        name for name, each in said.items() if asked in each and each[asked].state == "accepted"
+    }
 
 
-def votes(fleet: pf.fleet.Fleet, revision: int) -> set[str]:
-    """Return the members that have accepted."""
-    documents = fleet.members()
-    return {n for n, d in documents.items() if d.get("votes", {}).get(str(revision)) == "accept"}
+def verdict(fleet: pf.fleet.Fleet, asked: int) -> str | None:
+    """Return what became of a question, as far as it was decided."""
+    return next((each.verdict for each in fleet.log() if each.revision == asked), None)
 
 
 def two_phases(url: str) -> Figures:
-    """Members and operators die at each point of a change that all or none are to take."""
-    with Crew() as crew, pf.fleet.Fleet(url) as fleet:
-        operator = Follower(pf.fleet.open_store(url))
+    """Members and operators die at each point of a change that members are asked about."""
+    with Crew() as crew, pf.fleet.Fleet(url) as fleet, contextlib.closing(open_store(url)) as store:
         names = crew.start_many(MEMBERS, [url], join={"ttl": TTL})
         fleet.set(pair(1), wait=30)
         crew.wait_applied(1, names)
 
-        # A member dies before it has voted.
+        # A member dies before it has answered: the others have the change, and it is named.
         crew.stop(names[0])
-        errors: list[pf.fleet.AbortedError] = []
-
-        def change() -> None:
-            try:
-                fleet.set(pair(2), all_or_none=True, wait=60)
-            except pf.fleet.AbortedError as error:
-                errors.append(error)
-
-        thread = threading.Thread(target=change)
+        outcomes: list[pf.fleet.Outcome] = []
+        thread = threading.Thread(target=lambda: outcomes.append(fleet.set(pair(2), wait=60)))
         begin = time.monotonic()
         thread.start()
         time.sleep(0.5)
         crew.kill(names[0])
         thread.join()
-        unvoted = time.monotonic() - begin
-        assert "went before it voted" in str(errors[0])
+        passed_over = time.monotonic() - begin
+        assert outcomes[0].silent.keys() == {names[0]}
+        crew.wait_applied(2, names[1:])
 
         # A member dies after it has accepted; the change is made, and its successor has it.
         crew.start(names[0], url, join={"ttl": TTL})
         until_joined(crew, names[0], 2)
-        revision = propose(operator, 3, patience=60)
-        until(lambda: votes(fleet, revision) >= set(names))
+        asked = ask(store, pair(3))
+        until(lambda: accepted(fleet, asked) >= set(names))
         crew.kill(names[1])
-        assert operator.decide(revision, COMMIT) == COMMIT
+        decide(store, asked)
         crew.wait_applied(3, [n for n in names if n != names[1]])
         crew.start(names[1], url, join={"ttl": TTL})
         until_joined(crew, names[1], 2)
         assert crew.look(names[1])["b"] == 3
 
         # The operator dies before it decides: members abort when its time is over.
-        revision = propose(operator, 4, patience=1)
-        until(lambda: votes(fleet, revision) >= set(names))
-        abandoned = until(lambda: decided(operator, revision))
-        verdict = decided(operator, revision)
-        assert str(verdict).startswith("abort")
-        assert operator.decide(revision, COMMIT) == verdict, "made once"
+        asked = ask(store, pair(4), patience=1)
+        until(lambda: accepted(fleet, asked) >= set(names))
+        abandoned = until(lambda: verdict(fleet, asked))
+        decide(store, asked)
+        assert str(verdict(fleet, asked)).startswith("aborted"), "made once"
 
-        fleet.set(pair(5), all_or_none=True, wait=30)
+        fleet.set(pair(5), wait=30)
         crew.wait_applied(5, names)
-        assert not [e for e in crew.events if e.get("b") in (2, 4)], "nobody took what was aborted"
+        assert not [e for e in crew.events if e.get("b") == 4], "nobody took what was aborted"
         assert not crew.halves()
-        operator.store.close()
         return {
-            "member killed before its vote until the change was aborted": unvoted,
+            "member killed before it answered until the change was made": passed_over,
             "operator gone (1 s to decide) until members aborted": abandoned,
         }
 
@@ -220,8 +210,7 @@ def two_phases(url: str) -> Figures:
 def at_one_step(url: str) -> Figures:
     """Members take a change at one step, although one of them dies and an operator does."""
     options: dict[str, Any] = {"ticks": 0.01, "join": {"ttl": TTL, "tick_timeout": 60}}
-    with Crew() as crew, pf.fleet.Fleet(url) as fleet:
-        operator = Follower(pf.fleet.open_store(url))
+    with Crew() as crew, pf.fleet.Fleet(url) as fleet, contextlib.closing(open_store(url)) as store:
         names = crew.start_many(MEMBERS, [url], **options)
 
         # One dies after it has accepted; its successor begins again, and takes it at that step.
@@ -237,14 +226,13 @@ def at_one_step(url: str) -> Figures:
 
         # The operator dies before it decides: at its step, members wait, abort, and go on.
         step = last_step(crew) + 100
-        revision = propose(operator, 2, patience=3, step=step)
-        until(lambda: votes(fleet, revision) >= set(names[1:]))
+        asked = ask(store, pair(2), patience=3, at_step=step)
+        until(lambda: accepted(fleet, asked) >= set(names[1:]))
         crew.until(lambda: all(ticks(crew, name) > step for name in names[1:]))
-        assert str(decided(operator, revision)).startswith("abort")
+        assert str(verdict(fleet, asked)).startswith("aborted")
         assert not crew.applied(2, names)
         pauses = [longest_tick(crew, name, step) for name in names[1:]]
         assert not crew.halves()
-        operator.store.close()
         return {"operator gone (3 s to decide): a step took": max(pauses)}
 
 
@@ -281,11 +269,6 @@ def longest_tick(crew: Crew, name: str, step: int) -> float:
 
 def until_joined(crew: Crew, name: str, times: int) -> None:
     crew.until(lambda: joined(crew).count(name) == times)
-
-
-def decided(operator: Follower, revision: int) -> str | None:
-    verdict = operator.store.decision(f"r{revision}")
-    return None if verdict is None else verdict.decode()
 
 
 # -- clocks -----------------------------------------------------------------------------------
@@ -334,20 +317,24 @@ def jump_to(clock: Path, seconds: int) -> None:
 
 
 def joins_with_wrong_clock(crew: Crew, fleet: pf.fleet.Fleet, clock: Path) -> Figures:
-    """Who joins while a temporary value holds counts by its clock: never longer than for others."""
-    fleet.set({"passing": 9}, duration=8.0)
-    found = {}
-    for name, jump in (("right", 0), ("ahead", DAY), ("behind", -DAY)):
+    """Who joins while a temporary value is in effect has it until those end it who saw it begin."""
+    given = fleet.set({"passing": 9}, duration=8.0).revision
+    names = {"right": 0, "ahead": DAY, "behind": -DAY}
+    for name, jump in names.items():
         jump_to(clock, jump)
         crew.start(name, fleet.url, join={"ttl": TTL}, clock=str(clock))
         crew.wait_joined([name])
-    crew.until(lambda: ends(crew, 9).keys() >= {"still", "jumping", "right", "behind"})
-    assert "ahead" not in passing(crew, 9), "by its clock, it was over"
-    for name in ("right", "behind"):
-        found[f"joined, clock {name}: a value for 8 s lasted"] = (
+    every = {"still", "jumping", *names}
+    crew.until(lambda: ends(crew, 9).keys() >= every)
+    over = [each for each in fleet.log() if each.record.of == given and each.verdict == "ended"]
+    assert len(over) == 1, "it ends once, for all"
+    return {
+        f"joined, clock {name}: a value for 8 s lasted": (
             ends(crew, 9)[name] - passing(crew, 9)[name]
-        ) / 1e9
-    return found
+        )
+        / 1e9
+        for name in names
+    }
 
 
 def passing(crew: Crew, value: int) -> dict[str, int]:

@@ -3,7 +3,7 @@
 A history is linearizable if every operation can be given one moment, between its invocation and its
 response, so that the operations in the order of these moments are what one process alone could have
 done. In general that is a search over orders (`searches.py` does it). Here it needs none, since
-every record and every decision is created once.
+every record is created once.
 
 Let t(n) be the moment at which record n was created. The last record is m from t(m) until t(m + 1).
 So an operation that was invoked at i, had its response at r and found that m is the last record has
@@ -26,12 +26,6 @@ Thus every operation says only that some t(n) is not before, or not after, some 
 The records are created in order, t(1) <= t(2) <= ..., so the history is linearizable exactly if for
 each n the latest "not before" of the records 1 .. n is no later than the earliest "not after" of
 the records n, n + 1, ...: then t(n) = that latest "not before" fulfils all.
-
-A decision is a log that has room for one record. It was made by one of those who proposed the
-value that holds, not before the first of these was invoked. All who got an answer say
-"not after"; `decision() is None` says "not before".
-
-The log and each decision are judged apart: a history is linearizable if it is so for each object.
 
 Bases are judged by necessary conditions alone: a reader may still see records that a base replaced.
 """
@@ -120,19 +114,9 @@ class Log:
 
 def check(history: list[Operation]) -> list[str]:
     """Return what is wrong with a history; nothing if it is linearizable."""
-    decisions: dict[str, list[Operation]] = defaultdict(list)
-    log, bases = [], []
-    for operation in history:
-        if operation.name in ("decide", "decision"):
-            decisions[operation.arguments[0]].append(operation)
-        elif operation.name in ("base", "compact"):
-            bases.append(operation)
-        else:
-            log.append(operation)
-    faults = check_log(log, bases)
-    for key, operations in decisions.items():
-        faults += check_decision(key, operations)
-    return faults + check_bases(bases, log)
+    bases = [operation for operation in history if operation.name in ("base", "compact")]
+    log = [operation for operation in history if operation.name not in ("base", "compact")]
+    return check_log(log, bases) + check_bases(bases, log)
 
 
 # -- the log ----------------------------------------------------------------------------------
@@ -234,42 +218,6 @@ def _check_order(log: Log) -> list[str]:
                 f"record {number} was not there before, but record {other} was there after:\n"
                 f"  {moment.after_why}\n  {log.moments[other].before_why}"
             )
-    return faults
-
-
-# -- decisions --------------------------------------------------------------------------------
-
-
-def check_decision(key: str, history: list[Operation]) -> list[str]:
-    """Judge the operations on one decision."""
-    moment = Moment()
-    answers = []
-    for operation in history:
-        if not operation.known:
-            continue
-        if operation.result is None:
-            moment.not_before(operation.start, operation)
-        else:
-            answers.append(operation)
-            moment.not_after(operation.end, operation)
-    if not answers:
-        return []
-    value = answers[0].result
-    faults = [
-        f"decision {key!r} is not the same for all:\n  {answers[0]}\n  {other}"
-        for other in answers
-        if other.result != value
-    ]
-    able = [o for o in history if o.name == "decide" and o.arguments[1] == value]
-    if not able:
-        return [*faults, f"nobody proposed decision {key!r}:\n  {answers[0]}"]
-    first = min(able, key=lambda operation: operation.start)
-    moment.not_before(first.start, first)
-    if moment.after > moment.before:
-        faults.append(
-            f"decision {key!r} was not made before, but was there after:\n"
-            f"  {moment.after_why}\n  {moment.before_why}"
-        )
     return faults
 
 

@@ -12,8 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from paddle_flags.fleet._follow import Follower
+from paddle_flags.fleet._record import ASK, CHANGE, Change, Record
+
 if TYPE_CHECKING:
-    from paddle_flags.fleet import Fleet
+    from paddle_flags.fleet import Fleet, Store
     from paddle_flags.fleet._outcome import Outcome
 
 SOON = 60  # seconds until something must have happened, on a slow and busy machine
@@ -147,6 +150,29 @@ def eventually(function: Callable[[], Any], wanted: Any = True) -> None:
             return
         assert time.monotonic() < end, f"{found!r}, expected {wanted!r}"
         time.sleep(0.02)
+
+
+def ask(
+    store: Store, values: dict[str, Any], *, patience: float = 60.0, at_step: int | None = None
+) -> int:
+    """Ask members about a change, as an operator that dies then; return the revision."""
+    changes = tuple(Change(name, str(value)) for name, value in values.items())
+    return write(store, Record(ASK, changes, by="test", patience=patience, at_step=at_step))
+
+
+def decide(store: Store, asked: int, kind: str = CHANGE) -> int:
+    """Write the change that was asked about, or its abort; return the revision."""
+    return write(store, Record(kind, by="test", of=asked))
+
+
+def write(store: Store, record: Record) -> int:
+    """Write a record behind all others; return its revision."""
+    follower = Follower(store)
+    while True:
+        follower.catch_up()
+        revision = follower.append(record)
+        if revision:
+            return revision
 
 
 def files_of(folder: Path) -> bytes:

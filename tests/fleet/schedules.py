@@ -178,9 +178,6 @@ class Server:
     def __init__(self, engine: Any) -> None:
         self._engine = engine
         self._url = engine.new()
-        store = open_store(self._url)
-        store.last()  # Ray finds the process to stop only then
-        store.close()
 
     def urls(self) -> list[str]:
         return [self._url]
@@ -273,13 +270,11 @@ class Outcome:
 
     def count(self) -> dict[str, int]:
         """Return how many operations there were, of which kinds."""
-        done = collections.Counter(o.name for o in self.history if o.known)
         return {
             "operations": len(self.history),
             "without answer": sum(not o.known for o in self.history),
             "records": sum(o.name == "append" and o.result is True for o in self.history),
             "lost races": sum(o.name == "append" and o.result is False for o in self.history),
-            "decisions": done["decide"],
             "bases": sum(o.name == "compact" and o.result is True for o in self.history),
         }
 
@@ -317,8 +312,6 @@ def read_all(url: str, file: Path) -> None:
         if not records:
             break
         number += len(records)
-    for key in range(40):
-        recorder.call("decision", f"r{key}")
     recorder.close()
 
 

@@ -15,7 +15,6 @@ class State(NamedTuple):
     """What one process alone would have."""
 
     records: tuple[bytes, ...] = ()
-    decisions: tuple[tuple[str, bytes], ...] = ()
 
 
 def possible(history: list[Operation]) -> bool:
@@ -50,8 +49,6 @@ def _meaning(state: State, operation: Operation) -> tuple[State, list[Any]]:
     """Return the state after an operation, and what it may return."""
     if operation.name == "append":
         return _append(state, *operation.arguments)
-    if operation.name in ("decide", "decision"):
-        return _decide(state, *operation.arguments)
     last = len(state.records)
     if operation.name == "last":
         return state, [last]
@@ -67,10 +64,3 @@ def _append(state: State, number: int, record: bytes) -> tuple[State, list[Any]]
     if number == last + 1:
         return state._replace(records=(*state.records, record)), [True]
     return state, [GAP if number > last else False]
-
-
-def _decide(state: State, key: str, value: bytes | None = None) -> tuple[State, list[Any]]:
-    decisions = dict(state.decisions)
-    if value is not None:
-        decisions.setdefault(key, value)
-    return state._replace(decisions=tuple(sorted(decisions.items()))), [decisions.get(key)]

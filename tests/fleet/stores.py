@@ -39,6 +39,11 @@ def records(store: Store, first: int = 1) -> list[bytes]:
     return found
 
 
+def living(store: Store) -> dict[str, bytes]:
+    """The documents of the members whose lease runs."""
+    return {name: each.document for name, each in store.members().items() if each.alive}
+
+
 def in_threads(count: int, function: Callable[[int], _T]) -> list[_T]:
     """What function(0), function(1), ... return, run at once."""
     gate = threading.Barrier(count)

@@ -23,13 +23,18 @@ def test_check_publishes_no_secret_of_the_environment(folder, fleet, process):
         "PADDLE_FLAGS_ETCD_PASSWORD": "swordfish",
         "FLAGS_token": "swordfish",
         "FLAGS_key": "swordfish",
-        "FLAGS_level": "7",
     }
-    one = process(**variables)
-    one.begin(role="trainer", rank=0)
-    one.do(SECRET)
-    one.do("pf.fleet.check(environment=['PADDLE_*', 'FLAGS_*'], timeout=20)")
-    assert fleet.members()["trainer-0"]["check"]["variables"]["FLAGS_level"] == "7"
+    two = [process(**variables, FLAGS_level=level) for level in "78"]
+    for rank, each in enumerate(two):
+        each.begin(role="trainer", rank=rank)
+        each.do(SECRET)
+        each.send("do", "pf.fleet.check(environment=['PADDLE_*', 'FLAGS_*'], expect=2)")
+    for each in two:  # a difference lets them publish all that they have
+        with pytest.raises(Failed, match=r"\$FLAGS_level: '[78]' in trainer-."):
+            each.receive()
+    said = fleet.members()["trainer-0"]["details"]["variables"]
+    assert {name for name in said if name in variables} == set()
+    assert said["FLAGS_level"] == "7"
     assert b"swordfish" not in files_of(folder)
 
 
@@ -45,16 +50,18 @@ def test_a_sensitive_flag_that_is_defined_later_takes_no_value_of_the_fleet(flee
     assert one.ask("(token.value, level.value)") == ["none", 8]
 
 
-def test_a_value_that_a_later_flag_refuses_stops_no_other_change(fleet, process):
-    fleet.set({"level": 500, "lr": 0.5})
-    one = process()
-    one.join(role="trainer", rank=0)
-    with pytest.raises(Failed, match="level=500: expected an integer in"):
-        one.do(FLAGS)
-    one.do(FLAGS.replace("level", "other"))
-    assert fleet.set({"port": 81}, wait=SOON).answers["trainer-0"].state == "applied"
-    assert one.ask("pf.fleet.member().answers[1].state") == "rejected"
-    assert fleet.set({"level": 7}, wait=SOON).answers["trainer-0"].state == "applied"
+def test_a_value_that_a_later_flag_rejects_keeps_no_program_from_starting(fleet, process):
+    given = fleet.set({"level": 500, "lr": 0.5}).revision
+    one = process().begin(role="trainer", rank=0)
+    one.do("pf.parse(['train.py'])")
+    assert one.ask("(level.value, lr.value)") == [1, 0.1]
+    one.wait_for(f"pf.fleet.member().answers[{given}].state", "rejected")
+    [member] = fleet.status().members
+    assert "level=500: expected an integer in" in member.problems[given].why
+    with pytest.raises(Failed, match=f"trainer-0: revision {given}: rejected: .*level=500"):
+        one.do("pf.fleet.check(timeout=1)")
+    assert fleet.set({"level": 7}, wait=SOON).ok
+    assert one.ask("(level.value, lr.value)") == [7, 0.1]
 
 
 def test_no_operator_writes_a_secret_under_a_former_name_of_its_flag(folder, fleet, process):
@@ -152,7 +159,7 @@ def test_a_validator_that_joins_or_leaves_while_its_program_joins_is_told(fleet,
 def test_a_validator_that_ends_its_thread_rejects(fleet, members, error):
     [one] = members(1)
     one.do(f"def check(value):\n if value == 2: raise {error}\n return True\nlevel.validate(check)")
-    outcome = fleet.set({"level": 2}, wait=SOON)
+    outcome = fleet.set({"level": 2}, force=True, wait=SOON)
     assert outcome.answers["trainer-0"].state == "rejected"
     assert fleet.set({"level": 3}, wait=SOON).answers["trainer-0"].state == "applied"
 

@@ -25,6 +25,7 @@ OF_ETCD = [
         ("/mnt/job", "expected scheme://..., such as dir:///mnt/job42"),
         ("dir://mnt/job", "expected dir:///path, with three slashes"),
         ("dir:///", "expected dir:///path"),
+        ("dir://", "such as dir:///mnt/job42"),
         ("dir:///x?pol=1", "unknown option pol; did you mean poll?"),
         ("dir:///x?poll=fast", "poll=fast: expected a number of seconds"),
         ("dir:///x?poll=-1", "poll=-1: expected a number of seconds"),
@@ -35,3 +36,25 @@ def test_an_address_that_is_wrong_is_told(url, told):
     with pytest.raises(FleetError) as raised:
         open_store(url)
     assert told in str(raised.value)
+
+
+@pytest.mark.parametrize("scheme", ["dir", "configmap"])
+@pytest.mark.parametrize(
+    "path",
+    ["//jobs/x", "jobs/x", "//jobs/x?poll=1", "//./jobs/x", "//jobs:y/../jobs/x", "//jobs%2fx"],
+)
+def test_a_relative_path_is_told_with_the_absolute_one(scheme, path, tmp_path, monkeypatch):
+    here = tmp_path / "a b"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    with pytest.raises(FleetError) as raised:
+        open_store(f"{scheme}:{path}")
+    assert str(raised.value) == (
+        f"{scheme}:{path}: expected {scheme}:///path, with three slashes and an absolute path, "
+        f"such as {scheme}://{tmp_path}/a%20b/jobs/x"
+    )
+
+
+def test_an_absolute_path_with_too_few_slashes_is_told(tmp_path):
+    with pytest.raises(FleetError, match=f"such as dir://{tmp_path}/x"):
+        open_store(f"dir:{tmp_path}/x")

@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 from members import SOON, eventually
-from native import host
-from support import LIBDIR
 
 from paddle_flags.live import Client, LiveError
 
@@ -41,24 +39,8 @@ def member(process, tmp_path, audit):
     return made
 
 
-@pytest.fixture
-def program(native, tmp_path, audit):
-    """A C program with a server that was preloaded."""
-    variables = {
-        "LD_PRELOAD": f"{LIBDIR}/libpd_flags_live.so",
-        "PADDLE_FLAGS_LIVE": str(tmp_path / "member.sock"),
-        "PADDLE_FLAGS_LIVE_AUDIT": str(audit),
-    }
-    made = native(host(), **variables).begin(role="trainer", rank=0)
-    eventually((tmp_path / "member.sock").exists, True)
-    return made
-
-
-@pytest.mark.parametrize("kind", ["member", "program"])
-def test_a_change_of_the_fleet_is_an_event_with_who_why_and_until(
-    fleet, request, kind, audit, tmp_path
-):
-    request.getfixturevalue(kind)
+@pytest.mark.usefixtures("member")
+def test_a_change_of_the_fleet_is_an_event_with_who_why_and_until(fleet, audit, tmp_path):
     fleet.set({"level": 7}, wait=SOON, reason="loss is NaN", duration=600)
     (event,) = events(audit)
     assert (event["event"], event["kind"], event["reason"]) == ("fleet", "fleet", "loss is NaN")
@@ -72,9 +54,8 @@ def test_a_change_of_the_fleet_is_an_event_with_who_why_and_until(
         client.undo(change["change"])
 
 
-@pytest.mark.parametrize("kind", ["member", "program"])
-def test_values_that_end_or_are_taken_back_are_events_too(fleet, request, kind, audit):
-    request.getfixturevalue(kind)
+@pytest.mark.usefixtures("member")
+def test_values_that_end_or_are_taken_back_are_events_too(fleet, audit):
     fleet.set({"level": 7}, wait=SOON)
     fleet.set({"level": 8}, wait=SOON)
     fleet.unset("level", wait=SOON)
@@ -95,5 +76,5 @@ def test_a_batch_of_the_fleet_is_one_event(fleet, audit):
 
 @pytest.mark.usefixtures("member")
 def test_a_batch_that_the_member_refuses_is_no_event(fleet, audit):
-    fleet.set({"level": 700, "lr": 0.5}, wait=SOON)
+    fleet.set({"level": 700, "lr": 0.5}, force=True, wait=SOON)
     assert events(audit) == []

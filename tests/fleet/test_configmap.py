@@ -37,7 +37,6 @@ def test_each_file_is_a_flag_of_all_members(store, mounted):
     ]
     assert store.base() == (0, b"")
     assert store.read(2) == []
-    assert store.decision("r1") is None
 
 
 def test_selectors_have_a_file(store, mounted):
@@ -160,8 +159,7 @@ def test_writing_asks_for_a_second_store(store, mounted):
         lambda: store.compact(1, b""),
         lambda: store.announce("a", b"", 10),
         lambda: store.keep_alive("a"),
-        lambda: store.withdraw("a"),
-        lambda: store.decide("a", b""),
+        lambda: store.withdraw("a", b""),
         store.members,
     ):
         with pytest.raises(

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
+import time
+from contextlib import closing
 
 import pytest
 from dask_tasks import append_from_a_task, level
 from members import eventually
-from servers import DaskScheduler
+from servers import DaskScheduler, pause, resume
 from support import package
 
-from paddle_flags.fleet import Fleet, open_store
+from paddle_flags.fleet import Fleet, UnreachableError, open_store
 
 pytestmark = pytest.mark.extended
 
@@ -43,7 +47,7 @@ def test_workers_have_the_values_before_their_first_task_also_late_and_restarted
     scheduler.add_worker("--name", "early")
     url = package("paddle_flags.fleet.dask").install(client, "job", ttl=2)
     with Fleet(url, timeout=30) as fleet:
-        fleet.set({"level": 7})
+        fleet.set({"level": 7}, force=True)  # no worker has imported what defines it
         eventually(lambda: client.submit(level, workers="early", pure=False).result(60), 7)
 
         scheduler.add_worker("--name", "late")
@@ -88,3 +92,71 @@ def test_a_store_is_the_same_in_a_worker_and_in_a_plain_process(scheduler, clien
     assert store.wait(1, 60) == 2
     assert store.read(1) == [b"of the program", b"of a task"]
     store.close()
+
+
+DISCONNECTS = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from paddle_flags.fleet import UnreachableError, open_store
+store = open_store(sys.argv[1], timeout=3)
+store.last()
+print("ready", flush=True)
+sys.stdin.readline()
+def give_up(_):
+    try:
+        store.last()
+    except UnreachableError:
+        return "gave up"
+with ThreadPoolExecutor(4) as pool:
+    print(*pool.map(give_up, range(4)), sep=", ")
+store.close()
+"""
+
+
+def test_calls_that_are_given_up_at_once_write_nothing_on_stderr(scheduler):
+    command = [sys.executable, "-c", DISCONNECTS, f"dask://{scheduler.address}/job"]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(command, text=True, **pipes) as process:
+        assert process.stdout.readline() == "ready\n"
+        pause(scheduler.pid)
+        try:
+            out, errors = process.communicate("\n", timeout=60)
+        finally:
+            resume(scheduler.pid)
+    assert (out, errors) == ("gave up, gave up, gave up, gave up\n", "")
+
+
+MEMBER = """
+import sys
+import paddle_flags as pf
+pf.fleet.join(sys.argv[1], name="one", ttl=1)
+pf.define("level", 1, "Level", runtime=True)
+pf.parse(["program"])
+print("ready", flush=True)
+sys.stdin.readline()
+print(pf.fleet.member().stale is not None, pf.FLAGS.level, flush=True)
+"""
+
+
+@pytest.mark.parametrize("is_killed", [True, False])
+def test_a_member_whose_scheduler_goes_away_ends_without_a_word_on_stderr(scheduler, is_killed):
+    url = f"dask://{scheduler.address}/job"
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with (
+        subprocess.Popen([sys.executable, "-c", MEMBER, url], text=True, **pipes) as process,
+        closing(open_store(url, timeout=1)) as store,
+    ):
+        assert process.stdout.readline() == "ready\n"
+        os.kill(scheduler.pid, signal.SIGKILL if is_killed else signal.SIGTERM)
+        eventually(lambda: is_away(store))
+        time.sleep(2)  # its lease ends meanwhile, and it connects again and again
+        out, errors = process.communicate("\n", timeout=60)
+    assert (out, errors, process.returncode) == ("True 1\n", "", 0)
+
+
+def is_away(store):
+    try:
+        store.last()
+    except UnreachableError:
+        return True
+    return False

@@ -15,19 +15,22 @@ import time
 from pathlib import Path
 
 import pytest
+from stores import living
 
 from paddle_flags.errors import FlagError
-from paddle_flags.fleet import _files, relay
+from paddle_flags.fleet import _files
 from paddle_flags.fleet._directory import DirectoryStore
-from paddle_flags.fleet._directory_leases import Leases
+from paddle_flags.fleet._files import Ages
 from paddle_flags.fleet._open import open_store
 from paddle_flags.fleet._store import (
+    REMEMBERED,
     CompactedError,
     FleetError,
     LeaseError,
     ReadOnlyError,
     UnreachableError,
 )
+from paddle_flags.fleet._url import split
 
 NOBODY = 65534
 HOUR = 3600.0
@@ -42,14 +45,17 @@ def root(folder):
 
 
 def test_only_the_last_folder_of_a_path_is_created(tmp_path):
-    with pytest.raises(UnreachableError, match=r"there is no folder .*/a/b"):
-        open_store(f"dir://{tmp_path}/a/b")
-    open_store(f"dir://{tmp_path}/a").close()
-    open_store(f"dir://{tmp_path}/a/b").close()
+    deep = open_store(f"dir://{tmp_path}/a/b")
+    for _ in range(2):
+        with pytest.raises(UnreachableError, match=r"there is no folder .*/a/b"):
+            deep.last()
+    assert open_store(f"dir://{tmp_path}/a").last() == 0
+    assert deep.last() == 0
 
 
 def test_a_path_may_have_spaces_and_percent_signs(tmp_path):
     store = open_store(f"dir://{tmp_path}/a%20b%25c")
+    store.last()
     assert (tmp_path / "a b%c" / "log").is_dir()
     store.close()
 
@@ -82,17 +88,18 @@ def as_nobody():
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")
-def test_members_of_a_group_read_the_log_and_write_members_and_decisions():
+def test_members_of_a_group_read_the_log_and_write_members():
     """The commands are those of docs/reference/fleet-engines.md."""
     with tempfile.TemporaryDirectory() as place:
         Path(place).chmod(0o755)
         root = Path(place, "fleet")
         operator = open_store(f"dir://{root}")
+        assert operator.last() == 0
         commands = f"""
             cd {root}
             chgrp -R {NOBODY} .
             chmod 2750 . log base
-            chmod 3770 members decisions
+            chmod 3770 members
         """
         subprocess.run(["sh", "-ec", commands], check=True)
         assert operator.append(1, b"one")
@@ -102,23 +109,22 @@ def test_members_of_a_group_read_the_log_and_write_members_and_decisions():
             assert member.read(1) == [b"one"]
             member.announce("theirs", b"answer", 60)
             member.keep_alive("theirs")
-            assert member.members() == {"mine": b"document", "theirs": b"answer"}
-            assert member.decide("r1", b"commit") == b"commit"
+            assert living(member) == {"mine": b"document", "theirs": b"answer"}
             for call in (
                 lambda: member.append(2, b"x"),
                 lambda: member.compact(1, b"x"),
                 lambda: member.announce("mine", b"x", 60),
-                lambda: member.withdraw("mine"),
+                lambda: member.withdraw("mine", b"x"),
             ):
                 with pytest.raises(ReadOnlyError):
                     call()
             member.announce("shut", b"", 60)
             (root / "members" / "shut").chmod(0)
-            assert "mine" in member.members()
+            assert "mine" in living(member)
             with pytest.raises(PermissionError):
                 (root / "members" / "mine").write_bytes(b"60\nforged")
-            member.withdraw("theirs")
-        assert operator.decision("r1") == b"commit"
+            member.withdraw("theirs", b"left")
+        assert operator.member("theirs") == (b"left", False)
         assert operator.append(2, b"two")
         assert operator.compact(1, b"base")
         with as_nobody():
@@ -130,6 +136,8 @@ def test_members_of_a_group_read_the_log_and_write_members_and_decisions():
 
 def test_what_hostile_members_leave_does_not_stop_others(store, root, monkeypatch):
     store.announce("good", b"x", 60)
+    (root / "members" / "a\n\x1b[31mb").write_bytes(b"60\nx")
+    (root / "members" / "negative").write_bytes(b"-1\nx")
     os.mkfifo(root / "members" / "pipe")
     (root / "members" / "empty").write_bytes(b"")
     (root / "members" / "text").write_bytes(b"no lease\nx")
@@ -139,7 +147,7 @@ def test_what_hostile_members_leave_does_not_stop_others(store, root, monkeypatc
     with socket.socket(socket.AF_UNIX) as made:
         made.bind("socket")
     (root / "members" / "link").symlink_to("/etc/passwd")
-    assert store.members() == {"good": b"x"}
+    assert store.members() == {"good": (b"x", True)}
 
 
 # -- Clocks --
@@ -152,16 +160,16 @@ class Files:
         self.path = place / "member"
         self.path.write_text("x")
         self.now = 1e9
-        self.leases = Leases(lambda: self.now)
+        self.ages = Ages(lambda: self.now)
         self.touch()
 
     def touch(self):
         self.now += 0.1
         os.utime(self.path, (self.now, self.now))
 
-    def runs(self, leases=None, ttl=10.0):
-        leases = leases or self.leases
-        return leases.runs("member", self.path.stat(), ttl, leases.look())
+    def runs(self, ttl=10.0):
+        self.ages.look()
+        return self.ages.age("member", self.path.stat()) < ttl
 
 
 @pytest.mark.parametrize("jump", [-HOUR, HOUR])
@@ -202,24 +210,54 @@ def test_the_clock_of_a_reader_does_not_matter(tmp_path):
     assert files.runs()
 
 
-def test_the_file_of_a_member_that_ended_long_ago_is_removed_by_who_has_seen_it_end(
-    store, root, monkeypatch
-):
-    store.announce("dead", b"", 0.01)
-    store.announce("good", b"", 60)
-    time.sleep(0.05)
-    assert set(store.members()) == {"good"}
-    assert (root / "members" / "dead").exists()
-    monkeypatch.setattr("paddle_flags.fleet._directory_leases._REMOVE_AFTER", 0.0)
-    assert set(store.members()) == {"good"}
-    assert not (root / "members" / "dead").exists()
+def age(root, name, seconds):
+    """Let the file of a member be so old."""
+    then = time.time() - seconds
+    os.utime(root / "members" / name, (then, then))
+
+
+@pytest.mark.parametrize("looks", [True, False])
+def test_what_a_killed_member_has_left_is_removed_after_a_day(store, root, url, looks):
+    store.append(1, b"x")
+    for name in ("old", "dead", "alive", "torn"):
+        store.announce(name, b"x", 60)
+    (root / "members" / "torn").write_bytes(b"")  # as after a power failure
+    age(root, "old", REMEMBERED + 61)
+    age(root, "torn", REMEMBERED + 61)
+    age(root, "dead", REMEMBERED - 60)
+    with contextlib.closing(open_store(url)) as newcomer:
+        if looks:
+            assert newcomer.members() == {"alive": (b"x", True), "dead": (b"x", False)}
+        else:
+            newcomer.compact(1, b"base")
+    assert {path.name for path in (root / "members").iterdir()} == {"alive", "dead"}
+
+
+def test_what_a_member_has_left_that_withdrew_is_removed_after_a_day(store, root, url):
+    for name in ("a", "b"):
+        store.announce(name, b"", 1000 * REMEMBERED)
+        store.withdraw(name, b"left")
+    age(root, "a", REMEMBERED + 1)
+    with contextlib.closing(open_store(url)) as newcomer:
+        assert newcomer.members() == {"b": (b"left", False)}
+    assert {path.name for path in (root / "members").iterdir()} == {"b"}
+
+
+def test_a_jump_of_the_clock_removes_nothing_that_was_seen(store, root, monkeypatch):
+    store.announce("a", b"x", 60)
+    age(root, "a", 0)
+    assert living(store) == {"a": b"x"}
+    ahead = time.time() + 2 * REMEMBERED
+    monkeypatch.setattr(_files, "clock", lambda _folder: ahead)
+    store.announce("b", b"y", 60)
+    age(root, "a", 0)
+    assert living(store) == {"a": b"x", "b": b"y"}
 
 
 # -- What dies --
 
 WRITER = """
 import sys
-from paddle_flags.fleet import relay
 from paddle_flags.fleet._open import open_store
 store = open_store(sys.argv[1])
 while True:
@@ -253,22 +291,22 @@ def test_processes_that_are_killed_leave_nothing_that_is_in_the_way(store, root,
     assert store.append(last + 1, b"x")
     assert store.compact(last + 1, b"base")
     assert store.base() == (last + 1, b"base")
-    assert store.members() == {"m": b"x" * 1000}
+    assert store.members() == {"m": (b"x" * 1000, True)}
 
 
 def test_temporary_files_are_removed_when_they_are_old(store, root, monkeypatch):
     monkeypatch.setattr("paddle_flags.fleet._directory._TEMPORARY", 2.0)
     store.append(1, b"x")
-    for folder in ("log", "base", "members", "decisions"):
+    for folder in ("log", "base", "members"):
         (root / folder / ".old").write_bytes(b"half")
     time.sleep(2.1)
-    for folder in ("log", "base", "members", "decisions"):
+    for folder in ("log", "base", "members"):
         path = root / folder / ".new"
         path.write_bytes(b"half")
         os.utime(path, (1.0, 1.0))  # as a file on NFS may have it for a moment
     store.compact(1, b"base")
     assert not list(root.rglob(".old"))
-    assert len(list(root.rglob(".new"))) == 4
+    assert len(list(root.rglob(".new"))) == 3
 
 
 def test_compactions_remove_what_the_base_before_has_replaced(store, root):
@@ -287,12 +325,12 @@ class Sleeping(DirectoryStore):
 
     stale = 0
 
-    def last(self) -> int:
-        return self.stale or super().last()
+    def _last(self) -> int:
+        return self.stale or super()._last()
 
 
 def test_an_append_that_slept_through_two_compactions_is_not_acknowledged(store, root):
-    sleeping = Sleeping(f"dir://{root}", root)
+    sleeping = Sleeping(split(f"dir://{root}"), 5)
     for number in range(1, 9):
         store.append(number, b"x")
     sleeping.stale = 3
@@ -330,10 +368,3 @@ def test_errors_of_a_store_are_errors_of_flags():
     for kind in (UnreachableError, CompactedError, ReadOnlyError, LeaseError):
         assert issubclass(kind, FleetError)
         assert issubclass(kind, FlagError)
-
-
-def test_a_folder_is_not_relayed_into_itself(tmp_path):
-    (tmp_path / "link").symlink_to(tmp_path / "one")
-    for other in ("one?poll=7", "link"):
-        with pytest.raises(FleetError, match="itself: expected another folder"):
-            relay(f"dir://{tmp_path}/one", f"dir://{tmp_path}/{other}")

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import http.server
 import socket
 import struct
+import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import certificates
 import pytest
 from etcd_cluster import Cluster
 from etcd_node import free_ports
-from members import SOON
+from members import SOON, eventually
+from support import installed, run
 
-from paddle_flags.fleet import _etcd_options
+from paddle_flags.fleet import _etcd, _etcd_client
 from paddle_flags.fleet._open import open_store
-from paddle_flags.fleet._store import FleetError, ReadOnlyError, UnreachableError
+from paddle_flags.fleet._store import FleetError, LeaseError, ReadOnlyError, UnreachableError
 
 pytestmark = pytest.mark.extended
 
@@ -67,28 +70,6 @@ def test_one_mistyped_address_of_several_does_no_harm(plain):
         store.close()
 
 
-class Page(http.server.BaseHTTPRequestHandler):
-    def do_POST(self):
-        self.send_response(404)
-        self.end_headers()
-        self.wfile.write(b"Nothing here")
-
-    def log_message(self, *_):
-        pass
-
-
-def test_a_port_of_something_else_is_told():
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
-        threading.Thread(target=server.serve_forever).start()
-        store = open_store(f"etcd://127.0.0.1:{server.server_port}/job")
-        with pytest.raises(
-            FleetError, match="answers 404 'Nothing here': expected the client port"
-        ):
-            store.last()
-        store.close()
-        server.shutdown()
-
-
 # -- Users --
 
 
@@ -98,9 +79,7 @@ def test_an_operator_writes_and_a_member_answers(users):
     assert member.read(1) == [b"one"]
     member.announce("m", b"document", 30)
     member.keep_alive("m")
-    assert operator.members() == {"m": b"document"}
-    assert member.decide("r1", b"commit") == b"commit"
-    assert operator.decide("r1", b"abort") == b"commit"
+    assert operator.members() == {"m": (b"document", True)}
     for call in (lambda: member.append(2, b"x"), lambda: member.compact(1, b"x")):
         with pytest.raises(ReadOnlyError, match="permission denied"):
             call()
@@ -108,8 +87,8 @@ def test_an_operator_writes_and_a_member_answers(users):
     assert member.wait(1, SOON) == 2
     assert operator.compact(1, b"base")
     assert member.base() == (1, b"base")
-    member.withdraw("m")
-    assert operator.members() == {}
+    member.withdraw("m", b"left")
+    assert operator.members() == {"m": (b"left", False)}
     for each in (operator, member):
         each.close()
 
@@ -117,7 +96,7 @@ def test_an_operator_writes_and_a_member_answers(users):
 def test_a_member_of_one_fleet_has_no_rights_in_another(users):
     member = connect(users, "member:password", "/jobs/two")
     assert member.last() == 0
-    for call in (lambda: member.announce("m", b"", 30), lambda: member.decide("r1", b"x")):
+    for call in (lambda: member.announce("m", b"", 30), lambda: member.withdraw("m", b"")):
         with pytest.raises(ReadOnlyError, match="permission denied"):
             call()
     outside = connect(users, "member:password", "/other")
@@ -152,17 +131,17 @@ def test_an_address_with_a_user_is_told_that_there_are_none(plain):
 
 
 def test_the_password_comes_from_the_environment_or_a_file(users, monkeypatch, tmp_path):
-    monkeypatch.setenv(_etcd_options.PASSWORD, "password")
+    monkeypatch.setenv(_etcd_client.PASSWORD, "password")
     store = connect(users, "operator", "/jobs/three")
     assert store.last() == 0
     assert store.url == f"etcd://operator@{users.hosts}/jobs/three"
     store.close()
-    monkeypatch.setenv(_etcd_options.PASSWORD, "wrong")
+    monkeypatch.setenv(_etcd_client.PASSWORD, "wrong")
     (tmp_path / "secret").write_text("password\n")
     store = connect(users, "operator", f"/jobs/three?password_file={tmp_path}/secret")
     assert store.last() == 0
     store.close()
-    monkeypatch.setenv(_etcd_options.VARIABLES["password_file"], str(tmp_path / "secret"))
+    monkeypatch.setenv(_etcd_client.VARIABLES["password_file"], str(tmp_path / "secret"))
     store = connect(users, "operator", "/jobs/three")
     assert store.last() == 0
     store.close()
@@ -191,6 +170,146 @@ def test_a_user_is_logged_in_anew_after_the_node_forgot_the_token(users):
     users.ctl("role", "add", f"r{time.time_ns()}", "--user=root:password")
     assert store.append(3, b"z")
     store.close()
+
+
+CALLS = [
+    ("keep_alive", "a"),
+    ("last",),
+    ("base",),
+    ("members",),
+    ("member", "a"),
+    ("append", 2, b"x"),
+    ("read", 1),
+    ("wait", 1, 1000),
+    ("compact", 1, b""),
+    ("announce", "a", b"", 60),
+    ("withdraw", "a", b""),
+]
+
+
+@pytest.mark.parametrize("has_token", [True, False])
+def test_a_user_that_was_deleted_is_told_by_every_call(users, has_token):
+    fleet = f"/jobs/deleted{has_token}"
+    users.ctl("user", "add", "leaver:password", "--user=root:password")
+    users.ctl("user", "grant-role", "leaver", "operator", "--user=root:password")
+    store = connect(users, "leaver:password", fleet)
+    assert store.append(1, b"x")
+    store.announce("a", b"document", 60)
+    store.keep_alive("a")
+    users.ctl("user", "delete", "leaver", "--user=root:password")
+    for name, *arguments in CALLS:
+        if not has_token:
+            store.close()
+            store = connect(users, "leaver:password", fleet)
+        with pytest.raises(FleetError, match="expected the password of user leaver") as raised:
+            getattr(store, name)(*arguments)
+        assert "etcd has no user leaver, or" in str(raised.value)
+    store.close()
+
+
+# -- Leases --
+
+
+def cost(cluster, call, *arguments):
+    """Return how many requests a call makes."""
+    before = cluster.nodes[0].requests()
+    call(*arguments)
+    return cluster.nodes[0].requests() - before
+
+
+def test_a_lease_is_renewed_by_one_request_and_one_more_with_users(plain, users):
+    for cluster, user, requests in ((plain, "", 1), (users, "operator:password@", 2)):
+        store = open_store(f"etcd://{user}{cluster.hosts}/jobs/renewed", timeout=SOON)
+        store.announce("a", b"document", 60)
+        for _ in range(5):
+            assert cost(cluster, store.keep_alive, "a") == requests
+        store.close()
+
+
+def test_a_document_is_kept_for_a_day_after_the_last_renewal(plain, monkeypatch):
+    day = 8
+    monkeypatch.setattr(_etcd, "REMEMBERED", day)
+    store = open_store(f"etcd://{plain.hosts}/jobs/day", timeout=SOON)
+    store.announce("alive", b"x", 2)
+    store.announce("dead", b"y", 2)
+    end = time.monotonic() + 2 * day
+    while time.monotonic() < end:
+        store.keep_alive("alive")
+        time.sleep(0.5)
+    assert store.member("alive") == (b"x", True)
+    store.close()
+    with closing(open_store(f"etcd://{plain.hosts}/jobs/day", timeout=SOON)) as other:
+        assert other.member("alive") == (b"x", True)
+        eventually(lambda: other.member("alive"), (b"x", False))
+        eventually(other.members, {})
+
+
+def test_a_member_whose_leases_are_gone_announces_itself_again(plain):
+    store = open_store(f"etcd://{plain.hosts}/jobs/gone", timeout=SOON)
+    store.announce("a", b"x", 60)
+    for line in plain.ctl("lease", "list").splitlines()[1:]:
+        plain.ctl("lease", "revoke", line)
+    assert store.members() == {}
+    with pytest.raises(LeaseError, match="lease of member a has ended"):
+        store.keep_alive("a")
+    store.announce("a", b"y", 60)
+    assert store.members() == {"a": (b"y", True)}
+    store.close()
+
+
+def test_foreign_keys_among_members_are_left_out(plain):
+    store = open_store(f"etcd://{plain.hosts}/jobs/foreign", timeout=SOON)
+    store.announce("a", b"x", 60)
+    for name in ("b/c", "\x1b[31m", "b!", "!", "ä", ""):
+        plain.ctl("put", f"/jobs/foreign/members/{name}", "y")
+    assert store.members() == {"a": (b"x", True)}
+    store.close()
+
+
+def test_a_fleet_that_was_removed_begins_anew(plain):
+    store = open_store(f"etcd://{plain.hosts}/jobs/removed", timeout=SOON)
+    for number in (1, 2, 3):
+        assert store.append(number, b"x")
+    assert store.wait(2, SOON) == 3
+    assert store.wait(3, 0.1) == 3
+    plain.ctl("del", "--prefix", "/jobs/removed/")
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(store.wait, 0, 1000)
+        time.sleep(0.3)
+        assert not waiting.done()
+        assert store.append(1, b"again")
+        assert waiting.result(SOON) == 1
+    store.close()
+
+
+GEVENT = """
+from gevent import monkey
+monkey.patch_all()
+import sys, gevent
+from paddle_flags.fleet import open_store
+from paddle_flags.fleet._threads import start_thread
+store = open_store(sys.argv[1], timeout=30)
+waiting = gevent.spawn(store.wait, 0, 1000)
+gevent.sleep(0.5)
+assert store.append(1, b"x")
+seen = []
+start_thread(lambda: seen.append(store.wait(0, 1000)), "a thread of the system")
+while not seen:
+    gevent.sleep(0.01)
+print(waiting.get(), seen, store.read(1))
+store.close()
+"""
+
+
+@pytest.mark.parametrize("node", ["plain", "encrypted"])
+def test_greenlets_and_threads_use_a_store_at_once(request, node, ca, client):
+    installed("gevent")
+    hosts = request.getfixturevalue(node).hosts
+    url = f"etcd://{hosts}/jobs/gevent"
+    if node == "encrypted":
+        key = client.with_suffix(".key")
+        url = f"etcds://{hosts}/jobs/gevent?ca={ca}&cert={client}&key={key}"
+    assert run(sys.executable, "-c", GEVENT, url).stdout == "1 [1] [b'x']\n"
 
 
 # -- TLS --
@@ -226,7 +345,7 @@ def test_tls_with_a_certificate_on_both_sides(encrypted, ca, client):
         assert store.read(number) == [record]
     assert store.wait(5, 0.1) == 5
     store.announce("a", b"x" * (1 << 20), 30)
-    assert store.members() == {"a": b"x" * (1 << 20)}
+    assert store.members() == {"a": (b"x" * (1 << 20), True)}
     store.close()
 
 

@@ -13,7 +13,7 @@ from etcd_cluster import Cluster
 from members import SOON
 from swallowing import Swallowing
 
-from paddle_flags.fleet._etcd_watch import Watch, WatchEndedError
+from paddle_flags.fleet import _etcd
 from paddle_flags.fleet._open import open_store
 from paddle_flags.fleet._store import FleetError, UnreachableError
 
@@ -56,8 +56,7 @@ def test_any_node_may_die(cluster, url, node):
         assert store.last() >= 5
         store.announce("a", b"", 60)
         store.keep_alive("a")
-        assert store.decide("r1", b"x") == b"x"
-        assert store.members() == {"a": b""}
+        assert store.members() == {"a": (b"", True)}
     assert stores[0].read(1) == [b"before"] * 4 + [b"after"] * 4
     for store in stores:
         store.close()
@@ -125,18 +124,17 @@ def test_etcd_forgets_its_history_and_waiters_miss_nothing(cluster, url):
         each.close()
 
 
-def test_a_watch_from_a_revision_that_etcd_has_forgotten_ends(cluster, url):
+def test_a_watch_from_a_revision_that_etcd_has_forgotten_ends_at_once(cluster, url):
     store = open_store(url)
     append(store, b"1")
     then = int(revision(cluster))
     for _ in range(3):
         append(store, b"x")
     cluster.ctl("compact", revision(cluster), "--physical")
-    key = store._key("head")  # noqa: SLF001 - to come between two requests
-    watch = Watch(store._client, key, 1, then - 1)  # noqa: SLF001
-    with pytest.raises(WatchEndedError):
-        watch.follow(100, time.monotonic() + SOON)
-    watch.close()
+    stream = store._client.watch(store._key("head"), then)  # noqa: SLF001
+    assert _etcd._told(stream, SOON) == {"kvs": []}  # noqa: SLF001 - that it begins
+    assert _etcd._told(stream, SOON) is None  # noqa: SLF001
+    stream.close()
     store.close()
 
 
@@ -159,8 +157,8 @@ def test_a_record_whose_answer_is_lost_is_created_once_and_known(cluster, url):
         assert not store.append(1, b"mine")
         assert not store.append(1, b"other")
         proxy.swallow(b"/kv/txn")
-        assert store.decide("r1", b"commit") == b"commit"
-        assert store.decision("r1") == b"commit"
+        store.announce("m", b"document", 60)
+        assert store.member("m") == (b"document", True)
         proxy.swallow(b"/kv/txn")
         assert store.compact(1, b"base")
         assert store.base() == (1, b"base")

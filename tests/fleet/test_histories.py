@@ -38,9 +38,6 @@ def test_operations_one_after_the_other_are_linearizable():
         ("b", "read", (1,), (b"x",), 7, 8),
         ("b", "append", (3, b"z"), GAP, 9, 10),
         ("b", "wait", (0, 1.0), 1, 11, 12),
-        ("a", "decision", ("k",), None, 13, 14),
-        ("a", "decide", ("k", b"yes"), b"yes", 15, 16),
-        ("b", "decide", ("k", b"no"), b"yes", 17, 18),
     )
 
 
@@ -127,28 +124,6 @@ def test_records_are_created_in_the_order_of_their_numbers():
     assert faults(("a", "append", (2, b"y"), True, 1, 2), ("b", "append", (1, b"x"), True, 3, 4))
 
 
-def test_a_decision_that_changes_is_a_fault():
-    assert "not the same for all" in faults(
-        ("a", "decide", ("k", b"yes"), b"yes", 1, 3), ("b", "decide", ("k", b"no"), b"no", 2, 4)
-    )
-
-
-def test_a_decision_that_is_lost_is_a_fault():
-    assert faults(
-        ("a", "decide", ("k", b"yes"), b"yes", 1, 2), ("b", "decision", ("k",), None, 3, 4)
-    )
-
-
-def test_a_decision_that_nobody_proposed_is_a_fault():
-    assert "nobody proposed" in faults(("b", "decision", ("k",), b"yes", 3, 4))
-
-
-def test_a_decision_before_its_proposal_is_a_fault():
-    assert faults(
-        ("b", "decision", ("k",), b"yes", 1, 2), ("a", "decide", ("k", b"yes"), b"yes", 3, 4)
-    )
-
-
 BASE = ("a", "append", (1, b"x"), True, 1, 2), ("a", "compact", (1, b"B"), True, 3, 4)
 
 
@@ -195,15 +170,12 @@ class Call(NamedTuple):
 
 NUMBERS = st.integers(1, 4)
 TEXTS = st.sampled_from([b"x", b"y", b"z"])
-KEYS = st.sampled_from(["k", "l"])
 CALLS = st.one_of(
     st.tuples(st.just("append"), st.tuples(NUMBERS, TEXTS)),
     st.tuples(st.just("append"), st.tuples(st.just(0), TEXTS)),  # 0: the next number
     st.tuples(st.just("read"), st.tuples(NUMBERS)),
     st.tuples(st.just("last"), st.just(())),
     st.tuples(st.just("wait"), st.tuples(NUMBERS, st.just(0.0))),
-    st.tuples(st.just("decide"), st.tuples(KEYS, TEXTS)),
-    st.tuples(st.just("decision"), st.tuples(KEYS)),
 )
 LENGTHS = st.integers(0, 40)
 
@@ -254,8 +226,6 @@ FITTING = {
     "append": (True, False, GAP, UNKNOWN),
     "last": (0, 1, 2, 3, 4, UNKNOWN),
     "wait": (0, 1, 2, 3, 4, UNKNOWN),
-    "decide": (b"x", b"y", b"z", UNKNOWN),
-    "decision": (b"x", b"y", b"z", None, UNKNOWN),
 }
 
 

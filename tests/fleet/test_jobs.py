@@ -95,7 +95,7 @@ def test_a_planted_difference_ends_the_job_and_names_flag_values_and_members(job
     ran = job[0]()
     assert "CheckError" in ran.stderr
     # The others may have got the value of the fleet by then.
-    one = r"'0\.1' from default in \S+|'0\.01' from fleet \S+ revision 1 in \S+"
+    one = r"'0\.1' from default in \S+|'0\.01' from fleet \S+ revision \d+ in \S+"
     one, other = f"(?:{one})", r"'0\.5' from run time \S+ in \S+"
     assert re.search(f"lr: ({one}; {other}|{other}; {one})", ran.stderr), ran.stderr
     assert "0.01" not in ran.stdout

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
+import tempfile
+from pathlib import Path
 
 import pytest
-from members import SOON, Failed, eventually, member_states
+from members import FLAGS, SOON, Failed, eventually, member_states
 
-from paddle_flags.fleet import (
-    Fleet,
-)
+from paddle_flags.fleet import AbortedError, Fleet
 
 
 def test_a_forked_child_has_the_values_and_is_no_member(fleet, process):
@@ -91,7 +93,7 @@ def test_with_a_snapshot_a_program_starts_without_the_engine(fleet, process, fol
     assert again.ask("level.value") == 9
     assert "last.json" in again.ask("pf.fleet.member().problem")
     engine.with_name("away").rename(engine)
-    assert fleet.set({"level": 10}).revision == 2
+    fleet.set({"level": 10}, force=True)
     again.wait_for("level.value", 10)
 
 
@@ -103,13 +105,27 @@ def test_an_engine_that_lost_its_state_changes_nothing_and_status_says_so(
         fleet.set({"level": value}, wait=SOON)
     folder.rename(folder.with_name("old"))
     with Fleet(url) as other:
-        other.set({"level": 50})
+        other.set({"level": 50}, force=True)
         one.wait_for("'has lost its state' in pf.fleet.member().problem", True)
         for _ in range(5):
-            other.set({"level": 60})
+            other.set({"level": 60}, force=True)
         one.wait_for("'it is fleet' in pf.fleet.member().problem", True)
         assert one.ask("level.value") == 9
         eventually(lambda: [each.state for each in other.status().members], ["lost"])
+
+
+def test_an_answer_to_a_question_of_the_log_before_is_no_answer(fleet, members, folder, url):
+    [one] = members(1, ttl=SOON)
+    for value in (7, 8, 9):
+        fleet.set({"level": value}, wait=SOON)
+    one.stop()
+    shutil.rmtree(folder / "log")
+    with Fleet(url) as other:
+        with pytest.raises(AbortedError, match=r"no answer of trainer-0 after 0\.5 s") as caught:
+            other.set({"level": 50}, wait=0.5)
+        assert "lost: it keeps revision 6 of fleet" in caught.value.outcome.silent["trainer-0"]
+        outcome = other.set({"level": 50}, force=True, wait=0.5)
+        assert list(outcome.silent) == ["trainer-0"]
 
 
 def test_a_snapshot_is_worth_more_than_an_engine_that_lost_its_state(
@@ -137,7 +153,7 @@ def test_a_lease_that_has_ended_is_taken_again(fleet, members):
 def test_a_stopped_member_is_named_slow_and_later_gone(fleet, members):
     one, two = members(2, ttl=6.0)
     two.stop()
-    outcome = fleet.set({"level": 9}, wait=0.5)
+    outcome = fleet.set({"level": 9}, force=True, wait=0.5)
     assert outcome.silent == {"trainer-1": "slow: it has read revision 0"}
     eventually(lambda: member_states(fleet)["trainer-1"], "slow")
     eventually(lambda: member_states(fleet)["trainer-1"], "gone")
@@ -150,6 +166,29 @@ def test_a_rank_that_has_not_joined_is_named_missing(fleet, process):
     process(WORLD_SIZE="3", RANK="1").begin()
     found = [(each.name, each.state) for each in fleet.status().members]
     assert found == [("rank-0", "missing"), ("rank-1", "current"), ("rank-2", "missing")]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")
+def test_one_that_may_not_write_is_no_silent_member_and_may_observe(process):
+    with tempfile.TemporaryDirectory() as place, Fleet(f"dir://{place}/job") as fleet:
+        fleet.set({"level": 7})
+        for path in [Path(place), *Path(place).rglob("*")]:
+            path.chmod(0o755)
+        one = process()
+        one.url = fleet.url
+        one.do(f"pf.fleet.join, pf.fleet.Fleet({fleet.url!r}).status()")  # imports what it needs
+        one.do("import decimal, paddle_flags._core.history, paddle_flags._report.facts")
+        one.do("os.seteuid(65534)")
+        with pytest.raises(Failed, match=r"ReadOnlyError: .*expected observe=True"):
+            one.begin(name="one")
+        one.do(FLAGS)
+        assert one.ask("level.value") == 1
+        one.join(name="one", observe=True)
+        assert one.ask("level.value") == 7
+        fleet.set({"level": 8})
+        one.wait_for("level.value", 8)
+        assert fleet.members() == {}
+        one.end()
 
 
 def test_a_second_process_of_the_name_is_refused_but_a_successor_is_not(process):

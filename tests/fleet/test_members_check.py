@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 from members import SOON, Failed, eventually
+
+from paddle_flags.fleet import open_store
+from paddle_flags.fleet._record import decode
 
 
 def start_check(processes, **options):
@@ -27,6 +32,15 @@ def test_check_waits_for_all_and_passes_if_they_are_alike(process):
         each.do(f"port.value = {rank + 1}")
     start_check(three)
     assert outcomes(three) == ["", "", ""]
+
+
+def test_check_waits_for_as_many_as_any_member_expects(process):
+    two = [process(WORLD_SIZE="2", RANK=str(rank)).begin() for rank in range(2)]
+    for each, expect in zip(two, (2, 3)):
+        each.send("do", f"pf.fleet.check(expect={expect}, timeout=1)")
+        time.sleep(0.2 * (3 - expect))
+    text = outcomes(two)[1]
+    assert "2 of 3 members are here" in text
 
 
 def test_check_names_every_difference_in_every_member(process):
@@ -90,7 +104,7 @@ def test_a_rank_that_is_started_again_with_something_else_is_told_what(process):
     two[1].do("level.value = 3")
     start_check(two[1:], environment=["NCCL_*"])
     [text] = outcomes(two[1:])
-    assert "level: 'the default' in rank-0; '3' from run time" in text.replace(" from default", "")
+    assert "level: '1' from default in rank-0; '3' from run time" in text
     assert "$NCCL_ALGO: 'Ring' in rank-0; 'Tree' in rank-1" in text
 
 
@@ -111,6 +125,54 @@ def test_diff_names_flags_that_differ_and_not_those_that_should(fleet, members):
     [found] = fleet.diff()
     assert [(each.value, each.members) for each in found.holders] == [
         ("6", ("trainer-0",)),
-        ("the default", ("trainer-1",)),
+        ("1", ("trainer-1",)),
     ]
     assert two.ask("level.value") == 1
+
+
+def test_diff_names_a_value_of_the_fleet_that_one_member_could_not_take(fleet, members):
+    _, two = members()
+    two.do("level.validate(lambda value: value != 13, 'unlucky')")
+    fleet.set({"level": 13}, force=True, wait=SOON)
+    eventually(lambda: [each.name for each in fleet.diff()], ["level"])
+    [found] = fleet.diff()
+    assert {(each.value, each.members) for each in found.holders} == {
+        ("13", ("trainer-0",)),
+        ("1", ("trainer-1",)),
+    }
+
+
+def stages(fleet):
+    """Return what members have said of checks."""
+    return [decode(data, 0).check["stage"] for data in open_store(fleet.url).read(1)]
+
+
+def test_one_member_compares_for_all_that_come_at_the_same_time(fleet, process):
+    four = [process().begin(role="trainer", rank=rank) for rank in range(4)]
+    start_check(four, expect=4)
+    assert outcomes(four) == [""] * 4
+    assert stages(fleet) == ["compares", "alike"]
+
+
+def test_one_member_compares_for_all_that_join_while_it_waits(fleet, process):
+    three = []
+    for rank in range(3):
+        three.append(process().begin(role="trainer", rank=rank))
+        start_check(three[-1:], expect=3)
+        eventually(lambda: stages(fleet)[:1], ["compares"])
+    assert outcomes(three) == [""] * 3
+    assert stages(fleet) == ["compares", "alike"]
+
+
+def test_a_change_right_behind_a_check_keeps_no_member_from_passing(fleet, process):
+    first, late = process().begin(name="first"), process()
+    late.url = late.url.partition("?")[0] + "?poll=1"  # it reads verdict and change at once
+    late.begin(name="late")
+    start_check([first], expect=2)
+    eventually(lambda: stages(fleet), ["compares"])
+    start_check([late], expect=2, timeout=5.0)
+    assert outcomes([first]) == [""]
+    fleet.set({"level": 5}, force=True)
+    first.do("pf.fleet.leave()")
+    assert outcomes([late]) == [""]
+    late.wait_for("level.value", 5)

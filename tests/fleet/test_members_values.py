@@ -39,6 +39,18 @@ def test_the_history_of_a_flag_names_the_fleet_and_its_revision(fleet, process, 
     assert f"{url} revision 2" in one.ask("pf.explain('level')")
 
 
+def test_explain_names_who_has_changed_a_flag_in_the_fleet_and_why(fleet, process):
+    fleet.set({"level": 7, "width": 5}, reason="loss is\nNaN\x1b[31m")
+    one = process().begin()
+    one.do("pf.define('size', 1, old_names=['width'], runtime=True)")
+    for name in ("level", "size"):
+        found = one.ask(f"pf.explain({name!r})").splitlines()
+        assert "  fleet:      revision 1 by ann@desk: loss is\\nNaN\\x1b[31m" in found
+    assert "fleet:" not in one.ask("pf.explain('lr')")
+    fleet.unset("level", wait=SOON)
+    assert "fleet:" not in one.ask("pf.explain('level')")
+
+
 def test_a_change_reaches_all_members_and_waiting_returns_their_answers(fleet, members):
     two = members()
     outcome = fleet.set({"level": 9}, wait=SOON)
@@ -85,14 +97,14 @@ def test_a_value_of_the_program_holds_a_change_back_and_the_answer_says_so(fleet
     assert not outcome.ok
     one.do("del level.value")
     assert one.ask("level.value") == 9
-    eventually(lambda: states_of(fleet, "one")[1], "applied")
+    eventually(lambda: states_of(fleet, "one")[outcome.revision], "applied")
 
 
 def test_after_parse_a_flag_without_runtime_needs_a_restart_and_its_batch_waits(fleet, process):
     one = process().begin(name="one")
     fleet.set({"name": "early"}, wait=SOON)
     one.do("pf.parse(['prog'])")
-    outcome = fleet.set({"name": "late", "level": 9}, wait=SOON)
+    outcome = fleet.set({"name": "late", "level": 9}, force=True, wait=SOON)
     assert states(outcome) == {"one": "needs a restart"}
     assert outcome.answers["one"].why == "name: has no attribute runtime"
     assert one.ask("[name.value, level.value]") == ["early", 1]
@@ -104,7 +116,7 @@ def test_after_parse_a_flag_without_runtime_needs_a_restart_and_its_batch_waits(
 def test_a_rejected_batch_changes_nothing_and_the_next_one_applies(fleet, members):
     one, two = members()
     one.do("level.validate(lambda value: value != 13, 'unlucky')")
-    outcome = fleet.set({"level": 13, "lr": 0.5}, wait=SOON)
+    outcome = fleet.set({"level": 13, "lr": 0.5}, force=True, wait=SOON)
     assert states(outcome) == {"trainer-0": "rejected", "trainer-1": "applied"}
     assert "unlucky" in outcome.answers["trainer-0"].why
     assert one.ask("[level.value, lr.value]") == [1, 0.1]
@@ -123,9 +135,29 @@ def test_one_that_joins_takes_the_good_batches_and_refuses_the_bad_one(fleet, pr
     assert states_of(fleet, "one") == {1: "applied", 2: "rejected"}
 
 
+def test_one_that_starts_again_has_what_it_had_and_no_half_of_what_it_rejected(fleet, process):
+    def start():
+        one = process()
+        one.do(FLAGS)
+        one.join(name="one")
+        return one
+
+    one = start()
+    fleet.set({"level": 5}, wait=SOON)
+    rejected = fleet.set({"level": 500, "lr": 0.5}, force=True, wait=SOON)
+    assert states(rejected) == {"one": "rejected"}
+    for value in (5, 6):
+        fleet.set({"level": value}, wait=SOON)
+        assert one.ask("[level.value, lr.value]") == [value, 0.1]
+        one.kill()
+        one = start()
+        assert one.ask("[level.value, lr.value]") == [value, 0.1]
+    assert list(fleet.status().members[0].problems) == [rejected.revision]
+
+
 def test_an_undefined_flag_is_pending_and_the_answer_suggests_a_name(fleet, process):
     one = process().begin(name="one")
-    outcome = fleet.set({"levle": 5}, wait=SOON)
+    outcome = fleet.set({"levle": 5}, force=True, wait=SOON)
     assert states(outcome) == {"one": "pending"}
     assert "did you mean" in outcome.answers["one"].why
     one.do("levle = pf.define('levle', 1, 'No misprint')")
@@ -134,32 +166,61 @@ def test_an_undefined_flag_is_pending_and_the_answer_suggests_a_name(fleet, proc
 
 def test_reset_brings_a_revision_back(fleet, members):
     [one] = members(1)
-    fleet.set({"level": 5})
+    before = fleet.set({"level": 5}).revision
     fleet.set({"level": 6, "lr": 0.5})
     fleet.set({"port": 1}, wait=SOON)
-    fleet.reset(1, wait=SOON, reason="worse")
+    fleet.reset(before, wait=SOON, reason="worse")
     assert one.ask("[level.value, lr.value, port.value]") == [5, 0.1, 80]
-    assert fleet.revision == 4
+    assert fleet.log()[-1].record.reason == f"reset to revision {before}: worse"
 
 
 # ---- Temporary values ----
 
 
-def test_a_temporary_value_ends_by_itself_even_if_the_engine_is_away(fleet, members, folder):
+def test_a_temporary_value_ends_by_itself_even_if_the_engine_is_away(
+    fleet, members, process, folder
+):
     [one] = members(1)
     fleet.set({"level": 5}, wait=SOON)
-    fleet.set({"level": 6}, duration=2, wait=SOON)
+    given = fleet.set({"level": 6}, duration=2, wait=SOON).revision
     assert one.ask("level.value") == 6
     folder.rename(folder.with_name("away"))
     one.wait_for("level.value", 5)
     folder.with_name("away").rename(folder)
-    eventually(lambda: states_of(fleet, "trainer-0").get(2), "ended")
+    eventually(lambda: states_of(fleet, "trainer-0").get(given), "ended")
+    eventually(lambda: fleet.log()[-1].record.of, given)  # and for those who come later
+    assert process().begin(name="late").ask("level.value") == 5
 
 
 def test_a_temporary_value_that_is_over_is_not_there_for_those_who_join(fleet, process):
     fleet.set({"level": 6}, duration=0.05)
     time.sleep(0.1)
     assert process().begin(name="one").ask("level.value") == 1
+
+
+def test_a_temporary_value_that_is_over_is_not_taken_again_by_one_that_was_stopped(fleet, members):
+    one, two = members(2, ttl=0.5)
+    given = fleet.set({"level": 6}, duration=1.0, wait=SOON).revision
+    two.stop()
+    one.wait_for("level.value", 1)
+    [over] = [each for each in fleet.log() if each.verdict == "ended"]
+    assert (over.record.of, over.record.by) == (given, "trainer-0")
+    two.send("do", "seen = [level.value]; level.watch(lambda flag: seen.append(flag.value))")
+    two.go_on()
+    two.receive()
+    two.wait_for("level.value", 1)
+    fleet.set({"port": 81}, wait=SOON)
+    assert two.ask("seen") in ([6, 1], [6], [1])  # it may have ended before it was watched
+
+
+def test_a_member_that_joins_has_a_temporary_value_until_it_ends_for_all(fleet, members, process):
+    [one] = members(1)
+    fleet.set({"level": 6}, duration=2.0, wait=SOON)
+    late = process().begin(name="late")
+    assert late.ask("level.value") == 6
+    for each in (one, late):
+        each.wait_for("level.value", 1)
+    assert [each.verdict for each in fleet.log()] == ["committed", "ended"]
 
 
 # ---- Conflicts ----
@@ -256,9 +317,11 @@ def test_a_configmap_gives_values_and_has_no_members(process, tmp_path):
     (tmp_path / "lr").symlink_to("..data/lr")
     one = process()
     one.url = f"configmap://{tmp_path}"
-    one.begin(name="one")
+    with pytest.raises(Failed, match=r"ReadOnlyError: .*expected observe=True"):
+        one.join(name="one")
+    one.begin(name="one", observe=True)
     assert one.ask("lr.value") == 0.5
-    with pytest.raises(Failed, match="ReadOnlyError"):
+    with pytest.raises(Failed, match="one observes the fleet: expected a member"):
         one.do("pf.fleet.check(timeout=1)")
     (tmp_path / "next").symlink_to("..2")
     (tmp_path / "next").rename(tmp_path / "..data")

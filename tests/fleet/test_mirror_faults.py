@@ -106,7 +106,7 @@ def test_a_target_that_has_lost_its_state_gets_the_values_again(tmp_path, mounte
         eventually(lambda: fleet.revision, 2)
     shutil.rmtree(place)
     place.mkdir()
-    for name in ("log", "base", "members", "decisions"):
+    for name in ("log", "base", "members"):
         (place / name).mkdir()
     with Fleet(f"dir://{place}") as fleet:
         eventually(lambda: values(fleet), {("all", "level"): "4"})
@@ -191,9 +191,9 @@ def test_a_fleet_is_not_mirrored_into_itself(tmp_path, new, fleet, url, mounted)
     place = f"dir://{tmp_path}/one"
     (tmp_path / "link").symlink_to(tmp_path / "one")
     with Fleet(place) as other:
+        other.set({"level": 3})
         with pytest.raises(FleetError, match="itself"):
             new(f"{place}?poll=7", place).turn()
-        other.set({"level": 3})
         with pytest.raises(FleetError, match="itself"):
             new(place, f"dir://{tmp_path}/link").turn()
     mounted.write(level="3")
@@ -260,19 +260,3 @@ def test_a_mirror_that_is_killed_leaves_whole_batches(mounted, side_car, fleet):
     two = side_car()
     assert two.line() == "revision 2: level=4, -name"
     assert values(fleet) == {("all", "level"): "4"}
-
-
-def test_the_command_relays_until_sigterm_and_takes_its_members_with_it(
-    tmp_path, url, command, process, fleet
-):
-    place = f"dir://{tmp_path}/relayed?poll=0.01"
-    one = command("relay", url, place, "--ttl", "30")
-    eventually((tmp_path / "relayed").is_dir)
-    here = process()
-    here.url = place
-    here.begin(name="here")
-    eventually(lambda: set(fleet.members()), {"here"})
-    assert fleet.set({"level": 9}, wait=SOON).ok
-    assert here.ask("level.value") == 9
-    assert one.end(signal.SIGTERM) == (0, [], [])
-    assert fleet.members() == {}

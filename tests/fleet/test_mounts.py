@@ -55,25 +55,15 @@ def test_a_record_that_a_reader_has_missed_is_seen_as_soon_as_it_is_there(stores
         assert there.read(number) == [b"%d" % number]
 
 
-def test_a_decision_that_a_reader_has_missed_is_seen_as_soon_as_it_is_there(stores):
-    here, there = stores
-    for key in ("r1", "r2", "r3"):
-        assert there.decision(key) is None
-        time.sleep(0.05)
-        assert here.decide(key, b"commit") == b"commit"
-        assert there.decision(key) == b"commit"
-        assert there.decide(key, b"abort") == b"commit"
-
-
 def test_whoever_looks_for_the_first_time_sees_leases_that_were_just_renewed(stores, urls):
     here, there = stores
     here.announce("m", b"document", 2.0)
     for _ in range(5):
-        assert there.members() == {"m": b"document"}
+        assert there.members() == {"m": (b"document", True)}
         time.sleep(1)
         here.keep_alive("m")
         newcomer = open_store(urls[1])
-        assert newcomer.members() == {"m": b"document"}
+        assert newcomer.members() == {"m": (b"document", True)}
         newcomer.close()
 
 
@@ -81,11 +71,11 @@ def test_a_member_that_ends_or_changes_is_seen_at_the_other_mount(stores):
     here, there = stores
     for number in range(5):
         here.announce("m", b"%d" % number, 60)
-        assert there.members() == {"m": b"%d" % number}
-        here.withdraw("m")
-        assert there.members() == {}
+        assert there.members() == {"m": (b"%d" % number, True)}
+        here.withdraw("m", b"left")
+        assert there.member("m") == (b"left", False)
     here.announce("m", b"x", 0.5)
-    eventually(lambda: there.members() == {})
+    eventually(there.members, {"m": (b"x", False)})
 
 
 def test_those_that_append_at_once_at_both_mounts_win_each_number_once(stores, urls, places):

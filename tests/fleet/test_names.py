@@ -52,7 +52,7 @@ def test_a_former_name_reaches_old_and_new_programs(fleet, upgraded):
 def test_a_member_cannot_give_the_flags_of_others_other_names(fleet, process, announced, name):
     one = process().begin(name="one")
     announced("odd", aliases={"lr": name, "level": "lr"})
-    fleet.set({"lr": 0.25, "level": 3}, wait=0)
+    fleet.set({"lr": 0.25, "level": 3}, force=True)
     assert changes(fleet) == (Change("lr", "0.25", "all"), Change("level", "3", "all"))
     one.wait_for("(lr.value, level.value)", [0.25, 3])
 
@@ -60,9 +60,9 @@ def test_a_member_cannot_give_the_flags_of_others_other_names(fleet, process, an
 def test_names_that_two_members_have_the_other_way_round_stay(fleet, announced):
     announced("one", aliases={"a": "b"})
     announced("two", aliases={"b": "a"})
-    fleet.set({"a": 1, "b": 2})
+    fleet.set({"a": 1, "b": 2}, force=True)
     assert changes(fleet) == (Change("a", "1", "all"), Change("b", "2", "all"))
-    fleet.unset("a", "b")
+    fleet.unset("a", "b", force=True)
     assert fleet.values() == {}
 
 
@@ -72,7 +72,7 @@ def test_an_unsafe_flag_is_unsafe_by_names_that_some_members_know(fleet, announc
     for name in ("wipe", "clear"):
         with pytest.raises(UnconfirmedError):
             fleet.set({name: 1})
-    fleet.set({"clear": 1}, confirm=["clear"])
+    fleet.set({"clear": 1}, confirm=["clear"], force=True)
 
 
 def test_a_mirror_keeps_flags_apart_that_one_member_takes_for_one(tmp_path, fleet, url, announced):

@@ -8,10 +8,19 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from members import SOON, Failed, eventually, member_states
+from members import SOON, Failed, eventually, member_states, write
 
 import paddle_flags as pf
-from paddle_flags.fleet import Change, Fleet, FleetError, UnconfirmedError, open_store
+from paddle_flags.fleet import (
+    AbortedError,
+    Change,
+    Fleet,
+    FleetError,
+    UnconfirmedError,
+    _status,
+    open_store,
+)
+from paddle_flags.fleet._record import CHECK, Record
 
 NOBODY = 65534
 RENAMED = 'pf.define("size", 1, "Size", aliases=["extent"], old_names=["width"], runtime=True)'
@@ -50,13 +59,22 @@ def test_a_fleet_is_opened_without_being_made(tmp_path):
 # ---- Names ----
 
 
-def test_a_flag_that_no_member_has_is_an_error_for_those_who_wait(fleet, fleet_command, members):
+def test_a_flag_that_no_member_has_is_an_error(fleet, fleet_command, members):
     members()
-    ended = fleet_command("set", "levle=2", "--wait", "60")
+    ended = fleet_command("set", "levle=2")
+    assert ended.returncode == 1
+    assert "no member has levle: trainer-0 says: " in ended.stderr
+    assert "did you mean 'level'?" in ended.stderr
+    assert fleet.values() == {}
+
+
+def test_a_flag_that_no_member_has_can_be_set_by_force(fleet, fleet_command, members):
+    members()
+    ended = fleet_command("set", "levle=2", "--force", "--wait", "60")
     assert ended.returncode == 1
     assert "did you mean 'level'?" in ended.stdout
     assert "no member has such a flag yet" in ended.stderr
-    assert not fleet.set({"levle": 2}, wait=SOON).ok
+    assert fleet.values()["levle"].value == "2"
 
 
 def test_a_flag_that_some_members_have_is_no_error(fleet, members):
@@ -144,7 +162,9 @@ def test_check_expects_a_whole_number_of_members(members):
 # ---- Members ----
 
 
-def test_members_that_left_are_told_from_those_that_died(fleet, fleet_command, members):
+def test_members_that_left_are_told_from_those_that_died(
+    fleet, fleet_command, members, monkeypatch
+):
     ended, left, killed = members(3, ttl=1.0)
     fleet.set({"level": 2}, wait=SOON)
     ended.end()
@@ -153,9 +173,37 @@ def test_members_that_left_are_told_from_those_that_died(fleet, fleet_command, m
     killed.kill()
     eventually(lambda: member_states(fleet)["trainer-2"], "gone")
     assert fleet_command("status").returncode == 4
+    monkeypatch.setattr(_status, "_RECENT", 0)
+    assert "trainer-2" in member_states(fleet)
     fleet.set({"level": 3})
-    assert member_states(fleet) == {}
+    assert member_states(fleet) == {"trainer-0": "left", "trainer-1": "left"}
+
+
+def test_status_is_well_when_all_have_left(fleet_command, members):
+    for each in members():
+        each.end()
     assert fleet_command("status").returncode == 0
+
+
+def test_status_has_no_bound(fleet, fleet_command, store):
+    names = [f"m{number:03}" for number in range(300)]
+    for name in names:
+        store.announce(name, b'{"revision": 0}', SOON)
+    assert [each.name for each in fleet.status().members] == names
+    assert fleet_command("status").stdout.endswith("revision 0, 300 members\n")
+
+
+def test_a_member_is_behind_only_while_it_has_not_read_a_change(fleet, store, members):
+    one, two = members(2, ttl=SOON)
+    two.stop()
+    write(store, Record(CHECK))
+    one.wait_for("pf.fleet.member().revision", 1)
+    assert member_states(fleet) == {"trainer-0": "current", "trainer-1": "current"}
+    fleet.set({"level": 3}, force=True)
+    eventually(lambda: member_states(fleet), {"trainer-0": "current", "trainer-1": "slow"})
+    assert "has read revision 0 of 2" in fleet.status().members[1].why
+    two.go_on()
+    eventually(lambda: member_states(fleet)["trainer-1"], "current")
 
 
 def test_a_member_that_has_left_may_come_again(fleet, process):
@@ -178,7 +226,7 @@ def test_ranks_that_left_are_not_missing(fleet, process):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")
-def test_a_member_whose_document_is_hidden_counts_as_one_that_has_not_voted():
+def test_a_member_whose_document_is_hidden_counts_as_one_that_has_not_answered():
     with tempfile.TemporaryDirectory() as place:
         Path(place).chmod(0o755)
         root = Path(place, "fleet")
@@ -191,8 +239,11 @@ def test_a_member_whose_document_is_hidden_counts_as_one_that_has_not_voted():
             try:
                 with Fleet(f"dir://{root}") as operator:
                     assert member_states(operator) == {"one": "lost"}
-                    with pytest.raises(pf.fleet.AbortedError, match="no vote of one"):
-                        operator.set({"level": 2}, all_or_none=True, wait=0.2)
+                    with pytest.raises(AbortedError, match=r"no answer of one after 0\.2 s") as got:
+                        operator.set({"level": 2}, wait=0.2)
+                    assert got.value.outcome.silent == {
+                        "one": "this user may not read what it says"
+                    }
             finally:
                 os.seteuid(0)
 
@@ -203,7 +254,7 @@ def test_a_member_whose_document_is_hidden_counts_as_one_that_has_not_voted():
 def test_a_change_that_members_reject_says_how_many(fleet_command, members):
     one, _ = members()
     one.do("level.validate(lambda value: value != 13, 'unlucky')")
-    ended = fleet_command("set", "level=13", "--wait", "60")
+    ended = fleet_command("set", "level=13", "--force", "--wait", "60")
     last = ended.stdout.splitlines()[-1]
     assert last == "revision 1: committed, and 1 of 2 members did not take it"
 
@@ -211,7 +262,7 @@ def test_a_change_that_members_reject_says_how_many(fleet_command, members):
 def test_the_reason_of_a_member_is_cut(fleet, members):
     one, _ = members()
     one.do('pf.define("text", "", "Text", runtime=True, choices=["", "a"])')
-    outcome = fleet.set({"text": "x" * 100_000}, wait=SOON)
+    outcome = fleet.set({"text": "x" * 100_000}, force=True, wait=SOON)
     assert len(outcome.answers["trainer-0"].why) <= 1000
 
 

@@ -87,11 +87,10 @@ def test_an_actor_that_died_is_back_without_its_state(cluster):
     out = drive(
         cluster,
         """
-        from paddle_flags.fleet import _ray
         ray.init(log_to_driver=False)
         store = fleet.open_store(flags.address("other"), timeout=30)
         assert store.append(1, b"x")
-        os.kill(_ray.find_place().pid, 9)
+        os.kill(flags.find_place().pid, 9)
         try:
             store.last()
         except fleet.UnreachableError:
@@ -116,13 +115,12 @@ def test_a_member_notices_that_the_state_is_lost_and_keeps_its_values(cluster):
     drive(
         cluster,
         """
-        from paddle_flags.fleet import _ray
         ray.init(log_to_driver=False)
         with fleet.Fleet(flags.start("third"), timeout=30) as operator:
             operator.set({"level": 7})
             member = fleet.join(flags.address("third"), ttl=1)
             assert level() == 7
-            os.kill(_ray.find_place().pid, 9)
+            os.kill(flags.find_place().pid, 9)
             until(lambda: "lost" in member.problem, True)
             assert level() == 7
         """,

@@ -1,18 +1,25 @@
-"""What a log says: the fold, selectors, values that end or wait, and records as JSON."""
+"""What a log says: batches, questions, selectors, values that end or wait, and both as JSON."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from members import ask, decide, write
 
 from paddle_flags.errors import FlagArgumentError
-from paddle_flags.fleet import Fleet, FleetError
+from paddle_flags.fleet import Fleet, FleetError, _follow
+from paddle_flags.fleet._follow import Follower
+from paddle_flags.fleet._history import history_of
 from paddle_flags.fleet._record import (
+    ABORT,
+    ASK,
     CHANGE,
-    PROPOSE,
+    CHECK,
+    END,
     Change,
     Record,
     check_batch,
@@ -20,15 +27,7 @@ from paddle_flags.fleet._record import (
     encode,
     selector,
 )
-from paddle_flags.fleet._state import (
-    Selected,
-    State,
-    concerned,
-    from_json,
-    lasting,
-    to_json,
-    values_of,
-)
+from paddle_flags.fleet._state import Selected, State, fold, from_json, tables_of, to_json
 
 NAMES = st.sampled_from(["a", "b", "c"])
 ON = st.sampled_from(["all", "role:x", "host:h", "member:m"])
@@ -41,7 +40,7 @@ CHANGES = st.lists(
 TEXT = st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=4)
 RECORDS = st.builds(
     Record,
-    st.sampled_from([CHANGE, CHANGE, PROPOSE]),
+    st.sampled_from([CHANGE, CHANGE, ASK, ABORT, END, CHECK]),
     CHANGES,
     id=st.text("0123456789abcdef", max_size=4),
     fleet=st.just("f"),
@@ -52,74 +51,312 @@ RECORDS = st.builds(
     at_step=st.none() | st.integers(0, 100),
     patience=st.floats(0, 100),
     dry_run=st.booleans(),
-    reset=st.none() | st.integers(0, 1 << 62),
-    members=st.lists(TEXT, max_size=3).map(tuple),
+    of=st.just(0) | st.integers(0, 12),
+    peers=st.integers(0, 9),
+    check=st.just({}) | st.just({"round": 1, "stage": "alike", "lines": ["x"]}),
 )
-VERDICTS = st.sampled_from(["commit", "abort: why"])
-LOGS = st.lists(st.tuples(RECORDS, VERDICTS), max_size=12)
+LOGS = st.lists(RECORDS, max_size=16)
 
+NOTHING = Record(CHECK, fleet="f")
 ME = Selected("m", "x", "h")
 
 
-def always(_):
-    return True
+def state_of(log, state=None):
+    state = state or State()
+    for record in log:
+        state = state.after(record)
+    return state
 
 
-def fold(log, state=None):
-    for record, verdict in log:
-        state = (state or State()).with_record(record, verdict if record.kind == PROPOSE else None)
-    return state or State()
+def change(*changes, **fields):
+    return Record(CHANGE, tuple(changes), fleet="f", **fields)
 
 
-def log_of(*changes, **fields):
-    return [(Record(CHANGE, tuple(changes), fleet="f", **fields), "commit")]
+def asked(*changes, **fields):
+    return change(*changes, **fields)._replace(kind=ASK)
 
 
-@given(LOGS, st.integers(0, 12))
-def test_the_fold_of_a_log_is_the_fold_of_its_rest_from_a_base(log, cut):
-    base = fold(log[:cut])
-    again = from_json(to_json(base.tables, base.revision, base.fleet), "base")
-    assert fold(log[cut:], again).tables == fold(log).tables
+def takes(_batch, _wanted):
+    """Judge as a member that takes everything."""
+    return
 
 
-@given(LOGS, st.randoms())
-def test_decisions_in_any_order_give_the_same_state_as_if_they_had_been_known(log, random):
-    late = State()
-    for record, _ in log:
-        late = late.with_record(record)
-    decisions = [
-        (n, verdict) for n, (record, verdict) in enumerate(log, 1) if record.kind == PROPOSE
-    ]
-    random.shuffle(decisions)
-    for revision, verdict in decisions:
-        late = late.with_decision(revision, verdict)
-    assert late.tables == fold(log).tables
-    assert late.tail == ()
+def texts(state, selected=ME, judge=takes):
+    values, _ = fold(state.batches, selected, judge)
+    return {name: entry.value for name, entry in values.items()}
+
+
+# ---- The log decides ----
+
+
+@given(LOGS, st.integers(0, 16))
+def test_a_log_says_the_same_as_its_rest_from_a_base(log, cut):
+    base = state_of(log[:cut])
+    assume(base.question is None)  # a base has none
+    again = from_json(to_json(base), "base")
+    assert again == base
+    assert state_of(log[cut:], again) == state_of(log)
 
 
 @given(LOGS)
-def test_an_aborted_proposal_leaves_the_state_as_it_was(log):
-    kept = [each for each in log if each[0].kind == CHANGE or each[1] == "commit"]
-    shown = {
-        on: {name: entry.value for name, entry in table.items()}
-        for on, table in fold(log).tables.items()
-    }
-    assert shown == {
-        on: {name: entry.value for name, entry in table.items()}
-        for on, table in fold(kept).tables.items()
-    }
+def test_a_batch_is_what_its_record_says_or_the_question_that_it_names(log):
+    state = State()
+    for record in log:
+        question, state = state.question, state.after(record)
+        for batch in state.batches:
+            if batch.revision == state.revision:
+                assert record.kind == CHANGE
+                made = record
+                if record.of:
+                    assert question is not None
+                    assert question.revision == record.of
+                    made = question
+                assert batch.changes == made.changes
+                assert batch.time == record.time  # when it has begun, not when it was asked
 
 
-@given(LOGS, VERDICTS)
-def test_a_second_decision_changes_nothing(log, verdict):
-    state = fold(log)
-    for revision in range(1, len(log) + 1):
-        assert state.with_decision(revision, verdict) == state
+@given(LOGS, CHANGES, LOGS)
+def test_a_dry_run_never_becomes_real_whatever_follows(before, changes, after):
+    state = state_of(before)
+    dry = state.after(asked(*changes, dry_run=True))
+    assert state_of(after, dry) == state_of(after, state.after(NOTHING))
+
+
+@given(LOGS, st.sampled_from([CHANGE, ABORT]), LOGS, st.sampled_from([CHANGE, ABORT]))
+def test_no_decision_is_overturned(before, kind, between, late):
+    state = state_of(before).after(asked(Change("a", "asked")))
+    question = state.revision
+    state = state_of(between, state.after(Record(kind, of=question)))
+    assert state.after(Record(late, of=question)) == state.after(NOTHING)
+
+
+@given(LOGS)
+def test_a_decision_that_names_no_question_or_another_one_is_none(log):
+    state = state_of(log).after(asked(Change("a", "1")))
+    for of in (state.revision + 1, state.revision + 7, -state.revision):
+        for kind in (CHANGE, ABORT):
+            assert state.after(Record(kind, (Change("a", "2"),), of=of)).question == state.question
+    assert state.after(Record(ABORT)).question == state.question
+
+
+@given(LOGS, st.sampled_from([CHANGE, ASK]), CHANGES)
+def test_nothing_comes_before_the_decision_of_an_open_question(log, kind, changes):
+    state = state_of([*log, asked(Change("a", "1"))])
+    assert state.after(Record(kind, changes)) == state.after(NOTHING)
+
+
+@given(LOGS)
+def test_the_last_change_is_the_last_record_that_changes_values(log):
+    state = State()
+    for record in log:
+        before, state = state, state.after(record)
+        if record.kind in (CHECK, ASK, ABORT):
+            assert state.changed == before.changed
+        if tables_of(state) != tables_of(before):
+            assert state.changed == state.revision
+
+
+@given(LOGS)
+def test_the_history_has_each_change_that_took_effect_and_says_so(log):
+    records = list(enumerate(log, 1))
+    history = {each.revision: each for each in history_of(records)}
+    for batch in state_of(log).batches:
+        assert history[batch.revision].verdict == "committed"
+        assert history[batch.revision].record.changes == batch.changes
+
+
+def test_the_history_says_what_became_of_each_change():
+    log = [
+        asked(Change("a", "1")),
+        Record(CHANGE, of=1),
+        asked(Change("a", "2")),
+        Record(ABORT, of=3, reason="m rejects it"),
+        asked(Change("a", "3"), dry_run=True),
+        change(Change("a", "4"), duration=9.0),
+        Record(END, of=6),
+        asked(Change("a", "5")),
+        change(Change("a", "6")),
+        asked(Change("a", "7")),
+        asked(Change("a", "8"), dry_run=True),
+    ]
+    assert [(each.revision, each.verdict) for each in history_of(enumerate(log, 1))] == [
+        (2, "committed"),
+        (3, "aborted: m rejects it"),
+        (5, "dry run"),
+        (6, "committed"),
+        (7, "ended"),
+        (8, None),
+        (11, "dry run"),
+    ]
+
+
+# ---- Members ----
+
+
+@given(LOGS)
+def test_what_a_member_has_does_not_depend_on_how_often_it_looked(log):
+    state = State()
+    for record in log:
+        state = state.after(record)
+        texts(state, judge=rejects_threes)
+    assert texts(state, judge=rejects_threes) == texts(state_of(log), judge=rejects_threes)
+
+
+def rejects_threes(_batch, wanted):
+    return "3" if any(entry.value == "3" for entry in wanted.values()) else None
+
+
+@given(LOGS)
+def test_a_member_that_rejects_a_batch_has_what_it_would_have_without_it(log):
+    state = state_of(log)
+    values, verdicts = fold(state.batches, ME, rejects_threes)
+    taken = [each.batch for each in verdicts if each.why is None]
+    assert values == fold(taken, ME, takes)[0]
+    assert "3" not in {entry.value for entry in values.values()}
+
+
+def test_the_values_below_a_rejected_batch_are_those_of_the_batch_before():
+    log = [
+        change(Change("a", "1"), Change("b", "1")),
+        change(Change("a", "3"), Change("b", "2")),
+        change(Change("a", "2")),
+    ]
+    assert texts(state_of(log[:2]), judge=rejects_threes) == {"a": "1", "b": "1"}
+    assert texts(state_of(log), judge=rejects_threes) == {"a": "2", "b": "1"}
+
+
+@given(LOGS)
+def test_a_batch_for_others_is_not_judged(log):
+    other = Selected("n", "y", "g")
+    _, verdicts = fold(state_of(log).batches, other, takes)
+    assert all(any(each.on == "all" for each in one.batch.changes) for one in verdicts)
+
+
+@given(st.permutations(["all", "role:x", "host:h", "member:m"]))
+def test_the_most_specific_selector_wins_in_any_order(order):
+    log = [change(Change("a", on, on)) for on in order]
+    found = []
+    for on in ("member:m", "host:h", "role:x", "all"):
+        found.append(texts(state_of(log))["a"])
+        log.append(change(Change("a", None, on)))
+    assert found == ["member:m", "host:h", "role:x", "all"]
+    assert texts(state_of(log)) == {}
+
+
+def test_selectors_of_others_do_not_fit():
+    changes = Change("a", "1", "role:y"), Change("b", "1", "host:g"), Change("c", "1", "member:n")
+    assert texts(state_of([change(*changes)])) == {}
+    assert not ME.is_concerned(changes)
+    assert Selected("n", None, "").is_concerned(changes)
+    assert texts(state_of([change(*changes)]), Selected("n", "y", "g")).keys() == {"a", "b", "c"}
+
+
+# ---- Values that end ----
+
+
+def test_a_temporary_value_that_has_ended_shows_the_one_below():
+    log = [change(Change("a", "1")), change(Change("a", "2"), duration=9.0), Record(END, of=2)]
+    assert texts(state_of(log[:2])) == {"a": "2"}
+    assert texts(state_of(log)) == {"a": "1"}
+    assert tables_of(state_of(log[:2]), lasting=True)["all"]["a"].value == "1"
+
+
+def test_an_end_is_a_change_and_none_of_a_value_that_lasts():
+    lasting, temporary = (state_of([change(Change("a", "1"), duration=d)]) for d in (None, 9.0))
+    assert lasting.after(Record(END, of=1)) == replace(lasting, revision=2)
+    assert temporary.after(Record(END, of=1)) == State(2, 2, "f")
+
+
+def test_an_end_does_not_bring_back_what_was_changed_since():
+    log = [change(Change("a", "2"), duration=9.0), change(Change("a", "1")), Record(END, of=1)]
+    assert texts(state_of(log)) == {"a": "1"}
+
+
+# ---- What is kept ----
+
+
+def test_a_member_may_reject_the_last_seven_changes_of_a_flag():
+    log = []
+    for number in range(1, 40):
+        log.append(change(Change("a", str(number))))
+        last = [str(each) for each in range(number - 6, number + 1)]
+        rejects = lambda _, wanted, last=last: "no" if wanted["a"].value in last else None  # noqa: E731
+        expected = {"a": str(number - 7)} if number > 7 else {}
+        assert texts(state_of(log), judge=rejects) == expected
+
+
+def test_a_batch_is_kept_while_one_of_its_values_is_in_effect():
+    log = [change(Change("a", "0"), Change("b", "0"))]
+    log += [change(Change("a", str(number))) for number in range(40)]
+    assert texts(state_of(log)) == {"a": "39", "b": "0"}
+
+
+def test_temporary_values_replace_no_batch_for_ever():
+    log = [change(Change("a", "lasts"))]
+    log += [change(Change("a", str(number)), duration=9.0) for number in range(40)]
+    assert texts(state_of(log)) == {"a": "39"}
+    log += [Record(END, of=number) for number in range(2, 42)]
+    assert texts(state_of(log)) == {"a": "lasts"}
+
+
+@pytest.mark.parametrize("fields", [{}, {"duration": 9.0}, {"at_step": 5}], ids=str)
+def test_what_is_kept_of_one_flag_is_bounded(fields):
+    state = State()
+    for number in range(500):
+        state = state.after(change(Change("a", str(number)), **fields))
+        assert len(state.batches) <= 80
+    assert texts(state) == {"a": "499"}
+
+
+def test_a_question_that_nobody_decides_keeps_what_is_before_it_from_no_base(store, monkeypatch):
+    monkeypatch.setattr(_follow, "_MOST", 8)
+    monkeypatch.setattr(_follow, "_KEPT", 2)
+    for _ in range(12):
+        write(store, change(Change("a", "1")))
+    question = ask(store, {"a": 2})
+    for _ in range(12):
+        write(store, NOTHING)
+    follower = Follower(store)
+    follower.catch_up()
+    assert follower.compact()
+    assert store.base()[0] == question - 1
+    decide(store, question)
+    late = Follower(store)
+    late.catch_up()
+    assert texts(late.state) == {"a": "2"}
+
+
+def test_a_base_before_a_decided_question_is_found_without_looking_at_each_record(
+    store, monkeypatch
+):
+    monkeypatch.setattr(_follow, "_MOST", 80)
+    monkeypatch.setattr(_follow, "_KEPT", 10)
+    write(store, change(Change("a", "1")))
+    question = ask(store, {"a": 2})
+    follower = Follower(store)
+    follower.catch_up()
+    for record in [*[NOTHING] * 90, Record(CHANGE, of=question), *[NOTHING] * 5]:
+        assert follower.append(record)
+    reads = []
+    read = store.read
+    monkeypatch.setattr(store, "read", lambda first: reads.append(first) or read(first))
+    assert follower.compact()
+    assert store.base()[0] == question - 1
+    assert len(reads) < 10
+
+
+# ---- As JSON ----
 
 
 @given(RECORDS)
 def test_a_record_is_the_same_after_json(record):
-    assert decode(encode(record), 1) == record
+    assert decode(encode(record), 7) == record._replace(revision=7)
+
+
+@given(LOGS)
+def test_a_state_is_the_same_after_json(log):
+    state = state_of(log)
+    assert from_json(to_json(state), "base", state.revision) == replace(state, question=None)
 
 
 @given(
@@ -128,9 +365,7 @@ def test_a_record_is_the_same_after_json(record):
         st.none() | st.integers() | st.text(max_size=5),
         lambda each: (
             st.lists(each, max_size=3)
-            | st.dictionaries(
-                st.sampled_from(["kind", "changes", "time", "members"]), each, max_size=4
-            )
+            | st.dictionaries(st.sampled_from(["kind", "changes", "time", "of"]), each, max_size=4)
         ),
     ).map(lambda each: json.dumps(each).encode())
 )
@@ -139,67 +374,55 @@ def test_what_is_no_record_is_refused_with_an_error_of_the_fleet(data):
         decode(data, 7)
 
 
-@given(st.permutations(["all", "role:x", "host:h", "member:m"]))
-def test_the_most_specific_selector_wins_in_any_order(order):
-    log = [log_of(Change("a", on, on))[0] for on in order]
-    found = []
-    for on in ("member:m", "host:h", "role:x", "all"):
-        found.append(values_of(fold(log).tables, ME, always)["a"].value)
-        log += log_of(Change("a", None, on))
-    assert found == ["member:m", "host:h", "role:x", "all"]
-    assert values_of(fold(log).tables, ME, always) == {}
+NO_DECISIONS = [
+    b"commit",
+    b"commit\0",
+    b'{"kind":"change\0","of":1}',
+    b'{"kind":"Change","of":1}',
+    b'{"kind":"change","of":"1"}',
+    b'{"kind":"change","of":true}',
+    b'{"kind":"change","of":1.0}',
+    b'{"kind":"change","of":1',
+    b'{"kind":"change","of":1}{}',
+    b'{"kind":"change","of":1,"changes":[["a"]]}',
+]
 
 
-def test_selectors_of_others_do_not_fit():
-    log = log_of(
-        Change("a", "1", "role:y"), Change("b", "1", "host:g"), Change("c", "1", "member:n")
-    )
-    assert values_of(fold(log).tables, ME, always) == {}
-    assert concerned(log[0][0], ME) == set()
-    assert concerned(log[0][0], Selected("n", "y", "g")) == {"a", "b", "c"}
+@pytest.mark.parametrize("data", NO_DECISIONS)
+def test_a_decision_that_is_not_whole_decides_nothing(store, data):
+    question = ask(store, {"a": 1})
+    assert store.append(question + 1, data)
+    follower = Follower(store)
+    follower.catch_up()
+    assert (follower.state.revision, follower.state.batches) == (question + 1, ())
+    assert follower.state.question is not None
 
 
-def test_a_temporary_value_lies_above_the_lasting_one_and_replaces_another():
-    log = log_of(Change("a", "1")) + log_of(Change("a", "2"), duration=9.0)
-    log += log_of(Change("a", "3"), duration=9.0)
-    tables = fold(log).tables
-    assert values_of(tables, ME, always)["a"].value == "3"
-    ended = values_of(tables, ME, lambda entry: entry.revision != 3)
-    assert ended["a"].value == "1"
-    assert lasting(tables)["all"]["a"].value == "1"
+ODD_BASES = [
+    b"",
+    b"[]",
+    b"{}",
+    b'{"fleet":"f","revision":1,"changed":1,"batches":[[1]]}',
+    b'{"fleet":"f","revision":1,"changed":1,"batches":[[1,0,"","",null,null,[["a"]]]]}',
+    b'{"fleet":"f","revision":1,"changed":1,"batches":[[1,0,"","","9",null,[["a","1","all"]]]]}',
+    b'{"fleet":"f","revision":true,"changed":1,"batches":[]}',
+]
 
 
-def test_a_lasting_value_ends_a_temporary_one():
-    log = log_of(Change("a", "2"), duration=9.0) + log_of(Change("a", "1"))
-    assert fold(log).tables["all"]["a"].below is None
+@pytest.mark.parametrize("data", ODD_BASES)
+def test_a_state_that_is_none_is_refused_with_its_name(data):
+    with pytest.raises(FleetError, match=r"last\.json: expected the values of a fleet"):
+        from_json(data, "last.json")
 
 
-def test_a_value_that_waits_for_its_step_leaves_what_is_below():
-    log = log_of(Change("a", "1")) + log_of(Change("a", "2"), at_step=5)
-    log += log_of(Change("a", None), at_step=9)
-    tables = fold(log).tables
-
-    def at(step):
-        found = values_of(tables, ME, lambda e: e.at_step is None or e.at_step <= step)
-        return {name: entry.value for name, entry in found.items()}
-
-    assert [at(4), at(5), at(8), at(9)] == [{"a": "1"}, {"a": "2"}, {"a": "2"}, {}]
+def test_a_state_of_another_revision_is_refused():
+    data = to_json(state_of([change(Change("a", "1"))]))
+    assert from_json(data, "base 1", 1).revision == 1
+    with pytest.raises(FleetError, match="base 2: expected the values of a fleet"):
+        from_json(data, "base 2", 2)
 
 
-def test_what_lies_below_is_bounded():
-    log = []
-    for step in range(100):
-        log += log_of(Change("a", str(step)), at_step=step)
-    entry, depth = fold(log).tables["all"]["a"], 0
-    while entry is not None:
-        entry, depth = entry.below, depth + 1
-    assert depth <= 9
-
-
-def test_a_reset_replaces_all_values():
-    log = log_of(Change("a", "1"), Change("b", "1", "role:x"))
-    log += log_of(Change("a", "2"), reset=0)
-    assert {on: list(table) for on, table in fold(log).tables.items()} == {"all": ["a"]}
+# ---- What operators give ----
 
 
 @pytest.mark.parametrize("name", ["", "1a", "a b", "a=b", "a\n", "x" * 300, "--a"])
@@ -243,9 +466,3 @@ def test_one_selector_is_given_at_a_time():
     with pytest.raises(FlagArgumentError, match="host: expected a name"):
         selector(host="")
     assert selector() == "all"
-
-
-def test_a_state_that_is_none_is_refused_with_its_name():
-    for data in (b"", b"[]", b"{}", b'{"revision": 1, "fleet": "", "tables": {"all": {"a": [1]}}}'):
-        with pytest.raises(FleetError, match=r"last\.json: expected the values of a fleet"):
-            from_json(data, "last.json")

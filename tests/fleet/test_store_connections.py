@@ -56,8 +56,8 @@ def test_parent_and_child_use_a_store_at_once(engine, store):
     def use(name):
         for index in range(100):
             value = b"%s %d" % (name.encode(), index)
-            assert store.decide(f"{name}{index}", value) == value
-            assert store.decision(f"{name}{index}") == value
+            store.announce(name, value, 60)
+            assert store.member(name) == (value, True)
 
     in_child(lambda: use("child"), lambda: use("parent"))
     use("after")
@@ -75,7 +75,6 @@ def test_a_store_is_usable_after_a_fork_in_parent_and_child(engine, store):
             assert store.last() == 1
             assert store.append(2, b"of the child")
             store.announce("child", b"", 30)
-            assert store.decide("r1", b"child") == b"child"
             assert store.wait(1, 1000) == 2
             store.close()
 
@@ -83,8 +82,7 @@ def test_a_store_is_usable_after_a_fork_in_parent_and_child(engine, store):
         assert store.append(3, b"of the parent")
         assert waiting.result(SOON) == 3
     assert records(store) == [b"record 1", b"of the child", b"of the parent"]
-    assert "child" in store.members()
-    assert store.decision("r1") == b"child"
+    assert store.member("child") == (b"", True)
 
 
 # -- What goes wrong --
@@ -95,7 +93,6 @@ def test_an_engine_that_stops_is_unreachable_and_then_works_again(engine, url):
         pytest.skip("this engine loses its data")
     store = open_store(url, timeout=2)
     fill(store, 3)
-    store.decide("r1", b"x")
     engine.stop()
     try:
         for call in (
@@ -107,8 +104,8 @@ def test_an_engine_that_stops_is_unreachable_and_then_works_again(engine, url):
             lambda: store.wait(3, 1000),
             lambda: store.compact(2, b""),
             lambda: store.announce("a", b"", 10),
-            lambda: store.decide("r2", b""),
-            lambda: store.decision("r1"),
+            lambda: store.withdraw("a", b""),
+            lambda: store.member("a"),
         ):
             with pytest.raises(UnreachableError) as raised:
                 call()
@@ -128,7 +125,17 @@ def test_an_engine_that_stops_is_unreachable_and_then_works_again(engine, url):
     at, _ = store.base()  # what raised an error may have happened since
     assert records(store, at + 1)[: 3 - at] == [b"record 1", b"record 2", b"record 3"][at:]
     assert store.wait(number - 1, 1000) == number
-    assert store.decision("r1") == b"x"
+    store.close()
+
+
+def test_a_store_is_opened_while_its_engine_is_away(engine, url):
+    engine.stop()
+    try:
+        store = open_store(url, timeout=SOON)
+    finally:
+        engine.restart()
+    assert store.last() == 0
+    assert store.append(1, b"x")
     store.close()
 
 
@@ -137,20 +144,18 @@ def test_a_user_without_the_right_to_write_reads_and_gets_read_only_errors(engin
         pytest.skip("this engine knows no users")
     fill(store, 3)
     store.compact(1, b"base")
-    store.decide("r1", b"x")
     store.announce("a", b"document", 60)
     with engine.reader(url) as reader:
         assert reader.last() == 3
         assert reader.base() == (1, b"base")
         assert records(reader, 2) == [b"record 2", b"record 3"]
-        assert reader.members() == {"a": b"document"}
-        assert reader.decision("r1") == b"x"
+        assert reader.members() == {"a": (b"document", True)}
         assert reader.wait(2, 1000) == 3
         for call in (
             lambda: reader.append(4, b"x"),
             lambda: reader.compact(2, b""),
             lambda: reader.announce("b", b"", 10),
-            lambda: reader.decide("r2", b""),
+            lambda: reader.withdraw("a", b""),
         ):
             with pytest.raises(ReadOnlyError) as raised:
                 call()

@@ -21,6 +21,7 @@ from paddle_flags.fleet._store import (
     MAX_RECORD,
     CompactedError,
     FleetError,
+    StoredMember,
     UnreachableError,
 )
 
@@ -41,7 +42,6 @@ def test_a_new_fleet_has_nothing(store):
     assert store.read(1) == []
     assert store.base() == (0, b"")
     assert store.members() == {}
-    assert store.decision("r1") is None
 
 
 def test_records_are_read_in_order_from_a_number(store):
@@ -97,14 +97,11 @@ def test_the_longest_record_is_stored_and_a_longer_one_is_refused(store):
         lambda: store.append(13, longer),
         lambda: store.compact(1, longer),
         lambda: store.announce("a", longer, 10),
-        lambda: store.decide("a", longer),
     ):
         with pytest.raises(FleetError, match=f"{MAX_RECORD:,}"):
             call()
     store.announce("a", longest, 30)
-    assert store.members() == {"a": longest}
-    assert store.decide("a", longest) == longest
-    assert store.decision("a") == longest
+    assert store.members() == {"a": StoredMember(longest, alive=True)}
     assert store.compact(12, longest)
     assert store.base() == (12, longest)
 

@@ -7,11 +7,15 @@ import secrets
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from servers import TcpStoreServer, pause, resume
+from stores import living
+from support import package
 
 from paddle_flags.fleet import FleetError, UnreachableError, open_store
+from paddle_flags.fleet._store import REMEMBERED
 
 pytestmark = pytest.mark.extended
 
@@ -43,7 +47,7 @@ def test_a_store_whose_owner_dies_is_unreachable_and_one_without_its_state_is_em
         assert store.members() == {}
         assert store.append(1, b"y")
         store.announce("a", b"again", 60)
-        assert store.members() == {"a": b"again"}
+        assert store.members() == {"a": (b"again", True)}
     finally:
         store.close()
         again.end()
@@ -65,9 +69,9 @@ def test_an_owner_that_hangs_makes_no_call_hang(server, url):
 def test_a_lease_that_one_reader_saw_end_has_ended_for_its_member(url):
     member, reader = open_store(url), open_store(url)
     member.announce("a", b"", 0.5)
-    assert set(reader.members()) == {"a"}
+    assert set(living(reader)) == {"a"}
     time.sleep(1)
-    assert reader.members() == {}
+    assert living(reader) == {}
     with pytest.raises(FleetError, match="lease of member a has ended"):
         member.keep_alive("a")
     member.close()
@@ -79,9 +83,111 @@ def test_a_reader_that_comes_when_a_lease_has_ended_does_not_see_its_member(url)
     with_member.announce("a", b"", 0.5)
     time.sleep(1)
     reader = open_store(url)
-    assert reader.members() == {}
+    assert living(reader) == {}
     reader.close()
     with_member.close()
+
+
+# A process whose clock is wrong by some seconds, on this machine ("") or as if on another one.
+PROCESS = """
+import sys, time
+url, machine, wrong = sys.argv[1], sys.argv[2], float(sys.argv[3])
+right = time.time
+time.time = lambda: right() + wrong
+from paddle_flags.fleet import _tcpstore, open_store
+_tcpstore.MACHINE = machine or _tcpstore.MACHINE
+store = open_store(url, timeout=30)
+"""
+MEMBER = """
+store.announce(sys.argv[4], b"document", float(sys.argv[5]))
+print("ready", flush=True)
+while True:
+    time.sleep(float(sys.argv[5]) / 3)
+    store.keep_alive(sys.argv[4])
+"""
+READER = """
+print({name: member.alive for name, member in store.members().items()})
+store.close()
+"""
+
+
+def process(program, *arguments):
+    return subprocess.Popen(
+        [sys.executable, "-c", PROCESS + program, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("machine", ["", "another"])
+@pytest.mark.parametrize("wrong", [-30, 30])
+def test_a_wrong_clock_of_a_reader_neither_ends_a_lease_nor_prolongs_it(url, machine, wrong):
+    members = [process(MEMBER, url, "", 0, name, 3) for name in ("alive", "dead")]
+    try:
+        for each in members:
+            assert each.stdout.readline() == "ready\n"
+        members[1].kill()
+        time.sleep(4)  # nobody looks meanwhile
+        reader = process(READER, url, machine, wrong)
+        seen = reader.communicate(timeout=60)[0]
+        assert seen == "{'alive': True, 'dead': False}\n"
+    finally:
+        for each in members:
+            each.kill()
+            each.communicate()
+
+
+def test_a_long_lease_needs_no_second_look(url, monkeypatch):
+    with_member = open_store(url)
+    with_member.announce("long", b"", 1000)
+    monkeypatch.setattr(package("paddle_flags.fleet._tcpstore"), "MACHINE", "another")
+    monkeypatch.setattr(package("paddle_flags.fleet._tcpstore"), "_PAUSE", 1000)
+    reader = open_store(url)
+    assert set(living(reader)) == {"long"}
+    for each in (reader, with_member):
+        each.close()
+
+
+def test_a_reader_in_doubt_does_not_keep_other_threads_waiting(url, monkeypatch):
+    """Its own lease must not end meanwhile."""
+    silent = open_store(url)
+    silent.announce("silent", b"", 30)
+    monkeypatch.setattr(package("paddle_flags.fleet._tcpstore"), "MACHINE", "another")
+    store = open_store(url)
+    store.announce("own", b"", 2)
+    with ThreadPoolExecutor(1) as pool:
+        looking = pool.submit(store.members)
+        for _ in range(6):
+            time.sleep(0.5)
+            store.keep_alive("own")
+        assert not looking.done()
+        store.close()
+        with pytest.raises(FleetError, match="closed"):
+            looking.result(60)
+    silent.close()
+
+
+def test_what_a_member_has_left_is_forgotten_after_a_day(url, monkeypatch):
+    store = open_store(url)
+    store.announce("dead", b"document", 0.2)
+    store.announce("left", b"document", 60)
+    store.withdraw("left", b"farewell")
+    time.sleep(0.5)
+    ended = {"dead": (b"document", False), "left": (b"farewell", False)}
+    assert store.members() == ended
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + REMEMBERED - 60)
+    assert store.members() == ended
+    monkeypatch.setattr(time, "time", lambda: now + REMEMBERED + 60)
+    assert store.members() == {}
+    monkeypatch.undo()
+    newcomer = open_store(url)
+    assert newcomer.members() == {}
+    assert newcomer.member("left") is None
+    newcomer.announce("left", b"again", 60)
+    assert store.members() == {"left": (b"again", True)}
+    for each in (newcomer, store):
+        each.close()
 
 
 def test_the_keys_of_the_job_are_left_alone(server, url):

@@ -79,6 +79,7 @@ def check_changes(fleet: pf.fleet.Fleet, writer: Writer, crew: Crew, names: list
     written = [
         int(change.value or 0)
         for step in fleet.log()
+        if step.verdict == "committed"
         for change in step.record.changes
         if change.name == "pair_a"
     ]

@@ -109,9 +109,10 @@ def test_a_temporary_value_ends_by_itself(way, job):
         ({"set": {"token": "x"}}, 403, "forbidden"),
         ({"set": {"reckless": True}}, 428, "confirm"),
         ({"set": {"level": 3}, "expect": 7}, 409, "conflict"),
-        ({"set": {"level": 12}, "all_or_none": True}, 422, "rejected"),
+        ({"set": {"level": 12}}, 422, "rejected"),
+        ({"set": {"levle": 5}}, 422, "rejected"),
     ],
-    ids=range(16),
+    ids=range(17),
 )
 def test_a_wrong_change_is_refused(way, job, body, status, kind):
     found, answer = post(way, **body)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from typing import Any
 
 import pytest
@@ -113,8 +114,18 @@ def test_what_a_fleet_answers_follows_its_schema(tmp_path):
         way.program.run(f"pf.fleet.join({url!r}, name='a', ttl=2.0)")
         body = {"set": {"level": 3}, "reason": "x", "wait": 30}
         check("fleet-change-request", body)
-        status, _, answer = way.ask("/v1/fleets/1/changes", "POST", body)
+        path = "/v1/fleets/1/changes"
+        status, _, answer = way.ask(path, "POST", body)
         check("fleet-change-result", json.loads(answer))
         assert status == 200
-        document = check("fleet", json.loads(way.ask("/v1/fleets/1")[2]))
+        more = [{"dry_run": True}, {"for": 0.2}, {"set": {"levle": 5}, "force": True}]
+        for each in more:
+            body = check("fleet-change-request", {"set": {"level": 4}, "reason": "x", **each})
+            check("fleet-change-result", json.loads(way.ask(path, "POST", body)[2]))
+        assert way.ask(path, "POST", {"set": {"level": 99}, "reason": "x"})[0] == 422
+        states, end = set(), time.monotonic() + 60
+        while states != {"committed", "dry run", "ended", "aborted"}:
+            assert time.monotonic() < end, states
+            document = check("fleet", json.loads(way.ask("/v1/fleets/1")[2]))
+            states = {each["state"] for each in document["changes"]}
         assert document["count"] == 1

@@ -230,7 +230,7 @@ def test_the_fleet_switches_the_check_on_and_the_right_trainer_finds_the_number(
     ended = run(sys.executable, EXAMPLE / "run.py", *words, env=environment(with_lite))
     for text in (
         "server 1 is killed, and started again",
-        "revision 1: committed",
+        ": committed",
         "trainer 1 at step 247: operator 0 (mul): fc_0.mul[7, 0] is NaN; I read the images again",
         "+no-input, mul by 'native': ",
         "+no-input, mul by 'blocked': ",

@@ -105,6 +105,7 @@ CANNOT = {
     "reset {pid} 3": "{pid} is a process, which has no 'reset';"
     " 'python -m paddle_flags undo {pid}' takes a change back",
     "mirror {pid} dir:///mnt/job": "which has no 'mirror'; it needs the URL of a fleet",
+    "join {pid} -- true": "which has no 'join'; it needs the URL of a fleet",
     "set {pid} level=3 --role trainer": "--role doesn't go with {pid}, which is a process",
     "list {pid} --all-users": "--all-users doesn't go with {pid}, which is a process",
     "set {pid} level=3 --at-step 0": "--at-step doesn't go with {pid}, which is a process",
@@ -129,8 +130,8 @@ def test_every_verb_is_done_or_refused_by_every_kind_of_target(served):
     fleet = f"dir://{served.place}/fleet"
     assert served.cli("set", fleet, "level=3").returncode == 0
     arguments = {"get": ["level"], "explain": ["level"], "unset": ["level"], "set": ["level=3"]}
-    arguments |= {"reset": ["0"], "mirror": [fleet, "--once"]}
-    for verb in [each for each in VERBS if each not in ("watch", "open", "relay")]:
+    arguments |= {"reset": ["0"], "mirror": [fleet, "--once"], "join": ["--", "true"]}
+    for verb in [each for each in VERBS if each not in ("watch", "open")]:
         for target in ([served.pid], ["--attach", served.pid], [fleet]):
             ended = served.cli(verb, *target, *arguments.get(verb, []))
             assert ended.returncode in (0, 1, 2), (verb, target)
@@ -271,6 +272,7 @@ def answer(document: object, end: bytes = b"\n") -> Act:
 
 ESCAPES = {"pid": 7, "program": "\x1b[2J\x1b]0;x\x07\u202eevil\n4711", "flags": 1, "temporary": 0}
 ESCAPES.update(api=1, version="0", you={}, epoch="a", revision=1, host="\x1b[2J")
+ESCAPES.update(startup_over=True, dropped=0)
 
 
 class Hostile:

@@ -101,6 +101,13 @@ typedef struct pd_live_change {
  * PD_ERR_ARGUMENT: `change` isn't as described. PD_ERR_MEMORY. */
 PD_LIVE_API pd_status pd_live_report(const pd_live_change *change, pd_error *err);
 
+/* Call this at the beginning of each step of the program's loop, if clients are to make changes
+ * between two steps. It notes the step, which takes a few ns. If a client has closed the gate at
+ * this step or an earlier one (steps.gate), it waits until that client opens the gate, moves it
+ * above `step` or disconnects. PD_ERR_REFUSED: it did none of that in the time that it named; the
+ * gate is open then. A forked child begins without steps and gate. */
+PD_LIVE_API pd_status pd_live_step(int64_t step, pd_error *err);
+
 #ifdef __cplusplus
 }
 #endif

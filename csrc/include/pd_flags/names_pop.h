@@ -58,8 +58,6 @@
 #pragma pop_macro("tag")
 #pragma pop_macro("to")
 #pragma pop_macro("top")
-#pragma pop_macro("ttl")
 #pragma pop_macro("u64")
-#pragma pop_macro("url")
 #pragma pop_macro("why")
 #pragma pop_macro("x")

@@ -119,12 +119,8 @@
 #undef to
 #pragma push_macro("top")
 #undef top
-#pragma push_macro("ttl")
-#undef ttl
 #pragma push_macro("u64")
 #undef u64
-#pragma push_macro("url")
-#undef url
 #pragma push_macro("why")
 #undef why
 #pragma push_macro("x")

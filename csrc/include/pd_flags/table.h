@@ -186,7 +186,8 @@ PD__BEGIN_C
   RESULT(uint64_t, flag_get_revision, (const pd_flag *flag), (flag))                               \
   RESULT(const char *, journal_get_epoch, (void), ())                                              \
   STATUS(journal_get, (uint64_t since, pd_journal_event *event, pd_error *err),                    \
-    (since, event, err))
+    (since, event, err))                                                                           \
+  RESULT(uint64_t, config_count_dropped, (pd_source source), (source))
 /* end of PD_TABLE_MAP */
 
 /* `name` is a pointer to a function; its parameters bring their parentheses. */

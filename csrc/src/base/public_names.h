@@ -119,6 +119,7 @@
 #define pd_flag_get_revision pd__do_flag_get_revision
 #define pd_journal_get_epoch pd__do_journal_get_epoch
 #define pd_journal_get pd__do_journal_get
+#define pd_config_count_dropped pd__do_config_count_dropped
 #define pd_status_name pd__do_status_name
 #define pd_status_text pd__do_status_text
 #define pd_type_name pd__do_type_name

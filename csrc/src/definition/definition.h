@@ -78,6 +78,10 @@ extern pd__new_flag_source pd__define_source;
 typedef void pd__waiting_reporter(pd__report *report);
 extern pd__waiting_reporter *pd__report_waiting;
 
+/* Makes pending what the fleet gives this process from the start (inherit.c). The registry is new,
+ * and the caller doesn't hold the lock. */
+void pd__inherit_fleet_values(void);
+
 /* ---- Hooks and values deferred within constructors and destructors (resume.c) ---- */
 
 /* Runs what was deferred for `owner` and reports the values that were rejected. The caller holds no

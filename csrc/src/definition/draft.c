@@ -10,21 +10,21 @@ pd_flag *pd__stage_node(const pd__stage *stage, const pd__cell *cell) {
 }
 
 /* Returns false if memory is out. */
-static bool fill_draft(pd__draft *draft, pd__arena *arena, const pd__cell *cell, pd_flag *node) {
+static bool fill_draft(pd__draft *draft, pd__stage *stage, const pd__cell *cell, pd_flag *node) {
   draft->node = node;
   draft->cell = *cell;
-  draft->flag = pd__draft_new(arena, node, &draft->cell);
+  draft->flag = pd__draft_new(&stage->operation->arena, node, &draft->cell);
   if (!draft->flag) return false;
   draft->deferred = pd__flag_has_deferred_validator(draft->flag);
   pd__draft_describe_default(draft->flag, &draft->now);
-  draft->has_former = pd__review_preview(draft->flag, node, 0, &draft->former, &draft->now);
+  draft->has_former =
+      pd__review_preview(draft->flag, node, 0, &stage->plan->refused, &draft->former, &draft->now);
   return true;
 }
 
 static pd__draft *add_draft(pd__stage *stage, const pd__cell *cell, pd__known *known) {
-  pd__arena *arena = &stage->operation->arena;
-  pd__draft *made = pd__arena_alloc(arena, sizeof *made);
-  if (!made || !fill_draft(made, arena, cell, pd__stage_node(stage, cell))) return NULL;
+  pd__draft *made = pd__arena_alloc(&stage->operation->arena, sizeof *made);
+  if (!made || !fill_draft(made, stage, cell, pd__stage_node(stage, cell))) return NULL;
   made->known = known;
   *stage->plan->drafts_end = made;
   stage->plan->drafts_end = &made->next;

@@ -16,6 +16,7 @@ struct pd__plan {
   pd__draft *drafts, **drafts_end;          /* of the flags that may get values, in this round */
   pd__changes changes;                      /* the values that they get */
   pd__report rejected;                      /* the values that they don't get */
+  pd__refusals refused;                     /* revisions of the fleet, in all rounds */
   pd_error first;                           /* of these */
   pd__question *questions, **questions_end; /* to ask */
   pd__conversion *conversions, **conversions_end;
@@ -63,6 +64,10 @@ typedef enum pd__verdict { PD__ACCEPTED, PD__REJECTED, PD__UNANSWERED } pd__verd
 /* Returns whether the validators accept that the flag gets the value, by the answers so far. Adds
  * missing questions to those of the stage, and reports rejections (judge.c). */
 pd__verdict pd__draft_judge(pd__stage *stage, pd__draft *draft, const pd_flag_entry *proposed);
+
+/* Reports why a flag doesn't get a value, unless that is of the fleet: then its revision is
+ * refused. */
+void pd__plan_reject(pd__stage *stage, const pd_origin *origin, const pd_error *err);
 
 /* Replaces the text of the last change of the plan by its canonical form, likewise. */
 pd__verdict pd__draft_convert(pd__stage *stage, pd__draft *draft);

@@ -9,6 +9,14 @@ pd__own_validator pd__stage_own_validator;
 /* Give up if other threads have changed the values in this many rounds. */
 #define ROUNDS 100
 
+void pd__plan_reject(pd__stage *stage, const pd_origin *origin, const pd_error *err) {
+  if (origin->source != PD_SOURCE_FLEET || err->status == PD_ERR_MEMORY) {
+    pd__report_add(&stage->plan->rejected, err);
+  } else {
+    pd__refusals_add(&stage->plan->refused, &stage->operation->arena, origin, err);
+  }
+}
+
 /* ---- Questions ---- */
 
 /* The value that the flag has now, or will have. */
@@ -19,7 +27,8 @@ static void describe_subject(pd__stage *stage, pd_flag *flag, pd__subject *out) 
   if (draft) out->entry = draft->now;
   bool replaced = !draft;
   for (size_t i = 0; replaced && pd__history_at(flag, i, &out->entry); i++) {
-    replaced = out->entry.replaced;
+    replaced =
+        out->entry.replaced || pd__refusals_hide(&stage->plan->refused, flag, &out->entry.origin);
   }
 }
 
@@ -120,6 +129,7 @@ static pd__verdict add_verdict(pd__stage *stage, pd__draft *draft, pd__question 
   }
   if (asked->accepted) return so_far;
   asked->next = NULL;
+  pd__questions_refuse(asked, &stage->plan->refused, &stage->operation->arena);
   pd__questions_report(asked, &stage->plan->rejected);
   return PD__REJECTED;
 }
@@ -171,6 +181,6 @@ pd__verdict pd__draft_convert(pd__stage *stage, pd__draft *draft) {
   }
   if (pd__conversion_apply(found, change, &stage->plan->changes, &err) == PD_OK)
     return PD__ACCEPTED;
-  pd__report_add(&stage->plan->rejected, &err);
+  pd__plan_reject(stage, &change->origin, &err);
   return PD__REJECTED;
 }

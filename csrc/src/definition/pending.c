@@ -111,6 +111,7 @@ static void collect_pending(pd_flag *node, pd_source source, bool negated, pd__p
 }
 
 void pd__pending_forget(pd_source source) {
+  if (source == PD_SOURCE_FLEET || source == PD_SOURCE_DEFAULT) pd__refusals_forget();
   for (pd_flag *node = NULL; (node = pd__names_next(node));) {
     pd__pending *list = NULL;
     if (!pd__flag_def(node)) pd__history_drop(node, PD__SOURCE_BIT(source));
@@ -219,6 +220,7 @@ static void assign_early(pd__operation *operation, pd_flag *node, const char *te
   pd__changes changes;
   pd__changes_begin(&changes, operation, &own);
   changes.early = true;
+  changes.yields = origin->source != PD_SOURCE_FLEET;
   pd__changes_add(&changes, node, text, (pd_value){0}, origin, literal);
   pd__changes_finish(&changes);
   if (report->status == PD_OK) report->status = own.status;
@@ -242,6 +244,24 @@ static void apply_pending_value(pd__operation *operation, pd_flag *flag, const p
       "--%s=%s is understood",
       def->name, expected, def->name,
       given->next && !pd__flag_is_sensitive(flag) ? pd__quote_text(quoted, given->next) : "VALUE");
+}
+
+/* A value of the fleet that doesn't suit is no error. A fleet publishes its values, so it gives no
+ * secrets. */
+static void apply_pending_from(pd__operation *operation, pd_flag *flag, const pd__pending *given,
+                               pd__report *report) {
+  pd_error why;
+  pd__report own = {.first = &why};
+  pd__refusals refused = {.first = NULL};
+  bool of_fleet = given->origin.source == PD_SOURCE_FLEET;
+  if (of_fleet && pd__flag_is_sensitive(flag)) return;
+  if (pd__refusals_drop_pending(&given->origin)) return;
+  apply_pending_value(operation, flag, given, of_fleet ? &own : report);
+  if (own.status == PD_ERR_MEMORY) pd__report_fail_memory(report);
+  if (own.status == PD_OK || own.status == PD_ERR_MEMORY) return;
+  pd__refusals_add(&refused, &operation->arena, &given->origin, &why);
+  pd__refusals_commit(&refused, operation);
+  pd__refusals_drop_pending(&given->origin);
 }
 
 bool pd__has_pending(void) { return waiting > 0; }
@@ -278,13 +298,8 @@ void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *repo
       continue;
     }
     room = 0;
-    if (pd__flag_def(flag) && pd__flag_is_sensitive(flag) &&
-        given->origin.source == PD_SOURCE_FLEET) {
-      pd__pending_drop(given); /* a fleet publishes its values, so it gives no secrets */
-      continue;
-    }
     if (pd__flag_def(flag) && !pd__flag_has_deferred_validator(flag)) {
-      apply_pending_value(operation, flag, given, report);
+      apply_pending_from(operation, flag, given, report);
       pd__pending_drop(given);
     } else { /* undefined while a validator ran, or its validator can't be called here */
       requeue_pending(given, joined);

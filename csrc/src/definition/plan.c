@@ -85,7 +85,7 @@ static bool plan_value(pd__stage *stage, pd__draft *draft, pd_flag *node, const 
   pd_status status = pd__changes_try_as(&stage->plan->changes, draft->flag, node, text,
                                         (pd_value){0}, &kept, literal, &err);
   if (status != PD_OK) {
-    pd__report_add(&stage->plan->rejected, &err);
+    pd__plan_reject(stage, &kept, &err);
     return false;
   }
   if (!draft->warns) draft->warned_origin = kept;
@@ -105,20 +105,22 @@ static void plan_former(pd__stage *stage, pd__draft *draft) {
     if (verdict != PD__REJECTED) return;
     draft->dropped++;
     pd__draft_describe_default(draft->flag, &draft->now);
-    draft->has_former =
-        pd__review_preview(draft->flag, draft->node, draft->dropped, &draft->former, &draft->now);
+    draft->has_former = pd__review_preview(draft->flag, draft->node, draft->dropped,
+                                           &stage->plan->refused, &draft->former, &draft->now);
   }
 }
 
 /* A fleet publishes its values, so it gives no secrets. */
-static bool is_ignored(const pd__draft *draft, const pd__pending *given) {
-  return pd__flag_is_sensitive(draft->flag) && given->origin.source == PD_SOURCE_FLEET;
+static bool is_ignored(const pd__stage *stage, const pd__draft *draft, const pd_origin *given) {
+  bool secret = pd__flag_is_sensitive(draft->flag) && given->source == PD_SOURCE_FLEET;
+  return secret || pd__refusals_has(&stage->plan->refused, given) ||
+         pd__refusals_has_dropped(given);
 }
 
 static void plan_pending(pd__stage *stage, pd__draft *draft, const pd__waiting *value) {
   const pd__pending *given = value->pending;
   const char *text = value->text;
-  if (is_ignored(draft, given) || value->continues) return;
+  if (is_ignored(stage, draft, &given->origin) || value->continues) return;
   if (!text && draft->cell.def->type == PD_TYPE_bool) text = value->negated ? "false" : "true";
   if (!text) {
     report_missing(stage, draft, given);
@@ -154,12 +156,17 @@ static void find_values(pd__stage *stage, const pd__cell *cell) {
     if (status != PD_OK) pd__report_add(&stage->plan->rejected, &err);
   }
   const pd__waiting *waiting = pd__pending_list(stage->operation, cell->def);
-  bool is_reviewed = cell->def->validate && pd__flag_has_values(node);
+  pd__entry given;
+  bool of_fleet = pd__history_find(node, PD_SOURCE_FLEET, &given) && !pd__flag_is_frozen(node);
+  bool is_reviewed = of_fleet || (cell->def->validate && pd__flag_has_values(node));
   if (!late.node && !waiting && !is_reviewed) return;
   pd__draft *draft = pd__draft_of_cell(stage, cell);
   if (!draft) return; /* the arena knows */
   draft->late = late;
   draft->waiting = waiting;
+  if (of_fleet && pd__review_check(draft->flag, node, &given, &err) != PD_OK) {
+    pd__plan_reject(stage, &given.origin, &err);
+  }
 }
 
 /* Returns false if memory is out. */
@@ -189,17 +196,27 @@ static void begin_round(pd__stage *stage) {
   plan->rounds++;
 }
 
+/* Again without the values of the fleet that turn out not to suit. */
+static void run_rounds(pd__stage *stage) {
+  pd__plan *plan = stage->plan;
+  size_t refused;
+  planned = stage;
+  do {
+    refused = plan->refused.count;
+    begin_round(stage);
+    for (size_t i = 0; i < stage->count; i++) find_values(stage, &stage->cells[i]);
+    for (pd__draft *each = plan->drafts; each; each = each->next) plan_former(stage, each);
+    for (pd__draft *each = plan->drafts; each; each = each->next) plan_draft(stage, each);
+  } while (plan->refused.count > refused);
+  planned = NULL;
+}
+
 bool pd__stage_plan(pd__stage *stage) {
   bool waits = pd__define_source.find || pd__has_pending() || stage->plan;
   if (!waits && !stage->has_former) return true;
   if (!stage->plan && !add_plan(stage)) return true; /* the arena knows */
   pd__plan *plan = stage->plan;
-  begin_round(stage);
-  planned = stage;
-  for (size_t i = 0; i < stage->count; i++) find_values(stage, &stage->cells[i]);
-  for (pd__draft *each = plan->drafts; each; each = each->next) plan_former(stage, each);
-  for (pd__draft *each = plan->drafts; each; each = each->next) plan_draft(stage, each);
-  planned = NULL;
+  run_rounds(stage);
   bool reported = plan->rejected.status == PD_ERR_MEMORY;
   if (stage->operation->arena.failed && !reported) pd__report_fail_memory(&plan->rejected);
   return !plan->questions && !plan->conversions;
@@ -270,6 +287,7 @@ static void finish_draft(const pd__draft *draft) {
     pd__warn_of_name(late->node, draft->node);
   }
   for (const pd__waiting *each = draft->waiting; each; each = each->next) {
+    pd__refusals_drop_pending(&each->pending->origin);
     pd__pending_remove(each->pending);
   }
 }
@@ -293,6 +311,7 @@ static void carry_out(pd__stage *stage, pd__report *waiting) {
 }
 
 void pd__stage_publish(pd__stage *stage, pd__report *waiting) {
+  if (stage->plan) pd__refusals_commit(&stage->plan->refused, stage->operation);
   for (size_t i = 0; i < stage->count; i++) pd__cell_publish(&stage->cells[i], waiting);
   if (stage->plan) carry_out(stage, waiting);
   if (!stage->plan && stage->operation->arena.failed) pd__report_fail_memory(waiting);

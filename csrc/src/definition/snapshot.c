@@ -134,6 +134,7 @@ static pd_status prepare_restore(restore_run *run, pd_error *err) {
 /* ---- Then everything that takes effect ---- */
 
 static void restore_pending(pd__pending *list) {
+  pd__refusals_forget();
   if (pd__has_pending()) pd__pending_forget(PD_SOURCE_DEFAULT);
   while (list) {
     pd__pending *next = list->following;

@@ -67,6 +67,7 @@ static pd_status read_config(const pd_config *config, bool allow_pending,
   PD__LOCKED_OPERATION(operation);
   pd__reader_begin(&reader, &operation, &report);
   reader.allow_pending = allow_pending;
+  reader.changes.yields = config->source != PD_SOURCE_FLEET && !pd__startup_over;
   pd__config_assign(config, &reader);
   return pd__operation_return(&operation, finish(&reader));
 }

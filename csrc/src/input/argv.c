@@ -236,7 +236,7 @@ static pd_status parse_line(parse *run, pd_error *err) {
   read_tokens(run);
   if (options->look) return write_preview(run, err);
   if (pd__option_get_help(reader, &help)) return write_help_request(run, &help, err);
-  reader->changes.ask_all = true;
+  reader->changes.ask_all = reader->changes.yields = true;
   pd_status status = pd__reader_finish(reader);
   if (status != PD_OK) return status;
   if (!options->keep_startup) pd__startup_over = true;

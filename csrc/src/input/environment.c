@@ -181,6 +181,7 @@ pd_status pd_environment_enable(const char *prefix, pd_error_list *errors, pd_er
   pd__changes changes;
   PD__LOCKED_OPERATION(operation);
   pd__changes_begin(&changes, &operation, &report);
+  changes.yields = true;
   if (prefix) pd__environment_read(prefix, &changes);
   pd_status status = pd__changes_finish(&changes);
   if (status == PD_OK) pd__environment_use(prefix);

@@ -28,6 +28,7 @@ typedef struct pd__token {
   uint8_t literal; /* as in pd_config_add */
   uint8_t status;  /* PD_OK; otherwise the token is an error, and `text` its message */
   bool secret;     /* it may be part of a sensitive value: messages do not show it */
+  pd_flag *about;  /* the flag that an error is about; or NULL */
   pd_origin origin;
 } pd__token;
 
@@ -167,6 +168,7 @@ typedef struct pd__reader {
   pd__tokens undefok; /* unknown names that are no errors */
   size_t errors;
   pd__tokens findings; /* errors and undefined names, in order */
+  pd_flag *about;      /* the flag that the next errors are about; or NULL */
 
   /* What options lead to (options.c). */
   const pd__files *sources;         /* the flagfiles that were read */

@@ -20,7 +20,8 @@ void pd__reader_add_error(pd__reader *reader, const pd_error *err) {
   if (reader->errors++ >= ERRORS_SHOWN) return;
   pd__arena *arena = &reader->operation->arena;
   const char *text = pd__arena_copy_text(arena, err->message, strlen(err->message));
-  pd__token finding = {.name = "", .text = text, .status = (uint8_t)err->status};
+  pd__token finding = {
+      .name = "", .text = text, .status = (uint8_t)err->status, .about = reader->about};
   pd__tokens_add(arena, &reader->findings, finding);
 }
 
@@ -44,7 +45,10 @@ void pd__reader_assign(pd__reader *reader, pd_flag *node, const char *text, cons
   pd_error err;
   pd_status status =
       pd__changes_try(&reader->changes, node, text, (pd_value){0}, origin, literal, &err);
-  if (status != PD_OK) pd__reader_add_error(reader, &err);
+  if (status == PD_OK) return;
+  reader->about = pd__resolve_alias(node);
+  pd__reader_add_error(reader, &err);
+  reader->about = NULL;
 }
 
 static void assign_negated(pd__reader *reader, pd_flag *flag, const pd__token *token) {
@@ -111,7 +115,9 @@ void pd__reader_drop(pd__reader *reader, pd_flag *flag, pd_source source) {
   if (pd__flag_check_open(reader->operation, flag, &given.origin, NULL) == PD_OK) {
     pd__changes_drop(&reader->changes, flag, source);
   } else {
+    reader->about = flag;
     fail_frozen_value(reader, flag, &given.origin);
+    reader->about = NULL;
   }
 }
 
@@ -176,12 +182,14 @@ static void report_findings(pd__reader *reader) {
     unknown += named;
     if (shown == ERRORS_SHOWN) continue;
     shown++;
+    reader->report->about = token->about;
     if (named) {
       report_undefined(reader, token);
     } else {
       pd__report_fail(reader->report, (pd_status)token->status, "%s", token->text);
     }
   }
+  reader->report->about = NULL;
   size_t more = reader->errors + unknown - shown;
   if (more > 0) {
     pd__report_fail(reader->report, PD_ERR_ARGV, "%zu more errors are not shown", more);

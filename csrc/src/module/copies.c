@@ -104,6 +104,7 @@ static void become_host(void) {
   pd__members_set_host(&own_table->host);
   pd__loads_begin();
   pd__copy_v1.index = &pd__index;
+  pd__inherit_fleet_values();
 }
 
 /* Modules find the host through the record, so it names the host before the modules that are

@@ -9,7 +9,7 @@ static pd_status apply_assignments(const pd_assignment *items, size_t count,
   pd__changes changes;
   PD__LOCKED_OPERATION(operation);
   pd__changes_begin(&changes, &operation, &report);
-  changes.ask_all = ask_all;
+  changes.ask_all = changes.yields = ask_all;
   changes.pushes = out != NULL;
   pd__changes_add_all(&changes, items, count, origin);
   pd_status status = pd__changes_finish(&changes);

@@ -209,6 +209,7 @@ pd_status pd__changes_validate(pd__changes *changes) {
 pd_status pd__changes_commit(pd__changes *changes) {
   pd__report *report = changes->report;
   pd_error err;
+  if (report->status == PD_OK) pd__refusals_commit(&changes->refusals, changes->operation);
   if (report->status == PD_OK && pd__commit_changes(changes, &err) != PD_OK)
     pd__report_add(report, &err);
   return report->status;

@@ -8,7 +8,7 @@
 #ifndef PD__CHANGE_H
 #define PD__CHANGE_H
 
-#include "registry.h"
+#include "refusal.h"
 
 typedef struct pd__override_entry pd__override_entry;
 
@@ -55,6 +55,9 @@ typedef struct pd__changes {
   bool ask_all;          /* call all validators, also those of flags that don't change */
   bool previews;         /* nothing will be committed: only changes of `wanted` are prepared */
   const pd_flag *wanted; /* or NULL: of no flag */
+  bool yields;           /* values of the fleet give way to what validators reject: */
+  pd__refusals refusals; /* these are dropped with the commit */
+  pd_hook added;         /* a validator to call, which is new; 0: none */
   bool hooked;           /* there may be a validator to call or a watcher to notify */
   size_t count, capacity;
   pd__change *items;

@@ -6,7 +6,7 @@
 #ifndef PD__DEFINE_H
 #define PD__DEFINE_H
 
-#include "registry.h"
+#include "refusal.h"
 
 /* ---- The names of a definition (naming.c) ---- */
 
@@ -105,9 +105,14 @@ pd_flag *pd__draft_node(const pd_flag *draft);
 void pd__draft_describe_default(const pd_flag *draft, pd_flag_entry *out);
 
 /* Finds what pd__flag_review, and then pd__flag_drop_layers of `dropped`, will leave of the values
- * of the node: *first is the value in effect, *lasting the one below temporary overrides. What
- * there is none of stays as it is; returns whether there is a first one. */
+ * of the node, apart from `refused` values of the fleet: *first is the value in effect, *lasting
+ * the one below temporary overrides. What there is none of stays as it is; returns whether there is
+ * a first one. */
 bool pd__review_preview(const pd_flag *draft, const pd_flag *node, size_t dropped,
-                        pd_flag_entry *first, pd_flag_entry *lasting);
+                        const pd__refusals *refused, pd_flag_entry *first, pd_flag_entry *lasting);
+
+/* Returns PD_OK if the new definition accepts a value of the node. */
+pd_status pd__review_check(const pd_flag *draft, const pd_flag *node, const pd__entry *given,
+                           pd_error *err);
 
 #endif /* PD__DEFINE_H */

@@ -1,6 +1,38 @@
 /* Functions for hosts: add and remove validators and watchers, and set handlers. */
+#include "change.h"
 #include "flag.h"
 #include "hook.h"
+#include "loader.h"
+
+/* ---- Values of the fleet that a new validator rejects ---- */
+
+static bool has_fleet_value(pd__operation *operation, pd_flag *flag) {
+  pd__flag_adopt(operation, flag);
+  bool given = flag->assigned && !pd__flag_override(flag);
+  return given && flag->source == PD_SOURCE_FLEET;
+}
+
+/* Until startup is over, the command line may still change flags that have other values. */
+static bool can_check_now(pd__operation *operation, const pd__hook *hook) {
+  size_t count = 0;
+  for (size_t i = 0; i < hook->count; i++) {
+    count += has_fleet_value(operation, hook->targets[i].flag);
+  }
+  return count > 0 && (count == hook->count || pd__startup_over) && !pd__loader_is_entered();
+}
+
+/* Drops them. Releases the lock meanwhile. */
+static void check_fleet_values(pd__operation *operation, pd_hook added) {
+  pd__report nobody = {.list = NULL};
+  pd__changes changes;
+  if (!can_check_now(operation, pd__hook_find(added))) return;
+  pd__changes_begin(&changes, operation, &nobody);
+  changes.added = added;
+  changes.hooked = changes.yields = true;
+  pd__changes_finish(&changes);
+}
+
+/* ---- Adding and removing ---- */
 
 static pd__handler make_handler(uintptr_t function, void *context) {
   return (pd__handler){(pd__function *)function, context, pd__module_register(function)};
@@ -13,7 +45,10 @@ static pd_status add_function(bool watches, uintptr_t function, void *context,
                    .call = make_handler(function, context),
                    .release = make_handler((uintptr_t)release, context)};
   PD__LOCKED_OPERATION(operation);
-  pd_status status = pd__hook_add(&like, flags, count, out, err);
+  pd_hook added;
+  pd_status status = pd__hook_add(&like, flags, count, &added, err);
+  if (status == PD_OK && out) *out = added;
+  if (status == PD_OK && !watches) check_fleet_values(&operation, added);
   if (status != PD_OK) {
     pd__module_unregister(&operation, like.call.module);
     pd__module_unregister(&operation, like.release.module);

@@ -132,19 +132,37 @@ static void report_group(const pd__question *one, pd__report *report) {
 }
 
 /* The generations are unchanged, so names and values are still valid. */
-void pd__questions_report(const pd__question *each, pd__report *report) {
-  for (; each; each = each->next) {
-    char subject[SUBJECT_SIZE];
-    if (each->accepted) continue;
-    write_subject(each, subject);
-    report->about = each->count == 1 ? each->subjects[0].flag : NULL;
-    if ((pd_validator)each->call.function == pd__group_check) {
-      report_group(each, report);
-    } else if (!*each->why || has_secret_in_reason(each)) {
-      report_silent(each, subject, report);
-    } else {
-      pd__report_fail(report, PD_ERR_REFUSED, "%s: %s", subject, each->why);
-    }
+static void report_rejection(const pd__question *one, pd__report *report) {
+  char subject[SUBJECT_SIZE];
+  write_subject(one, subject);
+  report->about = one->count == 1 ? one->subjects[0].flag : NULL;
+  if ((pd_validator)one->call.function == pd__group_check) {
+    report_group(one, report);
+  } else if (!*one->why || has_secret_in_reason(one)) {
+    report_silent(one, subject, report);
+  } else {
+    pd__report_fail(report, PD_ERR_REFUSED, "%s: %s", subject, one->why);
   }
   report->about = NULL;
+}
+
+void pd__questions_report(const pd__question *each, pd__report *report) {
+  for (; each; each = each->next) {
+    if (!each->accepted) report_rejection(each, report);
+  }
+}
+
+bool pd__questions_refuse(const pd__question *each, pd__refusals *to, pd__arena *arena) {
+  size_t before = to->count;
+  for (; each; each = each->next) {
+    for (size_t i = 0; !each->accepted && i < each->count; i++) {
+      const pd__subject *seen = &each->subjects[i];
+      pd_error why;
+      pd__report report = {.first = &why};
+      if (seen->entry.origin.source != PD_SOURCE_FLEET || pd__refusals_spare(seen->flag)) continue;
+      report_rejection(each, &report);
+      pd__refusals_add(to, arena, &seen->entry.origin, &why);
+    }
+  }
+  return to->count > before;
 }

@@ -27,28 +27,27 @@ static pd_status convert_former(const pd_flag *flag, pd_type was, pd_value *valu
   return PD_OK;
 }
 
-static void report_dropped_value(pd_status status, const pd_flag *flag, const pd__entry *entry,
-                                 const review *under) {
+static pd_status fail_former(pd_status status, const pd_flag *flag, pd_type was,
+                             const pd__entry *entry, pd_error *err) {
   char number[PD__NUMBER_SIZE], source[PD__SOURCE_SIZE];
-  pd_error err;
+  if (status == PD_ERR_MEMORY) return pd__fail_memory(err);
   if (status == PD_ERR_READ_ONLY) {
-    pd__fail(&err, status, "%s: is read-only",
-             pd__origin_write_subject(flag->name, &entry->origin, source));
-  } else if (status == PD_ERR_MEMORY) {
-    pd__fail_memory(&err);
-  } else {
-    const char *text = pd__value_text(under->was, entry->value, number);
-    pd__fail_value(status, flag, flag->name, text, &entry->origin, &err);
+    return pd__fail(err, status, "%s: is read-only",
+                    pd__origin_write_subject(flag->name, &entry->origin, source));
   }
-  pd__report_add(under->report, &err);
+  const char *text = pd__value_text(was, entry->value, number);
+  return pd__fail_value(status, flag, flag->name, text, &entry->origin, err);
 }
 
 /* Values that had been replaced go without a report. */
 static bool can_keep_entry(pd_flag *flag, pd__entry *entry, bool current, void *context) {
   const review *under = context;
+  pd_error err;
   pd_status status = convert_former(flag, under->was, &entry->value);
-  if (status != PD_OK && current) report_dropped_value(status, flag, entry, under);
-  return status == PD_OK;
+  if (status == PD_OK || !current) return status == PD_OK;
+  fail_former(status, flag, under->was, entry, &err);
+  pd__report_add(under->report, &err);
+  return false;
 }
 
 /* The node and the overrides still hold the values as the old type. */
@@ -69,6 +68,7 @@ void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report) {
 
 typedef struct preview {
   const pd_flag *draft;
+  const pd__refusals *refused;
   pd_type was;
   size_t dropped;   /* layers that are still to be passed over */
   uint32_t sources; /* bits of those whose values were passed over */
@@ -97,13 +97,14 @@ static bool consider_former(preview *run, const pd__entry *entry, bool temporary
 }
 
 static void consider_base(preview *run, const pd__entry *entry) {
-  bool passed = run->sources & PD__SOURCE_BIT(entry->origin.source);
+  bool passed = run->sources & PD__SOURCE_BIT(entry->origin.source) ||
+                pd__refusals_hide(run->refused, run->draft, &entry->origin);
   if (!passed) consider_former(run, entry, false);
 }
 
 bool pd__review_preview(const pd_flag *draft, const pd_flag *node, size_t dropped,
-                        pd_flag_entry *first, pd_flag_entry *lasting) {
-  preview run = {draft, (pd_type)node->type, dropped, 0, first, lasting, false, false};
+                        const pd__refusals *refused, pd_flag_entry *first, pd_flag_entry *lasting) {
+  preview run = {draft, refused, (pd_type)node->type, dropped, 0, first, lasting, false, false};
   for (const pd__override_entry *at = pd__flag_override(node); at; at = at->below) {
     const pd__entry *entry = at->values;
     while (entry && !consider_former(&run, entry, at->temporary)) entry = entry->next;
@@ -115,6 +116,14 @@ bool pd__review_preview(const pd_flag *draft, const pd_flag *node, size_t droppe
     consider_base(&run, entry);
   }
   return run.has_first;
+}
+
+pd_status pd__review_check(const pd_flag *draft, const pd_flag *node, const pd__entry *given,
+                           pd_error *err) {
+  pd_type was = (pd_type)node->type;
+  pd_value value = given->value;
+  pd_status status = convert_former(draft, was, &value);
+  return status == PD_OK ? status : fail_former(status, draft, was, given, err);
 }
 
 /* ---- Dropping what a former definition left ---- */

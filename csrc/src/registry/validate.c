@@ -67,7 +67,8 @@ static void propose_entry(const validation *all, const pd_flag *flag, pd_flag_en
   bool goes = true, below = best && !all->changes->pushes;
   for (size_t index = below ? count_temporary(flag) : 0; goes && pd__history_at(flag, index, out);
        index++) {
-    goes = out->replaced || dropped & PD__SOURCE_BIT(out->origin.source);
+    goes = out->replaced || dropped & PD__SOURCE_BIT(out->origin.source) ||
+           pd__refusals_hide(&all->changes->refusals, flag, &out->origin);
   }
   if (scoped && !best) {
     out->value = pd__scoped_value(scoped);
@@ -127,9 +128,11 @@ static void add_hook_validator(validation *all, pd__hook *hook) {
 
 static void collect_validators(validation *all) {
   const pd__changes *changes = all->changes;
+  pd__hook *added = changes->added ? pd__hook_find(changes->added) : NULL;
   link_changes(all);
   all->round = ++last_round;
   all->added = pd__validators_added;
+  if (added) add_hook_validator(all, added);
   for (pd_flag *flag = NULL; changes->ask_all && (flag = pd__names_next(flag));) {
     add_definition_validator(all, flag);
   }
@@ -211,6 +214,7 @@ static bool run_round(pd__changes *changes) {
   if (!pinned || all.first) pd__prepare_changes_again(changes);
   if (changes->report->status != PD_OK) return true;
   if (!pinned || !is_current(&all)) return false;
+  if (changes->yields && pd__questions_refuse(all.first, &changes->refusals, arena)) return false;
   if (changes->ask_all) check_required(&all);
   pd__questions_report(all.first, changes->report);
   return true;

@@ -5,12 +5,13 @@ import { GOOD, listed, scopeText, shortened } from './page-fleet-text.js';
 import { isUnsafe } from './page-text.js';
 
 const TIMES = [['', 'until changed again'], ['1m', 'for 1 minute'], ['10m', 'for 10 minutes'], ['1h', 'for 1 hour'], ['own', 'for …']];
-const PATIENCE = 10; // seconds for votes
+const PATIENCE = 10; // seconds for the answers of the members
 const WAITING = 'waits for its step';
 
 const field = (label, control) => el('label', { class: 'fleet-field' }, el('span', {}, label), control);
 
 export class FleetChange {
+  #force = false; // not all members would take it
   #checked = ''; // the body that the members have accepted
   #expect = null;
   #busy = false;
@@ -25,7 +26,6 @@ export class FleetChange {
     this.time = el('select', { id: 'fleet-time', change: () => this.#timed() }, ...TIMES.map(([value, text]) => el('option', { value }, text)));
     this.own = el('input', { id: 'fleet-own-time', type: 'text', size: 8, placeholder: '1h30m', 'aria-label': 'How long, such as 90s or 1h30m', hidden: true });
     this.step = el('input', { id: 'fleet-step', type: 'text', inputmode: 'numeric', size: 8, placeholder: 'at once', autocomplete: 'off' });
-    this.whole = el('input', { id: 'fleet-whole', type: 'checkbox' });
     this.drops = el('input', { id: 'fleet-drops', type: 'checkbox', change: () => this.#dropped() });
     this.reason = el('input', { id: 'fleet-reason', type: 'text', maxlength: 250, autocomplete: 'off', required: true });
     this.status = el('p', { class: 'tray-status', role: 'status', id: 'fleet-status' });
@@ -36,8 +36,7 @@ export class FleetChange {
       el('h3', {}, 'Change flags of the fleet'), this.names, this.rows,
       el('div', { class: 'fleet-options' }, button('Another flag', () => this.#add('', '').focus(), { class: 'quiet small' }),
         el('label', { class: 'chip' }, this.drops, 'take back what the fleet says')),
-      el('div', { class: 'fleet-options' }, field('For', this.scope), field('How long', this.time), this.own, field('At step', this.step),
-        el('label', { class: 'chip' }, this.whole, 'all or none')),
+      el('div', { class: 'fleet-options' }, field('For', this.scope), field('How long', this.time), this.own, field('At step', this.step)),
       field('Reason', this.reason),
       el('div', { class: 'actions' }, button('Cancel', () => this.close(), { class: 'quiet' }),
         el('button', { type: 'submit', id: 'fleet-check' }, 'Ask all members'), this.applying));
@@ -133,7 +132,6 @@ export class FleetChange {
     if (this.time.value) body.for = this.time.value === 'own' ? this.own.value.trim() : this.time.value;
     const step = this.step.value.trim();
     if (step) body.at_step = /^\d+$/.test(step) ? Number(step) : step;
-    if (this.whole.checked) body.all_or_none = true;
     return body;
   }
 
@@ -161,12 +159,13 @@ export class FleetChange {
     this.status.textContent = 'Asking the members';
     try {
       const answer = await this.#post({ ...body, dry_run: true, wait: PATIENCE });
-      this.#show(answer.members, answer.silent, 'would take it', 'has not voted');
+      this.#show(answer.members, answer.silent, 'would take it', 'has not answered');
       this.#expect = answer.revision;
       this.#checked = JSON.stringify(body);
-      const bad = answer.members.filter((each) => each.state !== 'applied').length + answer.silent.length;
+      const bad = answer.members.filter((each) => each.state !== 'accepted').length + answer.silent.length;
       this.status.textContent = `${answer.members.length - (bad - answer.silent.length)} of ${answer.members.length + answer.silent.length} members would take it`;
       this.status.dataset.ok = bad === 0;
+      this.#force = bad > 0;
       this.applying.textContent = bad ? `Change it ${scopeText(this.scope.value)} anyway` : `Change it ${scopeText(this.scope.value)}`;
       this.applying.disabled = this.#checked !== JSON.stringify(this.#body());
       if (!this.applying.disabled) this.applying.focus();
@@ -179,12 +178,11 @@ export class FleetChange {
   async apply() {
     const body = this.#body();
     if (this.#busy || this.#checked !== JSON.stringify(body) || !(await this.#meant(body))) return;
-    const voted = body.all_or_none || body.at_step !== undefined;
     const on = this.scope.value;
     this.#checked = '';
-    this.status.textContent = voted ? 'Asking the members' : 'Changing';
+    this.status.textContent = 'Changing';
     try {
-      const answer = await this.#post({ ...body, expect: this.#expect, wait: voted ? PATIENCE : 0 });
+      const answer = await this.#post({ ...body, force: this.#force, expect: this.#expect, wait: PATIENCE });
       this.form.hidden = true;
       this.#followed = { revision: answer.revision, on };
       say(`Revision ${answer.revision} of the fleet: ${Object.keys(body.set).join(', ')}, ${scopeText(on)}`);

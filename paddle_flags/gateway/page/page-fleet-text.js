@@ -1,7 +1,7 @@
 // Which members a change is for, in words.
 
 /** Answers after which nothing is left to do, or only to wait. */
-export const GOOD = ['applied', 'ended', 'pending', 'waits for its step'];
+export const GOOD = ['applied', 'accepted', 'ended', 'pending', 'waits for its step'];
 
 /** States of members that aren't here, and of those that are well. */
 export const ABSENT = ['gone', 'left', 'missing'];

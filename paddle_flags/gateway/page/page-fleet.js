@@ -5,7 +5,7 @@ import { Grid } from './page-grid.js';
 import { cell } from './page-list.js';
 import { FleetChange } from './page-fleet-change.js';
 import { ABSENT, GOOD, WELL, concerned, scopeText, shortened } from './page-fleet-text.js';
-import { clock, defaultOf, shown } from './page-text.js';
+import { clock, shown } from './page-text.js';
 
 const OLD = 5; // seconds
 
@@ -205,11 +205,9 @@ export class Fleet {
   }
 
   #ofDifference({ name, sensitive, holders }) {
-    const flag = this.app.store.flags.get(name);
-    const here = flag && !sensitive && defaultOf(flag) !== null ? `, ${shown(flag, defaultOf(flag))} here` : '';
     const items = holders.map((holder) => el('li', {},
-      el('span', { class: 'value' }, sensitive ? 'another secret' : holder.value ?? 'not defined', holder.source === 'default' ? here : ''), ' ',
-      el('span', { class: 'source' }, holder.source === 'default' ? '' : holder.source), el('div', { class: 'hint' }, holder.members.join(', '))));
+      el('span', { class: 'value' }, sensitive ? 'another secret' : holder.value ?? 'not defined'), ' ',
+      el('span', { class: 'source' }, holder.source), el('div', { class: 'hint' }, holder.members.join(', '))));
     return [el('h3', {}, name), el('ul', { class: 'answers' }, ...items),
       this.you.may.includes('change') ? el('p', {}, button('Change it for the fleet', () => this.change.open(name), { class: 'small' })) : null].filter(Boolean);
   }
@@ -232,8 +230,8 @@ export class Fleet {
       el('div', { class: 'change-head' }, el('span', { class: 'number' }, `#${change.revision}`),
         change.at ? el('time', { datetime: change.at }, clock(change.at)) : null, el('span', { class: 'what' }, change.state),
         change.at_step === null ? null : el('span', {}, `at step ${change.at_step}`), change.for === null ? null : el('span', {}, `for ${change.for} s`)),
-      el('div', { class: 'sets' }, change.reset === null ? '' : `Reset to revision ${change.reset}`,
-        ...(change.reset === null ? change.changes : []).slice(0, 20).map(({ on, name, value }) => el('span', { class: 'set' },
+      el('div', { class: 'sets' }, change.ends === null ? '' : `End of revision ${change.ends}`,
+        ...change.changes.slice(0, 20).map(({ on, name, value }) => el('span', { class: 'set' },
           el('code', {}, value === null ? `−${name}` : `${name} = ${this.#shown(name, value)}`), on === 'all' ? '' : ` ${scopeText(on)}`))),
       change.reason ? el('p', { class: 'why' }, change.reason) : null,
       change.state === 'aborted' ? el('p', { class: 'error' }, change.verdict) : null,

@@ -1,0 +1,43 @@
+/* Values of the fleet that a flag can't take. Another process gave them, and must not keep this one
+ * from starting: they are no errors, but dropped with a warning, and so are all other values of the
+ * same revision of the same fleet. An operation that refuses some only hides them until it commits,
+ * since it may still fail.
+ *
+ * The caller holds the lock. */
+#ifndef PD__REFUSAL_H
+#define PD__REFUSAL_H
+
+#include "registry.h"
+
+/* The revisions that an operation has refused. Initialize with zeros. */
+typedef struct pd__refusals {
+  struct pd__refusal *first; /* in the arena of the operation */
+  size_t count;
+} pd__refusals;
+
+/* Refuses the revision of a value, unless it is in the list; `origin` is one of the fleet. */
+void pd__refusals_add(pd__refusals *list, pd__arena *arena, const pd_origin *origin,
+                      const pd_error *why);
+
+/* Returns whether the value is one of the fleet whose revision is refused. */
+bool pd__refusals_has(const pd__refusals *list, const pd_origin *origin);
+
+/* Returns whether a flag keeps its value of the fleet, even if that is refused: it is frozen, or
+ * startup is over for it. */
+bool pd__refusals_spare(const pd_flag *flag);
+
+/* Returns whether a value that the flag has is going to be dropped. */
+static inline bool pd__refusals_hide(const pd__refusals *list, const pd_flag *flag,
+                                     const pd_origin *origin) {
+  return list->count > 0 && pd__refusals_has(list, origin) && !pd__refusals_spare(flag);
+}
+
+/* Drops the values that flags have, and warns. Those that are pending are dropped when their flag
+ * is defined: pd__refusals_drop_pending counts and returns whether one is of a revision that was
+ * dropped. It is that until pd__refusals_forget, when the fleet gives its values anew. */
+void pd__refusals_commit(const pd__refusals *list, pd__operation *operation);
+bool pd__refusals_drop_pending(const pd_origin *origin);
+bool pd__refusals_has_dropped(const pd_origin *origin);
+void pd__refusals_forget(void);
+
+#endif /* PD__REFUSAL_H */

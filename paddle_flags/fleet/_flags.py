@@ -1,0 +1,106 @@
+"""The flags of the program that a member stands for, as the rules of a fleet see them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from paddle_flags.fleet._state import Entry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from paddle_flags.fleet._document import Facts
+    from paddle_flags.fleet._record import Record
+    from paddle_flags.fleet._steps import Steps
+
+Values = dict[str, Entry]
+
+APPLIED = "applied"
+ACCEPTED = "accepted"
+REJECTED = "rejected"
+RESTART = "needs a restart"
+HELD = "held"
+PENDING = "pending"
+ENDED = "ended"
+WAITS = "waits for its step"
+
+GOOD = (APPLIED, ACCEPTED, ENDED, PENDING, WAITS)
+"""Answers after which an operator has nothing to do."""
+
+
+class Answer(NamedTuple):
+    """What a member answers to one change, or to the question whether it would take it."""
+
+    state: str
+    """`"applied"`; `"accepted"`: it would be; `"rejected"`, `"needs a restart"`; `"held"` by a
+    value of higher rank; `"pending"` until its flag is defined; `"waits for its step"`; `"ended"`.
+    """
+    why: str = ""
+    missing: tuple[str, ...] = ()
+    """Names of flags that aren't defined, if it is pending."""
+
+
+class Look(NamedTuple):
+    """What a member must know of a flag that is defined."""
+
+    source: str
+    """Of its value."""
+    sensitive: bool
+    closed: bool
+    """Whether its value can't change any more in this process."""
+
+
+def text_in(values: Values, name: str) -> str | None:
+    """Return the text that values have for a flag; None if there is none."""
+    return values[name].value if name in values else None
+
+
+class Flags(Protocol):
+    """The flags of a program. All methods are called by one thread at a time."""
+
+    is_ticking: bool
+    """Whether the program has begun its steps: then it runs, and not all flags can change."""
+    steps: Steps
+
+    @property
+    def pid(self) -> int:
+        """The process of the program."""
+        ...
+
+    def facts(self, key: bytes | None) -> Facts:
+        """Return what other members may know of the flags; `key` is for sensitive ones."""
+        ...
+
+    @property
+    def values(self) -> Values:
+        """What the program has of a fleet, also from before it became a member."""
+        ...
+
+    def look(self, names: Iterable[str]) -> dict[str, Look]:
+        """Return what is known of those that are defined."""
+        ...
+
+    def describe_missing(self, name: str) -> str:
+        """Return why there is no flag of this name, with the nearest one that there is."""
+        ...
+
+    def check(self, values: Values) -> str | None:
+        """Return why these can't be all values of the fleet; None: they can. Nothing changes."""
+        ...
+
+    def apply(self, values: Values, about: Record | None, trail: Sequence[Values]) -> str | None:
+        """Make these all values of the fleet, or return why that is impossible.
+
+        `about` is the change that was read last, which may have taken values back; None: an end.
+        `trail` has the values after each change, up to these: a flag that refuses the last has the
+        one before.
+        """
+        ...
+
+    def end_program(self) -> None:
+        """Send it SIGTERM."""
+        ...
+
+    def count_dropped(self) -> int:
+        """Return how many values of the fleet a definition or a validator has refused so far."""
+        ...

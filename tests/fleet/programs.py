@@ -1,0 +1,89 @@
+"""Programs of a fleet whose flags are a few lines of Python: the model of those in a registry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from paddle_flags.fleet._document import Facts
+from paddle_flags.fleet._flags import Look, Values
+from paddle_flags.fleet._record import Record
+from paddle_flags.fleet._steps import Steps
+
+Rule = Callable[[dict[str, int]], bool]
+
+DEFAULTS = {"a": 0, "b": 0, "lo": 1, "hi": 10, "x": 0, "y": 0, "late": 0}
+
+
+def narrow(values: dict[str, int]) -> bool:
+    """The rules of a program that rejects some values."""
+    return values["lo"] <= values["hi"] and values["x"] <= 9 and values["late"] <= 5
+
+
+def wide(values: dict[str, int]) -> bool:
+    """The rules of a program that takes more."""
+    return values["lo"] <= values["hi"] and values["x"] <= 99
+
+
+class Program:
+    """Flags with numbers, and one rule for all. It implements `Flags`."""
+
+    def __init__(self, rule: Rule, defined: Iterable[str] = DEFAULTS) -> None:
+        self.values: Values = {}
+        self.is_ticking = False
+        self.steps = Steps()
+        self.pid = 0
+        self.rule = rule
+        self.defined = set(defined)
+        self._dropped = 0
+
+    def numbers(self, texts: Mapping[str, str] | None = None) -> dict[str, int]:
+        """Return the values that the flags have, or would have."""
+        given = _texts(self.values) if texts is None else texts
+        have = {name: int(text) for name, text in given.items() if name in self.defined}
+        return {**DEFAULTS, **have}
+
+    def define(self, name: str) -> None:
+        """Define a flag; values that it doesn't take are dropped with their batch."""
+        self.defined.add(name)
+        if not self.rule(self.numbers()):
+            gone = self.values[name].revision
+            self.values = {n: e for n, e in self.values.items() if e.revision != gone}
+            self._dropped += 1
+
+    def facts(self, key: bytes | None) -> Facts:  # noqa: ARG002 - as Flags
+        return Facts({}, [], [], {})
+
+    def look(self, names: Iterable[str]) -> dict[str, Look]:
+        return {
+            name: Look("fleet" if name in self.values else "default", sensitive=False, closed=False)
+            for name in names
+            if name in self.defined
+        }
+
+    def describe_missing(self, name: str) -> str:
+        return f"{name}: no such flag"
+
+    def check(self, values: Values) -> str | None:
+        fits = self.rule(self.numbers(_texts(values)))
+        return None if fits else "rejected by the rule of the program"
+
+    def apply(
+        self,
+        values: Values,
+        about: Record | None,  # noqa: ARG002 - as Flags
+        trail: Sequence[Values],  # noqa: ARG002
+    ) -> str | None:
+        why = self.check(values)
+        if why is None:
+            self.values = dict(values)
+        return why
+
+    def end_program(self) -> None:
+        raise NotImplementedError
+
+    def count_dropped(self) -> int:
+        return self._dropped
+
+
+def _texts(values: Values) -> dict[str, str]:
+    return {name: entry.value for name, entry in values.items()}
