@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags import errors
+from paddle_flags._core.flag import names_in
 from paddle_flags._core.registry import all_flags
 from paddle_flags.fleet import _json
 from paddle_flags.fleet._flags import Answer
@@ -77,14 +78,15 @@ def facts_of(key: bytes | None) -> Facts:
 
 
 def _add_facts(facts: Facts, flag: Flag[Any], key: bytes | None) -> None:
-    others = [*flag.aliases, *flag.old_names]
+    info = flag._info()  # noqa: SLF001 - of the package; C is asked once for all
+    others = [*names_in(info.aliases), *names_in(info.old_names)]
     facts.aliases.update(dict.fromkeys(others, flag.name))
-    facts.sensitive.extend([flag.name, *others] if flag.sensitive else ())
-    facts.unsafe.extend([flag.name, *others] if flag.unsafe else ())
-    if flag.per_process or (flag.sensitive and key is None):
+    facts.sensitive.extend([flag.name, *others] if info.sensitive else ())
+    facts.unsafe.extend([flag.name, *others] if info.unsafe else ())
+    if info.per_process or (info.sensitive and key is None):
         return
     text, source, place, default = flag.text, flag.source, None, ""
-    if flag.sensitive:
+    if info.sensitive:
         data = f"{flag.name}={text}".encode("utf-8", "surrogateescape")
         text = f"hmac:{hmac.new(key or b'', data, 'sha256').hexdigest()[:32]}"
     elif source == "default":

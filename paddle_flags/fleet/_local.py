@@ -65,8 +65,9 @@ class LocalFlags:
         for name in names:
             try:
                 flag = find(name)
-                closed = flag.frozen or (runs and not flag.runtime)
-                found[name] = Look(flag.source, flag.sensitive, closed)
+                info = flag._info()  # noqa: SLF001 - of the package; C is asked once for all
+                closed = bool(info.frozen or (runs and not info.runtime))
+                found[name] = Look(flag.source, bool(info.sensitive), closed)
             except errors.UndefinedFlagError:  # or its plugin leaves, on another thread
                 continue
         return found
