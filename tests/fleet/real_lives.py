@@ -11,12 +11,10 @@ operators have said stays in a file, with the log.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import random
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -27,7 +25,7 @@ import oracle
 import programs
 import schedules
 from crews import Crew, Event
-from schedules import Fault, Subject
+from schedules import Fault, Outcome, Subject
 
 from paddle_flags.fleet import UnreachableError, open_store
 from paddle_flags.fleet._history import COMMITTED, history_of
@@ -150,31 +148,6 @@ class Fleet:
             self.start(name)
 
 
-class Outcome(NamedTuple):
-    """What a life has shown."""
-
-    seed: str
-    steps: list[schedules.Step]
-    log: list[Record]
-    events: list[Event]
-    faults: list[str]
-    place: Path
-
-    def count(self) -> dict[str, int]:
-        """Return how much has happened."""
-        return {
-            "records": len(self.log),
-            "faults": len(self.steps),
-            "looks": sum("values" in each for each in self.events),
-            "acknowledged": sum("acknowledged" in each for each in self.events),
-            "refused": sum("refused" in each for each in self.events),
-        }
-
-    def __str__(self) -> str:
-        lines = [f"seed {self.seed}: {self.count()}", *map(str, self.steps), *self.faults[:5]]
-        return "\n".join([*lines, f"what all have said: {self.place}"])
-
-
 def run(engine: Subject, seed: str, seconds: float, place: Path, planted: str = "") -> Outcome:
     """Let a fleet live while faults happen, and judge what its processes have said.
 
@@ -198,7 +171,13 @@ def run(engine: Subject, seed: str, seconds: float, place: Path, planted: str = 
         with (place / "said.jsonl").open("w") as file:
             lines = [*crew.events, *(each._asdict() for each in log.records)]
             file.writelines(json.dumps(each, default=str) + "\n" for each in lines)
-    return Outcome(seed, steps, log.records, crew.events, found, place)
+    counts = {
+        "records": len(log.records),
+        "looks": sum("values" in each for each in crew.events),
+        "acknowledged": sum("acknowledged" in each for each in crew.events),
+        "refused": sum("refused" in each for each in crew.events),
+    }
+    return Outcome(seed, steps, counts, found, place)
 
 
 class Reader:
@@ -335,24 +314,5 @@ class Judge:
         return [f"{event}, and the log says {expected}"]
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("engine", choices=("dask", "dir", "etcd", "ray", "tcpstore"))
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=20, help="of one life")
-    parser.add_argument("--rounds", type=int, default=1, help="with the seeds that follow")
-    options = parser.parse_args()
-    place = Path(tempfile.mkdtemp(prefix="fleet-lives-"))
-    with schedules.engine(options.engine, place) as new:
-        for seed in range(options.seed, options.seed + options.rounds):
-            here = place / f"seed{seed}"
-            here.mkdir()
-            outcome = run(new(), str(seed), options.seconds, here)
-            print(outcome, flush=True)
-            if outcome.faults:
-                return 1
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(schedules.main(__doc__, run))

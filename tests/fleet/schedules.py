@@ -20,7 +20,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -258,29 +257,19 @@ class Etcd:
 Subject = Folder | Server | Etcd
 
 
-@dataclass
-class Outcome:
-    """What a run showed."""
+class Outcome(NamedTuple):
+    """What a run has shown."""
 
     seed: str
     steps: list[Step]
-    history: list[Operation]
+    counts: dict[str, int]
+    """How much has happened."""
     faults: list[str]
     place: Path
 
-    def count(self) -> dict[str, int]:
-        """Return how many operations there were, of which kinds."""
-        return {
-            "operations": len(self.history),
-            "without answer": sum(not o.known for o in self.history),
-            "records": sum(o.name == "append" and o.result is True for o in self.history),
-            "lost races": sum(o.name == "append" and o.result is False for o in self.history),
-            "bases": sum(o.name == "compact" and o.result is True for o in self.history),
-        }
-
     def __str__(self) -> str:
-        lines = [f"seed {self.seed}: {self.count()}", *map(str, self.steps), *self.faults[:5]]
-        return "\n".join([*lines, f"histories: {self.place}"])
+        lines = [f"seed {self.seed}: {self.counts}", *map(str, self.steps), *self.faults[:5]]
+        return "\n".join([*lines, f"what was said: {self.place}"])
 
 
 def run(engine: Subject, seed: str, seconds: float, place: Path, planted: str = "") -> Outcome:
@@ -298,7 +287,18 @@ def run(engine: Subject, seed: str, seconds: float, place: Path, planted: str = 
         read_all(url, place / f"end{index}.history")
     files = sorted(place.glob("*.history"))
     found = [operation for file in files for operation in history(file)]
-    return Outcome(seed, steps, found, histories.check(found), place)
+    return Outcome(seed, steps, _counts_of(found), histories.check(found), place)
+
+
+def _counts_of(history: list[Operation]) -> dict[str, int]:
+    """Return how many operations there were, of which kinds."""
+    return {
+        "operations": len(history),
+        "without answer": sum(not o.known for o in history),
+        "records": sum(o.name == "append" and o.result is True for o in history),
+        "lost races": sum(o.name == "append" and o.result is False for o in history),
+        "bases": sum(o.name == "compact" and o.result is True for o in history),
+    }
 
 
 def read_all(url: str, file: Path) -> None:
@@ -334,8 +334,9 @@ def engine(name: str, place: Path) -> Iterator[Callable[[], Subject]]:
         made.end()
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+def main(description: str, run: Callable[[Subject, str, float, Path], Outcome]) -> int:
+    """Run what the command line asks for, until there is a fault."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("engine", choices=("dask", "dir", "etcd", "ray", "tcpstore"))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=20, help="of one round")
@@ -351,10 +352,10 @@ def main() -> int:
             print(outcome, flush=True)
             if outcome.faults:
                 return 1
-            total.update(outcome.count(), faults=len(outcome.steps))
-    print(f"{options.rounds} schedules, no fault: {dict(total)}")
+            total.update(outcome.counts, faults=len(outcome.steps))
+    print(f"{options.rounds} rounds, no fault: {dict(total)}")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__, run))

@@ -46,7 +46,7 @@ def healed(cluster):
 
 def judged(outcome: schedules.Outcome) -> schedules.Outcome:
     assert not outcome.faults, str(outcome)
-    assert outcome.count()["records"] > 10, str(outcome)
+    assert outcome.counts["records"] > 10, str(outcome)
     return outcome
 
 

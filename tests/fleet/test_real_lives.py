@@ -15,7 +15,7 @@ SECONDS = 10.0
 
 def judged(outcome: real_lives.Outcome) -> None:
     assert not outcome.faults, str(outcome)
-    count = outcome.count()
+    count = outcome.counts
     assert count["looks"] > 20, str(outcome)
     assert count["acknowledged"] > 2, str(outcome)
 
