@@ -119,6 +119,7 @@ class Agent:
         )
         while not self._has_ended:
             try:
+                flags.notice_end()
                 if not flags.is_connected:
                     flags.connect(place)  # to its first process with flags, or the one after it
                     presence.apply_values_again()
@@ -130,7 +131,6 @@ class Agent:
         step = flags.steps.gate
         if step == NEVER:
             time.sleep(_POLL)
-            flags.notice_end()
             return
         reached = flags.wait_for_step(place, int(step), _STEP_WAIT)
         if reached is not None:

@@ -106,7 +106,7 @@ def describe_nobody(record: Record, documents: Documents) -> str:
     found = []
     for kind, _, name in sorted({each.on.partition(":") for each in record.changes}):
         field = "name" if kind == "member" else kind
-        known = {str(each[field]) for each in documents.values() if each.get(field)}
+        known = sorted({str(each[field]) for each in documents.values() if each.get(field)})
         near = difflib.get_close_matches(name, known, n=1)
         what = f"no member has {kind} {name}" if field == kind else f"there is no member {name}"
         found.append(what + (f"; did you mean {near[0]}?" if near else ""))
