@@ -483,6 +483,7 @@ typedef struct pd_flag_info {
   PD_LATER_TEXTS(PD__TEXT_FIELD)
   void *context;          /* of the definition */
   uint32_t generation;    /* as pd_flag_get_generation says */
+  uint32_t validators;    /* how many check it: those of definitions, and those that were added */
 } pd_flag_info;
 
 /* PD_ERR_UNDEFINED: the module of the flag has left. */

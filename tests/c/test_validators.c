@@ -434,6 +434,26 @@ TEST(validators_are_counted_as_they_come_and_go) {
   CHECK(pd__hooks_has_validators());
 }
 
+static uint32_t count_validators(const pd_flag *flag) {
+  pd_flag_info info = {.size = sizeof info};
+  CHECK_OK(pd_flag_get_info(flag, &info, &err));
+  return info.validators;
+}
+
+TEST(a_flag_says_how_many_validators_it_has) {
+  define_two();
+  pd_flag *both[] = {a, b};
+  pd_hook hook;
+  pd_flag_def def = definition(PD_TYPE_int64, "c");
+  def.validate = is_small;
+  CHECK(count_validators(registered(&def)) == 1);
+  CHECK_OK(pd_validator_add(both, 2, is_small, NULL, NULL, &hook, &err));
+  CHECK_OK(pd_validator_add(&a, 1, is_small, NULL, NULL, NULL, &err));
+  CHECK(count_validators(a) == 2 && count_validators(b) == 1);
+  CHECK_OK(pd_hook_remove(hook, &err));
+  CHECK(count_validators(a) == 1 && count_validators(b) == 0);
+}
+
 TEST(a_validator_without_a_reason_is_named_by_the_last_part_of_its_path) {
   static const char *const paths[][2] = {
       {"a/b.so", "b.so"}, {"c.so", "c.so"}, {"d\\e.dll", "e.dll"}};

@@ -4,6 +4,7 @@
 #include "../base/sized.h"
 #include "../base/text.h"
 #include "flag.h"
+#include "hook.h"
 #include "scope.h"
 
 /* Interns a text for a result, since the module may leave. Clears *stored if memory is out. */
@@ -38,10 +39,12 @@ bool pd__flag_fill_info(const pd_flag *flag, pd_flag_info *info) {
   info->default_value = pd__flag_default(flag);
   info->min = def->min;
   info->max = def->max;
-  info->cells = 0;
+  info->cells = info->validators = 0;
   for (const pd__cell *cell = flag->cells; cell; cell = cell->next) {
     info->cells += cell->def->cell && cell->def->type == def->type;
+    info->validators += cell->def->validate != NULL;
   }
+  for (pd__validator_walk walk = {0}; pd__validators_next(&walk, flag);) info->validators++;
   info->list = def->list;
   info->context = def->context;
   info->generation = flag->generation;
