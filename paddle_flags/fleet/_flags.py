@@ -48,6 +48,8 @@ class Look(NamedTuple):
     sensitive: bool
     closed: bool
     """Whether its value can't change any more in this process."""
+    definition: object
+    """Another one when it is defined anew, or gets or loses a validator."""
 
 
 def text_in(values: Values, name: str) -> str | None:

@@ -67,7 +67,8 @@ class LocalFlags:
                 flag = find(name)
                 info = flag._info()  # noqa: SLF001 - of the package; C is asked once for all
                 closed = bool(info.frozen or (runs and not info.runtime))
-                found[name] = Look(flag.source, bool(info.sensitive), closed)
+                definition = (info.generation, info.validators)
+                found[name] = Look(flag.source, bool(info.sensitive), closed, definition)
             except errors.UndefinedFlagError:  # or its plugin leaves, on another thread
                 continue
         return found

@@ -23,7 +23,7 @@ from paddle_flags.fleet._store import FleetError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from paddle_flags.fleet._flags import Flags
+    from paddle_flags.fleet._flags import Flags, Values
     from paddle_flags.fleet._follow import Numbered
     from paddle_flags.fleet._state import Entry
     from paddle_flags.fleet._store import Store
@@ -79,6 +79,9 @@ class Member:
         self._applied = -1  # the revision that the values are of
         self._dropped = flags.count_dropped()
         self._looks: dict[str, Look | None] = {}
+        self._judging: dict[str, Look] = {}  # the flags, as they are while batches are judged
+        self._fitting: dict[int, Values] = {}  # what they have taken, by revision
+        self._fitting_as: object = None  # the definitions for which that holds
         self._is_without = False  # the values were taken back, since the engine is away
         self._closed_since: dict[str, int] = {}  # of flags: the last revision that could change it
         self._reached: dict[int, int] = {}  # of changes at a step: the one at which they came
@@ -205,7 +208,14 @@ class Member:
     def _fold(self, *more: Record) -> tuple[dict[str, Entry], list[Verdict]]:
         """Return what the batches up to now give, and `more`, with what becomes of each."""
         batches = [*filter(self._is_current, self.state.batches), *more]
-        self._note_closed({each.name for batch in batches for each in batch.changes})
+        names = {each.name for batch in batches for each in batch.changes}
+        self._judging = self._flags.look(names | self.values.keys())
+        self._note_closed(names)
+        definitions = {n: (look.definition, look.closed) for n, look in self._judging.items()}
+        now = (definitions, self._flags.count_dropped())
+        known = self._fitting if now == self._fitting_as else {}
+        self._fitting = {b.revision: known[b.revision] for b in batches if b.revision in known}
+        self._fitting_as = now
         return fold(batches, self.selected, self._judge)
 
     def withdraw_values(self) -> None:
@@ -222,15 +232,20 @@ class Member:
     def _is_current(self, batch: Record) -> bool:
         return self.steps.is_reached(batch.at_step) and batch.revision not in self._over
 
-    def _judge(self, batch: Record, wanted: dict[str, Entry]) -> Answer | None:
-        """Return why the program can't have these values, which a batch brings."""
-        names = {each.name for each in batch.changes}
-        looks = self._flags.look({*wanted, *self.values, *names})
+    def _judge(self, batch: Record, wanted: Values) -> Answer | None:
+        """Return why the program can't have these values, which a batch brings.
+
+        What fits once fits until a definition changes: the program is asked once, not at each look
+        at the log. What doesn't fit may do so when the program has changed flags of its own.
+        """
+        looks, names = self._judging, {each.name for each in batch.changes}
+        closed = {name for name, look in looks.items() if look.closed}
+        if not closed and self._fitting.get(batch.revision) == wanted:
+            return None
         secret = [name for name in names & wanted.keys() if name in looks and looks[name].sensitive]
         if secret:
             why = f"{_listed(secret)}: is sensitive, and a fleet publishes values"
             return Answer(_flags.REJECTED, why)
-        closed = {name for name, look in looks.items() if look.closed}
         late = [
             name
             for name in names & closed
@@ -242,12 +257,15 @@ class Member:
         candidate = {name: each for name, each in wanted.items() if name not in closed}
         candidate.update({n: each for n, each in self.values.items() if n in closed})
         problem = self._flags.check(candidate)
-        return None if problem is None else Answer(_flags.REJECTED, problem)
+        if problem is not None:
+            return Answer(_flags.REJECTED, problem)
+        self._fitting[batch.revision] = wanted
+        return None
 
     def _note_closed(self, names: set[str]) -> None:
         """Note since which revision flags are closed."""
-        for name, look in self._flags.look(names).items():
-            if look.closed:
+        for name in names & self._judging.keys():
+            if self._judging[name].closed:
                 self._closed_since.setdefault(name, self._applied)
             else:
                 self._closed_since.pop(name, None)
@@ -292,7 +310,7 @@ class Member:
     def _find_effect(self, values: dict[str, Entry], revision: int) -> Answer:
         """Return the same of the values that a revision has given."""
         names = sorted(name for name, each in values.items() if each.revision == revision)
-        looks = self._flags.look(names)
+        looks = self._flags.look(names) if names else {}
         holding = [f"{n} by {look.source}" for n, look in looks.items() if look.source in _ABOVE]
         if holding:
             return Answer(_flags.HELD, ", ".join(holding))

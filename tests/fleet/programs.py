@@ -55,7 +55,12 @@ class Program:
 
     def look(self, names: Iterable[str]) -> dict[str, Look]:
         return {
-            name: Look("fleet" if name in self.values else "default", sensitive=False, closed=False)
+            name: Look(
+                "fleet" if name in self.values else "default",
+                sensitive=False,
+                closed=False,
+                definition=frozenset(self.defined),
+            )
             for name in names
             if name in self.defined
         }

@@ -123,3 +123,30 @@ def test_a_definition_drops_a_batch_also_if_its_value_was_taken_back(store, memb
     member.follow()
     assert program.numbers()["a"] == 0
     assert member.answers[dropped].state == "rejected"
+
+
+def test_a_program_checks_a_change_a_few_times_however_many_came_before(
+    store, member, program, clock
+):
+    asked = []
+    program.rule = lambda values: bool(asked.append(values)) or True
+    for number in range(1, 12):
+        change(store, clock, {"x": str(number)})
+        member.follow()
+    asked.clear()
+    change(store, clock, {"x": "12"})
+    member.follow()
+    assert program.numbers()["x"] == 12
+    assert len(asked) == 2  # the check, and the one of `apply`
+
+
+def test_what_was_rejected_is_taken_when_the_program_accepts_it_at_a_later_change(
+    store, member, program, clock
+):
+    change(store, clock, {"x": "10"})
+    member.follow()
+    assert program.numbers()["x"] == 0
+    program.rule = lambda _: True
+    change(store, clock, {"a": "1"})
+    member.follow()
+    assert program.numbers() == {**program.numbers({}), "x": 10, "a": 1}
