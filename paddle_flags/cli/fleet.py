@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import signal
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.cli import fleet_text
 from paddle_flags.cli.batch import batch_of, matches, raise_all, shown_value
-from paddle_flags.cli.foreign import Raw, Report
+from paddle_flags.cli.foreign import Raw, Report, cut
+from paddle_flags.cli.suggestions import suggestion
 from paddle_flags.cli.target import Target
 from paddle_flags.errors import FlagArgumentError
 from paddle_flags.fleet._arguments import seconds_of
@@ -64,9 +66,7 @@ class FleetTarget(Target):
     def candidates(self) -> list[Mapping[str, Any]]:
         """Return the flags that the fleet sets, or that members use."""
         with self._open() as fleet:
-            names = {name for table in fleet.tables().values() for name in table}
-            for each in fleet.members().values():
-                names.update(each.get("values", {}))
+            names = _known_names(fleet, fleet.tables())
         return [{"name": name, "settable": True} for name in sorted(names)]
 
     # ---- Looking ----
@@ -109,8 +109,11 @@ class FleetTarget(Target):
                 }
                 if on in fit:
                     found[name] = fit[on]
+                elif fit:
+                    problems.append(_value_elsewhere(name, fit))
                 else:
-                    problems.append(_no_value(name, fit))
+                    near = suggestion(name, _known_names(fleet, tables))
+                    problems.append(f"{name}: the fleet gives it no value here{near}")
         raise_all(FleetError, problems)
         texts = [str(each.value) for each in found.values()]
         if len(found) > 1:
@@ -211,8 +214,8 @@ class FleetTarget(Target):
             names = _by_name(fleet, [name])
             now = next((e.value for n, e in table.items() if matches(n, names)), None)
             if now != wanted:
-                is_now = "isn't set" if now is None else f"is {shown_value(now)}"
-                problems.append(f"{name}: {is_now}, expected {shown_value(wanted)}")
+                is_now = "isn't set" if now is None else f"is {cut(shown_value(now))}"
+                problems.append(f"{name}: {is_now}, expected {cut(shown_value(wanted))}")
         raise_all(FleetError, problems)
         return revision if batch.revision is None else batch.revision
 
@@ -271,10 +274,17 @@ def _by_name(fleet: Fleet, patterns: list[str]) -> list[str]:
         return patterns
 
 
-def _no_value(name: str, others: Mapping[str, Entry]) -> str:
+def _known_names(fleet: Fleet, tables: Tables) -> set[str]:
+    """Return the names of the flags that the fleet sets, or that members use."""
+    names = {name for table in tables.values() for name in table}
+    with suppress(ReadOnlyError):  # a source that has no members
+        for each in fleet.members().values():
+            names.update(each.get("values", {}))
+    return names
+
+
+def _value_elsewhere(name: str, others: Mapping[str, Entry]) -> str:
     """Return that there is no value for all, or for the members that were chosen."""
-    if not others:
-        return f"{name}: the fleet gives it no value here"
     some = ", ".join(sorted(others))
     kind, _, which = min(others).partition(":")
     return f"{name}: the fleet gives it a value for {some} only; add --{kind} {which}"

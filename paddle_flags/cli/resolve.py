@@ -24,7 +24,7 @@ def open_target(options: argparse.Namespace, text: str | None = None) -> Target:
 
         return Attached(options.attach, options, find)
     name: str = options.target if text is None else text
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", name):
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://|(configmap|dir):/", name):  # or with slashes missing
         if name.partition(":")[0].lower() in ("http", "https"):
             from paddle_flags.cli.process import Gateway
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import signal
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags._report.facts import one_line
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 UNREACHABLE = 3
 """The exit status if a process, or the engine of a fleet, can't be reached."""
+_MOST_SECONDS = 1_000_000
 
 
 class Verb(NamedTuple):
@@ -140,14 +142,12 @@ its program
 
 
 def _seconds(text: str) -> float:
-    """Return a positive number of seconds."""
-    try:
+    """Return a positive number of seconds, up to what anybody waits."""
+    with suppress(ValueError):
         found = float(text)
-    except ValueError:
-        found = -1.0
-    if 0 < found <= 1e6:  # noqa: PLR2004 - more than anybody waits
-        return found
-    message = f"'{text}': expected a positive number of seconds"
+        if 0 < found <= _MOST_SECONDS:
+            return found
+    message = f"'{text}': expected a positive number of seconds, up to {_MOST_SECONDS}"
     raise argparse.ArgumentTypeError(message)
 
 
@@ -421,7 +421,7 @@ def in_order(command: Parser, tokens: Sequence[str]) -> list[str]:
     for token in left:
         if token == "--":
             rest += left
-        elif not token.startswith("-") or token == "-":
+        elif not token.startswith("-") or token == "-" or token[1:].isdigit():
             rest.append(token)
         elif command.takes_value(token):
             options.append("=".join([token, *_next(left)]))

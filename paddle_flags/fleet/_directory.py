@@ -74,7 +74,10 @@ class DirectoryStore(Store):
             try:
                 self._log.stat()
             except (FileNotFoundError, NotADirectoryError):
-                if os.path.isdir(self._root.parent):  # otherwise it isn't mounted
+                if self._root.is_file():
+                    what = "is a file, expected a folder"
+                    raise self.error(what) from None
+                if self._root.parent.is_dir():  # otherwise it isn't mounted
                     what = "there is no fleet in this folder; the first member or change makes one"
                     raise self.error(what) from None
 

@@ -17,7 +17,7 @@ from paddle_flags.fleet._local import LocalFlags
 from paddle_flags.fleet._membership import options_of
 from paddle_flags.fleet._open import is_address, open_store
 from paddle_flags.fleet._presence import Presence
-from paddle_flags.fleet._store import FleetError
+from paddle_flags.fleet._store import FleetError, ReadOnlyError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -113,6 +113,10 @@ def _start(url: Where, options: Options) -> Membership:
         _is_joining = True
         try:
             made.start()
+        except ReadOnlyError as error:
+            store.close()
+            message = f"{error}; expected observe=True, to follow the fleet unseen"
+            raise ReadOnlyError(message) from error
         except BaseException:
             store.close()
             raise

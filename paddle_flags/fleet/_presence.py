@@ -13,7 +13,7 @@ from paddle_flags.fleet._membership import Membership
 from paddle_flags.fleet._record import ALL, TELL
 from paddle_flags.fleet._snapshot import read_snapshot, write_snapshot
 from paddle_flags.fleet._steps import NEVER, TickTimeoutError
-from paddle_flags.fleet._store import FleetError, LeaseError, ReadOnlyError, UnreachableError
+from paddle_flags.fleet._store import FleetError, LeaseError, UnreachableError
 from paddle_flags.fleet._threads import allocate_reentrant_lock, start_thread
 from paddle_flags.fleet._view import View
 
@@ -75,11 +75,8 @@ class Presence(Membership):
         with self._lock:
             try:
                 self._begin()
-            except BaseException as error:
+            except BaseException:
                 self._flags.apply(before, None, [])  # who is no member has no values of the fleet
-                if isinstance(error, ReadOnlyError):
-                    message = f"{error}; expected observe=True, to follow the fleet unseen"
-                    raise ReadOnlyError(message) from error
                 raise
         spawn(self._run, f"paddle_flags fleet {self.name}")
         if self._options.on_lost != "keep":

@@ -24,15 +24,20 @@ REASON = "undo of revision "
 
 def find_undo(follower: Follower, revision: int | None, by: str) -> tuple[int, tuple[Change, ...]]:
     """Return the revision to be undone, and the changes that undo it."""
-    steps = [each for each in history_of(follower.log()) if each.verdict == COMMITTED]
+    steps = history_of(follower.log())
     if revision is not None:
         step = next((each for each in steps if each.revision == revision), None)
-        if step is None:
-            message = f"{follower.store.url}: the log has no change {revision}"
+        if step is None or step.verdict != COMMITTED:
+            verdict = step and (step.verdict or "it waits for its decision")
+            why = f"revision {revision} took no effect: {verdict}"
+            if step is None:
+                why = f"the log has no change {revision}"
+            message = f"{follower.store.url}: {why}"
             raise FleetError(message)
         return revision, _changes(follower, step)
     for step in reversed(steps):
-        if step.record.by == by and not step.record.reason.startswith(REASON):
+        is_own = step.verdict == COMMITTED and step.record.by == by
+        if is_own and not step.record.reason.startswith(REASON):
             try:
                 return step.revision, _changes(follower, step)
             except FleetError:

@@ -99,5 +99,5 @@ def _host(text: str, shown: str) -> tuple[str, int | None]:
 def nearest(name: str, known: object) -> str:
     """Return a suggestion for a name that is not known, to be appended to a message."""
     names = sorted(str(each) for each in known)  # type: ignore[attr-defined]
-    near = difflib.get_close_matches(name, names, 1)
+    near = difflib.get_close_matches(name, names, 1, cutoff=0.65)
     return f"; did you mean {near[0]}?" if near else f"; expected one of {', '.join(names)}"

@@ -25,7 +25,9 @@ def lines(ended):
         (["set", "level=1", "--role", "a", "--host", "b"], "role and host: expected one of"),
         (["set", "level=1", "--for", "soon"], "'soon': expected a time such as 90s, 10m or 1h30m"),
         (["set", "level=1", "--at-step", "-1"], "'-1': expected a whole number"),
+        (["set", "level=1", "--wait", "1e300"], "a positive number of seconds, up to 1000000"),
         (["reset", "x"], "'x': expected the number of a change, as 'log' lists them"),
+        (["reset", "-1"], "'-1': expected the number of a change, as 'log' lists them"),
     ],
 )
 def test_a_wrong_command_line_ends_with_2_and_says_what_is_wrong(fleet_command, tokens, what):
@@ -38,6 +40,36 @@ def test_an_engine_that_is_away_ends_with_3(fleet_command, tmp_path):
     ended = fleet_command("status", on=f"dir://{tmp_path}/not/there")
     assert ended.returncode == 3
     assert "there is no folder" in ended.stderr or "not" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("place", "what"),
+    [
+        ("dir:{}/job", "expected dir:///path, with three slashes and an absolute path, such as"),
+        ("dir://{}/file", "is a file, expected a folder"),
+        ("redis://{}", "unknown scheme redis; expected one of configmap, "),
+    ],
+)
+def test_a_wrong_address_is_told_with_the_right_one(fleet_command, tmp_path, place, what):
+    (tmp_path / "file").touch()
+    assert what in fleet_command("status", on=place.format(tmp_path)).stderr
+
+
+def test_a_misspelt_flag_is_told_with_the_nearest_one(fleet_command):
+    fleet_command("set", "level=3")
+    assert "no value here; did you mean 'level'?" in fleet_command("get", "levle").stderr
+
+
+def test_a_change_without_effect_can_not_be_undone(fleet_command):
+    fleet_command("set", "level=3", "--dry-run")
+    assert "revision 1 took no effect: dry run" in fleet_command("undo", "1").stderr
+
+
+def test_a_long_value_is_shortened_in_a_conflict(fleet_command):
+    fleet_command("set", "level=" + 1000 * "3")
+    error = fleet_command("set", "level=4", "--expect", "level=5").stderr
+    assert error.count("3") < 60
+    assert "expected 5" in error
 
 
 def test_an_engine_has_as_long_to_answer_as_the_command_line_says(fleet_command):

@@ -277,7 +277,8 @@ USAGE = {
     "set 1 a=1 --expect a": "--expect: a: expected NAME=VALUE",
     "set 1 --level=3": "no such option --level; flags are written NAME=VALUE, without dashes",
     "set 1 a=1 --resaon=x": "no such option --resaon; did you mean --reason?",
-    "set 1 a=1 --timeout=0": "argument --timeout: '0': expected a positive number of seconds",
+    "set 1 a=1 --timeout=0": "argument --timeout: '0': expected a positive number of seconds,"
+    " up to 1000000",
     "undo 1 last": "'last': expected the number of a change, as 'log' lists them",
     "list --changed": "--changed: expected a target, of which to list the flags",
     "list http://a:b@localhost": "a secret in a URL can be seen by everybody on this machine; use"
