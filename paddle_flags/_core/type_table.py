@@ -11,12 +11,13 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from paddle_flags._core import types
+from paddle_flags._core.constraints import constrained, plain_type, pydantic_type
 from paddle_flags._core.containers import dict_type, list_type
 from paddle_flags._core.enums import enum_type
 from paddle_flags._core.lists import items_of
 from paddle_flags._core.status import shown
 from paddle_flags._core.types import Type
-from paddle_flags._core.values import plain_type
+from paddle_flags._core.values import plain_type as plain_class
 from paddle_flags.errors import FlagTypeError
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ _CLASSES: dict[Any, Type[Any]] = {
     dt.timedelta: types.DURATION,
     decimal.Decimal: types.DECIMAL,
 }
+_BY_NATIVE = {
+    "bool": types.BOOL, "int64": types.INT, "double": types.FLOAT, "string": types.TEXT,
+}  # fmt: skip
 _SCALARS = {bool: types.BOOL, int: types.INT, float: types.FLOAT, str: types.TEXT}
 
 _EXPECTED = (
@@ -58,7 +62,7 @@ def meaning_of(  # noqa: PLR0911 - a table
     """Return what a type means; raise FlagTypeError if it is none of a flag."""
     origin, arguments = get_origin(hint), get_args(hint)
     if hasattr(hint, "__metadata__"):  # Annotated
-        return meaning_of(hint.__origin__, case_sensitive=case_sensitive)
+        return _annotated(hint, case_sensitive=case_sensitive)
     if origin in _UNIONS:
         return _optional(hint, arguments, case_sensitive=case_sensitive)
     if origin is Literal:
@@ -73,6 +77,25 @@ def meaning_of(  # noqa: PLR0911 - a table
     return _by(_typed(hint, case_sensitive=case_sensitive))
 
 
+def _annotated(hint: Any, *, case_sensitive: bool) -> Meaning:
+    meaning = meaning_of(hint.__origin__, case_sensitive=case_sensitive)
+    if meaning.type is not None:
+        base, noun = meaning.type, "a list" if meaning.item else None
+    elif meaning.item is not None:
+        base, noun = _list_in_c(_BY_NATIVE[meaning.item], meaning.item), "a list"
+    else:
+        base, noun = plain_type(meaning.native), None
+    made = constrained(base, hint, noun)
+    return meaning if made is base else meaning._replace(type=made)
+
+
+def _list_in_c(item: Type[Any], native: str) -> Type[Any]:
+    """Return the type of a list whose items are numbers or bools in C too."""
+    made = list_type(item)
+    made.item_type = native
+    return made
+
+
 def _is_one_of(hint: object, classes: tuple[Any, ...]) -> bool:
     """Return whether the hint is one of the classes, without asking it: its == may be anything."""
     return any(hint is each for each in classes)
@@ -82,6 +105,8 @@ def scalar(hint: Any, *, case_sensitive: bool = True) -> Type[Any]:
     """Return the Type of a value that is text in C, as an item of a list or dict is."""
     if isinstance(hint, type) and hint in _SCALARS:
         return _SCALARS[hint]
+    if hasattr(hint, "__metadata__"):
+        return constrained(scalar(hint.__origin__, case_sensitive=case_sensitive), hint)
     meaning = meaning_of(hint, case_sensitive=case_sensitive)
     if meaning.optional or meaning.item:
         raise _refuse(hint)
@@ -100,6 +125,8 @@ def _typed(hint: Any, *, case_sensitive: bool) -> Type[Any]:
         return enum_type(hint, case_sensitive=case_sensitive)
     if isinstance(hint, type) and issubclass(hint, pathlib.PurePath):
         return types.path_type(hint)
+    if isinstance(hint, type) and hint.__module__ == "pydantic.networks":
+        return pydantic_type(hint)
     raise _refuse(hint)
 
 
@@ -159,6 +186,9 @@ def list_of(item: Any, *, case_sensitive: bool = True) -> Meaning:
     inner = meaning_of(item, case_sensitive=case_sensitive)
     if inner.optional or inner.item:
         raise _refuse(item)
+    if inner.type and inner.native != "string" and inner.type.python in _SCALARS:
+        checked = scalar(item, case_sensitive=case_sensitive)
+        return Meaning("string", inner.native, _list_in_c(checked, inner.native))
     if inner.type is None:
         return Meaning("string", inner.native, None, inner.choices)
     return _by(list_type(inner.type))
@@ -197,7 +227,7 @@ def _common(values: Iterable[object]) -> Any:
 
 
 def _hint(value: object) -> Any:
-    own = None if isinstance(value, enum.Enum) else plain_type(value)
+    own = None if isinstance(value, enum.Enum) else plain_class(value)
     return own or hint_of(value)
 
 
