@@ -424,8 +424,8 @@ def define(name: str, default: Any, help: str = "", **attributes: Any) -> Flag[A
     """Define a flag for the whole process, and return it.
 
     `type` is a type of Python: bool, int, float, str, an Enum, Path, datetime, date,
-    time, timedelta, Decimal, `Literal[...]`, a list or a dict of these, `Optional[...]`
-    of one, or a `Type` for any other. Or it is one of C: `"bool"`, `"int32"`,
+    time, timedelta, Decimal, UUID, `Literal[...]`, a list, a set, a tuple or a dict of these,
+    `Optional[...]` of one, or a `Type` for any other. Or it is one of C: `"bool"`, `"int32"`,
     `"uint32"`, `"int64"`, `"uint64"`, `"double"` or `"string"`. If omitted, the default
     decides. Native code reads the flag with `PD_IMPORT` and the type of C: int64, double
     or string; Enums, paths, dates and decimals are strings, and a timedelta is a double

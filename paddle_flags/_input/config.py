@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from paddle_flags import errors
@@ -190,6 +191,9 @@ def _call(function: Any, *arguments: Any) -> None:
 def _files_of(config: Path | Sequence[Path]) -> list[_File]:
     every = [config] if isinstance(config, (str, bytes, os.PathLike)) else config
     expected = "expected the path of a file, or a list of paths"
+    if isinstance(config, Mapping):
+        message = f"config is {shown(config)}: {expected}, not values; set those by FLAGS.update"
+        raise errors.FlagTypeError(message)
     try:
         found = [_parts(path) for path in every]
     except TypeError:
