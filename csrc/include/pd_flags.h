@@ -1014,9 +1014,13 @@ PD_API void pd_config_free(pd_config *config);
  *     PD_TYPE_string      a list, which only a list flag takes; plus 16 times the type of a number
  *                         or bool in it, which a list of strings refuses
  *
+ * Plus PD_LITERAL_REWRITTEN if the file wrote a number otherwise than `text` has it, as 1_000 or
+ * 0o10: a flag with a converter of text refuses it too.
+ *
  * `origin` says the place; its source is always that of the configuration. Of the fleet, the place
  * is its address, and the line the revision. */
 #define PD_LITERAL_DATE 8
+#define PD_LITERAL_REWRITTEN 128
 PD_API pd_status pd_config_add(pd_config *config, const char *name,
                                  const char *text, uint32_t literal,
                                  const pd_origin *origin, pd_error *err);
