@@ -1145,6 +1145,9 @@ typedef struct pd_parse_options {
   unsigned commands;     /* how many arguments at the beginning are commands:
                             stop_at_argument and no_arguments are about those behind */
   pd_parse_look *look;   /* parse nothing, and fill this: see below; or NULL */
+  pd_flag *const *former; /* flags that an earlier command line gave: they lose that value unless
+                             this line gives another, or they are frozen; or NULL */
+  size_t former_count;
 } pd_parse_options;
 
 /* Read flags from a command line; argv[0] is skipped.
