@@ -1113,6 +1113,18 @@ typedef enum pd_arrange {
 PD_API pd_status pd_environment_enable(const char *prefix, pd_error_list *errors,
                                        pd_error *err);
 
+/* The library reads the environment within pd_environment_enable and pd_parse_argv, and once it is
+ * enabled within every definition: in pd_flag_register, in pd_module_load and when a module is
+ * loaded. As with getenv, nobody may change the environment on another thread meanwhile.
+ *
+ * A caller that can keep others from changing it only before such a call, as the GIL of Python
+ * does, holds it: until the release, the calls of this thread read a copy of the environment as it
+ * is now. Without `always` none is made before the environment is enabled for the first time, since
+ * definitions don't read it. Holds nest, and the outermost one has the copy. If memory is out, or
+ * on Windows, where no change can be in the way, the environment itself is read. */
+PD_API void pd_environment_hold(bool always);
+PD_API void pd_environment_release(void);
+
 /* What a command line says, before it is parsed; see `look` of pd_parse_options. */
 typedef struct pd_parse_look {
   size_t size;          /* set by the caller: sizeof(pd_parse_look) */

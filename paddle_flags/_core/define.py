@@ -101,6 +101,7 @@ def _define_with(
         )
         if flag is not None:  # it was plain
             return flag  # type: ignore[no-any-return]
+    default = _unboxed(default)
     about = f"definition of {shown(name)}"
     seen = REDACTED if sensitive else shown(default)
     to_switch(f"{about}: case_sensitive", case_sensitive)
@@ -477,3 +478,9 @@ def define(name: str, default: Any, help: str = "", **attributes: Any) -> Flag[A
 # errors about its arguments come from _define_with().
 define.__wrapped__ = _define_with  # type: ignore[attr-defined]
 _define_with.__qualname__ = "define"
+
+
+def _unboxed(value: Any) -> Any:
+    """Return the value of Python that a scalar of numpy, or of the like, stands for."""
+    is_scalar = getattr(value, "shape", None) == () and hasattr(value, "dtype")
+    return value.item() if is_scalar and hasattr(value, "item") else value

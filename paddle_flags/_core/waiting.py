@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.lists import encode
 from paddle_flags._core.status import check, new_error, to_bytes, to_text
+from paddle_flags._fast import call_holding
 from paddle_flags._native import ffi, lib
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def drop_waiting(name: str) -> None:
     lib.pd_flag_def_init(made, ffi.sizeof("pd_flag_def"), lib.PD_TYPE_string)
     made.name, made.help, made.default_value.str = text, empty, empty
     handle = ffi.new("pd_flag **")
-    lib.pd_flag_register(made, handle, ffi.NULL)
+    call_holding(lib.pd_flag_register, made, handle, ffi.NULL)
     if handle[0]:
         lib.pd_flag_reset(handle[0], ffi.NULL)
         lib.pd_flag_unregister(handle[0], ffi.NULL)
