@@ -95,7 +95,8 @@ static PyObject *parse(line *made, Py_ssize_t count, const pd_parse_options *opt
 }
 
 /* call_holding(function, *arguments): returns what the function returns, of cffi or another that
- * lets go of the GIL. Other threads may change the environment then, and the library reads a copy. */
+ * lets go of the GIL. Other threads may change the environment then, and the library reads a copy.
+ */
 PyObject *fast_call_holding(PyObject *module, PyObject *arguments) {
   (void)module;
   PyObject *function = PyTuple_GetItem(arguments, 0);

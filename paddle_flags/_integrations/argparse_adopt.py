@@ -482,11 +482,12 @@ def adopt(
     for dest, actions in _by_dest(parser).items():
         if dest in bridge.adopted or bridge.is_own(actions[0]):
             continue
+        adopted = None
         try:
             adopted = Adopted(parser, actions, namespace)
             adopted.define(frame, categories.get(dest, ""), replace=replace)
         except (_Unfit, FlagError) as error:
-            if isinstance(error, FlagConflictError) and adopted.name in FLAGS:
+            if isinstance(error, FlagConflictError) and adopted and adopted.name in FLAGS:
                 raise
             left_out[dest] = str(error)
             continue

@@ -65,7 +65,7 @@ class Overlay:
         return repr(self._below)
 
     @property  # type: ignore[misc]
-    def __class__(self) -> Any:
+    def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         """The class of the namespace below, for `isinstance`."""
         return type(self._below)
 
