@@ -33,7 +33,8 @@ def run(*command: object, check: bool = True, **options: Any) -> subprocess.Comp
     words = [os.fspath(w) if isinstance(w, Path) else str(w) for w in command]
     ended = subprocess.run(words, capture_output=True, text=True, timeout=300, **options)
     if check:
-        assert ended.returncode == 0, f"{shlex.join(words)}\n{ended.stdout}{ended.stderr}"
+        output = f"{ended.stdout}{ended.stderr}"
+        assert ended.returncode == 0, f"{shlex.join(words)}: {ended.returncode}\n{output}"
     return ended
 
 

@@ -36,7 +36,7 @@ static bool set_throws(int64_t value) {
 }
 
 TEST(an_exception_of_a_validator_leaves_the_value_as_it_was) {
-  alarm(20);
+  alarm(240);
   flag = define_flag(PD_TYPE_int64, "own");
   CHECK_OK(pd_validator_add(&flag, 1, throws, nullptr, nullptr, nullptr, &err));
   for (int i = 0; i < 100; i++) { /* more than calls may be inside each other */
@@ -47,7 +47,7 @@ TEST(an_exception_of_a_validator_leaves_the_value_as_it_was) {
 }
 
 TEST(an_exception_of_a_watcher_leaves_the_value_set_and_the_next_are_told) {
-  alarm(20);
+  alarm(240);
   flag = define_flag(PD_TYPE_int64, "own");
   CHECK_OK(pd_watcher_add(flag, throws_as_well, nullptr, nullptr, nullptr, &err));
   CHECK_OK(pd_watcher_add(flag, count, nullptr, nullptr, nullptr, &err));
@@ -92,7 +92,7 @@ static void leave_the_second_of_two_to_be_told() {
 }
 
 TEST(the_watchers_behind_one_that_throws_are_not_left_to_the_loader) {
-  alarm(20);
+  alarm(240);
   leave_the_second_of_two_to_be_told();
   void *library = dlopen(plugin("calling"), RTLD_NOW | RTLD_LOCAL); /* has the loader's lock */
   CHECK(library && told == 1);
@@ -102,7 +102,7 @@ TEST(the_watchers_behind_one_that_throws_are_not_left_to_the_loader) {
 }
 
 TEST(the_watchers_behind_one_that_throws_are_told_by_the_next_set_of_another_flag) {
-  alarm(20);
+  alarm(240);
   pd_flag *other = define_flag(PD_TYPE_int64, "other");
   leave_the_second_of_two_to_be_told();
   CHECK(call_throws([] { pd_flag_set_by_name("other", "7", &err); }));
@@ -117,7 +117,7 @@ static const char *plugin(const char *name) {
 }
 
 TEST(a_watcher_behind_one_that_always_throws_is_told_by_the_next_call) {
-  alarm(20);
+  alarm(240);
   flag = define_flag(PD_TYPE_int64, "own");
   CHECK_OK(pd_watcher_add(flag, always_throws, nullptr, nullptr, nullptr, &err));
   int told_before = 0;
@@ -130,7 +130,7 @@ TEST(a_watcher_behind_one_that_always_throws_is_told_by_the_next_call) {
 }
 
 TEST(a_module_that_was_loaded_is_given_though_a_watcher_throws_then) {
-  alarm(20);
+  alarm(240);
   pd_flag *flags[] = {define_flag(PD_TYPE_int64, "first"), define_flag(PD_TYPE_int64, "second")};
   pd_assignment items[2] = {};
   for (int i = 0; i < 2; i++) {
@@ -147,7 +147,7 @@ TEST(a_module_that_was_loaded_is_given_though_a_watcher_throws_then) {
 
 template <typename Add>
 static void check_plugin(Add add) {
-  alarm(20);
+  alarm(240);
   void *library = dlopen(plugin("calling"), RTLD_NOW | RTLD_LOCAL);
   CHECK(library);
   CHECK_OK(pd_flag_find("calling_plain", &flag, &err));
@@ -174,7 +174,7 @@ TEST(a_plugin_leaves_after_an_exception_of_a_watcher_of_its_flag) {
 static void throwing_writer(const char *, size_t, void *) { throw std::runtime_error("full"); }
 
 TEST(an_exception_of_a_writer_comes_through) {
-  alarm(20);
+  alarm(240);
   flag = define_flag(PD_TYPE_int64, "own");
   bool caught = false;
   try {
@@ -199,7 +199,7 @@ static size_t used() {
 }
 
 TEST(what_an_exception_interrupts_is_freed) {
-  alarm(20);
+  alarm(240);
   flag = define_flag(PD_TYPE_int64, "own");
   pd_flag *text = define_flag(PD_TYPE_string, "text");
   CHECK_OK(pd_validator_add(&flag, 1, throws, nullptr, nullptr, nullptr, &err));

@@ -33,7 +33,7 @@ static int code_of(void (*child)()) {
   pid_t process = fork();
   CHECK(process >= 0);
   if (process == 0) {
-    alarm(100);
+    alarm(240);
     child();
     exit(3); /* unless somebody knows better */
   }

@@ -25,7 +25,7 @@ static int exit_code(pid_t child) {
 /* Everything that takes the lock, in a child that would hang if it were taken. */
 static void use_registry(void) {
   int32_t value;
-  alarm(60);
+  alarm(240);
   CHECK_OK(pd_flag_set_int32(flag, 7, &err));
   CHECK_OK(pd_flag_get_int32(flag, &value, &err));
   CHECK(value == 7);
@@ -123,7 +123,7 @@ TEST(a_child_unloads_a_module_whose_validator_a_thread_of_its_parent_was_in) {
   pid_t child = fork();
   CHECK(child >= 0);
   if (child == 0) {
-    alarm(60);
+    alarm(240);
     CHECK_OK(pd_module_unload(module, &err));
     CHECK(pd_flag_set_int32(guarded, 2, NULL) == PD_ERR_UNDEFINED);
     _exit(0);

@@ -25,7 +25,7 @@ static void call_child(void) {
 
 /* What hangs ends by a signal. */
 static void load_library(void) {
-  alarm(60);
+  alarm(240);
   CHECK(!dlsym(RTLD_DEFAULT, "pd_version"));
   CHECK(!pthread_atfork(call_prepare, call_parent, call_child));
   CHECK(dlopen(getenv("LIBRARY"), RTLD_NOW | RTLD_GLOBAL));
@@ -34,7 +34,7 @@ static void load_library(void) {
 static pid_t begin_child(void) {
   pid_t pid = fork();
   CHECK(pid >= 0);
-  if (pid == 0) alarm(20);
+  if (pid == 0) alarm(240);
   return pid;
 }
 

@@ -78,7 +78,7 @@ static double processor_time(void) {
 static void check_alike(void (*act)(const char *text)) {
   double spent[2];
   begin();
-  alarm(100);
+  alarm(240);
   for (int crafted = 0; crafted < 2; crafted++) {
     make_texts(crafted);
     double start_time = processor_time();

@@ -231,7 +231,7 @@ static void load_itself_and_fork(void) {
   nested = load_module("staged");
   child = fork();
   if (child != 0) return;
-  alarm(10);
+  alarm(240);
   CHECK_OK(pd_flag_set_by_name("impl.stage", "?staged", &err));
   CHECK(times_asked == 1 && call_stage() == 0);
 }

@@ -32,7 +32,7 @@ static void check_child(void) {
   pid_t pid = fork();
   CHECK(pid >= 0);
   if (pid == 0) {
-    alarm(10);
+    alarm(240);
     check_sets();
     pd_module *module = load_module("guarded");
     CHECK_OK(pd_flag_set_by_name("guarded", "4", &err));
@@ -235,7 +235,7 @@ static void *start_and_set(void *out) {
 TEST(a_callback_on_a_fiber_may_go_on_in_another_thread) {
   static fiber *fibers[2 * ROUNDS];
   define_flags();
-  alarm(60);
+  alarm(240);
   CHECK_OK(pd_validator_add(&flag, 1, stop_in_validator, NULL, NULL, NULL, &err));
   start_and_set(fibers);
   finish(start(start_and_set, fibers + ROUNDS));

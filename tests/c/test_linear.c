@@ -17,7 +17,7 @@ static double processor_time(void) {
 /* `act` does it `count` times and cleans up behind itself. */
 static void check_linear(void (*act)(int count)) {
   begin();
-  alarm(60);
+  alarm(240);
   act(FEW); /* what is needed once */
   double start_time = processor_time();
   act(FEW);
@@ -338,7 +338,7 @@ static void set_numbered_text(int number) {
 
 TEST(no_set_waits_until_all_texts_of_the_process_were_moved) {
   begin();
-  alarm(100);
+  alarm(240);
   flag = define_flag(PD_TYPE_string, "text");
   double share = longest_share(set_numbered_text, TEXTS);
   if (share > 0.01) {
@@ -355,7 +355,7 @@ static void await_numbered_name(int number) {
 
 TEST(no_definition_waits_until_all_names_of_the_process_were_moved) {
   begin();
-  alarm(100);
+  alarm(240);
   double share = longest_share(await_numbered_name, TEXTS / 2);
   if (share > 0.01) {
     check_fail(__FILE__, __LINE__, "one name of half a million took %.0f%% of the time of all",

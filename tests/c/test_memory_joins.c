@@ -54,7 +54,7 @@ static void run_each(void (*act)(void)) {
       pid_t child = fork();
       CHECK(child >= 0);
       if (child == 0) {
-        alarm(20);
+        alarm(240);
         to_the_end = rest;
         left = number;
         act();

@@ -166,7 +166,7 @@ TEST(a_child_asks_again_what_a_thread_of_its_parent_was_asking) {
   wait_for(&inside);
   pid_t child = fork();
   if (child == 0) {
-    alarm(10);
+    alarm(240);
     act = NULL;
     CHECK_OK(pd_flag_set_by_name("impl.pow", "asked,*", &err));
     CHECK(times == 2 && run() == 31);

@@ -161,7 +161,7 @@ TEST(operations_that_come_again_in_another_order_are_chosen) {
                                           {"two", "one", "three"},
                                           {"three", "two", "one"},
                                           {"one", "three", "two"}};
-  alarm(20);
+  alarm(240);
   for (int i = 0; i < 4; i++) {
     for (int k = 0; k < 3; k++) add_op(orders[i][k]);
     CHECK_OK(join_with(NULL, 0));

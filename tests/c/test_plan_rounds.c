@@ -79,7 +79,7 @@ static bool give_another_to_check(const pd_flag_entry *const *entries, void *con
 TEST(a_value_is_refused_if_another_one_comes_whenever_it_is_validated) {
   pd_flag_def def = definition(PD_TYPE_int64, "count");
   def.validate = give_another_to_check;
-  alarm(20);
+  alarm(240);
   let_wait("count", "1", PD_SOURCE_FILE);
   CHECK_STATUS(pd_flag_register(&def, NULL, &err), PD_ERR_REFUSED,
                "values kept changing while validators checked them");

@@ -289,7 +289,7 @@ static void reload(int i) {
 
 static void check_reload(const char *words) {
   begin();
-  alarm(100);
+  alarm(240);
   define_flag(PD_TYPE_int64, "own");
   setenv("REGISTERING", words, 1);
   check_released(reload, ROUNDS / 2, SLACK);
@@ -308,7 +308,7 @@ static void reload_calling(int i) {
 }
 TEST(a_plugin_with_hooks_in_its_definitions_leaves_nothing_behind) {
   begin();
-  alarm(100);
+  alarm(240);
   check_released(reload_calling, ROUNDS / 4, SLACK);
 }
 
@@ -336,7 +336,7 @@ static double cost_of_sets(pd_flag *own) {
 
 TEST(a_set_costs_the_same_after_a_plugin_that_registers_its_flag_was_reloaded_often) {
   begin();
-  alarm(100);
+  alarm(240);
   setenv("REGISTERING", "-cell", 1);
   void *library = open_plugin("registering");
   pd_flag *registered = find_flag("registered");

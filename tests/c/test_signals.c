@@ -66,7 +66,7 @@ static pd_flag *left_behind(void) {
 TEST(a_signal_handler_reads_flags_whatever_it_interrupted) {
   struct sigaction action = {.sa_handler = read_all, .sa_flags = SA_RESTART};
   pthread_t sender, self = pthread_self();
-  alarm(100); /* a handler that waited for the lock would wait for ever */
+  alarm(240); /* a handler that waited for the lock would wait for ever */
   CHECK_OK(pd_flag_find("signal_number", &number, &err));
   CHECK_OK(pd_flag_find("signal_text", &text, &err));
   gone = left_behind();

@@ -32,7 +32,7 @@ static void *allocate(void *unused) {
 }
 
 TEST(a_first_read_of_a_scoped_flag_in_a_signal_handler_needs_no_memory) {
-  alarm(20);
+  alarm(240);
   CHECK(!dlsym(RTLD_DEFAULT, "pd_version")); /* not yet loaded */
   CHECK(dlopen(getenv("LIBRARY"), RTLD_NOW));
   pd_scope scope;

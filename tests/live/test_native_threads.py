@@ -66,7 +66,7 @@ int main(void) {
   for (int i = 0; i < 30; i++) {
     pid_t child = fork();
     int status;
-    if (child == 0) alarm(20);
+    if (child == 0) alarm(240);
     if (child == 0) exit(0);
     if (waitpid(child, &status, 0) != child || status != 0) _exit(1);
   }
@@ -102,7 +102,7 @@ int main(int argc, char **argv) {
   for (int i = 0; i < CHILDREN; i++) {
     pid_t child = fork();
     int status;
-    if (child == 0) alarm(20);
+    if (child == 0) alarm(240);
     if (child == 0) usleep((useconds_t)(99500 + 200 * i));
     for (int k = 0; child == 0 && k < SERVERS; k++) pd_live_stop(servers[k]);
     if (child == 0) usleep(100000);

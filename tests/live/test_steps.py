@@ -44,7 +44,7 @@ static void race(long long end) {
 static void spawn(long long step) {
   int status;
   pid_t child = fork();
-  if (child == 0) alarm(20);
+  if (child == 0) alarm(240);
   if (child == 0) {
     char line[8];
     puts("child");

@@ -65,7 +65,7 @@ int main(int argc, char **argv) {
   pthread_t loader;
   void *handle;
   pd_copy_record *copy = NULL;
-  alarm(20);
+  alarm(240);
   if (argc != 2 || pthread_create(&loader, NULL, load, argv[1])) return 2;
   while (!copy) dl_iterate_phdr(look, &copy);
   if ((uintptr_t)copy < (uintptr_t)&played_copy) return 3; /* it would be the other one's turn */

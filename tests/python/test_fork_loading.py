@@ -29,7 +29,7 @@ lost = 0
 for _ in range(150):
     child = os.fork()
     if child == 0:
-        signal.alarm(20)
+        signal.alarm(240)
         load_and_unload()
         os._exit(0)
     lost += os.waitpid(child, 0)[1] != 0

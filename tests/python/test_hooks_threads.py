@@ -159,7 +159,7 @@ def test_a_child_of_a_fork_does_not_wait_for_a_thread_that_it_does_not_have(sett
         pass
     child = os.fork()
     if child == 0:
-        signal.alarm(20)
+        signal.alarm(240)
         pf.FLAGS.watched = 1
         sys.exit(7)
     sys.setswitchinterval(0.005)

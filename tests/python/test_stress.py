@@ -123,7 +123,7 @@ try:
     for i in range(100):
         child = os.fork()
         if child == 0:
-            signal.alarm(60)
+            signal.alarm(240)
             pf.FLAGS.fork_number = -i
             pf.define(f"in_child_{i}", i)
             if busy == "setting":

@@ -65,7 +65,7 @@ void yield_sometimes(void) {
 /* ---- Fork ---- */
 
 static void run_child(actor *who) {
-  alarm(60);
+  alarm(240);
   who->operation = "child of fork";
   check_child_owned(who);
   check_scopes(who);
