@@ -27,7 +27,7 @@ SYSTEM = {
     "src/platform/posix_threads.c": "signal time unistd",
     "src/platform/posix.h": "pthread",
     "src/platform/elf.c": "dlfcn elf link sys/auxv unistd",
-    "src/platform/macho.c": "dlfcn mach-o/dyld mach-o/fat mach-o/loader unistd",
+    "src/platform/macho.c": "crt_externs dlfcn mach-o/dyld mach-o/fat mach-o/loader unistd",
     "src/platform/windows.c": "locale wchar windows",
     "include/pd_flags/cpu.h": "sys/auxv",  # on aarch64 Linux, what the CPU has
     "include/pd_flags/image_elf.h": "elf",
@@ -49,7 +49,7 @@ CALLS = """
     memchr memcmp memcpy memmove memset
     strcat strchr strcmp strcpy strcspn strerror strlen strncmp strpbrk strrchr strspn strstr
     snprintf sprintf strtod_l strtol vsnprintf newlocale
-    close fstat open pread read readlink stat secure_getenv __errno_location
+    close fstat open pread read readlink stat secure_getenv environ __environ __errno_location
     dl_iterate_phdr getauxval dladdr dlclose dlerror dlinfo dlopen
     poll syscall
     clock_gettime gethostname getpid program_invocation_short_name __progname

@@ -63,18 +63,15 @@ def test_a_function_names_the_parameter_that_it_refuses(call, message):
     assert str(refused.value) == message
 
 
-def test_a_flag_is_no_name_and_keeps_its_place_in_flags(name):
+def test_a_flag_stands_for_its_name_and_keeps_its_place_in_flags(name):
     flag = pf.define(name, 1)
-    message = f"name: <Flag {name}: int64 = 1 (default)>: expected str, not Flag"
-    with pytest.raises(pf.FlagTypeError, match=r"expected str, not Flag$") as refused:
-        pf.set(flag, 3)  # type: ignore[arg-type]
-    assert str(refused.value) == message
+    pf.set(flag, 3)
+    assert (pf.get(flag), pf.FLAGS[name]) == (3, flag)
     with pytest.raises(pf.FlagTypeError, match=f"^{name}=5: expected str, not int$"):
         flag.set_from_string(5)  # type: ignore[arg-type]
-    flag.value = 2
     with pytest.raises(pf.FlagTypeError, match=rf"write del FLAGS\['{name}'\].value to drop"):
         del pf.FLAGS[name]  # type: ignore[attr-defined]
-    assert (pf.FLAGS[name], flag.value) == (flag, 2)
+    assert (pf.FLAGS[name], flag.value) == (flag, 3)
 
 
 def test_variables_cannot_begin_with_an_equals_sign():
