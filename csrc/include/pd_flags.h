@@ -1478,9 +1478,9 @@ PD_API pd_status pd_impl_unregister(pd_impl impl, pd_error *err);
  * Lists
  */
 
-/* Get one item of the text of a list flag. Commas separate items. An item with a comma, a quote, a
- * line break or blanks at its ends, and a lone empty item, stands in double quotes, with its
- * quotes doubled (RFC 4180). "" has no items. `buffer` and `length` as in pd_flag_get_text.
+/* Get one item of the text of a list flag. Commas separate items; blanks around an item don't belong
+ * to it. An item with a comma, a quote, a line break or blanks at its ends, and a lone empty item,
+ * stands in double quotes, with its quotes doubled (RFC 4180). "" has no items. `buffer` and `length` as in pd_flag_get_text.
  * PD_ERR_ARGUMENT: `index` is too big. PD_ERR_VALUE: the text is not a list. */
 PD_API pd_status pd_list_get(const char *list, size_t index, char *buffer,
                              size_t size, size_t *length, pd_error *err);

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from absl import flags
@@ -13,7 +14,7 @@ from paddle_flags._core.assign import assign
 from paddle_flags._core.hooks import add_validator
 from paddle_flags._core.status import check, new_error, to_bytes
 from paddle_flags._core.values import REDACTED
-from paddle_flags._integrations.absl_values import verify
+from paddle_flags._integrations.absl_values import SharedList, verify
 from paddle_flags._integrations.texts import set_texts
 from paddle_flags._native import lib
 from paddle_flags.errors import FlagError
@@ -99,7 +100,7 @@ class Link:
         if self.given is None:
             now = self.ours.value
             if self._seen is _UNKNOWN or now != self._seen:
-                self.kind.value.fset(self.theirs, self.to_theirs(now))
+                self._store(self.to_theirs(now))
                 self._seen = now
         return self.kind.value.fget(self.theirs)
 
@@ -109,6 +110,12 @@ class Link:
             with _Inside():
                 self._assign(value)
             self._seen = self.ours.value
+        self._store(value)
+
+    def _store(self, value: Any) -> None:
+        """Give absl's flag a value; a list is set anew when it changes in place."""
+        if type(value) is list and self.given is None:
+            value = SharedList(value, partial(setattr, self.values, self.theirs.name))
         self.kind.value.fset(self.theirs, value)
 
     def _assign(self, value: Any) -> None:
@@ -167,6 +174,7 @@ class Link:
         self.given = None
         self.alone = False
         self._seen = self.ours.value
+        self._store(self.kind.value.fget(self.theirs))
 
     def reset(self) -> None:
         """Drop all values but the default."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 from typing import TYPE_CHECKING, Any
 
 from absl import flags
@@ -12,7 +14,7 @@ from paddle_flags._report.facts import argument_text
 from paddle_flags.errors import FlagTypeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 _EMPTY: dict[str | None, Any] = {"bool": False, "int64": 0, "double": 0.0, "string": ""}
 # absl takes True for 1, and 1 for 1.0.
@@ -119,6 +121,49 @@ def _kind(parser: Any, *, boolean: bool) -> str:
     if type(parser) is flags.IntegerParser:
         return "int64"
     return "double" if type(parser) is flags.FloatParser else "string"
+
+
+class SharedList(list):  # type: ignore[type-arg]
+    """A list that calls `changed` with itself after a change in place; copies are plain lists.
+
+    If that raises, the list and the flag are as they were.
+    """
+
+    def __init__(self, values: Iterable[Any], changed: Callable[[SharedList], None]) -> None:
+        super().__init__(values)
+        self._changed = changed
+
+    def __reduce_ex__(self, protocol: object) -> Any:
+        return list, (list(self),)
+
+    def _change(self, method: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        before = list(self)
+        result = method(self, *arguments, **named)
+        try:
+            self._changed(self)
+        except BaseException:
+            list.__setitem__(self, slice(None), before)
+            with contextlib.suppress(flags.IllegalFlagValueError):
+                self._changed(self)  # absl keeps what it has refused
+            raise
+        return result
+
+
+def _changing(name: str) -> Any:
+    method = getattr(list, name)
+
+    @functools.wraps(method)
+    def change(self: SharedList, *arguments: Any, **named: Any) -> Any:
+        return self._change(method, *arguments, **named)
+
+    return change
+
+
+for _name in (
+    *("append", "clear", "extend", "insert", "pop", "remove", "reverse", "sort"),
+    *("__setitem__", "__delitem__", "__iadd__", "__imul__"),
+):
+    setattr(SharedList, _name, _changing(_name))
 
 
 class Proposal:

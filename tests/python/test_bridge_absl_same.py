@@ -129,6 +129,36 @@ def test_what_a_serializer_cannot_write_is_an_error_of_absl(python) -> None:
     assert "later: its serializer can't write <object" in python(text).stdout
 
 
+IN_PLACE = """
+from absl import flags
+import paddle_flags as pf
+flags.DEFINE_multi_string("words", ["z"], "")
+flags.DEFINE_list("items", "y", "")
+flags.register_validator("items", lambda items: len(items) < 4)
+ours = pf.define("ours", ["x"])
+pf.bridge_absl()
+F = flags.FLAGS
+{parse}(["p", "--words=a", "--items=b, c"])
+F.words.append("d")
+F.items += ["e"]
+F.ours[0] = "f"
+print(pf.get("words"), pf.get("items"), ours.value, F.words, F.items, F.ours)
+try: F.items.extend("gh")
+except flags.IllegalFlagValueError as error: print(type(error).__name__)
+print(pf.get("items"), F.items)
+"""
+
+
+@pytest.mark.parametrize("parse", ["F", "pf.parse"])
+def test_a_list_that_changes_in_place_changes_the_flag(parse: str) -> None:
+    installed("absl.flags", "absl-py")
+    assert run(sys.executable, "-c", IN_PLACE.format(parse=parse)).stdout == (
+        "('a', 'd') ('b', 'c', 'e') ('f',) ['a', 'd'] ['b', 'c', 'e'] ['f']\n"
+        "IllegalFlagValueError\n"
+        "('b', 'c', 'e') ['b', 'c', 'e']\n"
+    )
+
+
 CHILD = """
 import multiprocessing
 from absl import flags

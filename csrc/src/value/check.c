@@ -106,20 +106,20 @@ static pd_status check_item(const pd_flag_def *item, const char *text, size_t le
 /* The first item that is not allowed: its number, counted from 1, and its text. */
 typedef struct bad_item {
   size_t number;
-  const char *unreadable; /* the item, if it can't be read; or NULL */
+  bool unreadable;
   char text[ITEM_SIZE];
 } bad_item;
 
 static pd_status check_items(const pd_flag_def *def, const char *list, bad_item *bad) {
   pd_flag_def item = make_item_def(def);
   bad->number = 0;
-  bad->unreadable = NULL;
+  bad->unreadable = false;
   bad->text[0] = '\0';
   for (const char *cursor = pd__list_begin(list); cursor;) {
     size_t length = 0;
     bad->number++;
     bool readable = pd__item_read(&cursor, bad->text, sizeof bad->text, &length);
-    if (!readable) bad->unreadable = cursor;
+    bad->unreadable = !readable;
     pd_status status = readable ? check_item(&item, bad->text, length) : PD_ERR_VALUE;
     if (status != PD_OK) return status;
   }
@@ -165,18 +165,6 @@ bool pd__value_is_same(const pd_flag_def *def, pd_value a, pd_value b) {
 }
 
 /* ---- Messages ---- */
-
-static bool is_blank(char c) { return c == ' ' || c == '\t'; }
-
-/* Returns true if blanks around an item make the comma list malformed. */
-static bool has_blanks_around(const char *item) {
-  size_t end = strcspn(item, ",");
-  if (*item != '"') return is_blank(*item) || (end > 0 && is_blank(item[end - 1]));
-  for (end = 1; item[end] && (item[end] != '"' || item[end + 1] == '"');) {
-    end += item[end] == '"' ? 2 : 1;
-  }
-  return item[end] && is_blank(item[end + 1]);
-}
 
 static void append_choices(const char *choices, char *buffer, size_t size) {
   pd__append_format(buffer, size, "one of ");
@@ -250,19 +238,15 @@ void pd__value_write_expected(const pd_flag_def *def, char *buffer, size_t size)
 }
 
 void pd__value_write_fault(const pd_flag_def *def, const char *text, char *buffer, size_t size) {
-  bad_item bad = {.unreadable = NULL};
+  bad_item bad = {.unreadable = false};
   pd_flag_def item = def->list ? make_item_def(def) : *def;
-  bool any = pd__type_is_text(item.type) && !pd__list_begin(item.choices);
   buffer[0] = '\0';
   if (def->list) {
     check_items(def, text, &bad);
     text = bad.text;
     pd__append_format(buffer, size, "item %zu: ", bad.number);
   }
-  if (bad.unreadable && has_blanks_around(bad.unreadable)) {
-    pd__append_format(buffer, size, "expected no blanks around it%s",
-                      any ? ", or double quotes" : "");
-  } else if (bad.unreadable && pd__type_is_text(item.type)) {
+  if (bad.unreadable && pd__type_is_text(item.type)) {
     pd__append_format(buffer, size, "expected " PD__ITEM_EXPECTED);
   } else {
     pd__append_format(buffer, size, "expected ");
