@@ -53,8 +53,11 @@ def test_the_attributes_of_flags_stay_empty():
 
 def test_a_validator_whose_answer_has_no_truth_is_named(name):
     flag = pf.define(name, [1, 2])
-    flag.validate(lambda v: np.array(v) > 0)
-    with pytest.raises(pf.FlagValueError, match="returned a value of type ndarray") as refused:
+    message = "returned a value of type ndarray"
+    with (
+        flag.validate(lambda v: np.array(v) > 0),
+        pytest.raises(pf.FlagValueError, match=message) as refused,
+    ):
         flag.value = [3, 4]
     assert isinstance(refused.value.__cause__, ValueError)
     assert flag.value == (1, 2)
