@@ -572,8 +572,8 @@ PD_API const uint32_t *pd_flag_get_generation(const pd_flag *flag);
 PD_TYPE_MAP(PD__FLAG_SET)
 
 /* Set a flag of any type from text. Numbers are read whole and exactly: decimal, or 0x for
- * integers; no blanks, no overflow, no rounding to an integer. A bool reads 1 t true y yes and
- * 0 f false n no, in upper or lower case. A flag with a unit also reads quantities: 64MiB, 1.5GB,
+ * integers; no blanks, no overflow, no rounding to an integer. A bool reads 1 t true y yes on and
+ * 0 f false n no off, in upper or lower case. A flag with a unit also reads quantities: 64MiB, 1.5GB,
  * 10kB and 1B for bytes; 1h30m, -200ms, 2.5min, 1d, 3us and 4ns for seconds. An integer flag
  * takes only whole quantities.
  * Also PD_ERR_VALUE: the text, or an item of it, is not a value of the type. */

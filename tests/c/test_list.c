@@ -107,7 +107,7 @@ TEST(a_list_flag_takes_lists_of_its_type_alone) {
   CHECK_STATUS(pd_flag_set_string(list_of(PD_TYPE_string, "modes", "a|b"), "a, b", &err),
                PD_ERR_VALUE, "modes=a, b: item 2: expected no blanks around it");
   CHECK_STATUS(pd_flag_set_string(list_of(PD_TYPE_bool, "checks", NULL), "yes,no,2", &err),
-               PD_ERR_VALUE, "checks=yes,no,2: item 3: expected true or false");
+               PD_ERR_VALUE, "checks=yes,no,2: item 3: expected " PD__BOOL_EXPECTED);
 }
 
 TEST(choices_are_those_of_each_item) {

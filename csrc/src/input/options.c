@@ -1,5 +1,6 @@
 /* Options: tokens that name other sources (--flagfile, --fromenv, --tryfromenv), --undefok, and
  * requests for help. */
+#include <pd_flags/items.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -75,7 +76,7 @@ static void handle_help(pd__reader *reader, const pd__token *token, int kind, bo
   } else if (token->text && negated) {
     pd__reader_fail(reader, token, PD_ERR_ARGV, ": takes no value");
   } else if (token->text && pd__value_read(&truth, token->text, &value) != PD_OK) {
-    pd__reader_fail(reader, token, PD_ERR_VALUE, "=%s: expected true or false",
+    pd__reader_fail(reader, token, PD_ERR_VALUE, "=%s: expected " PD__BOOL_EXPECTED,
                     pd__quote_text(quoted, token->text));
   } else {
     reader->help[kind] = value.b ? "" : NULL;

@@ -146,6 +146,10 @@ pd_status pd__flag_check_handle(pd__operation *operation, pd_flag *flag, const c
                                 pd_type type, pd_error *err);
 
 /* Fails because the flag doesn't accept a value; `name` is the name used by the caller. */
+pd_status pd__fail_text(pd_status status, const pd_flag *flag, const char *name, const char *text,
+                        const pd_origin *origin, const char *why, pd_error *err);
+
+/* Likewise, and finds out why. */
 pd_status pd__fail_value(pd_status status, const pd_flag *flag, const char *name, const char *text,
                          const pd_origin *origin, pd_error *err);
 

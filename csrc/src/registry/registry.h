@@ -406,6 +406,10 @@ extern const pd_origin pd__at_run_time;
 #define PD__PLACE_SIZE (PD_NAME_MAX + 40)
 const char *pd__origin_write_place(const pd_origin *origin, char out[PD__PLACE_SIZE]);
 
+/* Returns true for a value of an environment variable, which has no line. --fromenv on a command
+ * line names a variable, too. */
+bool pd__origin_is_variable(const pd_origin *origin);
+
 /* What stands between place and line: ":", or " revision " if the line is one of the fleet. */
 const char *pd__origin_line_joint(const pd_origin *origin);
 
