@@ -915,7 +915,9 @@ PD_API pd_status pd_deferred_handle(pd_deferred_handler handler, void *context,
   X(DEPRECATED, 1, "a flag, or a name of one, that will go or is gone was used") \
   X(REFUSED, 2, "a module was refused, and no pd_module_load returns that")    \
   X(HIDDEN, 3, "a thread set a flag to which a scope of its own gives a value") \
-  X(DROPPED, 4, "values of the fleet don't suit, and were dropped")
+  X(DROPPED, 4, "values of the fleet don't suit, and were dropped")            \
+  X(UNKNOWN, 5, "a variable with the prefix of flags names none")              \
+  X(ARGUMENT, 6, "an argument looks like the value of the flag before it")
 
 #define PD_WARNING_ENUM(name, number, text) PD_WARNING_##name = number,
 typedef enum pd_warning { PD_WARNING_MAP(PD_WARNING_ENUM) } pd_warning;
@@ -1106,7 +1108,9 @@ typedef enum pd_arrange {
  * Unless the prefix is empty, the name may also be in upper case: APP_WORKERS besides APP_workers,
  * with the letters of ASCII alone. PD_ERR_CONFLICT: both are set and differ, or the variable is
  * that of two flags, in either spelling. If neither is set, the variables of the flag's old names
- * set it, with the warning of the old name. Other variables with the prefix are left alone.
+ * set it, with the warning of the old name. Other variables with the prefix are left alone; one that is
+ * a single edit away from the variable of a flag, or differs only in case, is a warning,
+ * PD_WARNING_UNKNOWN.
  * All or nothing, as pd_batch_set; a flag that is defined later and whose variable does not suit
  * keeps its default, and its definition reports the error. `prefix` is copied; NULL turns this
  * off. A setuid or setgid process takes nothing from the environment. */
@@ -1160,6 +1164,13 @@ typedef struct pd_parse_options {
   pd_flag *const *former; /* flags that an earlier command line gave: they lose that value unless
                              this line gives another, or they are frozen; or NULL */
   size_t former_count;
+  const char *env_flags; /* a variable that holds flags, as --name=value --name, separated by
+                            blanks and quoted as in a shell; of lower precedence than the
+                            variables with the prefix; or NULL */
+  bool env_ignore_empty; /* a variable that is set, but empty, counts as not set */
+  bool env_files;        /* <env_prefix><name>_FILE may name a file with the value, for
+                            secrets; the newline at its end isn't part of the value */
+  bool warn_unknown_env; /* warn of every variable with the prefix that names no flag */
 } pd_parse_options;
 
 /* Read flags from a command line; argv[0] is skipped.

@@ -174,15 +174,17 @@ static bool list_one(pd__arena *arena, pd__waiting **at, pd__pending *pending, b
   return true;
 }
 
-static bool is_from_argv(const pd__pending *pending) {
-  return pending->text && pending->origin.source == PD_SOURCE_ARGV;
+/* Returns true if the second of two uses adds to the list. */
+static bool is_joined_use(const pd__pending *first, const pd__pending *second) {
+  bool both = second && first->text && second->text && !first->literal && !second->literal;
+  return both && pd__origin_continues(&first->origin, &second->origin);
 }
 
-/* Two uses of a list that grows, one right after the other on a command line, make one value. */
+/* Two uses of a list that grows, one right after the other, make one value. */
 static void join_uses(pd__arena *arena, pd__waiting *list) {
   size_t room = 0;
   for (; list && list->next; list = list->next) {
-    list->continues = is_from_argv(list->pending) && is_from_argv(list->next->pending);
+    list->continues = is_joined_use(list->pending, list->next->pending);
     if (!list->continues) room = 0;
     if (list->continues) {
       list->next->text = pd__lists_join(arena, list->text, list->next->text, &room);
@@ -274,12 +276,6 @@ static void requeue_pending(pd__pending *given, bool joined) {
     pd__pending_drop(given);
   }
   if (copy) pd__pending_store(copy);
-}
-
-/* Returns true if the second of two uses on a command line adds to the list. */
-static bool is_joined_use(const pd__pending *first, const pd__pending *second) {
-  bool both = second && first->text && second->text;
-  return both && first->origin.source == PD_SOURCE_ARGV && second->origin.source == PD_SOURCE_ARGV;
 }
 
 void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *report) {

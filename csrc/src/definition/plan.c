@@ -152,7 +152,7 @@ static void find_values(pd__stage *stage, const pd__cell *cell) {
   if (!node) return;
   if (source->find &&
       !pd__flag_is_frozen(node)) { /* frozen: it keeps the value that it was frozen with */
-    pd_status status = source->find(stage->operation, source->prefix, cell->def, node, &late, &err);
+    pd_status status = source->find(stage->operation, &source->rules, cell->def, node, &late, &err);
     if (status != PD_OK) pd__report_add(&stage->plan->rejected, &err);
   }
   const pd__waiting *waiting = pd__pending_list(stage->operation, cell->def);

@@ -116,16 +116,20 @@ static void handle_token(pd__reader *reader, const pd__token *token);
  * In a pd_config its origin is the file that names it. */
 static void handle_variable(pd__reader *reader, const pd__variable *variable, pd__token *token) {
   pd__arena *arena = &reader->operation->arena;
-  const char *place = pd__arena_copy_text(arena, variable->name, strlen(variable->name));
-  token->text = pd__arena_copy_text(arena, variable->text, strlen(variable->text));
+  const char *place;
+  pd_error err;
+  if (pd__variable_copy(arena, variable, &place, &token->text, &err) != PD_OK) {
+    pd__reader_add_error(reader, &err);
+    return;
+  }
   if (!reader->config) token->origin = (pd_origin){PD_SOURCE_ARGV, 0, place, 0};
-  if (place && token->text) handle_token(reader, token);
+  handle_token(reader, token);
 }
 
 static void read_variable(pd__reader *reader, const pd__token *by, const char *name, size_t length,
                           bool required) {
   char quoted[PD__QUOTE_SIZE];
-  const char *prefix = reader->sources->prefix;
+  const pd__variable_rules *rules = reader->sources->rules;
   pd_error err;
   pd__variable variable;
   pd__token token = {
@@ -142,9 +146,9 @@ static void read_variable(pd__reader *reader, const pd__token *by, const char *n
     pd__reader_handle(reader, &token, &meaning);
     return;
   }
-  pd_status status = pd__environment_find(prefix, name, length, &variable, &err);
+  pd_status status = pd__environment_find(rules, name, length, &variable, &err);
   if (status == PD_OK && variable.text && meaning.flag) {
-    status = pd__environment_check_twin(prefix, meaning.node, variable.name, &err);
+    status = pd__environment_check_twin(rules->prefix, meaning.node, &variable, &err);
   }
   if (status != PD_OK) {
     pd__reader_add_error(reader, &err);

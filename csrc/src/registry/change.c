@@ -39,14 +39,10 @@ static void count_change(pd__changes *changes) {
 
 /* ---- Lists that grow ---- */
 
-/* Returns true if the value of `change` is added to that of `other`: both are uses of one flag on a
- * command line, or in a file that isn't structured. */
+/* Returns true if the value of `change` is added to that of `other`. */
 static bool is_continued_use(const pd__change *change, const pd__change *other) {
-  const pd_origin *here = &change->origin, *there = &other->origin;
-  bool used = other->text && !other->literal;
-  if (!used || other->flag != change->flag || here->source != there->source) return false;
-  bool same_file = here->place && there->place && !strcmp(here->place, there->place);
-  return here->source == PD_SOURCE_ARGV || (here->source == PD_SOURCE_FILE && same_file);
+  bool used = other->text && !other->literal && other->flag == change->flag;
+  return used && pd__origin_continues(&other->origin, &change->origin);
 }
 
 /* Takes over the items of the previous use, which then does nothing. */

@@ -33,6 +33,13 @@ bool pd__origin_is_variable(const pd_origin *origin) {
          (origin->source == PD_SOURCE_ARGV && origin->place && !origin->line);
 }
 
+bool pd__origin_continues(const pd_origin *first, const pd_origin *second) {
+  if (first->source != second->source) return false;
+  if (first->source == PD_SOURCE_ARGV) return true;
+  bool same = first->place && second->place && !strcmp(first->place, second->place);
+  return same && (first->source == PD_SOURCE_FILE || first->source == PD_SOURCE_ENVIRONMENT);
+}
+
 const char *pd__origin_line_joint(const pd_origin *origin) {
   return origin->source == PD_SOURCE_FLEET ? " revision " : ":";
 }
@@ -73,6 +80,8 @@ const char *pd__origin_write_subject(const char *name, const pd_origin *origin,
   if (!pd__origin_is_variable(origin)) {
     bool dashes = origin->source == PD_SOURCE_ARGV || origin->source == PD_SOURCE_FILE;
     pd__append_format(out, PD__SOURCE_SIZE, "%s%s", dashes ? "--" : "", name);
+  } else if (strchr(variable, '=')) { /* it names a file */
+    pd__append_format(out, PD__SOURCE_SIZE, "%.512s: %s", variable, name);
   } else if (has_name_at_end(variable, name)) {
     pd__append_format(out, PD__SOURCE_SIZE, "%s", variable);
   } else {
