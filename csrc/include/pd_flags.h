@@ -330,7 +330,9 @@ typedef enum pd_kind {
   X(scoped, "scoped", "may have a value of its own in a thread or task")       \
   X(runtime, "runtime", "may be changed in the running process from outside")  \
   X(unsafe, "unsafe", "a change from outside needs a confirmation")            \
-  X(per_process, "per process", "each process has its own value, never compared")
+  X(per_process, "per process", "each process has its own value, never compared") \
+  X(count, "count", "an integer to which each use without a value adds one")   \
+  X(merge, "merge", "a list that adds to what files and variables give")
 #define PD_MARK_MAP(X) PD_FIRST_MARKS(X) PD_LATER_MARKS(X)
 
 /* X(name, label, TEXT or NAMES, what it means): text, or NULL. NAMES are separated by |. */
@@ -1177,6 +1179,7 @@ typedef struct pd_parse_options {
  *
  *     --name=value  --name value  -name …       `-` and `_` are the same in names
  *     --bool  --nobool  --no-bool  --bool=no    a bool never takes the next token
+ *     -v -vvv --verbose                         of a flag that counts: adds one, or the letters
  *     --                                        ends the flags
  *     --flagfile=path,…      read flags from files, here
  *     --fromenv=name,…       take the value of a flag from <env_prefix><name> (FLAGS_ without

@@ -13,7 +13,7 @@ pd_status pd_environment_enable(const char *prefix, pd_error_list *errors, pd_er
   pd__changes changes;
   PD__LOCKED_OPERATION(operation);
   pd__changes_begin(&changes, &operation, &report);
-  changes.yields = true;
+  changes.yields = changes.merges = true;
   pd__variable_rules rules = {.ignore_empty = false};
   if (prefix) strcpy(rules.prefix, prefix);
   if (prefix) pd__environment_read(&rules, &changes);
