@@ -71,6 +71,8 @@ class Lists(NamedTuple):
         return [*self.first_marks, *self.later_marks]
 
 
+LONGEST = 84  # characters of a tuple behind its name, in a line of Python
+
 # Texts with parameters of their own, as they go with the type of the value.
 OWN_KEYWORDS = ("choices", "unit")
 
@@ -109,8 +111,10 @@ def quoted(text: str) -> str:
 
 
 def names(each: list[Mark]) -> str:
-    """Return the names as the text of a tuple."""
-    return "(" + ", ".join(quoted(mark.name) for mark in each) + ("," * (len(each) == 1)) + ")"
+    """Return the names as the text of a tuple, on several lines if one would be too long."""
+    found = [quoted(mark.name) for mark in each]
+    line = "(" + ", ".join(found) + ("," * (len(found) == 1)) + ")"
+    return line if len(line) <= LONGEST else "(\n    " + ",\n    ".join(found) + ",\n)"
 
 
 def literal(lists: Lists, *members: str) -> str:

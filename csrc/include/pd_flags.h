@@ -330,7 +330,9 @@ typedef enum pd_kind {
   X(scoped, "scoped", "may have a value of its own in a thread or task")       \
   X(runtime, "runtime", "may be changed in the running process from outside")  \
   X(unsafe, "unsafe", "a change from outside needs a confirmation")            \
-  X(per_process, "per process", "each process has its own value, never compared")
+  X(per_process, "per process", "each process has its own value, never compared") \
+  X(count, "count", "an integer to which each use without a value adds one")   \
+  X(merge, "merge", "a list that adds to what files and variables give")
 #define PD_MARK_MAP(X) PD_FIRST_MARKS(X) PD_LATER_MARKS(X)
 
 /* X(name, label, TEXT or NAMES, what it means): text, or NULL. NAMES are separated by |. */
@@ -572,8 +574,8 @@ PD_API const uint32_t *pd_flag_get_generation(const pd_flag *flag);
 PD_TYPE_MAP(PD__FLAG_SET)
 
 /* Set a flag of any type from text. Numbers are read whole and exactly: decimal, or 0x for
- * integers; no blanks, no overflow, no rounding to an integer. A bool reads 1 t true y yes and
- * 0 f false n no, in upper or lower case. A flag with a unit also reads quantities: 64MiB, 1.5GB,
+ * integers; no blanks, no overflow, no rounding to an integer. A bool reads 1 t true y yes on and
+ * 0 f false n no off, in upper or lower case. A flag with a unit also reads quantities: 64MiB, 1.5GB,
  * 10kB and 1B for bytes; 1h30m, -200ms, 2.5min, 1d, 3us and 4ns for seconds. An integer flag
  * takes only whole quantities.
  * Also PD_ERR_VALUE: the text, or an item of it, is not a value of the type. */
@@ -915,7 +917,9 @@ PD_API pd_status pd_deferred_handle(pd_deferred_handler handler, void *context,
   X(DEPRECATED, 1, "a flag, or a name of one, that will go or is gone was used") \
   X(REFUSED, 2, "a module was refused, and no pd_module_load returns that")    \
   X(HIDDEN, 3, "a thread set a flag to which a scope of its own gives a value") \
-  X(DROPPED, 4, "values of the fleet don't suit, and were dropped")
+  X(DROPPED, 4, "values of the fleet don't suit, and were dropped")            \
+  X(UNKNOWN, 5, "a variable with the prefix of flags names none")              \
+  X(ARGUMENT, 6, "an argument looks like the value of the flag before it")
 
 #define PD_WARNING_ENUM(name, number, text) PD_WARNING_##name = number,
 typedef enum pd_warning { PD_WARNING_MAP(PD_WARNING_ENUM) } pd_warning;
@@ -1106,7 +1110,9 @@ typedef enum pd_arrange {
  * Unless the prefix is empty, the name may also be in upper case: APP_WORKERS besides APP_workers,
  * with the letters of ASCII alone. PD_ERR_CONFLICT: both are set and differ, or the variable is
  * that of two flags, in either spelling. If neither is set, the variables of the flag's old names
- * set it, with the warning of the old name. Other variables with the prefix are left alone.
+ * set it, with the warning of the old name. Other variables with the prefix are left alone; one that is
+ * a single edit away from the variable of a flag, or differs only in case, is a warning,
+ * PD_WARNING_UNKNOWN.
  * All or nothing, as pd_batch_set; a flag that is defined later and whose variable does not suit
  * keeps its default, and its definition reports the error. `prefix` is copied; NULL turns this
  * off. A setuid or setgid process takes nothing from the environment. */
@@ -1160,12 +1166,20 @@ typedef struct pd_parse_options {
   pd_flag *const *former; /* flags that an earlier command line gave: they lose that value unless
                              this line gives another, or they are frozen; or NULL */
   size_t former_count;
+  const char *env_flags; /* a variable that holds flags, as --name=value --name, separated by
+                            blanks and quoted as in a shell; of lower precedence than the
+                            variables with the prefix; or NULL */
+  bool env_ignore_empty; /* a variable that is set, but empty, counts as not set */
+  bool env_files;        /* <env_prefix><name>_FILE may name a file with the value, for
+                            secrets; the newline at its end isn't part of the value */
+  bool warn_unknown_env; /* warn of every variable with the prefix that names no flag */
 } pd_parse_options;
 
 /* Read flags from a command line; argv[0] is skipped.
  *
  *     --name=value  --name value  -name …       `-` and `_` are the same in names
  *     --bool  --nobool  --no-bool  --bool=no    a bool never takes the next token
+ *     -v -vvv --verbose                         of a flag that counts: adds one, or the letters
  *     --                                        ends the flags
  *     --flagfile=path,…      read flags from files, here
  *     --fromenv=name,…       take the value of a flag from <env_prefix><name> (FLAGS_ without

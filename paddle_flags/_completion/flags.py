@@ -127,6 +127,8 @@ def _values_of(token: str) -> _Values:
 def _values_of_flag(info: Any) -> _Values:
     if info.type == lib.PD_TYPE_bool:
         return _Values(choices=(Candidate("true"), Candidate("false")), needs_equals=True)
+    if info.count:
+        return _Values(needs_equals=True)
     if to_text(info.category) == "implementations":
         return _Values(_implementations(to_text(info.name)), is_list=True)
     text = to_text(info.choices)
@@ -197,7 +199,7 @@ def _names_of_flag(info: Any, typed: str) -> list[Candidate]:
     what = first_line(to_text(info.help))
     found = _fitting(names, typed)
     if info.type != lib.PD_TYPE_bool:
-        return [Candidate(name + "=", what) for name in found]
+        return [Candidate(name if info.count else name + "=", what) for name in found]
     if typed.startswith("no"):
         found += _fitting([no + name for name in names for no in ("no", "no_")], typed)
     return [Candidate(name, what) for name in found]

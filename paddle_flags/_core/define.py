@@ -75,6 +75,8 @@ def _define_with(
     runtime: bool = False,
     unsafe: bool = False,
     per_process: bool = False,
+    count: bool = False,
+    merge: bool = False,
     category: str | None = None,
     aliases: Iterable[str] = (),
     deprecated: str | None = None,
@@ -88,7 +90,7 @@ def _define_with(
     # attributes: made by tools/lists.py
     marks: tuple[bool, ...] = (
         hidden, read_only, startup_only, sensitive, experimental, required, optional, multi, scoped,
-        runtime, unsafe, per_process,
+        runtime, unsafe, per_process, count, merge,
     )  # fmt: skip
     texts: tuple[Any, ...] = (
         choices, category, aliases, unit, deprecated, retired, old_names, metavar,
@@ -440,7 +442,9 @@ def define(name: str, default: Any, help: str = "", **attributes: Any) -> Flag[A
     If the default is a tuple or a list, the flag is a list: its values are tuples, and
     their text is `1,2`. All items have one type, that of the default's items, or
     `items`. With `multi`, each use on a command line adds to the list; the first one
-    replaces the default.
+    replaces the default. With `merge`, a list or dict from a command line or a variable adds
+    to what files give, and keeps other keys; the default is replaced. With `count`, each use
+    of an integer flag without a value adds one, as in `-vvv` if `v` is a name of it.
 
     `min` and `max` are inclusive. `choices` are the only values allowed, in a list the
     only items. `unit="bytes"` lets users write `64MiB`, and `unit="seconds"` `1m30s`;

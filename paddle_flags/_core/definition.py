@@ -333,6 +333,7 @@ def define_at(  # noqa: PLR0913 - as define()
     hidden: bool = False,
     required: bool = False,
     multi: bool = False,
+    count: bool = False,
     via: Type[Any] | None = None,
     frame: FrameType | None = None,
     replace: bool = False,
@@ -360,5 +361,6 @@ def define_at(  # noqa: PLR0913 - as define()
     made.set_switch("hidden", hidden)
     made.set_switch("required", required)
     made.set_switch("multi", multi)
+    made.set_switch("count", count)
     made.set_place(place)
     return made.register(frame, replace=replace)

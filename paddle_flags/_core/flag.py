@@ -408,6 +408,16 @@ class Flag(FlagBase[T]):
         """Each process has its own value, never compared."""
         return bool(self._info().per_process)
 
+    @property
+    def count(self) -> bool:
+        """An integer to which each use without a value adds one."""
+        return bool(self._info().count)
+
+    @property
+    def merge(self) -> bool:
+        """A list that adds to what files and variables give."""
+        return bool(self._info().merge)
+
     # end of marks
 
     @property

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
         runtime: bool
         unsafe: bool
         per_process: bool
+        count: bool
+        merge: bool
         category: str | None
         aliases: Iterable[str]
         deprecated: str | None
@@ -40,7 +42,17 @@ if TYPE_CHECKING:
 
 # Attributes that are true or false, in the order of the C struct.
 FIRST_MARKS = ("hidden", "read_only", "startup_only", "sensitive", "experimental")
-LATER_MARKS = ("required", "optional", "multi", "scoped", "runtime", "unsafe", "per_process")
+LATER_MARKS = (
+    "required",
+    "optional",
+    "multi",
+    "scoped",
+    "runtime",
+    "unsafe",
+    "per_process",
+    "count",
+    "merge",
+)
 
 # Their names in reports, and their meanings.
 MARKS = {
@@ -56,6 +68,8 @@ MARKS = {
     "runtime": "runtime",
     "unsafe": "unsafe",
     "per_process": "per process",
+    "count": "count",
+    "merge": "merge",
 }
 ABOUT_MARKS = {
     "hidden": "left out of listings and help",
@@ -70,6 +84,8 @@ ABOUT_MARKS = {
     "runtime": "may be changed in the running process from outside",
     "unsafe": "a change from outside needs a confirmation",
     "per_process": "each process has its own value, never compared",
+    "count": "an integer to which each use without a value adds one",
+    "merge": "a list that adds to what files and variables give",
 }
 
 # Attributes that are text, and whether that is a list of names separated by |.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,6 +14,7 @@ from paddle_flags._core.status import (
 )
 from paddle_flags._core.values import REDACTED, from_c, plain_value, typed_kind_of
 from paddle_flags._native import ffi, lib
+from paddle_flags.errors import UndefinedFlagError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,6 +79,20 @@ def history_of(handle: Any) -> list[FlagEntry]:
         value = REDACTED if entry.sensitive else _value_of(entry)
         found.append(FlagEntry(value, source, place_of(entry.origin), bool(entry.replaced)))
     return found
+
+
+def flagfiles_of_line() -> list[str]:
+    """Return the flagfiles of the command line from which flags have values."""
+    found: dict[str, None] = {}
+    handle = lib.pd_flag_next(ffi.NULL)
+    while handle != ffi.NULL:
+        with suppress(UndefinedFlagError):  # its plugin may leave, on another thread
+            for entry in _entries(handle):
+                origin = entry.origin
+                if origin.source == lib.PD_SOURCE_ARGV and origin.place and origin.line:
+                    found[to_text(origin.place)] = None
+        handle = lib.pd_flag_next(handle)
+    return list(found)
 
 
 def began_unset(handle: Any) -> bool:

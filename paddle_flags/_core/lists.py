@@ -11,7 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-_TRUE = ("1", "t", "true", "y", "yes")
+# As C reads a bool, in any case.
+BOOLS = {
+    "1": True, "t": True, "true": True, "y": True, "yes": True, "on": True,
+    "0": False, "f": False, "false": False, "n": False, "no": False, "off": False,
+}  # fmt: skip
+BOOL_EXPECTED = "true or false (or yes/no, on/off, y/n, t/f, 1/0)"
 
 
 def _is_hexadecimal(text: str) -> bool:
@@ -27,7 +32,7 @@ def _float(text: str) -> float:
 
 
 def _bool(text: str) -> bool:
-    return text.lower() in _TRUE
+    return BOOLS[text.lower()]
 
 
 _READ: dict[type, Callable[[str], Any]] = {bool: _bool, int: _int, float: _float, str: str}

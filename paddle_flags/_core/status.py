@@ -106,6 +106,15 @@ def to_prefix(name: str, prefix: str) -> bytes:
     raise errors.FlagArgumentError(message)
 
 
+def to_variable(name: str, variable: str) -> bytes:
+    """Encode the name of an environment variable, the parameter `name`."""
+    data = to_argument(name, variable)
+    if data and b"=" not in data:
+        return data
+    message = f"{name}: {shown(variable)}: expected the name of a variable"
+    raise errors.FlagArgumentError(message)
+
+
 def to_switch(name: str, value: bool) -> bool:
     """Check that an argument, the parameter `name` of a function, is True or False."""
     if isinstance(value, bool):
@@ -169,6 +178,7 @@ _WARNINGS: dict[int, type[Warning]] = {
     lib.PD_WARNING_DEPRECATED: errors.DeprecatedFlagWarning,
     lib.PD_WARNING_REFUSED: errors.RefusedModuleWarning,
     lib.PD_WARNING_HIDDEN: errors.ScopeHidesWarning,
+    lib.PD_WARNING_UNKNOWN: errors.UnknownVariableWarning,
 }
 
 

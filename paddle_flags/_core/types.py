@@ -169,10 +169,6 @@ def made(  # noqa: PLR0913 - all that makes a type
 
 # ---- Scalars: also the items of lists and dicts ----
 
-_WORDS = {
-    "1": True, "t": True, "true": True, "y": True, "yes": True,
-    "0": False, "f": False, "false": False, "n": False, "no": False,
-}  # fmt: skip
 _INTEGER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|[0-9]+)")
 
 
@@ -195,8 +191,8 @@ def _decimal(text: str) -> decimal.Decimal | None:
     return None if value.is_snan() else value
 
 
-BOOL = made(bool, lambda text: _WORDS[text.lower()], lambda v: str(v).lower(), "BOOL",
-            "true or false")  # fmt: skip
+BOOL = made(bool, lambda text: lists.BOOLS[text.lower()], lambda v: str(v).lower(), "BOOL",
+            lists.BOOL_EXPECTED)  # fmt: skip
 INT = made(int, _integer, lists.integer_text, "INT", "an integer")
 FLOAT = made(float, _float, repr, "FLOAT", "a number")
 TEXT = made(str, str, str, "TEXT", "text")

@@ -10,6 +10,7 @@ from paddle_flags._core.status import (
     to_bytes,
     to_prefix,
     to_switch,
+    to_variable,
 )
 from paddle_flags._fast import parse_argv
 from paddle_flags._native import ffi, lib
@@ -34,6 +35,8 @@ _ORDERS = {
     "reorder": lib.PD_ARRANGE_REORDER,
 }
 _SWITCHES = (
+    "env_ignore_empty",
+    "env_files",
     "warn_unknown_env",
     "allow_pending",
     "known_only",
@@ -50,6 +53,9 @@ class Options:
         self,
         *,
         env_prefix: str | None = None,
+        env_flags: str | None = None,
+        env_ignore_empty: bool = False,
+        env_files: bool = False,
         warn_unknown_env: bool = False,
         config: Path | Sequence[Path] | None = None,
         config_flag: str | None = None,
@@ -63,6 +69,9 @@ class Options:
         keep_startup: bool = False,  # another command line will follow
     ) -> None:
         self.env_prefix = env_prefix
+        self.env_flags = env_flags
+        self.env_ignore_empty = env_ignore_empty
+        self.env_files = env_files
         self.warn_unknown_env = warn_unknown_env
         self.config = config
         self.config_flag = config_flag
@@ -84,22 +93,31 @@ class Options:
 
     def check(self) -> None:
         """Raise an error for invalid arguments of `parse`, whatever the command line is."""
-        if self.env_prefix is not None:
-            to_prefix("env_prefix", self.env_prefix)
         for name, text in (("usage", self.usage), ("version", self.version)):
             if text is not None:
                 to_argument(name, text)
         for name in _SWITCHES:
             to_switch(name, getattr(self, name))
-        if self.warn_unknown_env and not self.env_prefix:
-            message = "warn_unknown_env: needs an env_prefix that is not empty"
-            raise errors.FlagArgumentError(message)
+        self._check_environment()
         if self.known_only and (self.allow_pending or not self.arguments):
             other = "allow_pending=True" if self.allow_pending else "arguments=False"
             message = f"known_only: returns undefined flags, expected it without {other}"
             raise errors.FlagArgumentError(message)
         if self.config_flag is not None:
             to_argument("config_flag", self.config_flag)
+
+    def _check_environment(self) -> None:
+        if self.env_prefix is not None:
+            to_prefix("env_prefix", self.env_prefix)
+        if self.env_flags is not None:
+            to_variable("env_flags", self.env_flags)
+        if self.warn_unknown_env and not self.env_prefix:
+            message = "warn_unknown_env: needs an env_prefix that is not empty"
+            raise errors.FlagArgumentError(message)
+        for name in ("env_ignore_empty", "env_files"):
+            if getattr(self, name) and self.env_prefix is None:
+                message = f"{name}: needs an env_prefix"
+                raise errors.FlagArgumentError(message)
 
 
 def check_tokens(tokens: Sequence[object]) -> None:
@@ -124,6 +142,9 @@ class Call:
         self._former = ffi.new("pd_flag *[]", options.former) if options.former else ffi.NULL
         if options.env_prefix is not None:
             self._prefix = ffi.new("char[]", to_prefix("env_prefix", options.env_prefix))
+        self._variable = ffi.NULL
+        if options.env_flags is not None:
+            self._variable = ffi.new("char[]", to_variable("env_flags", options.env_flags))
         self._options = ffi.new(
             "pd_parse_options *",
             {
@@ -133,6 +154,10 @@ class Call:
                 "keep_startup": options.keep_startup,
                 "allow_pending": options.allow_pending,
                 "env_prefix": self._prefix,
+                "env_flags": self._variable,
+                "env_ignore_empty": options.env_ignore_empty,
+                "env_files": options.env_files,
+                "warn_unknown_env": options.warn_unknown_env,
                 "errors": self.found.pointer,
                 "help": self.help,
                 "no_arguments": not options.arguments,

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags import errors
 from paddle_flags._core.frames import public
+from paddle_flags._core.history import flagfiles_of_line
 from paddle_flags._core.registry import all_flags
-from paddle_flags._core.status import ErrorList, new_error, settle
+from paddle_flags._core.status import ErrorList, leave_warning, new_error, settle
 from paddle_flags._core.values import REDACTED
 from paddle_flags._input.config import last as last_files
 from paddle_flags._native import lib
@@ -40,13 +41,23 @@ def reload() -> list[FlagChange]:
     is dropped. Values from the environment, the command line and run time stay, and
     take precedence. Returns an empty list if `parse` was given no files.
 
+    A file that the command line names by `--flagfile` is a part of that line, whose values
+    stay: a FlagWarning says so.
+
     Raises FlagParseError, whose `errors` has all errors, if a file or a value is invalid,
     or if the value of a flag would change that is frozen or can only be set at startup.
     No flag has changed then. Any thread may call this; calls run one after the other.
     """
     with _lock:
+        for path in flagfiles_of_line():
+            message = (
+                f"reload: {path} was named by --flagfile, so its values are those of the command"
+                " line and stay; files of config or config_flag are read again"
+            )
+            leave_warning(errors.FlagWarning(message))
         files = last_files()
         if files is None:
+            settle([])
             return []
         config = files.read()
         before = _snapshot(all_flags())

@@ -11,7 +11,7 @@ from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import to_text
 from paddle_flags._input.options import HELP_KINDS
 from paddle_flags._native import ffi, lib
-from paddle_flags.errors import UndefinedFlagError, UnknownVariableWarning
+from paddle_flags.errors import UndefinedFlagError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -42,14 +42,6 @@ def unknown_variables(prefix: str, names: Iterable[str]) -> Iterator[tuple[str, 
             offered = capitals if re.fullmatch("[A-Z0-9_]+", name) else flags
             near = difflib.get_close_matches(name, sorted(offered), n=1, cutoff=0.7)
             yield variable, prefix + near[0] if near else ""
-
-
-def unknown_warnings(prefix: str) -> Iterator[UnknownVariableWarning]:
-    """Yield a warning for each variable with the prefix that names no flag."""
-    for variable, near in unknown_variables(prefix, flag_names()):
-        suggestion = f"; did you mean {near}?" if near else ""
-        text = f"environment variable {variable} names no flag{suggestion}"
-        yield UnknownVariableWarning(text)
 
 
 def flag_names() -> set[str]:

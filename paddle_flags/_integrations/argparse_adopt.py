@@ -131,6 +131,7 @@ class Adopted:
             "required": bool(self.required),
             "frame": frame,
             "replace": replace,
+            "count": self._kind == "count",
         }
         place = place_of(frame)
         try:

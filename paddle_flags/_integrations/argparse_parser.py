@@ -46,7 +46,7 @@ class _FlagAction(argparse.Action):
         option_string: str | None = None,
     ) -> None:
         spelling = option_string or self.option_strings[0]
-        value = None if self.option.is_bool else values
+        value = None if self.option.is_bool or self.option.counts else values
         if _reading is None:
             message = (
                 f"{spelling}: add_to was called with a parent of this parser;"
@@ -78,7 +78,7 @@ class _Reading:
         if first > self._at and self._args[first:] == args:
             self._at = first - 1
 
-    def take(self, name: str, spelling: str, text: str) -> None:
+    def take(self, name: str, spelling: str, text: str | None) -> None:
         """Take the value of an option that is met now."""
         at = find_token(self._args, self._at + 1, spelling)
         if at is None and self._at >= 0:
@@ -221,7 +221,7 @@ class Bridge:
                 *filter(None, spellings),
                 action=_FlagAction,
                 option=option,
-                nargs=0 if option.is_bool else None,
+                nargs=0 if option.is_bool or option.counts else None,
                 metavar=option.metavar or None,
                 help=shown,
                 dest=argparse.SUPPRESS,

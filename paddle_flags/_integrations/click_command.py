@@ -64,6 +64,8 @@ class FlagOption(click.Option):
         }
         if option.is_bool:
             kind = {"is_flag": True, **known}
+        if option.counts:
+            kind = {"count": True}
         super().__init__(
             [f"paddle_flag_{plain}_{number}", *spellings],  # a name that no function has
             help=None if hidden else option.help,
@@ -147,7 +149,7 @@ class _Values:
     """The values that a command line gives, in its order."""
 
     def __init__(self) -> None:
-        self.given: list[tuple[str, str, list[str]]] = []  # flag, text, spellings
+        self.given: list[tuple[str, str | None, list[str]]] = []  # flag, text, spellings
         self.before: dict[str, str | None] = {}  # the texts from an earlier command line
         self.waiting: set[int] = set()  # contexts whose values are collected, but not set
 
@@ -160,7 +162,8 @@ def _collect(ctx: click.Context, param: Any, value: Any) -> None:
     values.waiting.add(id(ctx))
     if ctx.get_parameter_source(param.name) is ParameterSource.COMMANDLINE:
         spellings = [*param.opts, *param.secondary_opts]
-        for each in value if param.multiple else [value]:
+        uses = [None] * value if param.count else value if param.multiple else [value]
+        for each in uses:
             text = str(each).lower() if param.is_flag else each
             values.given.append((param.flag, text, spellings))
 
@@ -190,7 +193,7 @@ def _set(ctx: click.Context, values: _Values, inputs: Inputs) -> None:
                 values.before[name] = flag.text if flag.source == "argv" else None
     try:
         if _is_followed(ctx):
-            set_texts([(name, text) for name, text, _ in values.given])
+            set_texts(_texts(values))
         else:
             _read(values, inputs)
     except FlagError as error:
@@ -198,6 +201,17 @@ def _set(ctx: click.Context, values: _Values, inputs: Inputs) -> None:
     finally:
         for message in take_warnings():
             click.echo(f"Warning: {message}", err=True)
+
+
+def _texts(values: _Values) -> list[tuple[str, str]]:
+    """Return the texts of the flags; those that count have none of their own."""
+    counted: dict[str, int] = {}
+    found: list[tuple[str, str]] = []
+    for name, text, _ in values.given:
+        if text is None:
+            counted[name] = counted.get(name, find(name).default or 0) + 1
+        found.append((name, str(counted[name]) if text is None else text))
+    return found
 
 
 def _is_followed(ctx: click.Context) -> bool:

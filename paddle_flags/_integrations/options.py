@@ -24,6 +24,7 @@ class Option:
         self.flag = flag
         self.hidden = flag.hidden or flag.retired is not None
         self.is_bool = flag.type == "bool"
+        self.counts = "count" in flag.marks
         self.metavar = facts.holder(flag)
         names = [flag.name, *flag.aliases, *flag.flag.old_names]
         self.letters = [f"-{name}" for name in names if len(name) == 1]
@@ -45,8 +46,13 @@ class Option:
             notes.append(f"default: {facts.value_text(flag, flag.default)}")
         return " ".join([flag.help, *(f"[{note}]" for note in notes)]).strip()
 
-    def text(self, spelling: str, value: str | None) -> str:
-        """Return the text of a value that was given behind a spelling of the option."""
+    def text(self, spelling: str, value: str | None) -> str | None:
+        """Return the text of a value that was given behind a spelling of the option.
+
+        None: it has none, and counts.
+        """
+        if self.counts:
+            return None
         if not self.is_bool or value is not None:
             return value or ""
         return "false" if spelling == self.no or spelling in self.other_denials else "true"

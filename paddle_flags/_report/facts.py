@@ -156,8 +156,8 @@ def names(flag: Described) -> list[str]:
 
 
 def holder(flag: Described) -> str:
-    """Return what stands for the value behind a name: "INT32"; nothing for a bool."""
-    if flag.type == "bool":
+    """Return what stands for the value behind a name: "INT32"; nothing where none is needed."""
+    if flag.type == "bool" or "count" in marks(flag):
         return ""
     if flag.metavar:
         return flag.metavar
@@ -189,7 +189,9 @@ def marks(flag: Described) -> list[str]:
 def notes(flag: Described) -> list[str]:
     """Return the notes in brackets behind the help, except the values."""
     found = [
-        mark for mark in marks(flag) if mark not in ("hidden", "sensitive", "optional", "multi")
+        mark
+        for mark in marks(flag)
+        if mark not in ("hidden", "sensitive", "optional", "multi", "count")
     ]
     choices = flag.choices
     if choices and not holder(flag).startswith("{"):

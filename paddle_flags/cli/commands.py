@@ -40,6 +40,9 @@ def commands(  # noqa: PLR0913 - as parse()
     argv: Sequence[str] | None = None,
     *,
     env_prefix: str | None = None,
+    env_flags: str | None = None,
+    env_ignore_empty: bool = False,
+    env_files: bool = False,
     warn_unknown_env: bool = False,
     config: Path | Sequence[Path] | None = None,
     config_flag: str | None = None,
@@ -76,6 +79,9 @@ def commands(  # noqa: PLR0913 - as parse()
     check_exit(exit)
     options = Options(
         env_prefix=env_prefix,
+        env_flags=env_flags,
+        env_ignore_empty=env_ignore_empty,
+        env_files=env_files,
         warn_unknown_env=warn_unknown_env,
         config=config,
         config_flag=config_flag,

@@ -70,6 +70,9 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
     argv: Sequence[str] | None = None,
     *,
     env_prefix: str | None = None,
+    env_flags: str | None = None,
+    env_ignore_empty: bool = False,
+    env_files: bool = False,
     warn_unknown_env: bool = False,
     config: Path | Sequence[Path] | None = None,
     config_flag: str | None = None,
@@ -88,9 +91,15 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
     `argv` is a list whose first element is the program; the default is `sys.argv`.
 
     `env_prefix="APP_"` also reads flags from environment variables named APP_<flag>,
-    including flags that are defined later. The command line takes precedence.
-    `warn_unknown_env=True` issues an UnknownVariableWarning for each variable with this
-    prefix that names no flag; load plugins first.
+    including flags that are defined later. The command line takes precedence. A variable
+    with this prefix that is almost that of a flag is an UnknownVariableWarning;
+    `warn_unknown_env=True` issues one for each that names no flag; load plugins first.
+    With `env_ignore_empty=True`, an empty variable counts as not set. With
+    `env_files=True`, APP_<flag>_FILE may name a file whose content is the value, without
+    the newline at its end.
+
+    `env_flags="APP_OPTIONS"` reads flags from this variable, as `--name=value --name`,
+    separated by blanks and quoted as in a shell. Variables of single flags take precedence.
 
     `config` is the path of a configuration file, or a list of paths, of which later ones
     take precedence: TOML, YAML or JSON, in which a table is a namespace, a flagfile
@@ -146,6 +155,9 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
     tokens = tokens_of(argv)
     options = Options(
         env_prefix=env_prefix,
+        env_flags=env_flags,
+        env_ignore_empty=env_ignore_empty,
+        env_files=env_files,
         warn_unknown_env=warn_unknown_env,
         config=config,
         config_flag=config_flag,
@@ -200,7 +212,7 @@ def _read_or_raise(tokens: list[str], options: Options) -> list[str]:
         except Warning:  # the error is what the caller must know
             pass
         raise
-    _finish(options, rest)
+    settle(rest)
     return rest
 
 
@@ -212,19 +224,9 @@ def _read_or_exit(tokens: list[str], options: Options, name: str, *, gflags: boo
         why = error
     else:
         print_warnings(name or program_of(tokens))
-        _finish(options, rest)
+        settle(rest)
         return rest
     sys.exit(_report(name or program_of(tokens), why, gflags=gflags))
-
-
-def _finish(options: Options, rest: list[str]) -> None:
-    """Warn of variables that name no flag, and hand out what callbacks left."""
-    if options.warn_unknown_env:
-        from paddle_flags._input.unknown import unknown_warnings  # noqa: PLC0415 - seldom used
-
-        for each in unknown_warnings(options.env_prefix or ""):
-            leave_warning(each)
-    settle(rest)
 
 
 def program_of(tokens: Sequence[str]) -> str:
@@ -233,9 +235,15 @@ def program_of(tokens: Sequence[str]) -> str:
 
 
 def print_warnings(program: str) -> None:
-    """Print the warnings about the command line, such as deprecated names, to stderr."""
+    """Print the warnings about the command line, such as deprecated names, to stderr.
+
+    Those about variables that name no flag are left for `settle`: filters are about them.
+    """
     for message in take_warnings():
-        print_error(f"{program}: warning: {message}")
+        if isinstance(message, errors.UnknownVariableWarning):
+            leave_warning(message)
+        else:
+            print_error(f"{program}: warning: {message}")
 
 
 def _own_argv() -> list[str]:

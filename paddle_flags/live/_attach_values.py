@@ -10,7 +10,7 @@ import sys
 from paddle_flags.live._attach_memory import Unreadable
 
 Scalar = bool | int | float | str
-TRUE = frozenset(("1", "t", "y", "yes", "true"))
+TRUE = frozenset(("1", "t", "y", "yes", "true", "on"))
 _DOUBLE = struct.Struct("=d")
 
 

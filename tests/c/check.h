@@ -11,6 +11,7 @@
 #define PD_NO_MODULE_RECORD
 #endif
 #include <pd_flags.h>
+#include <pd_flags/items.h>
 
 typedef struct check_test {
   const char *name;

@@ -180,7 +180,7 @@ TEST(a_bad_value_says_what_was_expected) {
   refuses("--count 101", PD_ERR_RANGE, "--count=101: expected an integer <= 100");
   refuses("--alpha_mode=slow", PD_ERR_CHOICE,
           "--alpha_mode=slow: expected one of fast, best, --odd, \"\"");
-  refuses("--dry-run=maybe", PD_ERR_VALUE, "--dry-run=maybe: expected true or false");
+  refuses("--dry-run=maybe", PD_ERR_VALUE, "--dry-run=maybe: expected " PD__BOOL_EXPECTED);
   refuses("--ratio=1,5", PD_ERR_VALUE, "--ratio=1,5: expected a number");
 }
 
@@ -254,7 +254,7 @@ TEST(help_is_told_and_nothing_changes) {
   refuses("--count=5 --help", PD_HELP, "help was asked for");
   refuses("-h --zzzzzz", PD_HELP, "help was asked for");
   refuses("-help", PD_HELP, "help was asked for");
-  refuses("--help=x", PD_ERR_VALUE, "--help=x: expected true or false");
+  refuses("--help=x", PD_ERR_VALUE, "--help=x: expected " PD__BOOL_EXPECTED);
   parses("-- --help", "program --help");
 }
 

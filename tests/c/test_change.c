@@ -264,7 +264,7 @@ TEST(a_refused_value_names_its_source_and_what_was_expected) {
 
 TEST(every_type_says_what_it_expects) {
   static const char *const expected[] = {
-      "true or false",    "a 32-bit integer",           "an unsigned 32-bit integer",
+      PD__BOOL_EXPECTED,  "a 32-bit integer",           "an unsigned 32-bit integer",
       "a 64-bit integer", "an unsigned 64-bit integer", "a number"};
   for (int type = PD_TYPE_bool; type < PD_TYPE_string; type++) {
     char message[128], name[] = "t0";

@@ -48,7 +48,7 @@ TEST(a_bad_value_for_a_defined_flag_is_an_error_and_sets_none) {
                "environment: FLAGS_alpha_level_x=12: expected an integer in [0, 9]");
   CHECK(pd_error_list_count(errors) == 2);
   CHECK_STR(pd_error_list_at(errors, 1)->message,
-            "environment: FLAGS_third=maybe: expected true or false");
+            "environment: FLAGS_third=maybe: expected " PD__BOOL_EXPECTED);
   pd_error_list_free(errors);
   CHECK_STR(text_of(flag), "0");
   CHECK_STR(text_of(other), "false");
@@ -111,7 +111,7 @@ TEST(an_empty_variable_is_an_empty_string_but_no_number) {
   CHECK_STR(text_of(flag), "");
   def = definition(PD_TYPE_int32, "n");
   CHECK_STATUS(pd_flag_register(&def, &flag, &err), PD_ERR_VALUE,
-               "environment: FLAGS_n=: expected a 32-bit integer");
+               "environment: FLAGS_n: is empty, expected a 32-bit integer");
 }
 
 TEST(prefixes_may_be_anything_short_without_an_equals_sign) {

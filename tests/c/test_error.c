@@ -58,9 +58,9 @@ TEST(an_error_list_keeps_all_errors_in_order) {
   }
   pd_error_list *list = pd_error_list_new();
   CHECK_STATUS(pd_batch_set(items, 40, NULL, list, &err), PD_ERR_VALUE,
-               "yes=bad0: expected true or false");
+               "yes=bad0: expected " PD__BOOL_EXPECTED);
   CHECK(pd_error_list_count(list) == 40);
-  CHECK_STR(pd_error_list_at(list, 39)->message, "yes=bad39: expected true or false");
+  CHECK_STR(pd_error_list_at(list, 39)->message, "yes=bad39: expected " PD__BOOL_EXPECTED);
   CHECK(pd_error_list_at(list, 39)->status == PD_ERR_VALUE);
   CHECK(!pd_error_list_at(list, 40));
   pd_error_list_free(list);
@@ -77,7 +77,7 @@ static void check_shown(const char *text, const char *shown) {
   static pd_flag *flag;
   char message[256];
   if (!flag) flag = define_flag(PD_TYPE_bool, "b");
-  snprintf(message, sizeof message, "b=%s: expected true or false", shown);
+  snprintf(message, sizeof message, "b=%s: expected " PD__BOOL_EXPECTED, shown);
   CHECK_STATUS(pd_flag_set_from_string(flag, text, &err), PD_ERR_VALUE, message);
 }
 

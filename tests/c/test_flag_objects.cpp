@@ -103,7 +103,7 @@ TEST(objects_have_their_defaults_and_are_defined_before_main) {
 }
 
 TEST(a_value_from_text_reaches_every_type) {
-  const char *texts[][3] = {{"o_check", "yes", "true"},
+  const char *texts[][3] = {{"o_check", "on", "true"},
                             {"o_tiny", "0x7f", "127"},
                             {"o_small", "200", "200"},
                             {"o_whole", "64KiB", "65536"},

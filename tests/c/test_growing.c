@@ -48,12 +48,19 @@ TEST(uses_in_one_file_add_up) {
   CHECK_STR(text_of(flag), "a,b");
 }
 
+TEST(uses_in_one_variable_add_up) {
+  define_lists();
+  pd_assignment items[] = {{flag, "a", 0, {0}}, {flag, "b", 0, {0}}};
+  set_from(items, 2, PD_SOURCE_ENVIRONMENT, "APP_OPTIONS");
+  CHECK_STR(text_of(flag), "a,b");
+}
+
 TEST(assignments_that_name_no_file_replace_one_another) {
   define_lists();
   pd_assignment items[] = {{flag, "a", 0, {0}}, {flag, "b", 0, {0}}};
   set_from(items, 2, PD_SOURCE_FILE, NULL);
   CHECK_STR(text_of(flag), "b");
-  set_from(items, 2, PD_SOURCE_ENVIRONMENT, "NAMES");
+  set_from(items, 2, PD_SOURCE_ENVIRONMENT, NULL);
   CHECK_STR(text_of(flag), "b");
   set_from(items, 2, PD_SOURCE_RUNTIME, "x.py");
   CHECK_STR(text_of(flag), "b");

@@ -96,6 +96,8 @@ TEST(json_has_every_property_of_a_flag_and_all_its_values) {
                                      "      \"runtime\": true,\n"
                                      "      \"unsafe\": true,\n"
                                      "      \"per_process\": false,\n"
+                                     "      \"count\": false,\n"
+                                     "      \"merge\": false,\n"
                                      "      \"frozen\": false,\n"
                                      "      \"history\": [\n"
                                      "        {\n"

@@ -94,7 +94,7 @@ TEST(a_list_flag_takes_lists_of_its_type_alone) {
       pd_flag_set_string(names, "a,\"b ", &err), PD_ERR_VALUE,
       "names=a,\"b : item 2: expected text, in double quotes if it has quotes or line breaks");
   CHECK_STATUS(pd_flag_set_string(list_of(PD_TYPE_bool, "checks", NULL), "yes,no,2", &err),
-               PD_ERR_VALUE, "checks=yes,no,2: item 3: expected true or false");
+               PD_ERR_VALUE, "checks=yes,no,2: item 3: expected " PD__BOOL_EXPECTED);
 }
 
 TEST(choices_are_those_of_each_item) {

@@ -24,8 +24,10 @@ static void refuses(const char *text, pd_status status) {
 }
 
 TEST(a_bool_reads_yes_and_no_in_all_their_forms) {
-  static const char *const yes[] = {"1", "t", "T", "true", "TRUE", "True", "y", "Y", "yes", "YES"};
-  static const char *const no[] = {"0", "f", "F", "false", "FALSE", "n", "N", "no", "No"};
+  static const char *const yes[] = {"1", "t", "T",   "true", "TRUE", "True",
+                                    "y", "Y", "yes", "YES",  "on",   "ON"};
+  static const char *const no[] = {"0", "f",  "F",  "false", "FALSE", "n",
+                                   "N", "no", "No", "off",   "Off"};
   start(PD_TYPE_bool);
   for (size_t i = 0; i < sizeof yes / sizeof *yes; i++) reads(yes[i], "true");
   for (size_t i = 0; i < sizeof no / sizeof *no; i++) {
@@ -36,7 +38,7 @@ TEST(a_bool_reads_yes_and_no_in_all_their_forms) {
 
 TEST(a_bool_reads_nothing_else) {
   static const char *const bad[] = {"",   "2",   "01", " 1",  "1 ",  "true ", "tr", "yess",
-                                    "on", "off", "-1", "oui", "0x1", "1.0",   "+1", "\n1"};
+                                    "of", "ona", "-1", "oui", "0x1", "1.0",   "+1", "\n1"};
   start(PD_TYPE_bool);
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) refuses(bad[i], PD_ERR_VALUE);
 }

@@ -236,7 +236,7 @@ TEST(help_can_be_taken_back) {
 
 TEST(a_wrong_word_for_help_is_an_error) {
   start();
-  refuses("--help=banana", PD_ERR_VALUE, "--help=banana: expected true or false");
+  refuses("--help=banana", PD_ERR_VALUE, "--help=banana: expected " PD__BOOL_EXPECTED);
   refuses("--nohelp=1", PD_ERR_ARGV, "--nohelp: takes no value");
   refuses("--helpon", PD_ERR_ARGV,
           "--helpon: the value is missing, expected a part of a source file's name");

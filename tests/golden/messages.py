@@ -150,7 +150,7 @@ def values() -> None:
     }
     lib.pd_flag_freeze(flags["frozen"], ffi.NULL)
     cases = {
-        "bool": [b"", b"2", b"on", b" yes"],
+        "bool": [b"", b"2", b"maybe", b" yes"],
         "int32": [b"0", b"4097", b"3.9", b"12abc", b"", b" 5", b"1e3", b"99999999999999999999"],
         "uint32": [b"-5", b"4294967296", b"x"],
         "int64": [b"-1", b"9223372036854775808"],

@@ -20,7 +20,7 @@ FIND = "  STATUS(flag_find, (const char *name, pd_flag **out, pd_error *err), (n
 STATUS = "  pd_status status;     /* PD_OK"
 CHOICES = "  X(choices,"
 END_OF_TABLE = "\n/* end of PD_TABLE_MAP */"
-LAST_MARK = 'X(per_process, "per process", "each process has its own value, never compared")'
+LAST_MARK = 'X(merge, "merge", "a list that adds to what files and variables give")'
 VERSION = "PD_API const char *pd_version(void);\n"
 
 # Edits of the sources, each a file, a text and its replacement; and what the guard names.

@@ -156,8 +156,8 @@ def test_another_definition_of_the_name_is_refused_with_both_places(name):
 
 ATTRIBUTES: dict[str, Any] = {
     **dict.fromkeys(TEXTS, "other"),
-    # Later tests may parse; multi is for lists.
-    **{mark: True for mark in MARKS if mark not in ("required", "multi")},
+    # Later tests may parse; multi and merge are for lists.
+    **{mark: True for mark in MARKS if mark not in ("required", "multi", "merge")},
     "choices": ["1", "2"],
     "aliases": ["other_1"],
     "old_names": ["other_2"],

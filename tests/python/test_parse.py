@@ -341,7 +341,7 @@ def test_a_bad_value_of_the_environment_is_an_error_of_the_line(python):
     ended = python(PROGRAM + "pf.parse(env_prefix='APP_')", env=env, check=False)
     assert ended.returncode == 2
     assert "environment: APP_level=12: expected an integer in [1, 9]" in ended.stderr
-    assert "environment: APP_rate=: expected a number" in ended.stderr
+    assert "environment: APP_rate: is empty, expected a number" in ended.stderr
 
 
 def test_unknown_variables_are_warned_of_on_request(python):

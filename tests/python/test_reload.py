@@ -269,3 +269,28 @@ def test_readers_on_other_threads_see_whole_reloads(tmp_path, name):
     for thread in threads:
         thread.join()
     assert failures == []
+
+
+def test_a_reload_says_that_files_of_the_line_stay(tmp_path, name, recwarn):
+    flag, other = pf.define(name, 0), pf.define(f"{name}_other", 0)
+    config = write(tmp_path / "a.toml", f"{name}_other = 1")
+    line = write(tmp_path / "line.flags", f"--{name}=1")
+    parse(config, f"--flagfile={line}")
+    write(line, f"--{name}=2")
+    write(config, f"{name}_other = 2")
+    with pytest.warns(pf.FlagWarning, match=f"reload: {line} was named by --flagfile, so its"):
+        changes = pf.reload()
+    assert changes == [(f"{name}_other", 1, 2)]
+    assert (flag.value, other.value) == (1, 2)
+    flag.reset()
+    pf.reload()
+    assert not recwarn.list
+
+
+def test_a_flagfile_of_config_is_read_again_without_a_word(tmp_path, name, recwarn):
+    flag = pf.define(name, 0)
+    config = write(tmp_path / "a.flags", f"--{name}=1")
+    parse(config)
+    write(config, f"--{name}=2")
+    assert pf.reload() == [(name, 1, 2)]
+    assert (flag.value, recwarn.list) == (2, [])

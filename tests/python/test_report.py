@@ -225,6 +225,8 @@ def test_json_has_every_property_of_every_flag():
         "runtime": False,
         "unsafe": False,
         "per_process": False,
+        "count": False,
+        "merge": False,
         "metavar": None,
         "deprecated": None,
         "retired": None,

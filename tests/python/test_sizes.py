@@ -11,7 +11,7 @@ from support import INCLUDE, LIBDIR, SANITIZE, run, tool, write
 
 # For each version of gcc that one of our systems has. Lower them with the library; libgflags has
 # 163_000 by gcc 12.
-LIBRARY_MOST = {12: 376_000, 14: 392_000, 16: 407_000}
+LIBRARY_MOST = {12: 388_000, 14: 404_000, 16: 419_000}
 PLUGIN_MOST = 16_000
 PLUGIN = """
 #include <pd_flags.h>

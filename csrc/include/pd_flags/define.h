@@ -10,7 +10,7 @@
  * text, as in pd_flag_def; C++ requires this order:
  * .min .max .choices .category .aliases .hidden .read_only .startup_only .sensitive
  * .experimental .list .unit .deprecated .retired .old_names .metavar .validate .watch .required
- * .optional .multi .runtime .unsafe .per_process .context
+ * .optional .multi .runtime .unsafe .per_process .count .merge .context
  *
  *     PD_DECLARE_int32(alpha_level);
  *

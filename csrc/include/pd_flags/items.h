@@ -1,5 +1,5 @@
-/* The items of a comma list, which is one record of RFC 4180. Used by the library, and by
- * modules that don't link it. */
+/* The items of a comma list, which is one record of RFC 4180, and what messages expect. Used by the
+ * library, and by modules that don't link it. */
 #ifndef PD_FLAGS_ITEMS_H
 #define PD_FLAGS_ITEMS_H
 
@@ -11,6 +11,9 @@
 
 /* For messages: what was expected of an item that can't be read. */
 #define PD__ITEM_EXPECTED "text, in double quotes if it has quotes or line breaks"
+
+/* Likewise of a bool. */
+#define PD__BOOL_EXPECTED "true or false (or yes/no, on/off, y/n, t/f, 1/0)"
 
 PD__BEGIN_C
 

@@ -177,7 +177,7 @@ template <>
 struct type_of<bool> : plain<bool, bool> {
   static constexpr bool ranged = false;
   PD__LOCAL static bool parse(const char *text, bool &out, std::string &why) {
-    why = "expected true or false";
+    why = "expected " PD__BOOL_EXPECTED;
     return detail::read_bool(text, out);
   }
   PD__LOCAL static std::string format(const bool &value) { return value ? "true" : "false"; }

@@ -99,7 +99,8 @@ PD__LOCAL inline std::string value_text(pd_type type, const pd_value &value, int
 }
 
 PD__LOCAL inline bool read_bool(const char *text, bool &out) {
-  static const char *const words[] = {"0", "1", "f", "t", "false", "true", "n", "y", "no", "yes"};
+  static const char *const words[] = {"0", "1", "f", "t", "false", "true",
+                                      "n", "y", "no", "yes", "off", "on"};
   std::string lower;
   for (; *text; text++) lower += static_cast<char>(*text | (*text >= 'A' && *text <= 'Z' ? 32 : 0));
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {

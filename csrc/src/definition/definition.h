@@ -64,12 +64,19 @@ typedef struct pd__late_value {
   pd_origin origin; /* texts are in the arena of the operation */
 } pd__late_value;
 
+/* Which variables of the environment give values, and how. */
+typedef struct pd__variable_rules {
+  char prefix[PD_NAME_MAX + 1]; /* of their names */
+  bool ignore_empty;            /* a variable that is set, but empty, counts as not set */
+  bool read_files;              /* <variable>_FILE may name a file with the value */
+} pd__variable_rules;
+
 /* Such a source: the environment, once it is enabled. There is one; without a function there is
  * none. `node` will be the flag of the definition. */
 typedef struct pd__new_flag_source {
-  pd_status (*find)(pd__operation *operation, const char *prefix, const pd_flag_def *def,
-                    pd_flag *node, pd__late_value *out, pd_error *err);
-  char prefix[PD_NAME_MAX + 1];
+  pd_status (*find)(pd__operation *operation, const pd__variable_rules *rules,
+                    const pd_flag_def *def, pd_flag *node, pd__late_value *out, pd_error *err);
+  pd__variable_rules rules;
 } pd__new_flag_source;
 extern pd__new_flag_source pd__define_source;
 

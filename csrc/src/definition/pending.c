@@ -174,19 +174,36 @@ static bool list_one(pd__arena *arena, pd__waiting **at, pd__pending *pending, b
   return true;
 }
 
-static bool is_from_argv(const pd__pending *pending) {
-  return pending->text && pending->origin.source == PD_SOURCE_ARGV;
+/* Returns true if the second of two uses adds to the list. */
+static bool is_joined_use(const pd__pending *first, const pd__pending *second) {
+  bool both = second && first->text && second->text && !first->literal && !second->literal;
+  return both && pd__origin_continues(&first->origin, &second->origin);
 }
 
-/* Two uses of a list that grows, one right after the other on a command line, make one value. */
+/* Two uses of a list that grows, one right after the other, make one value. */
 static void join_uses(pd__arena *arena, pd__waiting *list) {
   size_t room = 0;
   for (; list && list->next; list = list->next) {
-    list->continues = is_from_argv(list->pending) && is_from_argv(list->next->pending);
+    list->continues = is_joined_use(list->pending, list->next->pending);
     if (!list->continues) room = 0;
     if (list->continues) {
       list->next->text = pd__lists_join(arena, list->text, list->next->text, &room);
     }
+  }
+}
+
+/* Each use without a value adds one to what the one before it, in the same place, has made. */
+static void count_uses(pd__arena *arena, const pd_flag_def *def, pd__waiting *list) {
+  char number[PD__NUMBER_SIZE];
+  const pd__pending *before = NULL;
+  pd_value value = def->default_value;
+  for (; list; before = list->pending, list = list->next) {
+    bool continues = before && pd__origin_continues(&before->origin, &list->pending->origin);
+    if (!continues) value = def->default_value;
+    if (!list->text && pd__value_write_more(def, value, 1, number)) {
+      list->text = pd__arena_copy_text(arena, number, strlen(number));
+    }
+    if (list->text) (void)pd__value_parse((pd_type)def->type, list->text, &value);
   }
 }
 
@@ -201,6 +218,7 @@ const pd__waiting *pd__pending_list(pd__operation *operation, const pd_flag_def 
     }
   }
   if (def->multi) join_uses(&operation->arena, list);
+  if (def->count) count_uses(&operation->arena, def, list);
   return list;
 }
 
@@ -214,14 +232,15 @@ void pd__pending_remove(pd__pending *pending) {
 
 /* Assigns a value to a flag that is being defined; `node` is the flag or an alias of it. */
 static void assign_early(pd__operation *operation, pd_flag *node, const char *text,
-                         const pd_origin *origin, uint32_t literal, pd__report *report) {
+                         const pd__pending *given, pd__report *report) {
   pd__report own = {.list = report->list};
   if (report->status == PD_OK) own.first = report->first;
   pd__changes changes;
   pd__changes_begin(&changes, operation, &own);
   changes.early = true;
-  changes.yields = origin->source != PD_SOURCE_FLEET;
-  pd__changes_add(&changes, node, text, (pd_value){0}, origin, literal);
+  changes.merges = given->merges;
+  changes.yields = given->origin.source != PD_SOURCE_FLEET;
+  pd__changes_add(&changes, node, text, (pd_value){0}, &given->origin, given->literal);
   pd__changes_finish(&changes);
   if (report->status == PD_OK) report->status = own.status;
 }
@@ -234,7 +253,7 @@ static void apply_pending_value(pd__operation *operation, pd_flag *flag, const p
   char expected[256], quoted[PD__QUOTE_SIZE];
   if (!text && def->type == PD_TYPE_bool) text = given->negated ? "false" : "true";
   if (text) {
-    assign_early(operation, node, text, &given->origin, given->literal, report);
+    assign_early(operation, node, text, given, report);
     return;
   }
   pd__value_write_expected(def, expected, sizeof expected);
@@ -274,12 +293,6 @@ static void requeue_pending(pd__pending *given, bool joined) {
     pd__pending_drop(given);
   }
   if (copy) pd__pending_store(copy);
-}
-
-/* Returns true if the second of two uses on a command line adds to the list. */
-static bool is_joined_use(const pd__pending *first, const pd__pending *second) {
-  bool both = second && first->text && second->text;
-  return both && first->origin.source == PD_SOURCE_ARGV && second->origin.source == PD_SOURCE_ARGV;
 }
 
 void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *report) {

@@ -13,6 +13,7 @@ struct pd__pending {
   const char *next;      /* the token after it if there is no text; may be NULL */
   uint32_t literal;      /* as in pd_config_add */
   bool ignore_undefined; /* not an error if the flag is never defined */
+  bool merges;           /* it is as a user wrote it, as in pd__changes */
   bool negated;          /* set while it is applied: it was written as --noname */
   pd_origin origin;
   pd_flag *node;

@@ -127,18 +127,30 @@ static void plan_pending(pd__stage *stage, pd__draft *draft, const pd__waiting *
     return;
   }
   pd_flag *node = value->negated ? draft->node : given->node;
+  stage->plan->changes.merges = given->merges;
   plan_value(stage, draft, node, text, &given->origin, given->literal);
 }
 
+/* Plans the pending values of files, or the others. Without `merge` all are others. */
+static void plan_waiting(pd__stage *stage, pd__draft *draft, bool files) {
+  bool merge = draft->cell.def->merge;
+  for (const pd__waiting *each = draft->waiting; each && !draft->blocked; each = each->next) {
+    bool of_file = merge && each->pending->origin.source == PD_SOURCE_FILE;
+    if (of_file == files) plan_pending(stage, draft, each);
+  }
+}
+
+/* A value of a variable comes first: it may spare validators those of files. But if it adds to
+ * them, it comes after them. */
 static void plan_draft(pd__stage *stage, pd__draft *draft) {
   const pd__late_value *late = &draft->late;
   if (draft->blocked || draft->deferred) return;
-  if (late->node) {
+  plan_waiting(stage, draft, true);
+  if (late->node && !draft->blocked) {
+    stage->plan->changes.merges = true;
     draft->late_accepted = plan_value(stage, draft, late->node, late->text, &late->origin, 0);
   }
-  for (const pd__waiting *each = draft->waiting; each && !draft->blocked; each = each->next) {
-    plan_pending(stage, draft, each);
-  }
+  plan_waiting(stage, draft, false);
 }
 
 /* ---- All values ---- */
@@ -152,7 +164,7 @@ static void find_values(pd__stage *stage, const pd__cell *cell) {
   if (!node) return;
   if (source->find &&
       !pd__flag_is_frozen(node)) { /* frozen: it keeps the value that it was frozen with */
-    pd_status status = source->find(stage->operation, source->prefix, cell->def, node, &late, &err);
+    pd_status status = source->find(stage->operation, &source->rules, cell->def, node, &late, &err);
     if (status != PD_OK) pd__report_add(&stage->plan->rejected, &err);
   }
   const pd__waiting *waiting = pd__pending_list(stage->operation, cell->def);

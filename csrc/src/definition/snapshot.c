@@ -148,7 +148,7 @@ static void add_late_value(const restore_run *run, pd_flag *flag) {
   const pd__new_flag_source *source = &pd__define_source;
   pd__late_value late = {.node = NULL};
   if (!source->find || pd__flag_is_frozen(flag)) return;
-  source->find(run->operation, source->prefix, pd__flag_def(flag), flag, &late, NULL);
+  source->find(run->operation, &source->rules, pd__flag_def(flag), flag, &late, NULL);
   if (late.node) pd__pending_add(pd__flag_name(late.node), late.text, &late.origin, NULL);
 }
 

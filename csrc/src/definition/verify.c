@@ -191,6 +191,11 @@ static pd_status check_use(const pd_flag_def *def, pd_error *err) {
     why = "it is runtime and retired: no change from outside would be taken";
   }
   if (def->multi && !def->list) why = "it is multi, but not a list";
+  if (def->merge && !def->list) why = "it is merge, but not a list";
+  pd__type_kind kind = pd__type_of(def->type)->kind;
+  if (def->count && kind != PD__TYPE_SIGNED && kind != PD__TYPE_UNSIGNED) {
+    why = "it is count, but not an integer";
+  }
   if (def->convert && !pd__type_is_text(def->type)) {
     why = "it has a converter, but is not a string";
   }

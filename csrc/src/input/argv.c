@@ -21,6 +21,7 @@ typedef struct parse {
   unsigned arguments;    /* how many of them so far */
   char **fresh;          /* where the new line is built: argv itself, unless it is reordered */
   const pd_parse_options *options;
+  pd__variable_rules rules;
   pd__files files;
   pd__reader reader;
 } parse;
@@ -92,6 +93,22 @@ static void refuse_argument(parse *run) {
   }
 }
 
+/* A bool never takes the next token: --cache false leaves an argument, and the bool true. */
+static void warn_of_value(parse *run) {
+  char suggestion[PD__SUGGESTION_SIZE], quoted[PD__QUOTE_SIZE];
+  bool command = run->arguments < run->options->commands;
+  if (run->options->look || run->options->no_arguments || command) return;
+  if (run->last && pd__flag_def(run->last)->list) return; /* 1 and 2 of --sizes 0 1 2 */
+  run->at++;                                              /* as if the next token were under way */
+  suggest_fix(run, suggestion);
+  if (*suggestion) {
+    pd__fail(pd__warning_add(PD_WARNING_ARGUMENT), PD_OK,
+             "--%s: the argument %s is not its value%s", pd__flag_def(run->last)->name,
+             pd__quote_text(quoted, run->argv[run->at]), suggestion);
+  }
+  run->at--;
+}
+
 /* An unknown flag that looks like a negative number may belong to the last flag: --sizes 1 -2. */
 static void suggest_number(parse *run, pd__token *token) {
   char suggestion[PD__SUGGESTION_SIZE];
@@ -140,6 +157,7 @@ static void read_flag_token(parse *run, const char *text) {
   if (!meaning.flag && can_be_value(text)) suggest_number(run, &token);
   remember_flag(run, &meaning, token.text);
   pd__option_handle(&run->reader, &token, &meaning);
+  if (meaning.flag) warn_of_value(run);
 }
 
 static void read_tokens(parse *run) {
@@ -241,11 +259,12 @@ static void drop_former_values(parse *run) {
 static pd_status parse_line(parse *run, pd_error *err) {
   const pd_parse_options *options = run->options;
   pd__reader *reader = &run->reader;
-  const char *prefix = options->env_prefix;
+  const pd__variable_rules *rules = options->env_prefix ? &run->rules : NULL;
   pd_help help = {.size = sizeof help};
   if (options->former && !options->look) drop_former_values(run);
   if (options->config) pd__config_assign(options->config, reader);
-  if (prefix) pd__environment_read(prefix, &reader->changes);
+  if (options->env_flags) pd__reader_read_variable(reader, options->env_flags);
+  if (rules) pd__environment_read(rules, &reader->changes);
   read_tokens(run);
   if (options->look) return write_preview(run, err);
   if (pd__option_get_help(reader, &help)) return write_help_request(run, &help, err);
@@ -254,7 +273,10 @@ static pd_status parse_line(parse *run, pd_error *err) {
   if (status != PD_OK) return status;
   if (!options->keep_startup) pd__startup_over = true;
   pd__journal_mark_stale();
-  if (prefix) pd__environment_use(prefix);
+  if (rules) pd__environment_use(rules);
+  if (rules && !options->keep_startup) {
+    pd__environment_warn(rules, options->warn_unknown_env, options->env_flags);
+  }
   return PD_OK;
 }
 
@@ -297,6 +319,9 @@ static pd_status check_arguments(const int *argc, char **argv, const pd_parse_op
                     "expected it without %s",
                     options->no_arguments ? "no_arguments" : "allow_pending");
   }
+  if (options->env_flags && (!*options->env_flags || strchr(options->env_flags, '='))) {
+    return pd__fail(err, PD_ERR_ARGUMENT, "options->env_flags: expected the name of a variable");
+  }
   return options->env_prefix ? pd__environment_check(options->env_prefix, err) : PD_OK;
 }
 
@@ -335,7 +360,10 @@ pd_status pd_parse_argv(int *argc, char **argv, const pd_parse_options *options,
   }
   if (!run.argument || !run.fresh) return pd__fail_memory(err);
   run.files.arena = &operation.arena;
-  run.files.prefix = known.env_prefix ? known.env_prefix : "FLAGS_";
+  run.rules.ignore_empty = known.env_ignore_empty;
+  run.rules.read_files = known.env_files;
+  strcpy(run.rules.prefix, known.env_prefix ? known.env_prefix : "FLAGS_");
+  run.files.rules = &run.rules;
   read_files(&run);
   pd__operation_lock(&operation);
   pd__reader_begin(&run.reader, &operation, &report);

@@ -1,5 +1,6 @@
 /* Values from the environment: the variable <prefix><name>, with the name as it is or in upper
- * case, once a host enables it. */
+ * case, or the file that <prefix><name>_FILE names, once a host enables it. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,13 @@ static char *copy_environment(void) {
   return copy;
 }
 
+void pd__environment_visit(pd__variable_visitor *visit, void *context) {
+  char *own = held.copy ? NULL : copy_environment();
+  const char *all = held.copy ? held.copy : own;
+  for (const char *each = all; each && *each; each += strlen(each) + 1) visit(each, context);
+  free(own);
+}
+
 void pd_environment_hold(bool always) {
   if (held.depth++ > 0 && held.copy) return;
   if (always || __atomic_load_n(&was_enabled, __ATOMIC_RELAXED)) held.copy = copy_environment();
@@ -42,7 +50,7 @@ void pd_environment_release(void) {
   held.copy = NULL;
 }
 
-static const char *get_variable(const char *variable) {
+const char *pd__environment_get(const char *variable) {
   if (!held.copy) return pd__platform_getenv(variable);
   size_t length = strlen(variable);
   for (const char *each = held.copy; *each; each += strlen(each) + 1) {
@@ -60,25 +68,32 @@ static char to_upper(char c) {
   return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : normalize_variable_char(c);
 }
 
-/* Returns `out`. */
-static const char *write_variable(const char *prefix, const char *name, size_t length, bool upper,
-                                  char out[PD__VARIABLE_SIZE]) {
+void pd__variable_write(const char *prefix, const char *name, size_t length, bool upper,
+                        char out[PD__VARIABLE_SIZE]) {
   size_t before = strlen(prefix);
   if (length > PD_NAME_MAX) length = PD_NAME_MAX;
   memcpy(out, prefix, before);
   for (size_t i = 0; i < length; i++)
     out[before + i] = upper ? to_upper(name[i]) : normalize_variable_char(name[i]);
   out[before + length] = '\0';
-  return out;
 }
 
-pd_status pd__environment_find(const char *prefix, const char *name, size_t length,
-                               pd__variable *out, pd_error *err) {
+static const char *get_variable_by(const pd__variable_rules *rules, const char *variable) {
+  const char *text = pd__environment_get(variable);
+  return text && !*text && rules->ignore_empty ? NULL : text;
+}
+
+/* Finds the variable of a name, with a suffix, in either spelling. */
+static pd_status find_spelling(const pd__variable_rules *rules, const char *name, size_t length,
+                               const char *suffix, pd__variable *out, pd_error *err) {
   char upper[PD__VARIABLE_SIZE], quoted[PD__QUOTE_SIZE], other[PD__QUOTE_SIZE];
-  out->text = get_variable(write_variable(prefix, name, length, false, out->name));
-  write_variable(prefix, name, length, true, upper);
-  if (!*prefix || !strcmp(upper, out->name)) return PD_OK;
-  const char *text = get_variable(upper);
+  pd__variable_write(rules->prefix, name, length, false, out->name);
+  pd__variable_write(rules->prefix, name, length, true, upper);
+  strcat(out->name, suffix);
+  strcat(upper, suffix);
+  out->text = get_variable_by(rules, out->name);
+  if (!*rules->prefix || !strcmp(upper, out->name)) return PD_OK;
+  const char *text = get_variable_by(rules, upper);
   if (text && out->text && strcmp(text, out->text) != 0) {
     return pd__fail(err, PD_ERR_CONFLICT,
                     "environment: %s and %s are set to different values, expected one of them",
@@ -92,9 +107,7 @@ pd_status pd__environment_find(const char *prefix, const char *name, size_t leng
 
 /* ---- Variables that two flags share ---- */
 
-/* Returns true if a variable, whose name is passed without the prefix, is that of the name in
- * either spelling. */
-static bool is_variable_of(const char *name, const char *variable, size_t length) {
+bool pd__variable_is_of(const char *name, const char *variable, size_t length) {
   bool exact = strlen(name) == length, upper = exact;
   for (size_t i = 0; (exact || upper) && i < length; i++) {
     exact &= normalize_variable_char(name[i]) == variable[i];
@@ -103,22 +116,95 @@ static bool is_variable_of(const char *name, const char *variable, size_t length
   return exact || upper;
 }
 
-pd_status pd__environment_check_twin(const char *prefix, const pd_flag *named, const char *variable,
-                                     pd_error *err) {
-  char quoted[PD__QUOTE_SIZE];
-  const pd_flag *flag = pd__resolve_alias((pd_flag *)named);
+bool pd__variable_has_name(const pd_flag *node) {
+  return node == pd__resolve_alias((pd_flag *)node) || pd__name_is_old(node);
+}
+
+/* Returns a name, of another flag than `flag`, that the variable is of; NULL if there is none. */
+static const pd_flag *find_other_name(const char *prefix, const pd_flag *flag,
+                                      const char *variable) {
   const char *tail = variable + strlen(prefix);
   size_t length = strlen(tail);
   for (pd_flag *node = NULL; (node = pd__names_next(node));) {
     const pd_flag *other = pd__resolve_alias(node);
-    bool reads = node == other || pd__name_is_old(node); /* aliases have no variables */
-    if (other == flag || !reads || !is_variable_of(pd__flag_name(node), tail, length)) continue;
-    if (!pd__flag_def(other) && !pd__stage_defines(other)) continue;
-    return pd__fail(err, PD_ERR_CONFLICT,
-                    "environment: %s: means both '%s' and '%s', expected a variable of one flag",
-                    pd__quote_text(quoted, variable), pd__flag_name(named), pd__flag_name(node));
+    if (other == flag || !pd__variable_has_name(node)) continue;
+    if (!pd__variable_is_of(pd__flag_name(node), tail, length)) continue;
+    if (pd__flag_def(other) || pd__stage_defines(other)) return node;
   }
+  return NULL;
+}
+
+pd_status pd__environment_check_twin(const char *prefix, const pd_flag *named,
+                                     const pd__variable *variable, pd_error *err) {
+  char quoted[PD__QUOTE_SIZE];
+  if (variable->is_path) return PD_OK; /* pd__environment_find has made sure */
+  const pd_flag *flag = pd__resolve_alias((pd_flag *)named);
+  const pd_flag *other = find_other_name(prefix, flag, variable->name);
+  if (!other) return PD_OK;
+  return pd__fail(err, PD_ERR_CONFLICT,
+                  "environment: %s: means both '%s' and '%s', expected a variable of one flag",
+                  pd__quote_text(quoted, variable->name), pd__flag_name(named),
+                  pd__flag_name(other));
+}
+
+/* ---- The variable of a name ---- */
+
+pd_status pd__environment_find(const pd__variable_rules *rules, const char *name, size_t length,
+                               pd__variable *out, pd_error *err) {
+  char quoted[PD__QUOTE_SIZE], other[PD__QUOTE_SIZE];
+  pd__variable file;
+  out->is_path = false;
+  pd_status status = find_spelling(rules, name, length, "", out, err);
+  if (status != PD_OK || !rules->read_files) return status;
+  status = find_spelling(rules, name, length, PD__FILE_SUFFIX, &file, err);
+  /* A flag may be called token_file. */
+  bool is_named = status == PD_OK && file.text && !find_other_name(rules->prefix, NULL, file.name);
+  if (!is_named) return status;
+  if (out->text) {
+    return pd__fail(err, PD_ERR_CONFLICT,
+                    "environment: %s and %s are both set, expected one of them",
+                    pd__quote_text(quoted, out->name), pd__quote_text(other, file.name));
+  }
+  *out = file;
+  out->is_path = true;
   return PD_OK;
+}
+
+/* Reads the file into *text, without the newline at its end. The place names the variable and the
+ * file. The lock is held: the file is a regular one, which nobody waits for. */
+static pd_status read_variable_file(pd__arena *arena, const pd__variable *variable,
+                                    const char **place, const char **text, pd_error *err) {
+  char quoted[PD__QUOTE_SIZE], path[PD__QUOTE_SIZE], *content = NULL;
+  size_t length = 0, size = strlen(variable->name) + strlen(variable->text) + 2;
+  if (!*variable->text) {
+    return pd__fail(err, PD_ERR_FILE, "environment: %s: is empty, expected the path of a file",
+                    pd__quote_text(quoted, variable->name));
+  }
+  char *both = pd__arena_alloc(arena, size);
+  const char *why =
+      pd__platform_read_file(arena, variable->text, PD__BYTES_MOST, &content, &length);
+  if (both) snprintf(both, size, "%s=%s", variable->name, variable->text);
+  if (!why && content && strlen(content) < length) why = "holds a NUL byte, expected text";
+  if (why) {
+    return pd__fail(err, PD_ERR_FILE, "environment: %s=%s: %s",
+                    pd__quote_text(quoted, variable->name), pd__quote_text(path, variable->text),
+                    why);
+  }
+  if (!both || !content) return pd__fail_memory(err);
+  if (length > 0 && content[length - 1] == '\n') content[--length] = '\0';
+  if (length > 0 && content[length - 1] == '\r') content[--length] = '\0';
+  *place = both;
+  *text = content;
+  return PD_OK;
+}
+
+pd_status pd__variable_copy(pd__arena *arena, const pd__variable *variable, const char **place,
+                            const char **text, pd_error *err) {
+  const char *name = variable->name;
+  if (variable->is_path) return read_variable_file(arena, variable, place, text, err);
+  *place = pd__arena_copy_text(arena, name, strlen(name));
+  *text = pd__arena_copy_text(arena, variable->text, strlen(variable->text));
+  return *place && *text ? PD_OK : pd__fail_memory(err);
 }
 
 /* ---- Reading ---- */
@@ -132,14 +218,14 @@ typedef struct flag_variable {
 
 /* The flag's own variable takes precedence over those of its old names. `flag` is, or will be, the
  * flag of the definition. */
-static pd_status find_flag_variable(const char *prefix, const pd_flag_def *def, pd_flag *flag,
-                                    flag_variable *out) {
+static pd_status find_flag_variable(const pd__variable_rules *rules, const pd_flag_def *def,
+                                    pd_flag *flag, flag_variable *out) {
   const char *name = def->name, *cursor = pd__list_begin(def->old_names);
   size_t length = strlen(name);
   pd_status status = PD_OK;
   out->node = NULL;
   for (bool any = true; any;) {
-    status = pd__environment_find(prefix, name, length, &out->variable, &out->err);
+    status = pd__environment_find(rules, name, length, &out->variable, &out->err);
     if (status != PD_OK || out->variable.text) break;
     any = cursor != NULL;
     name = cursor;
@@ -147,20 +233,19 @@ static pd_status find_flag_variable(const char *prefix, const pd_flag_def *def, 
   }
   if (status != PD_OK || !out->variable.text) return status;
   pd_flag *node = name == def->name ? flag : pd__names_find(name, length);
-  status = pd__environment_check_twin(prefix, node, out->variable.name, &out->err);
+  status = pd__environment_check_twin(rules->prefix, node, &out->variable, &out->err);
   if (status == PD_OK) out->node = node;
   return status;
 }
 
 /* Copies the text of the variable, which the program may change while validators run, and fills in
- * the origin. Returns false if memory is out. */
-static bool copy_variable(pd__operation *operation, flag_variable *from, pd_origin *origin) {
-  pd__arena *arena = &operation->arena;
-  const char *name = from->variable.name, *text = from->variable.text;
-  const char *place = pd__arena_copy_text(arena, name, strlen(name));
+ * the origin. */
+static pd_status copy_variable(pd__operation *operation, flag_variable *from, pd_origin *origin) {
+  const char *place = NULL;
+  pd_status status = pd__variable_copy(&operation->arena, &from->variable, &place,
+                                       &from->variable.text, &from->err);
   *origin = (pd_origin){PD_SOURCE_ENVIRONMENT, 0, place, 0};
-  from->variable.text = pd__arena_copy_text(arena, text, strlen(text));
-  return place && from->variable.text;
+  return status;
 }
 
 /* Call this only if the assignment was accepted: an error already names the old name. */
@@ -169,44 +254,47 @@ static void warn_of_old_name(pd_flag *flag, const flag_variable *from) {
 }
 
 /* Finds the value of a flag that is about to be defined. */
-static pd_status find_value(pd__operation *operation, const char *prefix, const pd_flag_def *def,
-                            pd_flag *node, pd__late_value *out, pd_error *err) {
+static pd_status find_value(pd__operation *operation, const pd__variable_rules *rules,
+                            const pd_flag_def *def, pd_flag *node, pd__late_value *out,
+                            pd_error *err) {
   flag_variable from;
   out->node = NULL;
-  pd_status status = find_flag_variable(prefix, def, node, &from);
+  pd_status status = find_flag_variable(rules, def, node, &from);
+  if (status == PD_OK && from.node) status = copy_variable(operation, &from, &out->origin);
   if (status != PD_OK && err) *err = from.err;
   if (status != PD_OK || !from.node) return status;
-  if (!copy_variable(operation, &from, &out->origin)) return pd__fail_memory(err);
   out->node = from.node;
   out->text = from.variable.text;
   return PD_OK;
 }
 
-void pd__environment_use(const char *prefix) {
+void pd__environment_use(const pd__variable_rules *rules) {
   pd__new_flag_source *source = &pd__define_source;
-  if (prefix) strcpy(source->prefix, prefix); /* pd__environment_check made sure that it fits */
-  source->find = prefix ? find_value : NULL;
-  if (prefix) __atomic_store_n(&was_enabled, true, __ATOMIC_RELAXED);
+  if (rules) source->rules = *rules;
+  source->find = rules ? find_value : NULL;
+  if (rules) __atomic_store_n(&was_enabled, true, __ATOMIC_RELAXED);
 }
 
-void pd__environment_read(const char *prefix, pd__changes *changes) {
+static void read_flag_variable(const pd__variable_rules *rules, pd__changes *changes,
+                               pd_flag *flag) {
+  flag_variable from;
+  pd_origin origin;
+  pd_status status = find_flag_variable(rules, pd__flag_def(flag), flag, &from);
+  if (status == PD_OK && !from.node) return;
+  if (status == PD_OK) status = copy_variable(changes->operation, &from, &origin);
+  if (status == PD_OK) {
+    const char *text = from.variable.text;
+    if (pd__flag_has_value_from(PD_SOURCE_ENVIRONMENT, flag, text)) return;
+    status = pd__changes_try(changes, from.node, text, (pd_value){0}, &origin, 0, &from.err);
+  }
+  if (status == PD_OK) warn_of_old_name(flag, &from);
+  if (status != PD_OK) pd__report_add(changes->report, &from.err);
+}
+
+void pd__environment_read(const pd__variable_rules *rules, pd__changes *changes) {
   for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) {
-    flag_variable from;
-    pd_origin origin;
     if (changes->previews && flag != changes->wanted) continue;
-    const pd_flag_def *def = pd__flag_def(flag);
-    pd_status status = def ? find_flag_variable(prefix, def, flag, &from) : PD_OK;
-    if (status != PD_OK) pd__report_add(changes->report, &from.err);
-    if (!def || !from.node) continue;
-    if (pd__flag_has_value_from(PD_SOURCE_ENVIRONMENT, flag, from.variable.text)) continue;
-    if (!copy_variable(changes->operation, &from, &origin)) {
-      pd__report_fail_memory(changes->report);
-      continue;
-    }
-    status = pd__changes_try(changes, from.node, from.variable.text, (pd_value){0}, &origin, 0,
-                             &from.err);
-    if (status == PD_OK) warn_of_old_name(flag, &from);
-    if (status != PD_OK) pd__report_add(changes->report, &from.err);
+    if (pd__flag_def(flag)) read_flag_variable(rules, changes, flag);
   }
 }
 
@@ -216,21 +304,4 @@ pd_status pd__environment_check(const char *prefix, pd_error *err) {
   return pd__fail(err, PD_ERR_ARGUMENT,
                   "environment prefix '%s': expected at most %d bytes without '='",
                   pd__quote_text(quoted, prefix), PD_NAME_MAX);
-}
-
-pd_status pd_environment_enable(const char *prefix, pd_error_list *errors, pd_error *err) {
-  pd__report report = {.list = errors, .first = err};
-  pd_error wrong;
-  if (prefix && pd__environment_check(prefix, &wrong) != PD_OK) {
-    pd__report_add(&report, &wrong);
-    return report.status;
-  }
-  pd__changes changes;
-  PD__LOCKED_OPERATION(operation);
-  pd__changes_begin(&changes, &operation, &report);
-  changes.yields = true;
-  if (prefix) pd__environment_read(prefix, &changes);
-  pd_status status = pd__changes_finish(&changes);
-  if (status == PD_OK) pd__environment_use(prefix);
-  return pd__operation_return(&operation, status);
 }

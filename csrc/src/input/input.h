@@ -89,8 +89,8 @@ typedef struct pd__file {
 
 /* The files that were read for an operation. Initialize the first two fields, zero the others. */
 typedef struct pd__files {
-  pd__arena *arena;   /* of the operation; owns the files */
-  const char *prefix; /* of variables, as one of them may list flagfiles */
+  pd__arena *arena;                /* of the operation; owns the files */
+  const pd__variable_rules *rules; /* of variables, as one of them may list flagfiles */
   pd__file *first;
   size_t count, bytes;
 } pd__files;
@@ -113,32 +113,66 @@ const pd__file *pd__files_find(const pd__files *files, const char *path, size_t 
 
 /* ---- The environment (environment.c) ---- */
 
+/* What follows the name of a flag in a variable that names a file. */
+#define PD__FILE_SUFFIX "_FILE"
+
 /* A variable and its value; `text` is NULL if it isn't set. */
-#define PD__VARIABLE_SIZE (2 * PD_NAME_MAX + 2)
+#define PD__VARIABLE_SIZE (2 * PD_NAME_MAX + sizeof PD__FILE_SUFFIX + 1)
 typedef struct pd__variable {
   char name[PD__VARIABLE_SIZE];
   const char *text;
+  bool is_path; /* `text` is the path of a file that holds the value */
 } pd__variable;
 
+/* Writes the variable of a name. */
+void pd__variable_write(const char *prefix, const char *name, size_t length, bool upper,
+                        char out[PD__VARIABLE_SIZE]);
+
+/* Returns true if a variable, whose name is passed without the prefix, is that of the name in
+ * either spelling. */
+bool pd__variable_is_of(const char *name, const char *variable, size_t length);
+
+/* Returns true if the name has a variable: it is that of a flag, or an old one, and no alias. */
+bool pd__variable_has_name(const pd_flag *node);
+
+/* Copies the value of a variable that is set, or reads the file that it names. The texts are in the
+ * arena. */
+pd_status pd__variable_copy(pd__arena *arena, const pd__variable *variable, const char **place,
+                            const char **text, pd_error *err);
+
+/* Returns the value of a variable, borrowed until the program changes it; NULL if it isn't set. */
+const char *pd__environment_get(const char *variable);
+
+/* Called with each variable, as NAME=VALUE, borrowed during the call; none on Windows. */
+typedef void pd__variable_visitor(const char *variable, void *context);
+void pd__environment_visit(pd__variable_visitor *visit, void *context);
+
 /* Finds the variable of a name: <prefix><name>, or the same with the name in upper case if there is
- * a prefix. The caller has checked the prefix. PD_ERR_CONFLICT if both are set, to different
- * values; *out is the first one then. */
-pd_status pd__environment_find(const char *prefix, const char *name, size_t length,
+ * a prefix; or the one with _FILE behind it, if the rules have such files. The caller has checked
+ * the prefix. PD_ERR_CONFLICT if both are set, to different values; *out is the first one then. */
+pd_status pd__environment_find(const pd__variable_rules *rules, const char *name, size_t length,
                                pd__variable *out, pd_error *err);
 
 /* Checks the prefix that a host passes. Needs no lock. */
 pd_status pd__environment_check(const char *prefix, pd_error *err);
 
 /* Prepares the changes that the environment makes to the flags that are defined. */
-void pd__environment_read(const char *prefix, pd__changes *changes);
+void pd__environment_read(const pd__variable_rules *rules, pd__changes *changes);
 
 /* PD_ERR_CONFLICT if the variable of `named`, a flag or a name of one, is that of another flag too,
  * in either spelling: it is unclear which one is meant. */
-pd_status pd__environment_check_twin(const char *prefix, const pd_flag *named, const char *variable,
-                                     pd_error *err);
+pd_status pd__environment_check_twin(const char *prefix, const pd_flag *named,
+                                     const pd__variable *variable, pd_error *err);
 
-/* Enables the environment for later definitions; NULL disables it. `prefix` is copied. */
-void pd__environment_use(const char *prefix);
+/* Enables the environment for later definitions; NULL disables it. The rules are copied. */
+void pd__environment_use(const pd__variable_rules *rules);
+
+/* ---- Variables that name no flag (unknown.c) ---- */
+
+/* Warns of variables with the prefix that name no flag: of `all` of them, or only of those that are
+ * one edit away from the variable of a flag. `known`, unless it is NULL, is a variable that has
+ * another meaning. */
+void pd__environment_warn(const pd__variable_rules *rules, bool all, const char *known);
 
 /* Returns true if the flag already has this value from `source`. A frozen flag must not fail for a
  * value that it already has. */
@@ -237,6 +271,9 @@ bool pd__option_ignore_undefined(pd__reader *reader, const pd__token *token);
 
 /* Fills `help` with the request; false if there is none. */
 bool pd__option_get_help(const pd__reader *reader, pd_help *help);
+
+/* Handles the flags in a variable, if it is set (variable.c). */
+void pd__reader_read_variable(pd__reader *reader, const char *variable);
 
 /* Makes the values of a configuration those of its source (apply.c). */
 void pd__config_assign(const pd_config *config, pd__reader *reader);

@@ -1,5 +1,6 @@
 /* Options: tokens that name other sources (--flagfile, --fromenv, --tryfromenv), --undefok, and
  * requests for help. */
+#include <pd_flags/items.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -75,7 +76,7 @@ static void handle_help(pd__reader *reader, const pd__token *token, int kind, bo
   } else if (token->text && negated) {
     pd__reader_fail(reader, token, PD_ERR_ARGV, ": takes no value");
   } else if (token->text && pd__value_read(&truth, token->text, &value) != PD_OK) {
-    pd__reader_fail(reader, token, PD_ERR_VALUE, "=%s: expected true or false",
+    pd__reader_fail(reader, token, PD_ERR_VALUE, "=%s: expected " PD__BOOL_EXPECTED,
                     pd__quote_text(quoted, token->text));
   } else {
     reader->help[kind] = value.b ? "" : NULL;
@@ -115,16 +116,20 @@ static void handle_token(pd__reader *reader, const pd__token *token);
  * In a pd_config its origin is the file that names it. */
 static void handle_variable(pd__reader *reader, const pd__variable *variable, pd__token *token) {
   pd__arena *arena = &reader->operation->arena;
-  const char *place = pd__arena_copy_text(arena, variable->name, strlen(variable->name));
-  token->text = pd__arena_copy_text(arena, variable->text, strlen(variable->text));
+  const char *place;
+  pd_error err;
+  if (pd__variable_copy(arena, variable, &place, &token->text, &err) != PD_OK) {
+    pd__reader_add_error(reader, &err);
+    return;
+  }
   if (!reader->config) token->origin = (pd_origin){PD_SOURCE_ARGV, 0, place, 0};
-  if (place && token->text) handle_token(reader, token);
+  handle_token(reader, token);
 }
 
 static void read_variable(pd__reader *reader, const pd__token *by, const char *name, size_t length,
                           bool required) {
   char quoted[PD__QUOTE_SIZE];
-  const char *prefix = reader->sources->prefix;
+  const pd__variable_rules *rules = reader->sources->rules;
   pd_error err;
   pd__variable variable;
   pd__token token = {
@@ -141,9 +146,9 @@ static void read_variable(pd__reader *reader, const pd__token *by, const char *n
     pd__reader_handle(reader, &token, &meaning);
     return;
   }
-  pd_status status = pd__environment_find(prefix, name, length, &variable, &err);
+  pd_status status = pd__environment_find(rules, name, length, &variable, &err);
   if (status == PD_OK && variable.text && meaning.flag) {
-    status = pd__environment_check_twin(prefix, meaning.node, variable.name, &err);
+    status = pd__environment_check_twin(rules->prefix, meaning.node, &variable, &err);
   }
   if (status != PD_OK) {
     pd__reader_add_error(reader, &err);
@@ -222,7 +227,7 @@ static bool reject_malformed(pd__reader *reader, const pd__token *token) {
 bool pd__option_is_missing_value(const pd__token *token, const pd__meaning *meaning) {
   bool negated;
   if (token->text) return false;
-  if (meaning->flag) return !meaning->negated && pd__flag_def(meaning->flag)->type != PD_TYPE_bool;
+  if (meaning->flag) return !meaning->negated && !pd__def_stands_alone(pd__flag_def(meaning->flag));
   return is_value_option(find_option(token, &negated));
 }
 

@@ -12,6 +12,7 @@
 void pd__reader_begin(pd__reader *reader, pd__operation *operation, pd__report *report) {
   *reader = (pd__reader){.operation = operation, .report = report};
   pd__changes_begin(&reader->changes, operation, report);
+  reader->changes.merges = true;
 }
 
 /* ---- Findings ---- */
@@ -64,6 +65,21 @@ static void assign_negated(pd__reader *reader, pd_flag *flag, const pd__token *t
   }
 }
 
+/* -vvv is three uses of -v. */
+static void count_use(pd__reader *reader, const pd__token *token, const pd__meaning *meaning) {
+  char number[PD__NUMBER_SIZE];
+  const pd_flag_def *def = pd__flag_def(meaning->flag);
+  bool letters = !pd__flag_name(meaning->node)[1];
+  pd_value before = pd__changes_count_from(&reader->changes, meaning->flag, &token->origin);
+  bool fits = pd__value_write_more(def, before, letters ? token->length : 1, number);
+  const char *text = pd__arena_copy_text(&reader->operation->arena, number, strlen(number));
+  if (!fits || !text) {
+    pd__reader_fail(reader, token, PD_ERR_RANGE, ": counts too far");
+  } else {
+    pd__reader_assign(reader, meaning->node, text, &token->origin, token->literal);
+  }
+}
+
 static void fail_missing_value(pd__reader *reader, const pd_flag *flag, const char *name,
                                const pd__token *token) {
   char expected[256], quoted[PD__QUOTE_SIZE], source[PD__SOURCE_SIZE];
@@ -89,6 +105,8 @@ void pd__reader_handle(pd__reader *reader, const pd__token *token, const pd__mea
     pd__tokens_add(&reader->operation->arena, &reader->findings, *token);
   } else if (meaning->negated) {
     assign_negated(reader, flag, token);
+  } else if (!token->text && pd__flag_def(flag)->count) {
+    count_use(reader, token, meaning);
   } else if (token->text || pd__flag_def(flag)->type == PD_TYPE_bool) {
     const char *text = token->text ? token->text : "true";
     pd__reader_assign(reader, meaning->node, text, &token->origin, token->literal);
@@ -206,6 +224,7 @@ static pd__pending *prepare_pending_values(const pd__reader *reader) {
                          .text = token->text,
                          .next = token->next,
                          .literal = token->literal,
+                         .merges = true,
                          .ignore_undefined = pd__undefok_has(&reader->undefok, token),
                          .origin = token->origin};
     pd_error err;

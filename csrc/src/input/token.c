@@ -51,8 +51,23 @@ bool pd__flag_has_value_from(pd_source source, const pd_flag *flag, const char *
          pd__value_is_same(pd__flag_def(flag), given.value, value);
 }
 
+/* Returns what -vvv means: v, if that counts. */
+static pd__meaning resolve_letters(const pd__token *token) {
+  pd__meaning none = {NULL, NULL, false};
+  if (token->text || strcmp(token->dashes, "-") != 0 || token->length < 2) return none;
+  for (uint32_t i = 1; i < token->length; i++) {
+    if (token->name[i] != token->name[0]) return none;
+  }
+  pd_flag *node = pd__resolve_name(token->name, 1);
+  pd_flag *flag = node ? pd__resolve_alias(node) : NULL;
+  return flag && pd__flag_def(flag)->count ? (pd__meaning){flag, node, false} : none;
+}
+
 pd__meaning pd__token_resolve(const pd__token *token) {
-  if (*token->dashes) return pd__resolve_negated(token->name, token->length);
+  if (*token->dashes) {
+    pd__meaning meaning = pd__resolve_negated(token->name, token->length);
+    return meaning.flag ? meaning : resolve_letters(token);
+  }
   pd_flag *node = pd__resolve_name(token->name, token->length);
   return (pd__meaning){node ? pd__resolve_alias(node) : NULL, node, false};
 }

@@ -39,19 +39,17 @@ static void count_change(pd__changes *changes) {
 
 /* ---- Lists that grow ---- */
 
-/* Returns true if the value of `change` is added to that of `other`: both are uses of one flag on a
- * command line, or in a file that isn't structured. */
+/* Returns true if the value of `change` is added to that of `other`. */
 static bool is_continued_use(const pd__change *change, const pd__change *other) {
-  const pd_origin *here = &change->origin, *there = &other->origin;
-  bool used = other->text && !other->literal;
-  if (!used || other->flag != change->flag || here->source != there->source) return false;
-  bool same_file = here->place && there->place && !strcmp(here->place, there->place);
-  return here->source == PD_SOURCE_ARGV || (here->source == PD_SOURCE_FILE && same_file);
+  bool used = other->text && !other->literal && other->flag == change->flag;
+  return used && pd__origin_continues(&other->origin, &change->origin);
 }
 
-/* Takes over the items of the previous use, which then does nothing. */
+/* Takes over the items of the previous use, which then does nothing. Sets *joined if there is
+ * one. */
 static __attribute__((noinline)) pd_status join_previous_use(const pd__changes *changes,
-                                                             pd__change *change, pd_error *err) {
+                                                             pd__change *change, bool *joined,
+                                                             pd_error *err) {
   if (!change->text || change->literal) return PD_OK;
   for (size_t i = changes->count; i > 0; i--) {
     pd__change *other = &changes->items[i - 1];
@@ -62,8 +60,50 @@ static __attribute__((noinline)) pd_status join_previous_use(const pd__changes *
     other->action = PD__IDLE;
     change->text = change->value.str = text;
     change->room = room;
+    *joined = true;
     break;
   }
+  return PD_OK;
+}
+
+pd_value pd__changes_count_from(const pd__changes *changes, const pd_flag *flag,
+                                const pd_origin *origin) {
+  for (size_t i = changes->count; i > 0; i--) {
+    const pd__change *other = &changes->items[i - 1];
+    bool used = other->flag == flag && other->action == PD__ASSIGN;
+    if (used && pd__origin_continues(&other->origin, origin)) return other->value;
+  }
+  return pd__flag_default(flag);
+}
+
+/* ---- Lists that add to those of sources below ---- */
+
+/* Returns what a source gives the flag when the changes so far are made; NULL: nothing. */
+static const char *find_text_of(const pd__changes *changes, const pd_flag *flag, pd_source source) {
+  pd__entry given;
+  for (size_t i = changes->count; i > 0; i--) {
+    const pd__change *other = &changes->items[i - 1];
+    if (other->flag != flag || other->origin.source != source) continue;
+    if (other->action == PD__DROP) return NULL;
+    if (other->action == PD__ASSIGN) return other->value.str;
+  }
+  return pd__history_find(flag, source, &given) ? given.value.str : NULL;
+}
+
+/* Puts what files, and below a command line variables, give the flag in front of the value. */
+static __attribute__((noinline)) pd_status merge_lower_values(const pd__changes *changes,
+                                                              pd__change *change, pd_error *err) {
+  pd_source source = change->origin.source;
+  const char *below = NULL;
+  if (!change->text || (source != PD_SOURCE_ARGV && source != PD_SOURCE_ENVIRONMENT)) return PD_OK;
+  if (source == PD_SOURCE_ARGV) below = find_text_of(changes, change->flag, PD_SOURCE_ENVIRONMENT);
+  if (!below) below = find_text_of(changes, change->flag, PD_SOURCE_FILE);
+  if (!below) return PD_OK;
+  size_t room = 0;
+  char *text = pd__lists_join(&changes->operation->arena, below, change->text, &room);
+  if (!text) return pd__fail_memory(err);
+  change->text = change->value.str = text;
+  change->room = room;
   return PD_OK;
 }
 
@@ -71,6 +111,15 @@ pd_status pd__changes_try(pd__changes *changes, pd_flag *node, const char *text,
                           const pd_origin *origin, uint32_t literal, pd_error *err) {
   return pd__changes_try_as(changes, pd__resolve_alias(node), node, text, value, origin, literal,
                             err);
+}
+
+static pd_status join_other_values(const pd__changes *changes, pd__change *change, pd_error *err) {
+  const pd_flag_def *def = pd__flag_def(change->flag);
+  bool joined = false;
+  pd_status status = PD_OK;
+  if (def->multi && !changes->drafts) status = join_previous_use(changes, change, &joined, err);
+  bool merges = changes->merges && def->merge && !joined && change->action == PD__ASSIGN;
+  return status == PD_OK && merges ? merge_lower_values(changes, change, err) : status;
 }
 
 pd_status pd__changes_try_as(pd__changes *changes, pd_flag *flag, pd_flag *node, const char *text,
@@ -83,8 +132,7 @@ pd_status pd__changes_try_as(pd__changes *changes, pd_flag *flag, pd_flag *node,
   change->origin = *origin;
   change->literal = (uint8_t)literal;
   pd_status status = pd__prepare_change(change, changes, err);
-  bool grows = status == PD_OK && !flag->simple && !changes->drafts && pd__flag_def(flag)->multi;
-  if (grows) status = join_previous_use(changes, change, err);
+  if (status == PD_OK && !flag->simple) status = join_other_values(changes, change, err);
   if (status == PD_OK && change->action != PD__IDLE) count_change(changes);
   return status;
 }

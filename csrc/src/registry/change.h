@@ -53,6 +53,7 @@ typedef struct pd__changes {
   bool drafts;           /* the flags are drafts (definition/draft.h): warn of nothing */
   bool forced;           /* call no validators */
   bool ask_all;          /* call all validators, also those of flags that don't change */
+  bool merges;           /* the values are as users wrote them: a list may add to those below */
   bool previews;         /* nothing will be committed: only changes of `wanted` are prepared */
   const pd_flag *wanted; /* or NULL: of no flag */
   bool yields;           /* values of the fleet give way to what validators reject: */
@@ -145,7 +146,16 @@ pd_status pd__flag_check_type(pd__operation *operation, pd_flag *flag, pd_type t
 pd_status pd__flag_check_handle(pd__operation *operation, pd_flag *flag, const char *text,
                                 pd_type type, pd_error *err);
 
+/* Returns what a use of a flag that counts adds to: the value of the use before it in the same
+ * place, or the default. */
+pd_value pd__changes_count_from(const pd__changes *changes, const pd_flag *flag,
+                                const pd_origin *origin);
+
 /* Fails because the flag doesn't accept a value; `name` is the name used by the caller. */
+pd_status pd__fail_text(pd_status status, const pd_flag *flag, const char *name, const char *text,
+                        const pd_origin *origin, const char *why, pd_error *err);
+
+/* Likewise, and finds out why. */
 pd_status pd__fail_value(pd_status status, const pd_flag *flag, const char *name, const char *text,
                          const pd_origin *origin, pd_error *err);
 

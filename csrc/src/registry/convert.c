@@ -63,13 +63,10 @@ void pd__conversions_run(pd__operation *operation, pd__conversion *list) {
 
 static pd_status fail_conversion(const pd__conversion *one, const pd__change *change,
                                  pd_error *err) {
-  char source[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE];
   bool sensitive = change->flag->sensitive;
   bool silent = !*one->why || (sensitive && *one->text && strstr(one->why, one->text));
-  return pd__fail(err, PD_ERR_VALUE, "%s=%s: %s",
-                  pd__origin_write_subject(change->node->name, &change->origin, source),
-                  sensitive ? PD__REDACTED : pd__quote_text(quoted, one->text),
-                  silent ? "is not a value of the flag" : one->why);
+  return pd__fail_text(PD_ERR_VALUE, change->flag, change->node->name, one->text, &change->origin,
+                       silent ? "is not a value of the flag" : one->why, err);
 }
 
 pd_status pd__conversion_apply(pd__conversion *conversion, pd__change *change,

@@ -28,10 +28,16 @@ static bool has_name_at_end(const char *variable, const char *name) {
   return true;
 }
 
-/* An environment variable has no line. --fromenv on a command line names a variable, too. */
-static bool is_variable_origin(const pd_origin *origin) {
+bool pd__origin_is_variable(const pd_origin *origin) {
   return origin->source == PD_SOURCE_ENVIRONMENT ||
          (origin->source == PD_SOURCE_ARGV && origin->place && !origin->line);
+}
+
+bool pd__origin_continues(const pd_origin *first, const pd_origin *second) {
+  if (first->source != second->source) return false;
+  if (first->source == PD_SOURCE_ARGV) return true;
+  bool same = first->place && second->place && !strcmp(first->place, second->place);
+  return same && (first->source == PD_SOURCE_FILE || first->source == PD_SOURCE_ENVIRONMENT);
 }
 
 const char *pd__origin_line_joint(const pd_origin *origin) {
@@ -39,7 +45,7 @@ const char *pd__origin_line_joint(const pd_origin *origin) {
 }
 
 const char *pd__origin_write_place(const pd_origin *origin, char out[PD__PLACE_SIZE]) {
-  bool variable = is_variable_origin(origin);
+  bool variable = pd__origin_is_variable(origin);
   strcpy(out, variable ? "environment: " : "");
   /* Who sets a flag gets the message, and knows from where. */
   bool known = origin->source == PD_SOURCE_RUNTIME || origin->source == PD_SOURCE_LIVE;
@@ -59,7 +65,7 @@ const char *pd__origin_write(const pd_origin *origin, char out[PD__QUOTE_SIZE]) 
   const char *place = placed ? origin->place : pd_source_name(origin->source);
   const char *joint = pd__origin_line_joint(origin);
   const char *tail = pd__path_tail(place, PD__QUOTE_SIZE - 15 - strlen(joint));
-  const char *before = placed && is_variable_origin(origin) ? "$" : "";
+  const char *before = placed && pd__origin_is_variable(origin) ? "$" : "";
   snprintf(out, PD__QUOTE_SIZE, "%s%s%s", before, tail == place ? "" : "...", tail);
   bool numbered = origin->line && !placed && origin->source == PD_SOURCE_ARGV;
   if (origin->line && placed) pd__append_format(out, PD__QUOTE_SIZE, "%s%u", joint, origin->line);
@@ -71,9 +77,11 @@ const char *pd__origin_write_subject(const char *name, const pd_origin *origin,
                                      char out[PD__SOURCE_SIZE]) {
   const char *variable = origin->place ? origin->place : "";
   pd__origin_write_place(origin, out);
-  if (!is_variable_origin(origin)) {
+  if (!pd__origin_is_variable(origin)) {
     bool dashes = origin->source == PD_SOURCE_ARGV || origin->source == PD_SOURCE_FILE;
     pd__append_format(out, PD__SOURCE_SIZE, "%s%s", dashes ? "--" : "", name);
+  } else if (strchr(variable, '=')) { /* it names a file */
+    pd__append_format(out, PD__SOURCE_SIZE, "%.512s: %s", variable, name);
   } else if (has_name_at_end(variable, name)) {
     pd__append_format(out, PD__SOURCE_SIZE, "%s", variable);
   } else {

@@ -55,25 +55,30 @@ pd_status pd__flag_check_handle(pd__operation *operation, pd_flag *flag, const c
 
 /* ---- Errors about a value ---- */
 
-static const char *quote_value(const pd_flag *flag, const char *text, char quoted[PD__QUOTE_SIZE]) {
-  return flag->sensitive ? PD__REDACTED : pd__quote_text(quoted, text);
+/* A launcher that passes on a variable which isn't set makes one that is empty. */
+pd_status pd__fail_text(pd_status status, const pd_flag *flag, const char *name, const char *text,
+                        const pd_origin *origin, const char *why, pd_error *err) {
+  char source[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE];
+  pd__origin_write_subject(name, origin, source);
+  if (!*text && pd__origin_is_variable(origin)) {
+    return pd__fail(err, status, "%s: is empty, %s", source, why);
+  }
+  return pd__fail(err, status, "%s=%s: %s", source,
+                  flag->sensitive ? PD__REDACTED : pd__quote_text(quoted, text), why);
 }
 
 pd_status pd__fail_value(pd_status status, const pd_flag *flag, const char *name, const char *text,
                          const pd_origin *origin, pd_error *err) {
-  char source[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE], why[256];
-  pd__origin_write_subject(name, origin, source);
+  char why[256];
   pd__value_write_fault(pd__flag_def(flag), text, why, sizeof why);
-  return pd__fail(err, status, "%s=%s: %s", source, quote_value(flag, text, quoted), why);
+  return pd__fail_text(status, flag, name, text, origin, why, err);
 }
 
 static pd_status check_literal(const pd__change *change, pd_error *err) {
-  char source[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE];
   const char *why = pd__literal_find_fault(pd__flag_def(change->flag), change->literal);
   if (!why) return PD_OK;
-  pd__origin_write_subject(change->node->name, &change->origin, source);
-  return pd__fail(err, PD_ERR_TYPE, "%s=%s: %s", source,
-                  quote_value(change->flag, change->text, quoted), why);
+  return pd__fail_text(PD_ERR_TYPE, change->flag, change->node->name, change->text, &change->origin,
+                       why, err);
 }
 
 /* ---- Parsing ---- */

@@ -406,6 +406,14 @@ extern const pd_origin pd__at_run_time;
 #define PD__PLACE_SIZE (PD_NAME_MAX + 40)
 const char *pd__origin_write_place(const pd_origin *origin, char out[PD__PLACE_SIZE]);
 
+/* Returns true for a value of an environment variable, which has no line. --fromenv on a command
+ * line names a variable, too. */
+bool pd__origin_is_variable(const pd_origin *origin);
+
+/* Returns true if the second of two uses of a flag adds to what the first gave, in a list that
+ * grows: on one command line, in one variable, or in one file that isn't structured. */
+bool pd__origin_continues(const pd_origin *first, const pd_origin *second);
+
 /* What stands between place and line: ":", or " revision " if the line is one of the fleet. */
 const char *pd__origin_line_joint(const pd_origin *origin);
 

@@ -155,7 +155,7 @@ static bool can_stand_alone(char letter, bool *is_flag) {
   const pd_flag *node = pd__names_find(&letter, 1);
   const pd_flag *flag = node ? find_letter_flag(letter) : NULL;
   *is_flag = node && pd__resolve_alias((pd_flag *)node)->defined;
-  return *is_flag ? flag && flag->type == PD_TYPE_bool : letter == 'h';
+  return *is_flag ? flag && pd__def_stands_alone(pd__flag_def(flag)) : letter == 'h';
 }
 
 /* Suggests -v -q for -vq, if all letters are bools. One of them may be unknown. */
@@ -222,8 +222,8 @@ void pd__suggest_value(const pd_flag *flag, const char *text, char *const *argum
     join_items(flag, text, arguments, count, joined);
     snprintf(out, PD__SUGGESTION_SIZE, "; items of a list are separated by commas");
     if (*joined) pd__append_format(out, PD__SUGGESTION_SIZE, ", as in --%s=%s", flag->name, joined);
-  } else if (flag->type == PD_TYPE_bool && !text) {
-    snprintf(out, PD__SUGGESTION_SIZE, "; a bool takes its value after =, as in --%s=%s",
-             flag->name, arguments[0]);
+  } else if (pd__def_stands_alone(def) && !text) {
+    snprintf(out, PD__SUGGESTION_SIZE, "; %s takes its value after =, as in --%s=%s",
+             def->count ? "a flag that counts" : "a bool", flag->name, arguments[0]);
   }
 }

@@ -69,8 +69,9 @@ static void add_left_column(help_page *help, const pd_flag_info *info) {
   }
   if (info->type == PD_TYPE_bool || (!info->type && !*info->unit)) return;
   write_placeholder(info, &help->scratch);
-  append_text(help, PD__PLAIN, "=");
+  append_text(help, PD__PLAIN, info->count ? "[=" : "=");
   pd__page_append(&help->page, PD__HOLDER, help->scratch.text, help->scratch.length);
+  if (info->count) append_text(help, PD__PLAIN, "]");
 }
 
 /* ---- Notes ---- */
@@ -163,7 +164,7 @@ static void add_value_notes(help_page *help, const pd__row *row) {
 /* Help doesn't show "hidden" and "sensitive", and shows "required" first. */
 static bool is_quiet_mark(const char *words) {
   return !strcmp(words, "hidden") || !strcmp(words, "sensitive") || !strcmp(words, "required") ||
-         !strcmp(words, "optional") || !strcmp(words, "multi");
+         !strcmp(words, "optional") || !strcmp(words, "multi") || !strcmp(words, "count");
 }
 
 #define ADD_MARK(name, words, about)                                                               \

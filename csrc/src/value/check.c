@@ -31,7 +31,8 @@ bool pd__def_is_plain(const pd_flag_def *def) {
                     (uintptr_t)def->retired;
   uintptr_t code = (uintptr_t)def->validate | (uintptr_t)def->watch | (uintptr_t)def->access |
                    (uintptr_t)def->convert;
-  bool closed = def->read_only | def->startup_only | def->required | def->multi | def->optional;
+  bool closed = def->read_only | def->startup_only | def->required | def->multi | def->optional |
+                def->count | def->merge;
   return !texts && !code && !closed && !def->list && has_whole_range(def);
 }
 

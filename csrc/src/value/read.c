@@ -16,7 +16,8 @@ static bool is_same_word(const char *text, const char *lower) {
 }
 
 static pd_status read_bool(const char *text, bool *out) {
-  static const char words[][6] = {"0", "1", "f", "t", "n", "y", "no", "yes", "false", "true"};
+  static const char words[][6] = {"0",  "1",   "f",   "t",  "n",     "y",
+                                  "no", "yes", "off", "on", "false", "true"};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
     if (!is_same_word(text, words[i])) continue;
     *out = i % 2;

@@ -1,6 +1,7 @@
 /* The table of types. A row holds what differs from type to type; the functions of this layer
  * handle what the types of one kind have in common. */
 #include <math.h>
+#include <pd_flags/items.h>
 #include <string.h>
 
 #include "value.h"
@@ -17,7 +18,7 @@
 
 const pd__type pd__types[PD__TYPE_COUNT] = {
     [0] = {OTHER("unknown", "a value", PD__TYPE_NONE)},
-    [PD_TYPE_bool] = {OTHER("bool", "true or false", PD__TYPE_TRUTH), .max.b = true},
+    [PD_TYPE_bool] = {OTHER("bool", PD__BOOL_EXPECTED, PD__TYPE_TRUTH), .max.b = true},
     [PD_TYPE_int32] = {SIGNED(int32, "a 32-bit integer", INT32_MIN, INT32_MAX)},
     [PD_TYPE_uint32] = {UNSIGNED(uint32, "an unsigned 32-bit integer", UINT32_MAX)},
     [PD_TYPE_int64] = {SIGNED(int64, "a 64-bit integer", INT64_MIN, INT64_MAX)},

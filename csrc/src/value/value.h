@@ -145,4 +145,13 @@ size_t pd__list_next(const char **cursor);
  * Returns NULL if memory is out. */
 char *pd__lists_join(pd__arena *arena, const char *first, const char *second, size_t *room);
 
+/* Returns true if the flag may stand without a value, and never takes the next token. */
+static inline bool pd__def_stands_alone(const pd_flag_def *def) {
+  return def->type == PD_TYPE_bool || def->count;
+}
+
+/* Writes `times` more than the value of an integer. Returns false if it is above all integers. */
+bool pd__value_write_more(const pd_flag_def *def, pd_value value, uint32_t times,
+                          char out[PD__NUMBER_SIZE]);
+
 #endif /* PD__VALUE_H */

@@ -48,8 +48,8 @@ pub struct Definition {
     pub functions: [*const c_void; 4], // validate, watch, context and access
     pub marks: [bool; 4],              // assignable, required, optional and multi
     pub scoped: bool,
-    pub changes: [bool; 3], // runtime, unsafe and per_process
-    pub reserved_too: [u8; 7],
+    pub changes: [bool; 5], // runtime, unsafe, per_process, count and merge
+    pub reserved_too: [u8; 5],
     pub scoped_cell: bool,
     pub texts: [*const c_char; 5], // unit, deprecated, retired, old_names and metavar
     pub convert: *const c_void,
@@ -88,8 +88,8 @@ impl Definition {
             functions: [null(); 4],
             marks: [false; 4],
             scoped: false,
-            changes: [false; 3],
-            reserved_too: [0; 7],
+            changes: [false; 5],
+            reserved_too: [0; 5],
             scoped_cell: false,
             texts: [null(); 5],
             convert: null(),

@@ -1,0 +1,24 @@
+/* Turning the environment on and off, apart from any command line. */
+#include <string.h>
+
+#include "input.h"
+
+pd_status pd_environment_enable(const char *prefix, pd_error_list *errors, pd_error *err) {
+  pd__report report = {.list = errors, .first = err};
+  pd_error wrong;
+  if (prefix && pd__environment_check(prefix, &wrong) != PD_OK) {
+    pd__report_add(&report, &wrong);
+    return report.status;
+  }
+  pd__changes changes;
+  PD__LOCKED_OPERATION(operation);
+  pd__changes_begin(&changes, &operation, &report);
+  changes.yields = changes.merges = true;
+  pd__variable_rules rules = {.ignore_empty = false};
+  if (prefix) strcpy(rules.prefix, prefix);
+  if (prefix) pd__environment_read(&rules, &changes);
+  pd_status status = pd__changes_finish(&changes);
+  if (status == PD_OK) pd__environment_use(prefix ? &rules : NULL);
+  if (status == PD_OK && prefix) pd__environment_warn(&rules, false, NULL);
+  return pd__operation_return(&operation, status);
+}
