@@ -18,6 +18,7 @@ from paddle_flags._core.status import (
     warn,
 )
 from paddle_flags._input.argv import HelpWanted, read_argv
+from paddle_flags._input.ignored import ignored_warnings
 from paddle_flags._input.options import Options
 from paddle_flags.cli.output import print_error, print_text
 
@@ -85,7 +86,8 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
 ) -> list[str]:
     """Read flags from a command line and return its other arguments.
 
-    `argv` is a list whose first element is the program; the default is `sys.argv`.
+    `argv` is a list whose first element is the program; the default is `sys.argv`, in a test
+    without the arguments of pytest.
 
     `env_prefix="APP_"` also reads flags from environment variables named APP_<flag>,
     including flags that are defined later. The command line takes precedence.
@@ -200,7 +202,7 @@ def _read_or_raise(tokens: list[str], options: Options) -> list[str]:
         except Warning:  # the error is what the caller must know
             pass
         raise
-    _finish(options, rest)
+    _finish(tokens, options, rest)
     return rest
 
 
@@ -212,13 +214,15 @@ def _read_or_exit(tokens: list[str], options: Options, name: str, *, gflags: boo
         why = error
     else:
         print_warnings(name or program_of(tokens))
-        _finish(options, rest)
+        _finish(tokens, options, rest)
         return rest
     sys.exit(_report(name or program_of(tokens), why, gflags=gflags))
 
 
-def _finish(options: Options, rest: list[str]) -> None:
-    """Warn of variables that name no flag, and hand out what callbacks left."""
+def _finish(tokens: list[str], options: Options, rest: list[str]) -> None:
+    """Warn of what had no effect, and hand out what callbacks left."""
+    for warning in ignored_warnings(tokens):
+        leave_warning(warning)
     if options.warn_unknown_env:
         from paddle_flags._input.unknown import unknown_warnings  # noqa: PLC0415 - seldom used
 
@@ -239,8 +243,10 @@ def print_warnings(program: str) -> None:
 
 
 def _own_argv() -> list[str]:
-    """Return `sys.argv`, which in a notebook are arguments of the kernel and not of the user."""
+    """Return `sys.argv` without arguments of pytest, or of a notebook's kernel."""
     tokens = list(sys.argv)
+    if getattr(sys.modules.get("_paddle_flags_pytestplugin"), "arguments", None) == tokens:
+        del tokens[1:]
     if len(tokens) > 1 and os.path.basename(tokens[0]).endswith("kernel_launcher.py"):
         message = (
             "parse() in a notebook: the arguments of its kernel are ignored;"
