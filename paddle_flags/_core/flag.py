@@ -141,7 +141,12 @@ class Flag(FlagBase[T]):
 
     @property
     def text(self) -> str:
-        """The value as text; `set_from_string` turns it into the same value again."""
+        """The value as text; `set_from_string` turns it into the same value again.
+
+        None has no text: then this is "".
+        """
+        if self.value is None:
+            return ""
         err = new_error()
         size = 64
         while True:
