@@ -12,8 +12,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from paddle_flags._core.registry import Registry
     from paddle_flags._integrations import pytest_support
+
+
+arguments: list[str] | None = None
+"""The command line of pytest, which `paddle_flags.parse` doesn't take for that of the program."""
 
 
 def _support() -> Any:  # noqa: ANN401 - a module that mypy need not follow
@@ -37,13 +43,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--pf-strict",
         action="store_true",
         dest="pf_strict",
-        help="a test that leaves a flag changed is an error, not only a warning",
+        help="a test that leaves a flag changed is an error, not only a warning; so is a flag that"
+        " it leaves defined, and what a fixture of a class, module or package leaves",
     )
     parser.addini("pf_flags", "flags for all tests, NAME=VALUE each", type="linelist", default=[])
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Set the flags of the session."""
+    global arguments  # noqa: PLW0603 - one command line, one process
+    if sys.argv[1:] == list(config.invocation_params.args):
+        arguments = list(sys.argv)
     config.addinivalue_line(
         "markers",
         "pf_flags(values, /, **named): set flags of paddle_flags for a test, and put all back"
@@ -51,6 +61,12 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     if config.getoption("pf_flag") or config.getini("pf_flags"):
         config.pluginmanager.register(_support().Session(config), "paddle_flags_session")
+
+
+def pytest_unconfigure() -> None:
+    """Leave the command line to others."""
+    global arguments  # noqa: PLW0603 - one command line, one process
+    arguments = None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -66,6 +82,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             while _GUARD in names:  # that of pf_flags, or of another parameter of the test
                 names.remove(_GUARD)
             names.insert(_after_wider_scopes(item, names), _GUARD)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_fixture_setup(
+    fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+) -> Generator[None, Any, None]:
+    """Watch the fixtures that several tests share."""
+    watched = fixturedef.scope != "function" and "paddle_flags" in sys.modules
+    guard = None
+    if watched and request.config.getoption("pf_strict"):
+        guard = _support().FixtureGuard(fixturedef)
+    yield
+    if guard is not None:
+        guard.note_setup()
 
 
 def _wants_flags(item: pytest.Item) -> bool:

@@ -14,6 +14,8 @@ HEADER = Path(__file__).parent / "csrc" / "include" / "pd_flags.h"
 SOURCE = """
 #define PD_NO_MODULE_RECORD
 #include <pd_flags.h>
+
+#include "gil.h"
 """
 
 

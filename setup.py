@@ -144,7 +144,7 @@ def extension(name, sources):
         f"paddle_flags.{name}",
         sources,
         language="c",  # so the linker is C's
-        include_dirs=[str(INCLUDE)],
+        include_dirs=[str(INCLUDE), str(Path("csrc", "python"))],
         define_macros=[("Py_LIMITED_API", "0x030B0000")] if LIMITED_API else [],
         # C++20 instantiates std::string here, so an old libstdc++ is enough.
         extra_compile_args=[

@@ -73,6 +73,15 @@ class State:
         """Return the flags that were defined since."""
         return list(self._each(lib.pd_snapshot_next_definition))
 
+    def new_definitions(self) -> list[Flag[Any]]:
+        """Return those that `restore` undoes, of flags that were not defined before."""
+        new = [flag for flag in self.definitions() if flag not in self._former]
+        return [flag for flag in new if not self._stays(flag.module)] if new else []
+
+    def forget(self, flags: list[Flag[Any]]) -> None:
+        """Undefine flags; those of native modules stay."""
+        _forget(flags)
+
     def redefined(self) -> list[Flag[Any]]:
         """Return the flags that were undefined, or that have another definition."""
         return [flag for flag, before in self._former.items() if not before.is_of(flag)]
@@ -87,7 +96,7 @@ class State:
         """Put everything back, and forget what was defined since."""
         remove_new(self._hooks, self._stays)
         new = self.definitions()
-        _forget([f for f in new if f not in self._former and not self._stays(f.module)])
+        self.forget(self.new_definitions())
         for flag, before in self._former.items():
             if not flag.defined or (flag in new and flag.module not in self._reloaded):
                 before.put_back(flag)

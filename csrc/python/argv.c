@@ -86,9 +86,9 @@ static PyObject *parse(line *made, Py_ssize_t count, const pd_parse_options *opt
                        pd_error *err) {
   int argc = (int)count;
   pd_environment_hold(true);
-  PyThreadState *thread = PyEval_SaveThread();
+  PyThreadState *thread = release_gil();
   pd_status status = pd_parse_argv(&argc, made->argv, options, err);
-  PyEval_RestoreThread(thread);
+  retake_gil(thread);
   pd_environment_release();
   if (status != PD_OK) return PyLong_FromLong(status);
   return rest_of(made, argc);

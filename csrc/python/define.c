@@ -126,9 +126,9 @@ static PyObject *define(PyObject *module, PyObject *const *given, const pd_flag_
   pd_flag *handle = NULL;
   pd_error err;
   pd_environment_hold(false);
-  PyThreadState *thread = PyEval_SaveThread();
+  PyThreadState *thread = release_gil();
   pd_status status = pd_flag_register(def, &handle, &err);
-  PyEval_RestoreThread(thread);
+  retake_gil(thread);
   pd_environment_release();
   if (status == PD_ERR_CONFLICT && !handle) Py_RETURN_NONE; /* it may be defined again */
   if (status != PD_OK) {

@@ -19,6 +19,8 @@
 #define PD_NO_MODULE_RECORD
 #include <pd_flags.h>
 
+#include "gil.h"
+
 /* Shared by the Python code and this module; connect() sets some fields. References are owned. */
 typedef struct fast_state {
   PyTypeObject *flag_base;
@@ -216,10 +218,11 @@ PyObject *fast_open_gate(PyObject *module, PyObject *arguments);
 PyObject *fast_in_hook(PyObject *module, PyObject *nothing);
 
 /* close_gates(): no new call of a hook reaches this interpreter from now on, and no interpreter if
- * it is the main one. Waits for the calls that have begun, on other threads. */
+ * it is the main one. Waits for the calls that have begun, on other threads, as long as these can
+ * take the GIL. */
 PyObject *fast_close_gates(PyObject *module, PyObject *nothing);
 
-/* has_ended(): true once the main interpreter has called close_gates(). */
+/* has_ended(): true once the main interpreter has called close_gates(), or Python ends. */
 PyObject *fast_has_ended(PyObject *module, PyObject *nothing);
 
 /* after_fork(): in the child, forgets the calls of threads that it doesn't have. */

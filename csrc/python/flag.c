@@ -135,9 +135,9 @@ static void keep_value(flag_object *self, uint32_t generation, PyObject *made_by
  * definition is asked, as a plugin may come back with another one. */
 static bool get_info(const flag_object *self, pd_flag_info *info) {
   *info = (pd_flag_info){.size = sizeof *info};
-  PyThreadState *thread = PyEval_SaveThread();
+  PyThreadState *thread = release_gil();
   pd_status status = pd_flag_get_info(self->handle, info, NULL);
-  PyEval_RestoreThread(thread);
+  retake_gil(thread);
   return status == PD_OK;
 }
 
@@ -291,9 +291,9 @@ static fast_result assign(flag_object *self, fast_state *state, PyObject *value,
   pd_error err;
   pd_error_list *errors = take_list(state);
   setting++;
-  PyThreadState *thread = PyEval_SaveThread();
+  PyThreadState *thread = release_gil();
   pd_status status = pd_batch_set(item, 1, origin, errors, &err);
-  PyEval_RestoreThread(thread);
+  retake_gil(thread);
   setting--;
   if (status != PD_OK) {
     fast_result result = done_by(PyObject_CallMethod((PyObject *)self, "_refused", "OKK", value,

@@ -65,7 +65,7 @@ static bool move_in(entry *made) {
 }
 
 static bool is_closed(const hook *of) {
-  return __atomic_load_n(&of->gate->closed, __ATOMIC_SEQ_CST);
+  return __atomic_load_n(&of->gate->closed, __ATOMIC_SEQ_CST) || !Py_IsInitialized();
 }
 
 /* Returns false if Python must not be called; otherwise the thread has the GIL until leave(). */
@@ -240,25 +240,6 @@ PyObject *fast_drop_hook(PyObject *module, PyObject *address) {
   Py_RETURN_NONE;
 }
 
-PyObject *fast_open_gate(PyObject *module, PyObject *arguments) {
-  fast_state *state = PyModule_GetState(module);
-  PyObject *held;
-  int follows;
-  if (!PyArg_ParseTuple(arguments, "pO!:open_gate", &follows, &PyDict_Type, &held)) return NULL;
-  fast_gate *made = calloc(1, sizeof *made);
-  if (!made) return PyErr_NoMemory();
-  Py_INCREF(held);
-  *made = (fast_gate){
-      .interpreter = PyInterpreterState_Get(), .held = held, .follows = follows, .references = 1};
-  fast_gate_clear(state);
-  made->next = gates;
-  gates = state->gate = made;
-  return Py_BuildValue("KKKKK", (unsigned long long)(uintptr_t)validate,
-                       (unsigned long long)(uintptr_t)watch, (unsigned long long)(uintptr_t)convert,
-                       (unsigned long long)(uintptr_t)audit,
-                       (unsigned long long)(uintptr_t)release);
-}
-
 PyObject *fast_in_hook(PyObject *module, PyObject *nothing) {
   (void)module, (void)nothing;
   return PyBool_FromLong(innermost != NULL);
@@ -300,21 +281,82 @@ static void wait_for_others(const fast_gate *own) {
   }
 }
 
-PyObject *fast_close_gates(PyObject *module, PyObject *nothing) {
-  (void)nothing;
-  const fast_gate *own = ((fast_state *)PyModule_GetState(module))->gate;
-  if (ended) Py_RETURN_NONE; /* from now on, who lets go of the GIL doesn't get it again */
-  ended = PyInterpreterState_GetID(PyInterpreterState_Get()) == 0;
+static bool is_main(PyInterpreterState *interpreter) {
+  return PyInterpreterState_GetID(interpreter) == 0;
+}
+
+static bool has_ended(void) { return ended || !Py_IsInitialized(); }
+
+/* Closes the gate `own`, and all if this is the main interpreter. */
+static void close_gates(const fast_gate *own) {
+  if (has_ended()) return; /* who lets go of the GIL doesn't get it again */
+  ended = is_main(PyInterpreterState_Get());
   for (fast_gate *each = gates; each; each = each->next) {
     if (ends_with(each, own)) __atomic_store_n(&each->closed, true, __ATOMIC_SEQ_CST);
   }
   wait_for_others(own);
+}
+
+PyObject *fast_close_gates(PyObject *module, PyObject *nothing) {
+  (void)nothing;
+  close_gates(((fast_state *)PyModule_GetState(module))->gate);
   Py_RETURN_NONE;
+}
+
+static PyObject *close_all(PyObject *unused, PyObject *nothing) {
+  (void)unused, (void)nothing;
+  close_gates(NULL);
+  Py_RETURN_NONE;
+}
+
+static PyMethodDef exit_function = {"close_all", close_all, METH_NOARGS, NULL};
+
+/* If the main interpreter lacks this package, has it call close_all() when Python ends:
+ * before 3.12, that aborts while a thread is in a subinterpreter that is left. Only there has a
+ * thread that runs code of a subinterpreter a state of the main one, too. */
+static void close_with_main(void) {
+  static bool registered;
+  PyThreadState *main = PyGILState_GetThisThreadState();
+  for (const fast_gate *each = gates; each; each = each->next) {
+    if (is_main(each->interpreter)) return;
+  }
+  if (registered || !main || !is_main(PyThreadState_GetInterpreter(main))) return;
+  PyThreadState *own = PyThreadState_Swap(main);
+  PyObject *atexit = PyImport_ImportModule("atexit");
+  PyObject *function = PyCFunction_New(&exit_function, NULL);
+  PyObject *done =
+      atexit && function ? PyObject_CallMethod(atexit, "register", "O", function) : NULL;
+  registered = done != NULL;
+  PyErr_Clear();
+  Py_XDECREF(done);
+  Py_XDECREF(function);
+  Py_XDECREF(atexit);
+  PyThreadState_Swap(own);
+}
+
+PyObject *fast_open_gate(PyObject *module, PyObject *arguments) {
+  fast_state *state = PyModule_GetState(module);
+  PyObject *held;
+  int follows;
+  if (!PyArg_ParseTuple(arguments, "pO!:open_gate", &follows, &PyDict_Type, &held)) return NULL;
+  fast_gate *made = calloc(1, sizeof *made);
+  if (!made) return PyErr_NoMemory();
+  Py_INCREF(held);
+  *made = (fast_gate){
+      .interpreter = PyInterpreterState_Get(), .held = held, .follows = follows, .references = 1};
+  fast_gate_clear(state);
+  made->next = gates;
+  gates = state->gate = made;
+  close_with_main();
+  return Py_BuildValue("KKKKK", (unsigned long long)(uintptr_t)validate,
+                       (unsigned long long)(uintptr_t)watch, (unsigned long long)(uintptr_t)convert,
+                       (unsigned long long)(uintptr_t)audit,
+                       (unsigned long long)(uintptr_t)release);
 }
 
 PyObject *fast_has_ended(PyObject *module, PyObject *nothing) {
   (void)module, (void)nothing;
-  return PyBool_FromLong(ended);
+  return PyBool_FromLong(has_ended());
 }
 
 PyObject *fast_after_fork(PyObject *module, PyObject *nothing) {

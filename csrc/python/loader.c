@@ -14,14 +14,15 @@ static bool in_main(void) { return PyInterpreterState_GetID(PyInterpreterState_G
  * that use Python, and because os.fork needs the GIL. A child that is born while another thread is
  * in the loader inherits the loader's locks and a half-changed list of images. import keeps the GIL
  * for the same reasons. A sub-interpreter lets go of it, since callbacks would wait for it. */
-static PyThreadState *enter_loader(void) {
-  if (in_main()) return NULL;
+static PyThreadState *enter_loader(bool main) {
+  if (main) return NULL;
   pd_environment_hold(false);
-  return PyEval_SaveThread();
+  return release_gil();
 }
-static void leave_loader(PyThreadState *thread) {
-  if (!thread) return;
-  PyEval_RestoreThread(thread);
+
+static void leave_loader(bool main, PyThreadState *thread) {
+  if (main) return;
+  retake_gil(thread);
   pd_environment_release();
 }
 
@@ -34,10 +35,11 @@ PyObject *fast_load(PyObject *module, PyObject *arguments) {
   if (!PyArg_ParseTuple(arguments, "yyKKK:load", &path, &name_space, &errors, &out, &err)) {
     return NULL;
   }
-  PyThreadState *thread = enter_loader();
+  bool main = in_main();
+  PyThreadState *thread = enter_loader(main);
   pd_status status = pd_module_load_as(path, name_space, (pd_error_list *)(uintptr_t)errors,
                                        (pd_module **)(uintptr_t)out, (pd_error *)(uintptr_t)err);
-  leave_loader(thread);
+  leave_loader(main, thread);
   return PyLong_FromLong(status);
 }
 
@@ -46,9 +48,10 @@ PyObject *fast_unload(PyObject *module, PyObject *arguments) {
   unsigned long long unloaded, err;
   (void)module;
   if (!PyArg_ParseTuple(arguments, "KK:unload", &unloaded, &err)) return NULL;
-  PyThreadState *thread = enter_loader();
+  bool main = in_main();
+  PyThreadState *thread = enter_loader(main);
   pd_status status = pd_module_unload((pd_module *)(uintptr_t)unloaded, (pd_error *)(uintptr_t)err);
-  leave_loader(thread);
+  leave_loader(main, thread);
   return PyLong_FromLong(status);
 }
 

@@ -34,10 +34,10 @@ static PyObject *push(const values *taken, const pd_origin *origin, bool scoped,
   pd_error err;
   pd_error_list *errors = pd_error_list_new();
   uint64_t number = 0; /* a pd_override or a pd_scope */
-  PyThreadState *thread = PyEval_SaveThread();
+  PyThreadState *thread = release_gil();
   pd_status status = (scoped ? pd_scope_push : pd_override_push)(taken->items, (size_t)taken->count,
                                                                  origin, errors, &number, &err);
-  PyEval_RestoreThread(thread);
+  retake_gil(thread);
   PyObject *result = status == PD_OK
                          ? PyLong_FromUnsignedLongLong(number)
                          : PyObject_CallFunction(refused, "KK", (unsigned long long)(uintptr_t)&err,

@@ -62,9 +62,9 @@ static PyObject *get_item(PyObject *object, PyObject *name) {
 /* Releases the GIL: an old name warns. */
 static bool is_found(const char *name) {
   pd_flag *found;
-  PyThreadState *thread = PyEval_SaveThread();
+  PyThreadState *thread = release_gil();
   pd_status status = pd_flag_find(name, &found, NULL);
-  PyEval_RestoreThread(thread);
+  retake_gil(thread);
   return status == PD_OK;
 }
 

@@ -8,7 +8,15 @@ from paddle_flags._core.hooks import CALLED, CONVERT, add_validator, held, name_
 from paddle_flags._core.status import leave_failure, to_text
 from paddle_flags._core.types import Unfit
 from paddle_flags._core.unraisable import report
-from paddle_flags._core.values import plain_value, type_in, types_of_contexts
+from paddle_flags._core.values import (
+    BY_NAME,
+    FormerDefinitionError,
+    contexts_of_flags,
+    former_contexts,
+    plain_value,
+    type_in,
+    types_of_contexts,
+)
 from paddle_flags._fast import drop_hook, new_hook
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagConflictError, FlagValueError
@@ -61,8 +69,7 @@ CALLED.add(_Converter.answer.__code__)
 def begin(definition: Any, name: str, type_: Type[Any], *, sensitive: bool) -> int:
     """Give a `pd_flag_def *` its Type, and a converter if it is of text; return what `drop` takes.
 
-    It stays for good once the library has the definition: a thread may be about to call it
-    even if another one has replaced the definition since.
+    Once the library has the definition, call `settle_types`.
     """
     context = new_hook()
     held[context] = _Converter(name, type_, sensitive=sensitive).answer
@@ -78,6 +85,8 @@ def check_text(flag: Flag[Any]) -> None:
     entry = flag._entry()  # noqa: SLF001 - of the package
     try:
         flag.from_entry(entry)
+    except FormerDefinitionError:
+        return
     except FlagValueError:
         flag.reset()
         raise
@@ -106,7 +115,31 @@ def renew(flag: Flag[Any], info: Any, context: int) -> None:
     types_of_contexts[first] = types_of_contexts[context]
     if first in held:  # it isn't if another interpreter has it
         held[first] = held[context]
+    drop(context)
     flag._look_again()  # noqa: SLF001 - of the package
+
+
+def settle_types(flag: Flag[Any], context: int = 0) -> None:
+    """Release the Types of definitions that the flag has no more; its new one has `context`.
+
+    Another thread may be reading a value of a former definition: it reads it again. If it is
+    about to ask the former converter, the library asks the one of the current definition, too.
+    """
+    contexts = contexts_of_flags.setdefault(flag._address, set())  # noqa: SLF001 - of the package
+    if context:
+        contexts.add(context)
+    info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})
+    defined = lib.pd_flag_get_info(flag.handle, info, ffi.NULL) == lib.PD_OK
+    current = int(ffi.cast("uintptr_t", info.context)) if defined else 0
+    for each in [each for each in contexts if each != current]:
+        contexts.discard(each)
+        former_contexts.add(each)
+        types_of_contexts.pop(each, None)
+        held.pop(each, None)
+    if defined:
+        flag._look_again()  # noqa: SLF001
+    else:
+        flag._know(0, BY_NAME["string"], None, flag._sensitive, False)  # noqa: FBT003, SLF001
 
 
 def drop(context: int) -> None:

@@ -214,9 +214,11 @@ class Definition:
             return
         if info.generation == before:
             converter().renew(flag, info, context)
-        elif info.context != self.pointer.context:
+            return
+        converter().settle_types(flag, context)
+        if info.context != self.pointer.context:
             return  # it is already another one
-        elif self._kind.member != "str":
+        if self._kind.member != "str":
             converter().check_numbers(flag, self._kind.via)
         elif before is None:
             converter().check_text(flag)

@@ -20,10 +20,12 @@ from paddle_flags._core.status import (
 )
 from paddle_flags._core.values import (
     REDACTED,
+    FormerDefinitionError,
     decode_list,
     from_c,
     kind_of,
     plain_value,
+    read_again,
     type_in,
     typed_kind_of,
 )
@@ -139,7 +141,12 @@ class Flag(FlagBase[T]):
 
     @property
     def text(self) -> str:
-        """The value as text; `set_from_string` turns it into the same value again."""
+        """The value as text; `set_from_string` turns it into the same value again.
+
+        None has no text: then this is "".
+        """
+        if self.value is None:
+            return ""
         err = new_error()
         size = 64
         while True:
@@ -274,21 +281,19 @@ class Flag(FlagBase[T]):
     @property
     def default(self) -> T:
         """The value that the flag has if no other is set."""
-        info = self._info()
-        return None if info.optional else from_c(typed_kind_of(info), info.default_value)  # type: ignore[return-value]
+        info, kind = self._typed_info()
+        return None if info.optional else from_c(kind, info.default_value)  # type: ignore[return-value]
 
     @property
     def min(self) -> T | None:
         """The smallest value allowed; None if only the type limits it."""
-        info = self._info()
-        kind = typed_kind_of(info)
+        info, kind = self._typed_info()
         return bound(kind, info.min, kind.smallest)  # type: ignore[no-any-return]
 
     @property
     def max(self) -> T | None:
         """The largest value allowed; None if only the type limits it."""
-        info = self._info()
-        kind = typed_kind_of(info)
+        info, kind = self._typed_info()
         return bound(kind, info.max, kind.largest)  # type: ignore[no-any-return]
 
     @property
@@ -445,6 +450,13 @@ class Flag(FlagBase[T]):
         expect(lib.pd_flag_get_info(self.handle, info, err), err)
         return info
 
+    def _typed_info(self) -> tuple[Any, ValueType]:
+        def read() -> tuple[Any, ValueType]:
+            info = self._info()
+            return info, typed_kind_of(info)
+
+        return read_again(read)
+
     def _entry(self, index: int = 0) -> Any:
         """Return a value of the history, with all that it takes to read it: a `pd_flag_entry *`."""
         entry = ffi.new("pd_flag_entry *", {"size": ffi.sizeof("pd_flag_entry")})
@@ -461,8 +473,7 @@ class Flag(FlagBase[T]):
         return self._look_up()[2]
 
     def _look_up(self) -> tuple[ValueType, bool, bool]:
-        info = self._info()
-        kind = typed_kind_of(info)
+        info, kind = self._typed_info()
         scoped = info.scoped and not info.optional
         changed = self._know(info.generation, kind, kind.via, info.sensitive, scoped)
         return kind, bool(info.sensitive), changed
@@ -471,22 +482,25 @@ class Flag(FlagBase[T]):
 
     def _read(self) -> Any:
         """Return the value if C's part can't: it may be undefined, or another type by now."""
+        return read_again(self._read_once)
+
+    def _read_once(self) -> Any:
         from paddle_flags._core.kept import is_unchecked  # noqa: PLC0415 - seldom used
 
-        while True:
-            entry = self._entry()  # raises if the flag is undefined
-            try:
-                return self.from_entry(entry)
-            except FlagValueError:  # C has the value from before this definition
-                if is_unchecked(self):
-                    return self.default  # which replaces it
-                now = self._entry()
-                if (now.context, plain_value(now)) == (entry.context, plain_value(entry)):
-                    raise
+        entry = self._entry()  # raises if the flag is undefined
+        try:
+            return self.from_entry(entry)
+        except FlagValueError:  # C has the value from before this definition
+            if is_unchecked(self):
+                return self.default  # which replaces it
+            now = self._entry()
+            if (now.context, plain_value(now)) != (entry.context, plain_value(entry)):
+                raise FormerDefinitionError from None
+            raise
 
     def _native(self) -> Any:
         """Return the value as C holds it; None if the flag has none."""
-        return plain_value(self._entry())
+        return read_again(lambda: plain_value(self._entry()))
 
     def _decode(self, state: int, value: Any, type_: Type[Any] | None) -> Any:
         """Return the value that the Type makes of one in C, or the tuple of a list's text.

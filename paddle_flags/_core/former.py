@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from paddle_flags._core.values import kind_of, type_in
+from paddle_flags._core.values import contexts_of_flags, kind_of
 from paddle_flags._fast import call_holding
 from paddle_flags._native import ffi, lib
 
@@ -53,8 +53,16 @@ class Listener:
 listeners: WeakSet[Listener] = WeakSet()
 
 
+def _converter() -> Any:
+    from paddle_flags._core import converter  # noqa: PLC0415 - seldom used
+
+    return converter
+
+
 def gone(flag: Flag[Any]) -> None:
-    """Tell the listeners that a definition has gone."""
+    """Release the type of a definition that has gone, and tell the listeners."""
+    if flag._address in contexts_of_flags:  # noqa: SLF001 - of the package
+        _converter().settle_types(flag)
     for each in list(listeners):
         each.gone(flag)
 
@@ -72,11 +80,11 @@ class Former:
     """The definition that a flag has now, and its type of Python."""
 
     def __init__(self, flag: Flag[Any]) -> None:
-        info = flag._info()  # noqa: SLF001 - of the package
+        info, kind = flag._typed_info()  # noqa: SLF001 - of the package
         self._kept: list[Any] = []
         self._name = flag.name
         self._sensitive = bool(info.sensitive)
-        self._type = type_in(info)
+        self._type = kind.via
         self._code = flag._code  # noqa: SLF001
         self._definition = ffi.new("pd_flag_def *")
         lib.pd_flag_def_init(self._definition, ffi.sizeof("pd_flag_def"), info.type)
@@ -113,8 +121,7 @@ class Former:
 
     def put_back(self, flag: Flag[Any]) -> None:
         """Define the flag again, in place of what it is now, if no other flag has its names."""
-        from paddle_flags._core import converter  # noqa: PLC0415 - seldom used
-
+        converter = _converter()
         context = 0
         if self._type is not None:
             context = converter.begin(
@@ -127,5 +134,7 @@ class Former:
                 converter.drop(context)
             return
         flag._code = self._code  # noqa: SLF001
+        if context or flag._address in contexts_of_flags:  # noqa: SLF001
+            converter.settle_types(flag, context)
         for each in list(listeners):
             each.back(flag)

@@ -12,7 +12,14 @@ from paddle_flags._core.status import (
     shown,
     to_text,
 )
-from paddle_flags._core.values import REDACTED, from_c, plain_value, typed_kind_of
+from paddle_flags._core.values import (
+    REDACTED,
+    FormerDefinitionError,
+    from_c,
+    plain_value,
+    read_again,
+    typed_kind_of,
+)
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import UndefinedFlagError
 
@@ -55,6 +62,8 @@ def _value_of(entry: Any) -> Any:
         return None
     try:
         return from_c(typed_kind_of(entry), entry.value)
+    except FormerDefinitionError:
+        raise
     except ValueError:  # it is from before this definition, whose type doesn't take it
         return plain_value(entry)
 
@@ -73,6 +82,10 @@ def _entries(handle: Any) -> Iterator[Any]:
 
 def history_of(handle: Any) -> list[FlagEntry]:
     """Return the values of a `pd_flag *`."""
+    return read_again(lambda: _history_of(handle))
+
+
+def _history_of(handle: Any) -> list[FlagEntry]:
     found: list[FlagEntry] = []
     for entry in _entries(handle):
         source = to_text(lib.pd_source_name(entry.origin.source))

@@ -65,6 +65,8 @@ def _ask(flag: Flag[Any]) -> None:
         lib.PD_SOURCE_FLEET,  # pd_validator_add drops what it rejects
     ):
         return
+    if entry.unset:
+        return
     text = ffi.new("char[]", to_bytes(flag.text))
     item = ffi.new("pd_assignment *", {"flag": flag.handle, "text": text})
     origin = ffi.addressof(entry, "origin")

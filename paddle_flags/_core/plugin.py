@@ -173,6 +173,7 @@ def load_named(path: str | os.PathLike[str], namespace: str, remedy: str) -> Plu
         return plugin
     if plugin is None:
         refusal = errors.gather(err)
+        _name_folder(refusal, file)
         if not namespace:
             _suggest_namespace(refusal, os.fspath(path), remedy)
         raise refusal
@@ -180,6 +181,15 @@ def load_named(path: str | os.PathLike[str], namespace: str, remedy: str) -> Plu
     assert isinstance(refused, PluginValueError)  # noqa: S101 - for the type checkers
     refused.plugin = plugin
     raise refused
+
+
+def _name_folder(refusal: FlagError, file: bytes) -> None:
+    """Add to the error about a file that isn't there in which folder it was looked for."""
+    if refusal.status == "PD_ERR_LOAD" and not os.path.isabs(file) and not os.path.lexists(file):
+        folder = shown(os.path.dirname(os.path.abspath(os.fsdecode(file))))
+        why = "as a path is relative to the current directory"
+        refusal.args = (f"{refusal}; looked in {folder} only, {why}",)
+        refusal._errors = ()  # noqa: SLF001 - of the package
 
 
 # ---- Conflicts ----

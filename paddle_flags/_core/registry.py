@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from _collections_abc import (
     ItemsView,
     Mapping,
@@ -21,6 +22,7 @@ from paddle_flags.errors import FlagError, FlagNameError, FlagTypeError, Undefin
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from types import FrameType
     from typing import Any
 
     from paddle_flags._core.assign import Assignment
@@ -202,7 +204,22 @@ class Registry(RegistryBase, _Unstored, Mapping[str, "Flag[Any]"]):
 def _get_attribute(name: str) -> Any:
     if name.startswith("__"):  # asked for by copy, inspect and others
         raise AttributeError(name)
+    if name == "copy":
+        _refuse_patch_dict(sys._getframe(1))  # noqa: SLF001 - the documented way
     return find(name).value
+
+
+def _refuse_patch_dict(caller: FrameType) -> None:
+    """Raise FlagTypeError if `unittest.mock.patch.dict` asks, before it changes anything.
+
+    At its end it deletes all items, and flags can't be deleted.
+    """
+    if caller.f_code.co_name == "_patch_dict":
+        message = (
+            "mock.patch.dict can't patch FLAGS, as flags can't be deleted and inserted again: use "
+            'paddle_flags.override(name=value), or mock.patch.object(FLAGS, "name", value)'
+        )
+        raise FlagTypeError(message)
 
 
 def _set_attribute(name: str, value: object) -> None:

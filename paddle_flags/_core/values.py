@@ -13,10 +13,25 @@ from paddle_flags.errors import FlagTypeError, FlagValueError
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, TypeVar
 
     from paddle_flags._core.flag import Flag
     from paddle_flags._core.types import Type
+
+    _T = TypeVar("_T")
+
+
+class FormerDefinitionError(FlagValueError):
+    """A value is of a definition that the flag no longer has: read it again."""
+
+
+def read_again(read: Callable[[], _T]) -> _T:
+    """Return what `read` returns once no other thread has defined the flag again meanwhile."""
+    while True:
+        try:
+            return read()
+        except FormerDefinitionError:
+            pass
 
 
 class ValueType:
@@ -87,15 +102,28 @@ def kind_of(found: Any) -> ValueType:
 
 
 # The Types of definitions, by the `context` that each has: C says which definition a value is
-# of, so no thread takes the Type of another one. They stay, as converters do.
+# of, so no thread takes the Type of another one.
 types_of_contexts: dict[int, Type[Any]] = {}
+
+# The contexts of definitions that have gone.
+former_contexts: set[int] = set()
+
+# The contexts of the definitions with a Type that a flag has or has just had, by its address.
+contexts_of_flags: dict[int, set[int]] = {}
 
 
 def type_in(found: Any) -> Type[Any] | None:
-    """Return the Type of the definition that a pd_flag_info or pd_flag_entry is about, or None."""
+    """Return the Type of the definition that a pd_flag_info or pd_flag_entry is about, or None.
+
+    Raises FormerDefinitionError if the flag has another definition by now.
+    """
     if not found.context:
         return None
-    return types_of_contexts.get(int(ffi.cast("uintptr_t", found.context)))
+    context = int(ffi.cast("uintptr_t", found.context))
+    type_ = types_of_contexts.get(context)
+    if type_ is None and context in former_contexts:
+        raise FormerDefinitionError
+    return type_  # None, too, if another interpreter has it
 
 
 def typed_kind_of(found: Any) -> ValueType:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
 from paddle_flags._core.assign import assign
 from paddle_flags._core.registry import FLAGS, all_flags, by_flag
 from paddle_flags._core.status import ErrorList, check, new_error, to_bytes, to_text
+from paddle_flags._integrations.pytest_leaks import Watch, leaves
 from paddle_flags._native import ffi, lib
 from paddle_flags._report import facts
 from paddle_flags._report.table import table
 from paddle_flags.errors import FlagError
-from paddle_flags.testing import FlagChangedWarning, State
+from paddle_flags.testing import FlagChangedWarning
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -118,7 +119,7 @@ class Guard:
         self._item = item
         self._strict = strict
         self._isolated = False
-        self._state = State()
+        self._watch = Watch()
 
     def isolate(self) -> Registry:
         """Undo everything at the end."""
@@ -143,39 +144,15 @@ class Guard:
 
     def end(self) -> None:
         """Put back what must be, and say what the test should have."""
-        if not self._isolated:
-            self._check_changes()
+        if self._isolated:
+            _defined.update(name.replace("-", "_") for name in self._watch.undo())
             return
-        for flag in self._state.definitions():
-            _defined.update(name.replace("-", "_") for name in (flag.name, *flag.aliases))
-        self._state.restore()
-
-    def _check_changes(self) -> None:
-        changed, redefined = self._state.changes(), self._state.redefined()
-        if not changed and not redefined:
-            return
-        after = facts.each(changed, _Seen)
-        lines = [f"{flag.name}: {_definition_of(flag)}" for flag in redefined]
-        self._state.restore_flags(redefined)
-        before = {seen.name: seen for seen in facts.each(changed, _Seen)}
-        # Only a new source, as monkeypatch leaves one behind, is nobody's mistake.
-        lines += [
-            f"{seen.name}: {before[seen.name].text} -> {seen.text}"
-            for seen in after
-            if repr(seen.value) != repr(before[seen.name].value)
-        ]
+        lines = self._watch.put_back(definitions=self._strict)
         if not lines:
             return
-        message = _leaves(self._item.nodeid, lines)
+        message = leaves(self._item.nodeid, lines)
         if self._strict or _is_error(FlagChangedWarning(message), _place_of(self._item)):
             pytest.fail(message, pytrace=False)
-
-
-def _definition_of(flag: Flag[Any]) -> str:
-    """Say what has become of the definition of a flag."""
-    if not flag.defined:
-        return "was undefined"
-    return facts.one_line(f"was defined at {flag.file}:{flag.line}")
 
 
 def _is_error(warning: Warning, place: tuple[str, int]) -> bool:
@@ -185,24 +162,6 @@ def _is_error(warning: Warning, place: tuple[str, int]) -> bool:
     except Warning:
         return True
     return False
-
-
-def _leaves(test: str, lines: list[str]) -> str:
-    advice = "it was put back; the fixture or marker pf_flags does so silently"
-    if len(lines) == 1:
-        return f"{test} left a flag changed: {lines[0]} ({advice})"
-    return "\n  ".join([f"{test} left flags changed ({advice}):", *lines])
-
-
-class _Seen:
-    """The value of a flag, with source and place."""
-
-    def __init__(self, flag: Flag[Any]) -> None:
-        place = flag.place if flag.source != "default" else None
-        source = f"{flag.source}, {facts.one_line(place)}" if place else flag.source
-        self.name = flag.name
-        self.value = flag.value
-        self.text = f"{facts.value_text(flag, flag.value)} [{source}]"
 
 
 def begin(request: pytest.FixtureRequest) -> Guard:
@@ -232,6 +191,45 @@ def _place_of(item: Any) -> tuple[str, int]:
     """Return file and line of a test."""
     file, line, _ = item.location
     return file, (line or 0) + 1
+
+
+# ---- Fixtures of a class, a module or a package, with --pf-strict ----
+
+_UNDONE = "it was put back; undo it in the teardown of the fixture"
+_NOT_UNDONE = "it stays: another fixture has begun since; undo it in the teardown of the fixture"
+
+
+class FixtureGuard:
+    """Watches what a fixture leaves that many tests share; those of a session may leave it."""
+
+    _living: ClassVar[list[FixtureGuard]] = []
+
+    def __init__(self, fixture: Any) -> None:
+        self._fixture = fixture
+        self._watch = Watch()
+        self.own: set[str] = set()  # names of the flags that its setup has changed
+        fixture.addfinalizer(self._end)  # the first, so the last that is called
+        self._living.append(self)
+
+    def note_setup(self) -> None:
+        """Remember what the fixture has changed."""
+        self.own = self._watch.changed_names()
+
+    def _end(self) -> None:
+        later = self._living[self._living.index(self) + 1 :]
+        self._living.remove(self)
+        if self._fixture.scope == "session":
+            return
+        who = f"the fixture {self._fixture.argname!r} of this {self._fixture.scope}"
+        if later:  # whose changes would be put back, too
+            others = set[str]().union(*(each.own for each in later))
+            names = sorted((self.own & self._watch.changed_names()) - others)
+            message = leaves(who, names, _NOT_UNDONE) if names else ""
+        else:
+            lines = self._watch.put_back(definitions=True)
+            message = leaves(who, lines, _UNDONE) if lines else ""
+        if message:
+            pytest.fail(message, pytrace=False)
 
 
 # ---- What a failure shows ----

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from paddle_flags._core.flag import Flag, flag_of
 from paddle_flags._core.frames import public, public_class
 from paddle_flags._core.status import check, expect, new_error, settle, to_argument, to_text
-from paddle_flags._fast import call_holding
+from paddle_flags._fast import call_holding, has_ended
 from paddle_flags._native import ffi, lib
 from paddle_flags._ops import accept, codes
 from paddle_flags._ops.brought import (
@@ -479,6 +479,8 @@ def op(name: str) -> Op:
 
 @register_exit
 def _leave() -> None:
+    if has_ended():  # the GIL is kept, and C may ask functions that take it
+        return
     for each in _ops.values():
         each._leave()  # noqa: SLF001 - of this file
     take_all_back()

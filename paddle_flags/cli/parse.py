@@ -18,6 +18,7 @@ from paddle_flags._core.status import (
     warn,
 )
 from paddle_flags._input.argv import HelpWanted, read_argv
+from paddle_flags._input.ignored import ignored_warnings
 from paddle_flags._input.options import Options
 from paddle_flags.cli.output import print_error, print_text
 
@@ -88,7 +89,8 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
 ) -> list[str]:
     """Read flags from a command line and return its other arguments.
 
-    `argv` is a list whose first element is the program; the default is `sys.argv`.
+    `argv` is a list whose first element is the program; the default is `sys.argv`, in a test
+    without the arguments of pytest.
 
     `env_prefix="APP_"` also reads flags from environment variables named APP_<flag>,
     including flags that are defined later. The command line takes precedence. A variable
@@ -212,7 +214,7 @@ def _read_or_raise(tokens: list[str], options: Options) -> list[str]:
         except Warning:  # the error is what the caller must know
             pass
         raise
-    settle(rest)
+    _finish(tokens, rest)
     return rest
 
 
@@ -224,9 +226,16 @@ def _read_or_exit(tokens: list[str], options: Options, name: str, *, gflags: boo
         why = error
     else:
         print_warnings(name or program_of(tokens))
-        settle(rest)
+        _finish(tokens, rest)
         return rest
     sys.exit(_report(name or program_of(tokens), why, gflags=gflags))
+
+
+def _finish(tokens: list[str], rest: list[str]) -> None:
+    """Warn of what had no effect, and hand out what callbacks left."""
+    for warning in ignored_warnings(tokens):
+        leave_warning(warning)
+    settle(rest)
 
 
 def program_of(tokens: Sequence[str]) -> str:
@@ -247,8 +256,10 @@ def print_warnings(program: str) -> None:
 
 
 def _own_argv() -> list[str]:
-    """Return `sys.argv`, which in a notebook are arguments of the kernel and not of the user."""
+    """Return `sys.argv` without arguments of pytest, or of a notebook's kernel."""
     tokens = list(sys.argv)
+    if getattr(sys.modules.get("_paddle_flags_pytestplugin"), "arguments", None) == tokens:
+        del tokens[1:]
     if len(tokens) > 1 and os.path.basename(tokens[0]).endswith("kernel_launcher.py"):
         message = (
             "parse() in a notebook: the arguments of its kernel are ignored;"

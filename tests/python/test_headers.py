@@ -261,6 +261,33 @@ def test_a_default_that_does_not_suit_the_type_does_not_compile(
     assert refused.returncode != 0
 
 
+TYPOS = {
+    "int": ("int32", "int64"),
+    "uint": ("uint32", "uint64"),
+    "long": ("int64",),
+    "float": ("double",),
+    "str": ("string",),
+}
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("suffix", ["c", "cc"])
+def test_a_type_that_there_is_not_is_refused_with_the_one_to_use(
+    place: Path, compiler: str, suffix: str
+) -> None:
+    verbs = ("DEFINE", "IMPORT", "DECLARE", "DEFINE_SCOPED", "IMPORT_SCOPED", "DECLARE_SCOPED")
+    lines = [f"PD_{verb}_{typo}(x{i}_{typo}, 1);" for i, verb in enumerate(verbs) for typo in TYPOS]
+    text = "\n".join(["#include <pd_flags.h>", *lines, ""])
+    every = ["-ferror-limit=0"] if compiler == "clang" else []
+    refused = compile_text(place, compiler, suffix, text, *every, check=False)
+    said = refused.stdout + refused.stderr
+    assert refused.returncode != 0
+    for verb in verbs:
+        for typo, right in TYPOS.items():
+            use = f" or {'_' if 'SCOPED' in verb else f'PD_{verb}_'}".join(right)
+            assert f"error: PD_{verb}_{typo}: use PD_{verb}_{use}\n" in said
+
+
 MISFITS = [
     ("int32", "3.7"),
     ("int32", "2147483648"),

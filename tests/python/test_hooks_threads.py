@@ -442,3 +442,41 @@ def test_another_interpreter_prints_help(setter):
     """
     done = run_python(setter, INTERPRETERS + textwrap.dedent(code))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+LEFT = {
+    "watched": "pf.define('watched', 0).watch(print)",
+    "validated": "pf.define('watched', 0).validate(lambda value: True)",
+    "overridden": "pf.define('watched', 0); left = pf.override(watched=1); left.__enter__()",
+    "captured": "pf.define('watched', 0, scoped=True); left = pf.capture()",
+    "set at exit": """
+import atexit
+flag = pf.define('watched', 0)
+flag.watch(lambda flag: flag.value)
+atexit.register(lambda: flag.reset())
+""",
+    "implemented": """
+pf.impl("add", "native")(lambda a: a)
+pf.impl("add", "better", rank=5, usable=lambda: None)(lambda a: a)
+assert pf.op("add")(3) == 3
+""",
+    "set by native threads": """
+import ctypes
+from paddle_flags._core import paths
+library = ctypes.CDLL(f"{paths.get_library_dir()}/libpd_flags.so")
+flag = pf.define('watched', 0)
+flag.watch(lambda flag: flag.value)
+ctypes.CDLL(sys.argv[1]).start(ctypes.cast(library.pd_flag_set_by_name, ctypes.c_void_p), 4)
+""",
+}
+
+
+@pytest.mark.parametrize("imported", [False, True], ids=["alone", "imported"])
+@pytest.mark.parametrize("left", LEFT.values(), ids=LEFT)
+def test_an_interpreter_that_is_left_does_not_keep_python_from_ending(setter, left, imported):
+    code = "import sys, time, threading\n" + "import paddle_flags as pf\n" * imported + INTERPRETERS
+    code += f"inner = create()\nrun(inner, {left!r})\n"
+    code += "threading.Thread(target=time.sleep, args=(1e6,), daemon=True).start()\nsys.exit(3)"
+    command = [sys.executable, "-c", code, str(setter)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (3, ""), done.stderr

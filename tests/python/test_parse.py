@@ -77,7 +77,8 @@ def test_a_flag_tells_its_word(name):
 def test_a_value_set_in_code_outranks_the_command_line(name):
     flag = pf.define(name, 1)
     flag.value = 3
-    pf.parse(["prog", f"--{name}=2"])
+    with pytest.warns(pf.FlagWarning, match=f"--{name}=2 has no effect: code has set .* to 3 at"):
+        pf.parse(["prog", f"--{name}=2"])
     assert flag.value == 3
     assert [entry.value for entry in flag.history] == [3, 2, 1]
 

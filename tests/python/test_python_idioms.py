@@ -147,3 +147,18 @@ def test_a_decorated_function_stays_callable(name):
     assert (is_small(5), is_small(50), note(flag)) == (True, False, 1)
     is_small.remove()
     note.remove()
+
+
+@pytest.mark.parametrize("clear", [False, True])
+def test_mock_patch_dict_is_refused_before_anything_changes(name, clear):
+    flag = pf.define(name, 1)
+    flag.value = 2
+    patch = mock.patch.dict(pf.FLAGS, {name: 3}, clear=clear)
+    with pytest.raises(pf.FlagTypeError, match=r"can't patch FLAGS, .*override\(name=value\)"):
+        patch.start()
+    by_name = mock.patch.dict("paddle_flags.FLAGS", {name: 3}, clear=clear)
+    with pytest.raises(pf.FlagTypeError, match="can't patch FLAGS"):
+        by_name(lambda: None)()
+    assert (flag.value, flag.source, name in pf.FLAGS) == (2, "run time", True)
+    with pytest.raises(AttributeError):
+        _ = pf.FLAGS.copy

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import enum
+import gc
 import pathlib
+import weakref
 from decimal import Decimal
 from typing import Any, Literal, Optional, Union
 
@@ -12,6 +14,7 @@ import pytest
 from python_types import DAY, Mode, errors, parse
 
 import paddle_flags as pf
+from paddle_flags.testing import isolated
 
 # ---- Choices ----
 
@@ -284,3 +287,64 @@ def test_a_wrong_type_object_is_refused():
         pf.Type(5)  # type: ignore[arg-type]
     with pytest.raises(pf.FlagArgumentError, match="native"):
         pf.Type(str, native="text")
+
+
+# ---- What a former definition leaves ----
+
+
+def _color() -> type[enum.Enum]:
+    return enum.Enum("Color", "RED GREEN")  # type: ignore[return-value]
+
+
+def _again(name: str, color: Any) -> None:
+    flag = pf.define(name, color.RED, replace=True)
+    flag.value = color.GREEN
+    assert flag.value is color.GREEN
+
+
+def _undefined(name: str, color: Any) -> None:
+    _again(name, color)
+    pf.undefine(name)
+
+
+def _same_code(name: str, color: Any) -> None:
+    assert pf.define(name, color.RED).value is color.RED
+
+
+def _lists(name: str, color: Any) -> None:
+    flag = pf.define(name, [], type=list[color], replace=True)
+    flag.value = [color.GREEN]
+    assert flag.value == (color.GREEN,)
+
+
+def _hooked(name: str, color: Any) -> None:
+    flag = pf.define(name, color.RED, replace=True)
+    flag.validate(lambda value: value in color)
+    flag.watch(lambda flag: flag.value)
+    with pf.override({flag: color.GREEN}):
+        parse(f"--{name}=GREEN")
+
+
+def _isolated(name: str, color: Any) -> None:
+    with isolated():
+        _again(name, color)
+
+
+def _plain_in_between(name: str, color: Any) -> None:
+    _again(name, color)
+    pf.FLAGS[name].reset()
+    pf.define(name, 3, replace=True)
+
+
+@pytest.mark.parametrize(
+    "define", [_again, _undefined, _same_code, _lists, _hooked, _isolated, _plain_in_between]
+)
+def test_a_class_is_released_with_the_definitions_that_use_it(name, define):
+    def run() -> weakref.ref[Any]:
+        color = _color()
+        define(name, color)
+        return weakref.ref(color)
+
+    classes = [run() for _ in range(20)]
+    gc.collect()
+    assert sum(each() is not None for each in classes) <= 1

@@ -296,3 +296,13 @@ def test_validators_see_none_for_a_value_that_goes(name):
         with pf.override({name: None}):
             pass
     assert seen == [None, None]
+
+
+@pytest.mark.parametrize("type_", [int, float, bool, str, pathlib.Path])
+def test_none_has_no_text(name, type_):
+    flag = pf.define(name, None, type=Optional[type_])  # noqa: UP045 - as users write it
+    assert (flag.value, flag.text) == (None, "")
+    flag.set_from_string("1")
+    assert flag.text in ("1", "1.0", "true")
+    flag.value = None
+    assert flag.text == ""

@@ -159,6 +159,7 @@ def test_a_unit_is_for_text_and_python_sees_numbers(name):
     assert (cache.value, cache.text, type(cache.value)) == (67108864, "67108864", int)
     assert (wait.value, wait.text) == (0.2, "0.2")
     assert (cache.unit, wait.unit) == ("bytes", "seconds")
+    cache.reset()
     pf.parse(["program", f"--{name}=1.5KiB"])
     pf.reset(name)
     pf.parse(["program", f"--{name}=1.5KiB"])

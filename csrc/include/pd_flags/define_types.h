@@ -143,6 +143,61 @@
 #define PD_IMPORT_SCOPED_string PD_FLAG_IMPORT_SCOPED_string
 #define PD_DECLARE_SCOPED_string PD_FLAG_DECLARE_SCOPED_string
 /* end of the short names */
+
+/* Types that there aren't, with the names to use: otherwise the compiler takes such a definition
+ * for a function. */
+#define PD__PRAGMA(text) _Pragma(#text)
+#define PD_DEFINE_int(...)                                                                         \
+  PD__PRAGMA(GCC error "PD_DEFINE_int: use PD_DEFINE_int32 or PD_DEFINE_int64")
+#define PD_IMPORT_int(...)                                                                         \
+  PD__PRAGMA(GCC error "PD_IMPORT_int: use PD_IMPORT_int32 or PD_IMPORT_int64")
+#define PD_DECLARE_int(...)                                                                        \
+  PD__PRAGMA(GCC error "PD_DECLARE_int: use PD_DECLARE_int32 or PD_DECLARE_int64")
+#define PD_DEFINE_SCOPED_int(...)                                                                  \
+  PD__PRAGMA(GCC error "PD_DEFINE_SCOPED_int: use PD_DEFINE_SCOPED_int32 or _int64")
+#define PD_IMPORT_SCOPED_int(...)                                                                  \
+  PD__PRAGMA(GCC error "PD_IMPORT_SCOPED_int: use PD_IMPORT_SCOPED_int32 or _int64")
+#define PD_DECLARE_SCOPED_int(...)                                                                 \
+  PD__PRAGMA(GCC error "PD_DECLARE_SCOPED_int: use PD_DECLARE_SCOPED_int32 or _int64")
+#define PD_DEFINE_uint(...)                                                                        \
+  PD__PRAGMA(GCC error "PD_DEFINE_uint: use PD_DEFINE_uint32 or PD_DEFINE_uint64")
+#define PD_IMPORT_uint(...)                                                                        \
+  PD__PRAGMA(GCC error "PD_IMPORT_uint: use PD_IMPORT_uint32 or PD_IMPORT_uint64")
+#define PD_DECLARE_uint(...)                                                                       \
+  PD__PRAGMA(GCC error "PD_DECLARE_uint: use PD_DECLARE_uint32 or PD_DECLARE_uint64")
+#define PD_DEFINE_SCOPED_uint(...)                                                                 \
+  PD__PRAGMA(GCC error "PD_DEFINE_SCOPED_uint: use PD_DEFINE_SCOPED_uint32 or _uint64")
+#define PD_IMPORT_SCOPED_uint(...)                                                                 \
+  PD__PRAGMA(GCC error "PD_IMPORT_SCOPED_uint: use PD_IMPORT_SCOPED_uint32 or _uint64")
+#define PD_DECLARE_SCOPED_uint(...)                                                                \
+  PD__PRAGMA(GCC error "PD_DECLARE_SCOPED_uint: use PD_DECLARE_SCOPED_uint32 or _uint64")
+#define PD_DEFINE_long(...) PD__PRAGMA(GCC error "PD_DEFINE_long: use PD_DEFINE_int64")
+#define PD_IMPORT_long(...) PD__PRAGMA(GCC error "PD_IMPORT_long: use PD_IMPORT_int64")
+#define PD_DECLARE_long(...) PD__PRAGMA(GCC error "PD_DECLARE_long: use PD_DECLARE_int64")
+#define PD_DEFINE_SCOPED_long(...)                                                                 \
+  PD__PRAGMA(GCC error "PD_DEFINE_SCOPED_long: use PD_DEFINE_SCOPED_int64")
+#define PD_IMPORT_SCOPED_long(...)                                                                 \
+  PD__PRAGMA(GCC error "PD_IMPORT_SCOPED_long: use PD_IMPORT_SCOPED_int64")
+#define PD_DECLARE_SCOPED_long(...)                                                                \
+  PD__PRAGMA(GCC error "PD_DECLARE_SCOPED_long: use PD_DECLARE_SCOPED_int64")
+#define PD_DEFINE_float(...) PD__PRAGMA(GCC error "PD_DEFINE_float: use PD_DEFINE_double")
+#define PD_IMPORT_float(...) PD__PRAGMA(GCC error "PD_IMPORT_float: use PD_IMPORT_double")
+#define PD_DECLARE_float(...) PD__PRAGMA(GCC error "PD_DECLARE_float: use PD_DECLARE_double")
+#define PD_DEFINE_SCOPED_float(...)                                                                \
+  PD__PRAGMA(GCC error "PD_DEFINE_SCOPED_float: use PD_DEFINE_SCOPED_double")
+#define PD_IMPORT_SCOPED_float(...)                                                                \
+  PD__PRAGMA(GCC error "PD_IMPORT_SCOPED_float: use PD_IMPORT_SCOPED_double")
+#define PD_DECLARE_SCOPED_float(...)                                                               \
+  PD__PRAGMA(GCC error "PD_DECLARE_SCOPED_float: use PD_DECLARE_SCOPED_double")
+#define PD_DEFINE_str(...) PD__PRAGMA(GCC error "PD_DEFINE_str: use PD_DEFINE_string")
+#define PD_IMPORT_str(...) PD__PRAGMA(GCC error "PD_IMPORT_str: use PD_IMPORT_string")
+#define PD_DECLARE_str(...) PD__PRAGMA(GCC error "PD_DECLARE_str: use PD_DECLARE_string")
+#define PD_DEFINE_SCOPED_str(...)                                                                  \
+  PD__PRAGMA(GCC error "PD_DEFINE_SCOPED_str: use PD_DEFINE_SCOPED_string")
+#define PD_IMPORT_SCOPED_str(...)                                                                  \
+  PD__PRAGMA(GCC error "PD_IMPORT_SCOPED_str: use PD_IMPORT_SCOPED_string")
+#define PD_DECLARE_SCOPED_str(...)                                                                 \
+  PD__PRAGMA(GCC error "PD_DECLARE_SCOPED_str: use PD_DECLARE_SCOPED_string")
 #endif
 
 #endif /* PD_FLAGS_DEFINE_TYPES_H */

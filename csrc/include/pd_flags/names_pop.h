@@ -3,6 +3,7 @@
 #pragma pop_macro("B")
 #pragma pop_macro("D")
 #pragma pop_macro("Dyn")
+#pragma pop_macro("GCC")
 #pragma pop_macro("Has")
 #pragma pop_macro("I")
 #pragma pop_macro("OK")

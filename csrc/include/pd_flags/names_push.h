@@ -9,6 +9,8 @@
 #undef D
 #pragma push_macro("Dyn")
 #undef Dyn
+#pragma push_macro("GCC")
+#undef GCC
 #pragma push_macro("Has")
 #undef Has
 #pragma push_macro("I")

@@ -1,0 +1,65 @@
+"""Flags of a command line that keep the value that code has set, which takes precedence."""
+
+from __future__ import annotations
+
+from paddle_flags._core.flag import flags_made
+from paddle_flags._core.status import shown
+from paddle_flags._core.values import REDACTED
+from paddle_flags.errors import FlagWarning
+
+TYPE_CHECKING = False  # as in typing, whose import takes its time
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from paddle_flags._core.flag import Flag
+
+
+def ignored_warnings(tokens: list[str]) -> Iterator[FlagWarning]:
+    """Yield a warning for each flag of a line that was read and that had no effect."""
+    named = {_name_in(token) for token in tokens[1:] if token.startswith("-")}
+    if not named:
+        return
+    made = _flags_by_name()
+    names = [name if name in made else name.removeprefix("no") for name in named]
+    if not made.keys() >= set(names):  # it may be an alias
+        names = list(made)
+    for flag in map(made.__getitem__, names):
+        if flag.defined and flag.source == "run time":
+            yield from _warnings_about(flag, tokens)
+
+
+_by_name: dict[str, Flag[Any]] = {}
+
+
+def _flags_by_name() -> dict[str, Flag[Any]]:
+    """Return all flags that have been made, by their own names; a Flag keeps its name."""
+    if len(_by_name) != len(flags_made):
+        _by_name.update({_plain(flag._name): flag for flag in list(flags_made.values())})  # noqa: SLF001
+    return _by_name
+
+
+def _plain(name: str) -> str:
+    return name.replace("-", "_")
+
+
+def _name_in(token: str) -> str:
+    return _plain(token.lstrip("-").partition("=")[0])
+
+
+def _warnings_about(flag: Flag[Any], tokens: list[str]) -> Iterator[FlagWarning]:
+    now = flag.value
+    names = {_plain(name) for name in (flag.name, *flag.aliases, *flag.old_names)}
+    names |= {f"no{name}" for name in names}
+    places = {f"argv[{i}]" for i, token in enumerate(tokens) if i and _name_in(token) in names}
+    for entry in flag.history:
+        if entry.source != "argv" or entry.place not in places or entry.replaced:
+            continue
+        if entry.value == now and not flag.sensitive:
+            continue
+        line, seen = (shown(entry.value), shown(now)) if not flag.sensitive else (REDACTED,) * 2
+        yield FlagWarning(
+            f"--{flag.name}={line} has no effect: code has set the flag to {seen} at {flag.place},"
+            " which takes precedence over the command line; to use the line, call"
+            f" FLAGS[{flag.name!r}].reset() before parse()"
+        )

@@ -1,0 +1,122 @@
+"""What a test or a fixture leaves changed in flags, for the plugin for pytest."""
+
+from __future__ import annotations
+
+from threading import get_ident
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags._core.registry import all_flags
+from paddle_flags._core.steps import captured, switch
+from paddle_flags._fast import scopes_ended
+from paddle_flags._native import lib
+from paddle_flags._report import facts
+from paddle_flags.testing import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from paddle_flags._core.flag import Flag
+
+ADVICE = "it was put back; the fixture or marker pf_flags does so silently"
+
+
+class Scopes:
+    """The scopes of this thread, which those that were opened since can be ended for."""
+
+    def __init__(self) -> None:
+        self._thread = get_ident()
+        self._context: Any = captured()
+
+    def are_left(self) -> bool:
+        """Return whether this thread has other scopes now."""
+        if self._thread != get_ident():
+            return False
+        now = captured()
+        lib.pd_scope_release(now)
+        return bool(now != self._context)
+
+    def end(self) -> None:
+        """Give the thread the scopes that it had; call this once."""
+        if self._thread != get_ident():
+            return
+        lib.pd_scope_release(switch(self._context))
+        scopes_ended()
+
+
+class _Seen:
+    """The value of a flag, with source and place, and what is open on top of its values."""
+
+    def __init__(self, flag: Flag[Any]) -> None:
+        place = flag.place if flag.source != "default" else None
+        source = f"{flag.source}, {facts.one_line(place)}" if place else flag.source
+        self.name = flag.name
+        self.value = flag.value
+        self.text = f"{facts.value_text(flag, flag.value)} [{source}]"
+        self.open = sum(entry.source in ("override", "scope") for entry in flag.history)
+
+
+class Watch:
+    """What flags were when this began, to say what has changed and to put it back."""
+
+    def __init__(self) -> None:
+        self._state = State()
+        self._scopes = Scopes()
+
+    def undo(self) -> set[str]:
+        """Undo everything; return the names of the flags that were defined since."""
+        new = {name for flag in self._state.definitions() for name in (flag.name, *flag.aliases)}
+        self._scopes.end()
+        self._state.restore()
+        return new
+
+    def put_back(self, *, definitions: bool) -> list[str]:
+        """Put values and former definitions back, and return a line for each flag that had left.
+
+        With `definitions`, the new ones are undone, too.
+        """
+        changed, redefined = self._changed(), self._state.redefined()
+        new = [flag for flag in self._state.new_definitions() if definitions]
+        after = facts.each(changed, _Seen)
+        lines = [f"{flag.name}: {_definition_of(flag)}" for flag in [*redefined, *new]]
+        self._scopes.end()
+        if changed or redefined:
+            self._state.restore_flags(redefined)
+        if new:
+            self._state.forget(new)
+        before = {seen.name: seen for seen in facts.each(changed, _Seen)}
+        return lines + _differences(before, after)
+
+    def _changed(self) -> list[Flag[Any]]:
+        changed = self._state.changes()
+        if self._scopes.are_left():
+            changed += [flag for flag in all_flags() if flag.scoped and flag not in changed]
+        return changed
+
+    def changed_names(self) -> set[str]:
+        """Return the names of the flags that have other values or definitions now."""
+        flags = [*self._changed(), *self._state.redefined(), *self._state.new_definitions()]
+        return {flag.name for flag in flags}
+
+
+def _differences(before: dict[str, _Seen], after: Iterable[_Seen]) -> list[str]:
+    """Return what differs; a new source alone, as monkeypatch leaves one, is nobody's mistake."""
+    return [
+        f"{seen.name}: {before[seen.name].text} -> {seen.text}"
+        for seen in after
+        if seen.name in before
+        and (repr(seen.value), seen.open) != (repr(before[seen.name].value), before[seen.name].open)
+    ]
+
+
+def _definition_of(flag: Flag[Any]) -> str:
+    """Say what has become of the definition of a flag."""
+    if not flag.defined:
+        return "was undefined"
+    return facts.one_line(f"was defined at {flag.file}:{flag.line}")
+
+
+def leaves(who: str, lines: list[str], advice: str = ADVICE) -> str:
+    """Return the message about what a test or a fixture has left."""
+    if len(lines) == 1:
+        return f"{who} left a flag changed: {lines[0]} ({advice})"
+    return "\n  ".join([f"{who} left flags changed ({advice}):", *lines])
