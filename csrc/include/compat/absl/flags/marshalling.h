@@ -1,0 +1,11 @@
+/* absl::ParseFlag and absl::UnparseFlag, as in Abseil; see absl/flags/flag.h beside this file. */
+#ifndef ABSL_FLAGS_MARSHALLING_H_
+#define ABSL_FLAGS_MARSHALLING_H_
+
+#include <pd_flags/names_push.h>
+
+#include <pd_flags/absl_marshalling.hpp>
+
+#include <pd_flags/names_pop.h>
+
+#endif /* ABSL_FLAGS_MARSHALLING_H_ */

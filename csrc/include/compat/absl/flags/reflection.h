@@ -1,0 +1,11 @@
+/* absl::FindCommandLineFlag, GetAllFlags and FlagSaver, as in Abseil; see absl/flags/flag.h beside this file. */
+#ifndef ABSL_FLAGS_REFLECTION_H_
+#define ABSL_FLAGS_REFLECTION_H_
+
+#include <pd_flags/names_push.h>
+
+#include <pd_flags/absl_reflection.hpp>
+
+#include <pd_flags/names_pop.h>
+
+#endif /* ABSL_FLAGS_REFLECTION_H_ */
