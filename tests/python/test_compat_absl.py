@@ -249,3 +249,16 @@ def test_python_sees_and_sets_the_flags_of_a_plugin_loaded_late(tmp_path):
         [sys.executable, "-c", script, plugin], capture_output=True, text=True, check=False
     )
     assert ended.stdout == "9 a\n", ended.stderr
+
+
+def test_a_file_can_keep_the_flags_of_abseil_although_compat_is_in_its_path(tmp_path):
+    headers = sorted(Path(INCLUDE, "compat/absl/flags").glob("*.h"))
+    assert len(headers) >= 8
+    for header in headers:
+        write(tmp_path / "absl/flags" / header.name, f"// The real one: {header.name}\n")
+    names = "".join(f"#include <absl/flags/{header.name}>\n" for header in headers)
+    source = write(tmp_path / "both.cc", f"{names}int main() {{}}\n")
+    flags = ["-DPD_WITH_ABSEIL_FLAGS", *OURS, f"-I{tmp_path}", "-C", "-E"]
+    found = run(*CXX, *flags, source).stdout
+    assert found.count("// The real one: ") == len(headers)
+    assert "pd_absl" not in found

@@ -1,5 +1,8 @@
 /* ABSL_DECLARE_FLAG(type, name) declares FLAGS_<name> of another file, for flags that the
  * absl/flags/flag.h beside this file defines. Needs nothing else. */
+#ifdef PD_WITH_ABSEIL_FLAGS
+#include_next <absl/flags/declare.h>
+#else
 #if defined(ABSL_FLAGS_DECLARE_H_) && !defined(PD_COMPAT_ABSL_DECLARE_H)
 #error "Abseil's own absl/flags/declare.h is included already: put compat/ in front of its directory"
 #endif
@@ -44,3 +47,5 @@ using Flag = ::pd::absl_types::Flag<T>;
 #include <pd_flags/names_pop.h>
 
 #endif /* ABSL_FLAGS_DECLARE_H_ */
+
+#endif /* PD_WITH_ABSEIL_FLAGS */

@@ -7,6 +7,9 @@
  * or, with PD_HEADER_ONLY, the registry that is in the process.
  * docs/how-to/migrate-from-abseil.md says what is the same and what differs. Names and meanings are
  * Abseil's; the code is ours. */
+#ifdef PD_WITH_ABSEIL_FLAGS
+#include_next <absl/flags/flag.h>
+#else
 #ifndef ABSL_FLAGS_FLAG_H_
 #define ABSL_FLAGS_FLAG_H_
 
@@ -19,3 +22,5 @@
 #include <pd_flags/names_pop.h>
 
 #endif /* ABSL_FLAGS_FLAG_H_ */
+
+#endif /* PD_WITH_ABSEIL_FLAGS */
