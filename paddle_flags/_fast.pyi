@@ -3,25 +3,36 @@
 from collections.abc import Callable
 from contextvars import ContextVar
 from types import CodeType, FrameType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar, overload
 
 _T = TypeVar("_T")
+_Item = TypeVar("_Item")
+
+class _Value(Generic[_T]):
+    # A property in C: what is read of a list is a tuple, and what is set may be a list.
+    @overload
+    def __get__(self, flag: None, owner: type[Any], /) -> Self: ...
+    @overload
+    def __get__(self, flag: FlagBase[Any], owner: type[Any], /) -> _T: ...
+    @overload
+    def __set__(
+        self: _Value[tuple[_Item, ...]], flag: FlagBase[Any], value: list[_Item], /
+    ) -> None: ...
+    @overload
+    def __set__(
+        self: _Value[tuple[_Item, ...] | None], flag: FlagBase[Any], value: list[_Item], /
+    ) -> None: ...
+    @overload
+    def __set__(self, flag: FlagBase[Any], value: _T, /) -> None: ...
+    def __delete__(self, flag: FlagBase[Any], /) -> None: ...
 
 class FlagBase(Generic[_T]):
-    @property
-    def value(self) -> _T:
-        """The current value, shared with native code.
-
-        Reading takes no lock. The value of a list is a tuple; it can be set from any
-        sequence except text. Setting raises FlagTypeError, FlagValueError,
-        ReadOnlyFlagError or FrozenFlagError, and the value is then unchanged; `history`
-        records the file and line that set it. `del flag.value` drops the value set at
-        run time.
-        """  # noqa: PYI021 - that of the C property, for editors
-    @value.setter
-    def value(self, value: _T) -> None: ...
-    @value.deleter
-    def value(self) -> None: ...
+    # The current value, shared with native code. Reading takes no lock. The value of a list is a
+    # tuple; it can be set from any sequence except text. Setting raises FlagTypeError,
+    # FlagValueError, ReadOnlyFlagError or FrozenFlagError, and the value is then unchanged;
+    # `history` records the file and line that set it. `del flag.value` drops the value set at run
+    # time.
+    value: _Value[_T]
     @property
     def source(self) -> str:
         """Where the value comes from, such as `"default"` or `"argv"`; see `FlagEntry.source`."""  # noqa: PYI021 - that of the C property, for editors
@@ -59,6 +70,7 @@ def connect(
     refuse: Callable[[int], None],
     /,
 ) -> None: ...
+def call_holding(function: Callable[..., _T], /, *arguments: Any) -> _T: ...
 def split_list(text: str, /) -> list[str]: ...
 def load(path: bytes, name_space: bytes, errors: int, out: int, err: int, /) -> int: ...
 def unload(module: int, err: int, /) -> int: ...

@@ -55,6 +55,31 @@ if TYPE_CHECKING:
     assert_type(pf.define("wait", 0.5, unit="seconds", old_names=["delay"]), pf.Flag[float])
     assert_type(pf.define("level", 6, replace=True), pf.Flag[int])
     assert_type(pf.define("names", ["a"], replace=True), pf.Flag[tuple[str, ...]])
+    # A flag that may have no value, and lists that are set from lists.
+    assert_type(pf.define("n", 1, optional=True), pf.Flag[int | None])
+    assert_type(pf.define("n", 1, optional=False), pf.Flag[int])
+    assert_type(pf.define("n", 1, optional=True, type="int32").value, int | None)
+    assert_type(pf.define("n", 1, optional=True, hidden=True, min=0), pf.Flag[int | None])
+    assert_type(pf.define("rate", 0.5, optional=True), pf.Flag[float | None])
+    assert_type(pf.define("rate", 1, type=float, optional=True), pf.Flag[float | None])
+    assert_type(pf.define("rate", 1, type="double", optional=True), pf.Flag[float | None])
+    assert_type(pf.define("check", default=True, optional=True), pf.Flag[bool | None])
+    assert_type(pf.define("name", "a", optional=True).value, str | None)
+    assert_type(pf.define("mode", Mode.FAST, optional=True), pf.Flag[Mode | None])
+    assert_type(pf.define("out", Path("a"), optional=True), pf.Flag[Path | None])
+    assert_type(pf.define("out", None, type=Path, optional=True), pf.Flag[Path | None])
+    assert_type(pf.define("sizes", [1], optional=True), pf.Flag[tuple[int, ...] | None])
+    assert_type(pf.define("options", {"a": 1}, optional=True), pf.Flag[dict[str, int] | None])
+    sizes = pf.define("sizes", [1, 2])
+    sizes.value = [4, 8]
+    assert_type(sizes.value, tuple[int, ...])
+    sizes.value = (4, 8)
+    maybe_sizes = pf.define("sizes", None, type=list[int])
+    maybe_sizes.value = [1]
+    maybe_sizes.value = None
+    sizes.value = ["a"]  # type: ignore[list-item]  # pyright: ignore[reportAttributeAccessIssue]
+    sizes.value = 1  # type: ignore[call-overload]  # pyright: ignore[reportAttributeAccessIssue]
+    del sizes.value
     pf.undefine("level")
     pf.undefine(pf.FLAGS["level"])
     assert_type(pf.define("level", 6).unit, str | None)

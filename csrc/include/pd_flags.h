@@ -1014,9 +1014,13 @@ PD_API void pd_config_free(pd_config *config);
  *     PD_TYPE_string      a list, which only a list flag takes; plus 16 times the type of a number
  *                         or bool in it, which a list of strings refuses
  *
+ * Plus PD_LITERAL_REWRITTEN if the file wrote a number otherwise than `text` has it, as 1_000 or
+ * 0o10: a flag with a converter of text refuses it too.
+ *
  * `origin` says the place; its source is always that of the configuration. Of the fleet, the place
  * is its address, and the line the revision. */
 #define PD_LITERAL_DATE 8
+#define PD_LITERAL_REWRITTEN 128
 PD_API pd_status pd_config_add(pd_config *config, const char *name,
                                  const char *text, uint32_t literal,
                                  const pd_origin *origin, pd_error *err);
@@ -1109,6 +1113,18 @@ typedef enum pd_arrange {
 PD_API pd_status pd_environment_enable(const char *prefix, pd_error_list *errors,
                                        pd_error *err);
 
+/* The library reads the environment within pd_environment_enable and pd_parse_argv, and once it is
+ * enabled within every definition: in pd_flag_register, in pd_module_load and when a module is
+ * loaded. As with getenv, nobody may change the environment on another thread meanwhile.
+ *
+ * A caller that can keep others from changing it only before such a call, as the GIL of Python
+ * does, holds it: until the release, the calls of this thread read a copy of the environment as it
+ * is now. Without `always` none is made before the environment is enabled for the first time, since
+ * definitions don't read it. Holds nest, and the outermost one has the copy. If memory is out, or
+ * on Windows, where no change can be in the way, the environment itself is read. */
+PD_API void pd_environment_hold(bool always);
+PD_API void pd_environment_release(void);
+
 /* What a command line says, before it is parsed; see `look` of pd_parse_options. */
 typedef struct pd_parse_look {
   size_t size;          /* set by the caller: sizeof(pd_parse_look) */
@@ -1141,6 +1157,9 @@ typedef struct pd_parse_options {
   unsigned commands;     /* how many arguments at the beginning are commands:
                             stop_at_argument and no_arguments are about those behind */
   pd_parse_look *look;   /* parse nothing, and fill this: see below; or NULL */
+  pd_flag *const *former; /* flags that an earlier command line gave: they lose that value unless
+                             this line gives another, or they are frozen; or NULL */
+  size_t former_count;
 } pd_parse_options;
 
 /* Read flags from a command line; argv[0] is skipped.

@@ -125,9 +125,11 @@ static PyObject *define(PyObject *module, PyObject *const *given, const pd_flag_
   fast_state *state = PyModule_GetState(module);
   pd_flag *handle = NULL;
   pd_error err;
+  pd_environment_hold(false);
   PyThreadState *thread = PyEval_SaveThread();
   pd_status status = pd_flag_register(def, &handle, &err);
   PyEval_RestoreThread(thread);
+  pd_environment_release();
   if (status == PD_ERR_CONFLICT && !handle) Py_RETURN_NONE; /* it may be defined again */
   if (status != PD_OK) {
     return PyObject_CallFunction(state->refuse, "K", (unsigned long long)(uintptr_t)&err);

@@ -245,6 +245,7 @@ extern PyType_Spec fast_registry_spec;
 PyObject *fast_attach(PyObject *module, PyObject *arguments);
 PyObject *fast_make(PyObject *module, PyObject *arguments);
 PyObject *fast_define(PyObject *module, PyObject *arguments);
+PyObject *fast_call_holding(PyObject *module, PyObject *arguments);
 PyObject *fast_parse_argv(PyObject *module, PyObject *arguments);
 
 #endif /* PD__PYTHON_FAST_H */

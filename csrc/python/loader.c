@@ -14,9 +14,15 @@ static bool in_main(void) { return PyInterpreterState_GetID(PyInterpreterState_G
  * that use Python, and because os.fork needs the GIL. A child that is born while another thread is
  * in the loader inherits the loader's locks and a half-changed list of images. import keeps the GIL
  * for the same reasons. A sub-interpreter lets go of it, since callbacks would wait for it. */
-static PyThreadState *enter_loader(void) { return in_main() ? NULL : PyEval_SaveThread(); }
+static PyThreadState *enter_loader(void) {
+  if (in_main()) return NULL;
+  pd_environment_hold(false);
+  return PyEval_SaveThread();
+}
 static void leave_loader(PyThreadState *thread) {
-  if (thread) PyEval_RestoreThread(thread);
+  if (!thread) return;
+  PyEval_RestoreThread(thread);
+  pd_environment_release();
 }
 
 /* load(path, namespace, errors, out, err), the last three as addresses. Returns the status of

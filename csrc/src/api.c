@@ -32,6 +32,8 @@ PD__PURE_MAP(PD__PURE_S, PD__PURE_R, PD__PURE_V)
 #if defined(PD_WITHOUT_INPUT)
 #define PD__WITHOUT_parse_argv ,
 #define PD__WITHOUT_environment_enable ,
+#define PD__WITHOUT_environment_hold ,
+#define PD__WITHOUT_environment_release ,
 #define PD__WITHOUT_config_new ,
 #define PD__WITHOUT_config_free ,
 #define PD__WITHOUT_config_add ,

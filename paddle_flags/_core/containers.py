@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from _collections_abc import Mapping
+from _collections_abc import Mapping, Set
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from paddle_flags._core import lists
@@ -51,12 +52,77 @@ class _ListType(Type[Any]):
         return lists.items_of(value) is not None
 
 
+class _TupleType(_ListType):
+    """Tuples of a fixed length, each of whose items has a type of its own."""
+
+    __slots__ = ("items",)
+
+    def __init__(self, items: tuple[Type[Any], ...]) -> None:
+        super().__init__(items[0])
+        self.items = items
+        self.choices = ()
+        self.metavar = ",".join(item.metavar or "VALUE" for item in items)
+        self.expected = f"{self.metavar}: {', '.join(item.expected for item in items)}"
+        self.item = made(str, str, str, "", self.expected)
+
+    def _parse(self, text: str) -> tuple[Any, ...]:
+        texts = self._counted(split_list(text))
+        return tuple(
+            _numbered(number, item.read, each)
+            for number, (item, each) in enumerate(zip(self.items, texts), 1)
+        )
+
+    def _text(self, values: Any) -> str:
+        found = self._counted(lists.items_of(values) or ())
+        texts = [
+            _numbered(number, partial(_scalar, item), each)
+            for number, (item, each) in enumerate(zip(self.items, found), 1)
+        ]
+        return lists.encode(tuple(texts))
+
+    def _counted(self, values: Any) -> Any:
+        if len(values) != len(self.items):
+            message = f"expected {len(self.items)} items, not {len(values)}"
+            raise Unfit(message)
+        return values
+
+
+class _SetType(_ListType):
+    """Sets of values of one type, whose text is in the order of their texts."""
+
+    __slots__ = ()
+
+    def _parse(self, text: str) -> Any:
+        return frozenset(super()._parse(text))
+
+    def _text(self, values: Any) -> str:
+        texts = {_numbered(number, self._item, each) for number, each in enumerate(values, 1)}
+        return lists.encode(tuple(sorted(texts)))
+
+    def accepts(self, value: object) -> bool:
+        """Return whether it is a set, or a sequence other than text."""
+        return isinstance(value, Set) or super().accepts(value)
+
+
 def _numbered(number: int, function: Callable[[Any], Any], value: Any) -> Any:
     try:
         return function(value)
     except REJECTIONS as error:
         message = f"item {number}: {error}"
         raise Unfit(message) from error
+
+
+def tuple_type(items: tuple[Type[Any], ...]) -> Type[Any]:
+    """Return the type of tuples whose items have these types."""
+    for item in items:
+        list_type(item)  # raises the error about an item
+    return _TupleType(items)
+
+
+def set_type(item: Type[Any]) -> Type[Any]:
+    """Return the type of sets whose items have a type that is a string in C."""
+    list_type(item)
+    return _SetType(item)
 
 
 def list_type(item: Type[Any]) -> Type[Any]:

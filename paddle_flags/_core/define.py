@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from types import UnionType
     from typing import Any, Literal, TypeVar, Unpack, _SpecialForm, overload
 
-    from paddle_flags._core.header import Attributes, Floating, Integer
+    from paddle_flags._core.header import Attributes, Floating, Integer, MostAttributes
     from paddle_flags._core.types import Type
 
     _Unit = Literal["bytes", "seconds"]
@@ -101,6 +101,7 @@ def _define_with(
         )
         if flag is not None:  # it was plain
             return flag  # type: ignore[no-any-return]
+    default = _unboxed(default)
     about = f"definition of {shown(name)}"
     seen = REDACTED if sensitive else shown(default)
     to_switch(f"{about}: case_sensitive", case_sensitive)
@@ -131,6 +132,59 @@ def _define_with(
     return made.register(frame, replace=replace)
 
 
+# Those with `optional=True` are met first.
+@overload
+def define(  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]
+    name: str,
+    default: tuple[_T, ...] | list[_T],
+    help: str = ...,
+    *,
+    optional: Literal[True],
+    type: type[list[_T] | tuple[_T, ...]] | None = ...,
+    items: type[_T] | Type[_T] | None = ...,
+    choices: Iterable[_T | str] | None = ...,
+    case_sensitive: bool = ...,
+    **attributes: Unpack[MostAttributes],
+) -> Flag[tuple[_T, ...] | None]: ...
+@overload
+def define(  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]
+    name: str,
+    default: Mapping[_K, _T],
+    help: str = ...,
+    *,
+    optional: Literal[True],
+    type: type[dict[_K, _T]] | None = ...,
+    **attributes: Unpack[MostAttributes],
+) -> Flag[dict[_K, _T] | None]: ...
+@overload
+def define(  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]
+    name: str,
+    default: float,
+    help: str = ...,
+    *,
+    optional: Literal[True],
+    type: Floating | type[float],
+    unit: _Unit | None = ...,
+    min: float | None = ...,
+    max: float | None = ...,
+    choices: Iterable[float] | None = ...,
+    **attributes: Unpack[MostAttributes],
+) -> Flag[float | None]: ...
+@overload
+def define(  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]
+    name: str,
+    default: _T,
+    help: str = ...,
+    *,
+    optional: Literal[True],
+    type: Integer | Literal["bool", "string"] | type[_T] | Type[_T] | None = ...,
+    unit: _Unit | None = ...,
+    min: _T | None = ...,
+    max: _T | None = ...,
+    choices: Iterable[_T | str] | None = ...,
+    case_sensitive: bool = ...,
+    **attributes: Unpack[MostAttributes],
+) -> Flag[_T | None]: ...
 @overload
 def define(  # pyright: ignore[reportOverlappingOverload] - met first
     name: str,
@@ -371,8 +425,8 @@ def define(name: str, default: Any, help: str = "", **attributes: Any) -> Flag[A
     """Define a flag for the whole process, and return it.
 
     `type` is a type of Python: bool, int, float, str, an Enum, Path, datetime, date,
-    time, timedelta, Decimal, `Literal[...]`, a list or a dict of these, `Optional[...]`
-    of one, or a `Type` for any other. Or it is one of C: `"bool"`, `"int32"`,
+    time, timedelta, Decimal, UUID, `Literal[...]`, a list, a set, a tuple or a dict of these,
+    `Optional[...]` of one, or a `Type` for any other. Or it is one of C: `"bool"`, `"int32"`,
     `"uint32"`, `"int64"`, `"uint64"`, `"double"` or `"string"`. If omitted, the default
     decides. Native code reads the flag with `PD_IMPORT` and the type of C: int64, double
     or string; Enums, paths, dates and decimals are strings, and a timedelta is a double
@@ -424,3 +478,9 @@ def define(name: str, default: Any, help: str = "", **attributes: Any) -> Flag[A
 # errors about its arguments come from _define_with().
 define.__wrapped__ = _define_with  # type: ignore[attr-defined]
 _define_with.__qualname__ = "define"
+
+
+def _unboxed(value: Any) -> Any:
+    """Return the value of Python that a scalar of numpy, or of the like, stands for."""
+    is_scalar = getattr(value, "shape", None) == () and hasattr(value, "dtype")
+    return value.item() if is_scalar and hasattr(value, "item") else value

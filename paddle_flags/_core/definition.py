@@ -29,6 +29,7 @@ from paddle_flags._core.values import (
     to_python,
     typed,
 )
+from paddle_flags._fast import call_holding
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagTypeError, FlagValueError
 
@@ -141,16 +142,23 @@ class Definition:
     def register(self, frame: FrameType | None, *, replace: bool) -> Flag[Any]:
         """Define the flag, for the code of `frame`, which may do it again; None for nobody's."""
         context = self._begin_conversion()
-        if self._kind.via is not None and self._kind.via.takes_tables:
+        refused: list[str] = []
+        via = self._kind.via
+        if via is not None and via.takes_tables:
             from paddle_flags._core.waiting import join_tables  # noqa: PLC0415 - seldom used
 
-            join_tables(self._names())
+            refused = join_tables(self._names(), via)
+            if refused and self._sensitive:
+                refused = [f"{self._name}={REDACTED}: expected {via.expected}"]
         handle = ffi.new("pd_flag **")
         try:
-            return self._register(handle, frame, context, replace=replace)
+            flag = self._register(handle, frame, context, replace=replace)
         finally:
             if context and not handle[0]:
                 converter().drop(context)
+        if refused:
+            raise FlagValueError("; ".join(refused))
+        return flag
 
     def _register(
         self, handle: Any, frame: FrameType | None, context: int, *, replace: bool
@@ -163,7 +171,7 @@ class Definition:
 
             replace = not is_shared(self.pointer)
         if not replace:
-            status = lib.pd_flag_register(self.pointer, handle, err)
+            status = call_holding(lib.pd_flag_register, self.pointer, handle, err)
         mine = frame is None or (bool(handle[0]) and _is_defined_by(flag_of(handle[0]), frame))
         if frame and not mine and status in (lib.PD_OK, lib.PD_ERR_CONFLICT):
             from paddle_flags._core.redefine import explain, redefine  # noqa: PLC0415 - seldom used

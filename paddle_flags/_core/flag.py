@@ -100,11 +100,12 @@ class Flag(FlagBase[T]):
         return _unpickle, (self._name, _remedy(self))
 
     def __repr__(self) -> str:
-        if not self.defined:
+        try:
+            kind = f"list of {self.items}" if self.items else self.type
+            value = REDACTED if self.sensitive else self.value
+            return f"<Flag {self._name}: {kind} = {shown(value)} ({self.source})>"
+        except UndefinedFlagError:
             return f"<Flag {self._name}: not defined>"
-        kind = f"list of {self.items}" if self.items else self.type
-        value = REDACTED if self.sensitive else self.value
-        return f"<Flag {self._name}: {kind} = {shown(value)} ({self.source})>"
 
     def __str__(self) -> str:
         return format(self)
@@ -516,8 +517,13 @@ class Flag(FlagBase[T]):
         assign([(self, value)], caller(1))  # another type has come on another thread
 
     def _drop(self) -> None:
-        """Drop the value set at run time, as `unittest.mock.patch` does at its end."""
+        """Drop the value set at run time, as `unittest.mock.patch` does at its end.
+
+        A value that an override covers isn't the one that the caller sees.
+        """
         err = new_error()
+        if self._info().source in (lib.PD_SOURCE_OVERRIDE, lib.PD_SOURCE_SCOPE):
+            return
         check(lib.pd_flag_drop(self.handle, lib.PD_SOURCE_RUNTIME, err), err)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from paddle_flags._core.values import kind_of, type_in
+from paddle_flags._fast import call_holding
 from paddle_flags._native import ffi, lib
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ class Former:
                 self._definition, self._name, self._type, sensitive=self._sensitive
             )
         handle = ffi.new("pd_flag **")
-        lib.pd_flag_replace(self._definition, ffi.NULL, 0, handle, ffi.NULL)
+        call_holding(lib.pd_flag_replace, self._definition, ffi.NULL, 0, handle, ffi.NULL)
         if not handle[0]:
             if context:
                 converter.drop(context)

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     Integer = Literal["int32", "uint32", "int64", "uint64"]
     Floating = Literal["double"]
 
-    class Attributes(TypedDict, total=False):
-        """The attributes that every definition may have."""
+    class MostAttributes(TypedDict, total=False):
+        """The attributes that every definition may have, but `optional`."""
 
         hidden: bool
         read_only: bool
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
         sensitive: bool
         experimental: bool
         required: bool
-        optional: bool
         multi: bool
         scoped: bool
         runtime: bool
@@ -32,6 +31,11 @@ if TYPE_CHECKING:
         old_names: Iterable[str]
         metavar: str | None
         replace: bool  # this one is of the call of define()
+
+    class Attributes(MostAttributes, total=False):
+        """The attributes that every definition may have."""
+
+        optional: bool  # if it is known to be true, the value may be None
 
 
 # Attributes that are true or false, in the order of the C struct.

@@ -52,16 +52,23 @@ class Hook:
     """A validator, watcher or rule that was added to flags.
 
     It stays until `remove`, even if the Hook object is gone. As a context manager, it is
-    removed at the end of the `with` block.
+    removed at the end of the `with` block. Until then a call of the Hook calls the function, unless
+    that is a weak one, so a function that `@flag.validate` or `@flag.watch` decorates stays one.
     """
 
-    __slots__ = ("_flags", "_number", "module")
+    __slots__ = ("_flags", "_function", "_number", "module")
 
     module: str
     """The name of the Python module that added it."""
 
-    def __init__(self, add: Callable[[], int] | None, flags: tuple[int, ...]) -> None:
+    def __init__(
+        self,
+        add: Callable[[], int] | None,
+        flags: tuple[int, ...],
+        function: Callable[..., object] | None = None,
+    ) -> None:
         self._number = 0
+        self._function = function
         self._flags = flags  # their addresses; empty for all flags
         self.module = added.adder()
         if add is not None:
@@ -86,8 +93,16 @@ class Hook:
         Removing it again does nothing.
         """
         number = self._forget()
+        self._function = None
         if number:
             lib.pd_hook_remove(number, ffi.NULL)
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Call the function that was added, as the caller does."""
+        if self._function is None:
+            message = "this Hook has no function to call: it is a rule, weak or removed"
+            raise TypeError(message)
+        return self._function(*arguments, **named)
 
     def __enter__(self) -> Self:
         return self
@@ -207,7 +222,17 @@ class _Validator:
         what = _no_answer(accepted)
         if what:
             return f"its validator {self._name()} returned {what}, expected True or False"
-        return None if accepted else self._named(self._message)
+        return self._judge(accepted, native=native)
+
+    def _judge(self, accepted: object, *, native: bool) -> str | None:
+        try:
+            return None if accepted else self._named(self._message)
+        except BaseException as error:  # noqa: BLE001 - raised again where C was called
+            kind = type(accepted).__name__
+            failure = ": ".join(filter(None, [type(error).__name__, str(error)]))
+            returned = f"its validator {self._name()} returned a value of type {kind}"
+            text = f"{returned}, expected True or False: {failure}"
+            return self._tell(text, error, native=native)
 
     def _name(self) -> str:
         return name_of(self._function)
@@ -326,8 +351,12 @@ def add_validator(
     made = _Validator(flags, function, message, read)
     wanted = handles(flags), len(flags), _VALIDATE
     add = functools.partial(_add, made.answer, lib.pd_validator_add, *wanted)
-    hook = Hook(add, addresses(flags))
-    kept.check_kept(flags)
+    hook = Hook(add, addresses(flags), function)
+    try:
+        kept.check_kept(flags)
+    except BaseException:
+        hook.remove()  # the caller gets no handle of it
+        raise
     return hook
 
 
@@ -406,7 +435,8 @@ def add_watcher(
     """
     _check_callable(callback)
     to_switch("weak", weak)
-    hook = Hook(None, (int(ffi.cast("uintptr_t", handle)),) if handle else ())
+    about = (int(ffi.cast("uintptr_t", handle)),) if handle else ()
+    hook = Hook(None, about, None if weak else callback)
     made = _Watcher(_reference(callback, hook, weak=weak), flag_of)
 
     def add() -> int:

@@ -13,6 +13,7 @@ from paddle_flags._core.frames import public
 from paddle_flags._core.hooks import forget_hooks
 from paddle_flags._core.registry import find
 from paddle_flags._core.status import expect, new_error, settle, shown, to_text
+from paddle_flags._fast import call_holding
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagError, FlagTypeError
 
@@ -86,7 +87,7 @@ def redefine(
     handle[0] = ffi.NULL
     err = new_error()
     with kept.unchecked(to_text(pointer.name)):
-        status = lib.pd_flag_replace(pointer, hooks, len(hooks), handle, err)
+        status = call_holding(lib.pd_flag_replace, pointer, hooks, len(hooks), handle, err)
         if not handle[0]:
             expect(status, err)
         flag = flag_of(handle[0])

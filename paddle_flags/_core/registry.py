@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from _collections_abc import Mapping  # as collections.abc, without what that imports
+from _collections_abc import (
+    ItemsView,
+    Mapping,
+    ValuesView,
+)  # as collections.abc, without what that imports
 
 from paddle_flags._core import late
 from paddle_flags._core.assign import assign, caller
@@ -51,11 +55,51 @@ def find(name: str) -> Flag[Any]:
     return flag
 
 
+class _Items(ItemsView[str, "Flag[Any]"]):
+    """Without a second look at each name: another thread may undefine the flag meanwhile."""
+
+    def __iter__(self) -> Iterator[tuple[str, Flag[Any]]]:
+        return ((flag.name, flag) for flag in all_flags())
+
+
+class _Values(ValuesView["Flag[Any]"]):
+    """Without a second look at each name, as `_Items`."""
+
+    def __iter__(self) -> Iterator[Flag[Any]]:
+        return iter(all_flags())
+
+
+class _Attributes(dict[str, "Any"]):
+    """What `vars(FLAGS)` is: nothing, since flags aren't stored there.
+
+    `unittest.mock.patch.object` looks here whether to set the former value again at its end, or
+    to delete the one that it has set. Deleting doesn't bring back another value of the same rank.
+    """
+
+    def __missing__(self, name: str) -> Any:
+        flag = find(name)
+        if flag.source in _REPLACED:
+            return flag.value
+        raise KeyError(name)
+
+
+class _Unstored:
+    """An object whose attributes are flags."""
+
+    __slots__ = ()
+
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+        return _Attributes()
+
+
+_REPLACED = ("run time", "live", "override", "scope")
+
 _SHOWN = 60  # characters of names in repr(FLAGS)
 
 
 @public_class
-class Registry(RegistryBase, Mapping[str, "Flag[Any]"]):
+class Registry(RegistryBase, _Unstored, Mapping[str, "Flag[Any]"]):
     """All flags of the process: a live mapping of names to Flags.
 
     `FLAGS.level` reads and sets the value of the flag `level`; `FLAGS["level"]` is the
@@ -79,6 +123,20 @@ class Registry(RegistryBase, Mapping[str, "Flag[Any]"]):
 
     def __len__(self) -> int:
         return len(all_flags())
+
+    def items(self) -> ItemsView[str, Flag[Any]]:
+        """Return the names with their Flags, of all flags that are defined at each iteration."""
+        return _Items(self)
+
+    def values(self) -> ValuesView[Flag[Any]]:
+        """Return the Flags, of all flags that are defined at each iteration."""
+        return _Values(self)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the Flag of this name or alias, or `default` if there is none."""
+        if isinstance(name, str) and "\0" in name:
+            return default
+        return super().get(name, default)
 
     def __setitem__(self, name: str, value: object) -> None:
         flag = self.get(name)
@@ -159,6 +217,8 @@ def _drop_attribute(name: str) -> None:
 
 
 def _contains(name: object) -> bool:
+    if isinstance(name, Flag):
+        return name.defined
     handle = ffi.new("pd_flag **")
     if not isinstance(name, str) or "\0" in name:
         return False
@@ -208,22 +268,26 @@ def all_flags() -> list[Flag[Any]]:
 FLAGS = Registry()
 
 
+def _flag_named(name: Flag[Any] | str) -> Flag[Any]:
+    return name if isinstance(name, Flag) else find(name)
+
+
 @public
-def get(name: str) -> Any:
+def get(name: Flag[Any] | str) -> Any:
     """Return the value of a flag, as `FLAGS.<name>` does; raise UndefinedFlagError."""
-    return find(name).value
+    return _flag_named(name).value
 
 
 @public
-def set(name: str, value: Value) -> None:
+def set(name: Flag[Any] | str, value: Value) -> None:
     """Set a flag, as `FLAGS.<name> = value` does, and raise the same errors."""
-    assign([(find(name), value)], caller(1))
+    assign([(_flag_named(name), value)], caller(1))
 
 
 @public
-def reset(name: str) -> None:
+def reset(name: Flag[Any] | str) -> None:
     """Drop all values of a flag but the default, as `Flag.reset` does."""
-    find(name).reset()
+    _flag_named(name).reset()
 
 
 @public_class

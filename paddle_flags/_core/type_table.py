@@ -6,17 +6,21 @@ import datetime as dt
 import decimal
 import enum
 import pathlib
-from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
+import uuid
+from collections.abc import Mapping, MutableMapping, MutableSequence, MutableSet, Sequence
+from collections.abc import Set as AbstractSet
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NewType, Union, get_args, get_origin
 
 from paddle_flags._core import types
-from paddle_flags._core.containers import dict_type, list_type
+from paddle_flags._core.constraints import constrained, plain_type, pydantic_type
+from paddle_flags._core.containers import dict_type, list_type, set_type, tuple_type
 from paddle_flags._core.enums import enum_type
 from paddle_flags._core.lists import items_of
+from paddle_flags._core.nested import dict_maker, list_maker, nested_type, scalar_maker
 from paddle_flags._core.status import shown
 from paddle_flags._core.types import Type
-from paddle_flags._core.values import plain_type
+from paddle_flags._core.values import plain_type as plain_class
 from paddle_flags.errors import FlagTypeError
 
 if TYPE_CHECKING:
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
 
 _UNIONS = (Union, UnionType)
 _LISTS = (list, tuple, Sequence, MutableSequence)
+_SETS = (set, frozenset, AbstractSet, MutableSet)
 _DICTS = (dict, Mapping, MutableMapping)
 
 _NATIVE = {bool: "bool", int: "int64", float: "double", str: "string"}
@@ -33,12 +38,16 @@ _CLASSES: dict[Any, Type[Any]] = {
     dt.time: types.TIME,
     dt.timedelta: types.DURATION,
     decimal.Decimal: types.DECIMAL,
+    uuid.UUID: types.made(uuid.UUID, uuid.UUID, str, "UUID", "a UUID"),
 }
+_BY_NATIVE = {
+    "bool": types.BOOL, "int64": types.INT, "double": types.FLOAT, "string": types.TEXT,
+}  # fmt: skip
 _SCALARS = {bool: types.BOOL, int: types.INT, float: types.FLOAT, str: types.TEXT}
 
 _EXPECTED = (
     "bool, int, float, str, an Enum, Path, Decimal, datetime, date, time, timedelta,"
-    " Literal, Optional, a list or dict of these, or a Type"
+    " UUID, Literal, Optional, a list, set, tuple or dict of these, or a Type"
 )
 
 
@@ -56,21 +65,73 @@ def meaning_of(  # noqa: PLR0911 - a table
     hint: Any, *, case_sensitive: bool = True
 ) -> Meaning:
     """Return what a type means; raise FlagTypeError if it is none of a flag."""
+    hint = _without_new_type(hint)
     origin, arguments = get_origin(hint), get_args(hint)
     if hasattr(hint, "__metadata__"):  # Annotated
-        return meaning_of(hint.__origin__, case_sensitive=case_sensitive)
+        return _annotated(hint, case_sensitive=case_sensitive)
     if origin in _UNIONS:
         return _optional(hint, arguments, case_sensitive=case_sensitive)
     if origin is Literal:
         return _literal(arguments, case_sensitive=case_sensitive)
     if _is_one_of(origin or hint, _LISTS):
         return _list(hint, arguments, case_sensitive=case_sensitive)
+    if _is_one_of(origin or hint, _SETS):
+        return _by(set_type(scalar(arguments[0] if arguments else str)))
     if _is_one_of(origin or hint, _DICTS):
         key, value = arguments or (str, str)
+        if _is_container(value):
+            return _by(nested_type(_maker(hint), '{"a": [1]}'))
         return _by(dict_type(scalar(key), scalar(value, case_sensitive=case_sensitive)))
     if isinstance(hint, type) and hint in _NATIVE:
         return Meaning(_NATIVE[hint])
     return _by(_typed(hint, case_sensitive=case_sensitive))
+
+
+def _annotated(hint: Any, *, case_sensitive: bool) -> Meaning:
+    meaning = meaning_of(hint.__origin__, case_sensitive=case_sensitive)
+    if meaning.type is not None:
+        base, noun = meaning.type, "a list" if meaning.item else None
+    elif meaning.item is not None:
+        base, noun = _list_in_c(_BY_NATIVE[meaning.item], meaning.item), "a list"
+    else:
+        base, noun = plain_type(meaning.native), None
+    made = constrained(base, hint, noun)
+    return meaning if made is base else meaning._replace(type=made)
+
+
+def _list_in_c(item: Type[Any], native: str) -> Type[Any]:
+    """Return the type of a list whose items are numbers or bools in C too."""
+    made = list_type(item)
+    made.item_type = native
+    return made
+
+
+def _without_new_type(hint: Any) -> Any:
+    while isinstance(hint, NewType):
+        hint = hint.__supertype__
+    return hint
+
+
+def _is_container(hint: Any) -> bool:
+    return _is_one_of(get_origin(_without_new_type(hint)) or hint, (*_LISTS, *_DICTS, *_SETS))
+
+
+def _maker(hint: Any) -> Any:
+    """Return what makes values of a hint of what JSON has."""
+    hint = _without_new_type(hint)
+    origin, arguments = get_origin(hint) or hint, get_args(hint)
+    is_fixed = origin is tuple and arguments and arguments[1:] != (...,)
+    if _is_one_of(origin, _LISTS) and not is_fixed:
+        return list_maker(_maker(arguments[0] if arguments else str))
+    if _is_one_of(origin, _DICTS):
+        key, value = arguments or (str, str)
+        if key is str:
+            return dict_maker(_maker(value))
+    if _is_one_of(hint, (bool, int, float, str)):
+        return scalar_maker(_SCALARS[hint])
+    name = getattr(hint, "__name__", None) or shown(hint)
+    message = f"type {name} in a list or dict of lists or dicts: expected bool, int, float or str"
+    raise FlagTypeError(message)
 
 
 def _is_one_of(hint: object, classes: tuple[Any, ...]) -> bool:
@@ -80,8 +141,11 @@ def _is_one_of(hint: object, classes: tuple[Any, ...]) -> bool:
 
 def scalar(hint: Any, *, case_sensitive: bool = True) -> Type[Any]:
     """Return the Type of a value that is text in C, as an item of a list or dict is."""
+    hint = _without_new_type(hint)
     if isinstance(hint, type) and hint in _SCALARS:
         return _SCALARS[hint]
+    if hasattr(hint, "__metadata__"):
+        return constrained(scalar(hint.__origin__, case_sensitive=case_sensitive), hint)
     meaning = meaning_of(hint, case_sensitive=case_sensitive)
     if meaning.optional or meaning.item:
         raise _refuse(hint)
@@ -100,6 +164,8 @@ def _typed(hint: Any, *, case_sensitive: bool) -> Type[Any]:
         return enum_type(hint, case_sensitive=case_sensitive)
     if isinstance(hint, type) and issubclass(hint, pathlib.PurePath):
         return types.path_type(hint)
+    if isinstance(hint, type) and hint.__module__ == "pydantic.networks":
+        return pydantic_type(hint)
     raise _refuse(hint)
 
 
@@ -146,9 +212,11 @@ def _text_of(value: Any) -> str:
 
 
 def _list(hint: Any, arguments: tuple[Any, ...], *, case_sensitive: bool) -> Meaning:
-    item = arguments[0] if arguments else str
+    item = _without_new_type(arguments[0]) if arguments else str
     if get_origin(hint) is tuple and arguments[1:] != (...,):
-        raise _refuse(hint)
+        return _by(tuple_type(tuple(map(scalar, arguments))))
+    if _is_container(item):
+        return _by(nested_type(_maker(hint), "[[1, 2], [3]]"))
     return list_of(item, case_sensitive=case_sensitive)
 
 
@@ -159,6 +227,9 @@ def list_of(item: Any, *, case_sensitive: bool = True) -> Meaning:
     inner = meaning_of(item, case_sensitive=case_sensitive)
     if inner.optional or inner.item:
         raise _refuse(item)
+    if inner.type and inner.native != "string" and inner.type.python in _SCALARS:
+        checked = scalar(item, case_sensitive=case_sensitive)
+        return Meaning("string", inner.native, _list_in_c(checked, inner.native))
     if inner.type is None:
         return Meaning("string", inner.native, None, inner.choices)
     return _by(list_type(inner.type))
@@ -179,6 +250,8 @@ def hint_of(default: object) -> Any:
     if isinstance(default, Mapping):
         key, value = _common(default), _common(default.values())
         return dict[key, value]  # type: ignore[valid-type]
+    if isinstance(default, AbstractSet):
+        return set[_common(default)]  # type: ignore[misc]
     items = items_of(default)
     if items is not None:
         return list[_common(items)]  # type: ignore[misc]
@@ -197,7 +270,7 @@ def _common(values: Iterable[object]) -> Any:
 
 
 def _hint(value: object) -> Any:
-    own = None if isinstance(value, enum.Enum) else plain_type(value)
+    own = None if isinstance(value, enum.Enum) else plain_class(value)
     return own or hint_of(value)
 
 

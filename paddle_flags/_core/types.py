@@ -126,6 +126,11 @@ class Type(Generic[T]):
             return False
         return self.python is str or not self.accepts(value)
 
+    @property
+    def is_number(self) -> bool:
+        """Whether the values are numbers or bools, which a file may write in several ways."""
+        return self.python in (bool, int, float, decimal.Decimal)
+
     def _unfit(self, error: Exception) -> Unfit:
         if isinstance(error, Unfit):
             return error

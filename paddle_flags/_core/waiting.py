@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.lists import encode
 from paddle_flags._core.status import check, new_error, to_bytes, to_text
+from paddle_flags._fast import call_holding
 from paddle_flags._native import ffi, lib
 
 if TYPE_CHECKING:
@@ -31,23 +32,44 @@ def drop_waiting(name: str) -> None:
     lib.pd_flag_def_init(made, ffi.sizeof("pd_flag_def"), lib.PD_TYPE_string)
     made.name, made.help, made.default_value.str = text, empty, empty
     handle = ffi.new("pd_flag **")
-    lib.pd_flag_register(made, handle, ffi.NULL)
+    call_holding(lib.pd_flag_register, made, handle, ffi.NULL)
     if handle[0]:
         lib.pd_flag_reset(handle[0], ffi.NULL)
         lib.pd_flag_unregister(handle[0], ffi.NULL)
 
 
-def join_tables(names: Iterable[str]) -> None:
-    """Make one value of a table in a file whose keys wait as flags: a flag takes it whole."""
+Location = tuple[str, str, int, int]  # name, and path, line and column of the file
+
+unquoted: set[Location] = set()
+"""Values that wait and that a file wrote as a bool, or otherwise than their text, as 1_000."""
+
+
+def join_tables(names: Iterable[str], type_: Any) -> list[str]:
+    """Make one value of a table in a file whose keys wait as flags: a flag takes it whole.
+
+    `type_` is that of the dict. Return why values are refused, with their names.
+    """
+    refused: list[str] = []
     for name in names:
         table = _take_table(name.replace("-", "_") + ".")
         if not table:
+            continue
+        bad = [] if type_.value.is_number else [key for key, info in table if _is_unquoted(info)]
+        if bad:
+            refused += [f"{name}.{key}: expected text; write it in quotes" for key in bad]
             continue
         items = tuple(f"{key}={to_text(info.text)}" for key, info in table)
         origin = ffi.addressof(table[0][1], "origin")
         err = new_error()
         status = lib.pd_pending_set(to_bytes(name), to_bytes(encode(items)), origin, err)
         check(status, err)
+    return refused
+
+
+def _is_unquoted(info: Any) -> bool:
+    origin = info.origin
+    place = to_text(origin.place) if origin.place else ""
+    return (to_text(info.name), place, origin.line, origin.column) in unquoted
 
 
 def _take_table(start: str) -> list[tuple[str, Any]]:

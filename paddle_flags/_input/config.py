@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from paddle_flags import errors
@@ -14,9 +15,11 @@ from paddle_flags._core.status import (
     shown,
     to_argument,
     to_bytes,
+    to_text,
 )
+from paddle_flags._core.waiting import unquoted
 from paddle_flags._input import files
-from paddle_flags._input.dicts import with_dicts
+from paddle_flags._input.dicts import is_defined, is_of_numbers, with_dicts
 from paddle_flags._input.reading import Reading
 from paddle_flags._native import ffi, lib
 
@@ -163,17 +166,21 @@ def fail(config: Any, problem: str, status: int = lib.PD_ERR_FILE) -> None:
 
 def _add(config: Any, value: FileValue, origin: Any) -> None:
     name = to_bytes(value.name)
-    origin.line, origin.column = _place_of(name, value)
+    origin.line, origin.column = _place_of(value)
     literal = _LITERALS[value.kind]
+    if (value.rewritten or value.kind == "bool") and not is_defined(value.name):
+        place = to_text(origin.place)
+        unquoted.add((value.name, place, origin.line, origin.column))
     if value.is_list:
         literal = lib.PD_TYPE_string + 16 * literal
+    if value.rewritten and not is_of_numbers(value.name):
+        literal += lib.PD_LITERAL_REWRITTEN
     _call(lib.pd_config_add, config, name, to_bytes(value.text), literal, origin)
 
 
-def _place_of(name: bytes, value: FileValue) -> Place:
+def _place_of(value: FileValue) -> Place:
     """Return the place of the value, or of its key if there is no such flag."""
-    is_defined = lib.pd_flag_find(name, ffi.new("pd_flag **"), ffi.NULL) == lib.PD_OK
-    return value.at if is_defined else value.key or value.at
+    return value.at if is_defined(value.name) else value.key or value.at
 
 
 def _call(function: Any, *arguments: Any) -> None:
@@ -184,6 +191,9 @@ def _call(function: Any, *arguments: Any) -> None:
 def _files_of(config: Path | Sequence[Path]) -> list[_File]:
     every = [config] if isinstance(config, (str, bytes, os.PathLike)) else config
     expected = "expected the path of a file, or a list of paths"
+    if isinstance(config, Mapping):
+        message = f"config is {shown(config)}: {expected}, not values; set those by FLAGS.update"
+        raise errors.FlagTypeError(message)
     try:
         found = [_parts(path) for path in every]
     except TypeError:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from paddle_flags._core.flag import Flag
     from paddle_flags._input.reading import Place
 
+QUOTE_IT = "expected text; write it in quotes"  # as C says it
+
 _KINDS = {
     "text": "text",
     "integer": "an integer",
@@ -33,6 +35,11 @@ def _address_of(name: str) -> int:
     if lib.pd_flag_find(to_bytes(name), handle, ffi.NULL) != lib.PD_OK:
         return 0
     return int(ffi.cast("uintptr_t", handle[0]))
+
+
+def is_defined(name: str) -> bool:
+    """Return whether a flag has the name."""
+    return bool(_address_of(name))
 
 
 def _owner_of(name: str) -> tuple[str, Flag[Any]] | None:
@@ -59,6 +66,8 @@ def _refusal(flag: Flag[Any], key: str | None, value: FileValue) -> str | None:
         why = ": expected a key without '='"
     elif value.is_list or value.kind == "table":
         why = f": expected {type_.value.expected}, not {kind}"
+    elif (value.rewritten or value.kind == "bool") and not type_.value.is_number:
+        why = f"={quote(value.text)}: {QUOTE_IT}"
     else:
         try:
             type_.key.read(key)
@@ -72,6 +81,13 @@ def _refusal(flag: Flag[Any], key: str | None, value: FileValue) -> str | None:
     if flag.sensitive:
         return f"--{flag.name}={REDACTED}: expected {type_.expected}"
     return f"--{quote(value.name)}{why}"
+
+
+def is_of_numbers(name: str) -> bool:
+    """Return whether a type of Python makes numbers of the values, or the items, of a flag."""
+    flag = flags_made.get(_address_of(name))
+    type_ = None if flag is None else flag._type  # noqa: SLF001 - of the package
+    return type_ is not None and (type_.item or type_).is_number
 
 
 def with_dicts(

@@ -76,6 +76,7 @@ class Options:
         self.keep_startup = keep_startup
         # Of programs with commands.
         self.commands = 0  # how many arguments at the beginning are commands
+        self.former: list[Any] = []  # handles of flags that the command line before gave
         self.problems: list[str] = []  # errors to report with those of the line
         self.flag_in_file: Callable[[str], str | None] | None = None  # None: is of another command
         # What usage, first and without of help_text are.
@@ -120,6 +121,7 @@ class Call:
         self.help = ffi.new("pd_help *", {"size": ffi.sizeof("pd_help")})
         self._look = look
         self._prefix = ffi.NULL
+        self._former = ffi.new("pd_flag *[]", options.former) if options.former else ffi.NULL
         if options.env_prefix is not None:
             self._prefix = ffi.new("char[]", to_prefix("env_prefix", options.env_prefix))
         self._options = ffi.new(
@@ -137,6 +139,8 @@ class Call:
                 "known_only": options.known_only,
                 "commands": options.commands,
                 "look": look,
+                "former": self._former,
+                "former_count": len(options.former),
             },
         )
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 DEPTH = 32
 """Tables in tables, and parts of a dotted key."""
 
+_RANKS = ("text", "integer", "number", "bool")  # of what a list can have
+
 _SHOWN = 60  # characters of a user's text in a message
 _PROBLEMS = 100  # shown for one file
 
@@ -25,6 +27,8 @@ class Scalar(NamedTuple):
 
     kind: str  # "text", "integer", "number", "bool", "date" or, for no flag, "null"
     text: str
+    rewritten: bool = False
+    """Whether the file wrote it otherwise, as 1_000 or yes."""
 
 
 class Place(NamedTuple):
@@ -43,6 +47,8 @@ class FileValue(NamedTuple):
     is_list: bool
     at: Place
     key: Place | None = None
+    rewritten: bool = False
+    """As that of a Scalar; of a list, that of any item."""
 
 
 class Stop(Exception):  # noqa: N818 - it ends the reading of one file, nothing more
@@ -137,12 +143,13 @@ class Reading:
                 return
         if isinstance(value, list):
             text = encode(tuple(scalar.text for scalar in value))
-            kinds = [scalar.kind for scalar in value if scalar.kind != "text"]
-            kind = kinds[0] if kinds else "text"
-            self.values.append(FileValue(name, text, kind, is_list=True, at=at, key=key))
+            # Of several kinds, the one that fewest flags take.
+            kind = max((scalar.kind for scalar in value), key=_RANKS.index, default="text")
+            rewritten = any(scalar.rewritten for scalar in value)
         else:
-            text, kind = value.text, value.kind
-            self.values.append(FileValue(name, text, kind, is_list=False, at=at, key=key))
+            kind, text, rewritten = value
+        is_list = isinstance(value, list)
+        self.values.append(FileValue(name, text, kind, is_list, at, key, rewritten))
 
 
 def _spelling(keys: Sequence[str]) -> str:
@@ -191,8 +198,13 @@ def _unfit(value: Scalar, *, in_list: bool) -> str | None:
     return None
 
 
-def number_text(text: str) -> str:
-    """Return a number of TOML or YAML as C reads it."""
+def number(kind: str, written: str) -> Scalar:
+    """Return a number of TOML or YAML, with the text that C reads."""
+    text = _number_text(written)
+    return Scalar(kind, text, rewritten=text != written)
+
+
+def _number_text(text: str) -> str:
     digits = text.replace("_", "").lower()
     sign = "-" if digits.startswith("-") else ""
     digits = digits.lstrip("+-")

@@ -6,11 +6,12 @@ walk over the text, which accepts more than TOML, finds the places first.
 
 from __future__ import annotations
 
+import itertools
 import re
 import tomllib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags._input.reading import DEPTH, Place, Places, Reading, Scalar, number_text
+from paddle_flags._input.reading import DEPTH, Place, Places, Reading, Scalar, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +32,7 @@ _BARE = re.compile(r"""[^,\[\]{}#"'\n]+""")
 _IN_ARRAY = re.compile(rf"""{_STRING}|[^\[\]{{}}#"']+|#[^\n]*|[\[\]{{}}]""", re.DOTALL)
 _VALUE = re.compile(rf"{_STRING}|{_BARE.pattern}", re.DOTALL)
 _LONG = re.compile(r"\w{1000}")  # no number is; converting one takes very long
+_FINER = re.compile(r"(?<=\.\d{6})\d+")  # than a microsecond: TOML lets readers drop it
 _POSITION = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
 
 
@@ -39,6 +41,7 @@ class _Found(NamedTuple):
     key: Place
     value: Place
     raw: str  # the beginning of the value, or all of a number
+    items: list[str]  # the same of the items of an array, filled when the walk is behind it
     is_header: bool = False
 
 
@@ -100,19 +103,27 @@ def _add(reading: Reading, one: _Found, value: Any) -> None:
     elif any(isinstance(item, (list, dict)) for item in value):
         reading.refuse(one.keys, one.value, "expected a list of plain values")
     else:
-        reading.add(one.keys, [_scalar(item, "") for item in value], one.value)
+        pairs = itertools.zip_longest(value, one.items)
+        reading.add(one.keys, [_scalar(item, raw) for item, raw in pairs], one.value)
 
 
 def _scalar(value: Any, raw: str) -> Scalar:
     if isinstance(value, bool):
         return Scalar("bool", str(value).lower())
     if isinstance(value, int):
-        return Scalar("integer", number_text(raw or str(value)))
+        return number("integer", raw)
     if isinstance(value, _Number):
-        return Scalar("number", number_text(value))
+        return number("number", value)
     if isinstance(value, str):
         return Scalar("text", value)
-    return Scalar("date", value.isoformat())
+    return Scalar("date", _FINER.sub("", raw))
+
+
+def _items_in(part: str) -> list[str]:
+    """Return the items that a string, a comment or the text between them has."""
+    if part[0] in "\"'":
+        return [part]
+    return [] if part[0] == "#" else [item.strip() for item in part.split(",") if item.strip()]
 
 
 class _Walk:
@@ -134,7 +145,7 @@ class _Walk:
                 at = self._place(self._at)
                 tables = [self._header()]
                 if self._reading.wants(tables[0]):
-                    yield _Found(tables[0], at, at, "", is_header=True)
+                    yield _Found(tables[0], at, at, "", [], is_header=True)
             elif mark == "}" and len(tables) > 1:
                 tables.pop()
                 self._at += 1
@@ -144,7 +155,7 @@ class _Walk:
                 one = self._pair(tables[-1])
                 if self._reading.wants(one.keys):
                     yield one
-                if self._pass_value():
+                if self._pass_value(one.items):
                     tables.append(one.keys)
 
     def _take(self, pattern: re.Pattern[str]) -> re.Match[str]:
@@ -173,7 +184,7 @@ class _Walk:
         key, value = self._place(match.start()), self._place(self._at)
         if len(keys) > DEPTH:
             self._reading.stop(key, f"has {len(keys)} nested names, expected at most {DEPTH}")
-        return _Found(keys, key, value, raw[0].rstrip() if raw else "")
+        return _Found(keys, key, value, raw[0].rstrip() if raw else "", [])
 
     def _keys(self, match: re.Match[str]) -> list[str]:
         parts = _PARTS.findall(match[1])
@@ -191,19 +202,19 @@ class _Walk:
             raise _Lost from None
         return str(key)
 
-    def _pass_value(self) -> bool:
-        """Go behind a value, or into an inline table and say so."""
+    def _pass_value(self, items: list[str]) -> bool:
+        """Go behind a value, or into an inline table and say so; add the items of an array."""
         mark = self._text[self._at : self._at + 1]
         if mark == "{":
             self._at += 1
             return True
         if mark == "[":
-            self._pass_array()
+            self._pass_array(items)
         else:
             self._check_number(self._take(_VALUE))
         return False
 
-    def _pass_array(self) -> None:
+    def _pass_array(self, items: list[str]) -> None:
         depth = 0
         while True:
             match = self._take(_IN_ARRAY)
@@ -213,6 +224,7 @@ class _Walk:
                 depth -= 1
             else:
                 self._check_number(match)
+                items += _items_in(match[0])
             if depth == 0:
                 return
             if depth > DEPTH:

@@ -14,7 +14,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._input.reading import Place, Places, Reading, Scalar, Stop, number_text
+from paddle_flags._input.reading import Place, Places, Reading, Scalar, Stop, number
 from paddle_flags._input.tree import Tree
 
 if TYPE_CHECKING:
@@ -134,11 +134,12 @@ class _EventReader:
         if kind == "text" and event.implicit[0] and event.value.lower() in _BOOLS:
             kind = "bool"
         if kind == "bool":
-            return Scalar(kind, _BOOLS.get(event.value.lower(), str(event.value)))
+            text = _BOOLS.get(event.value.lower(), str(event.value))
+            return Scalar(kind, text, rewritten=text != event.value)
         if kind in ("integer", "number"):
             if len(event.value) > _LONGEST:
                 self._stop("is too long for a number")
-            return Scalar(kind, number_text(event.value))
+            return number(kind, event.value)
         return Scalar(kind, event.value)
 
     def _kind(self, event: Any) -> str:

@@ -20,13 +20,12 @@ from paddle_flags._input.argv import after_reading
 from paddle_flags._integrations.absl_link import (
     Link,
     OurLink,
-    Proposal,
     TheirLink,
     inside,
     meaning_of,
     outside,
 )
-from paddle_flags._integrations.absl_values import Codec
+from paddle_flags._integrations.absl_values import Codec, Proposal
 from paddle_flags._integrations.line import Inputs, Line, find_token
 from paddle_flags._report import facts
 from paddle_flags.errors import FlagConflictError, FlagError
@@ -70,8 +69,11 @@ class Bridge(former.Listener):
                     raise
                 self.left_out[name] = str(error)
 
-    def take(self, flag: Any) -> None:
-        """Define a flag of absl here; FlagConflictError if the name means something else."""
+    def take(self, flag: Any, *, replace: bool = False) -> None:
+        """Define a flag of absl here; FlagConflictError if the name means something else.
+
+        With `replace`, it takes the place of one that absl had.
+        """
         if isinstance(getattr(flag, "link", None), Link):
             return
         if type(flag).__name__ == "_FlagAlias":  # of flags.DEFINE_alias
@@ -79,7 +81,7 @@ class Bridge(former.Listener):
             return
         codec = Codec(flag)
         try:
-            ours = self._define(flag, codec)
+            ours = self._define(flag, codec, replace=replace)
         except FlagError as error:
             if isinstance(error, FlagConflictError) and flag.name in FLAGS:
                 raise
@@ -93,17 +95,20 @@ class Bridge(former.Listener):
         self._known.names.add(flag.name)
         link.hook()
         if not using_default or present:
+            flag.present = present
             if value is not None:
                 flag.value = value
             flag.__dict__["using_default_value"] = using_default
 
-    def _define(self, flag: Any, codec: Codec) -> Flag[Any]:
+    def _define(self, flag: Any, codec: Codec, *, replace: bool) -> Flag[Any]:
         default = codec.to_ours(flag.default)
         known: dict[str, Any] = {
             "items": codec.items,
             "multi": codec.multi,
             "via": codec.via,
             "aliases": [flag.short_name] if flag.short_name else [],
+            "replace": replace,
+            "frame": outside() if replace else None,
             **codec.limits(default),
         }
         place = self._place(flag.name)
@@ -360,10 +365,11 @@ def _class_for(kind: type, bridge: Bridge) -> type:  # noqa: C901 - a class with
                 raise flags.DuplicateFlagError(message)
             super().__setitem__(name, flag)
             if self.__dict__["__flags"].get(flag.name) is flag and before is not flag:
+                replaces = isinstance(getattr(before, "link", None), TheirLink)
                 if before is not None:
                     bridge.release(flag.name)
                 try:
-                    bridge.take(flag)
+                    bridge.take(flag, replace=replaces)
                 except FlagConflictError as error:
                     super().__delattr__(name)
                     raise flags.DuplicateFlagError(str(error)) from error
@@ -456,3 +462,15 @@ def bridge(values: Any, inputs: Inputs, *, lenient: bool = False) -> dict[str, s
     found.take_all(lenient=lenient)
     found.give_all()
     return found.left_out
+
+
+def is_parsed() -> bool:
+    """Return whether `flags.FLAGS` is bridged, and its flags may be read."""
+    return hasattr(type(flags.FLAGS), "bridge") and bool(flags.FLAGS.is_parsed())
+
+
+def bridge_parsed() -> None:
+    """Bridge `flags.FLAGS`, whose flags have been parsed in the parent process."""
+    bridge(None, Inputs(), lenient=True)
+    if not flags.FLAGS.is_parsed():
+        flags.FLAGS.mark_as_parsed()

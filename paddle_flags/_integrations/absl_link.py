@@ -13,6 +13,7 @@ from paddle_flags._core.assign import assign
 from paddle_flags._core.hooks import add_validator
 from paddle_flags._core.status import check, new_error, to_bytes
 from paddle_flags._core.values import REDACTED
+from paddle_flags._integrations.absl_values import verify
 from paddle_flags._integrations.texts import set_texts
 from paddle_flags._native import lib
 from paddle_flags.errors import FlagError
@@ -51,6 +52,7 @@ class Link:
         self._hooked = False
         self._hooks: list[Hook] = []
         self.meaning = meaning_of(ours)
+        self.pinned: Any = _UNKNOWN  # a value that absl has set, which is the default of ours, too
         self.alone = False  # the value was parsed outside of a command line
         self._before: Any = _UNKNOWN  # the value before absl set one
 
@@ -110,15 +112,23 @@ class Link:
         self.kind.value.fset(self.theirs, value)
 
     def _assign(self, value: Any) -> None:
-        if value is None and self.accepts_none:
-            self.ours.reset()
-            return
+        self.pinned = _UNKNOWN
         wanted = self.to_ours(value)
+        if value is None and self.accepts_none:
+            self._assign_none(wanted)
+            return
         if state.source == lib.PD_SOURCE_RUNTIME and self._restore(wanted):
             return
         assign([(self.ours, wanted)], _where(), source=state.source)
 
     accepts_none = False
+
+    def _assign_none(self, empty: Any) -> None:
+        """Let ours be empty, or have its default if it can't be."""
+        self.ours.reset()
+        if self.ours.value != empty:
+            with suppress(FlagError):
+                assign([(self.ours, empty)], _where(), source=state.source)
 
     def _remember(self) -> None:
         if self.ours.source not in ("run time", "argv"):
@@ -135,7 +145,17 @@ class Link:
         number = lib.PD_SOURCE_RUNTIME if source == "run time" else lib.PD_SOURCE_ARGV
         err = new_error()
         check(lib.pd_flag_drop(self.ours.handle, number, err), err)
+        if self.ours.source == "default":
+            self.pinned = wanted
         return bool(self.ours.value == wanted)  # unless a file or the like was read meanwhile
+
+    def repin(self, *, uses_default: bool) -> None:
+        """After a new default, set the value again that absl has set, though it was the old one."""
+        if not uses_default and self.ours.source == "default" and self.pinned is not _UNKNOWN:
+            value, self.pinned = self.pinned, _UNKNOWN
+            with _Inside():
+                assign([(self.ours, value)], _where(), source=lib.PD_SOURCE_RUNTIME)
+            self.forget()
 
     def forget(self) -> None:
         """Take absl's value from ours again."""
@@ -168,7 +188,7 @@ class Link:
 
         def accept(*values: Any) -> bool:
             if not state.inside:
-                _verify(validator, self.values, dict(zip(names, map(_proposed, links, values))))
+                verify(validator, self.values, dict(zip(names, map(_proposed, links, values))))
             return True
 
         flags_here = [link.ours for link in links if link]
@@ -185,7 +205,7 @@ class Link:
         if not state.inside:
             for validator in list(self.theirs.validators):
                 if list(validator.get_flags_names()) == [self.theirs.name]:
-                    _verify(validator, self.values, {self.theirs.name: proposed})
+                    verify(validator, self.values, {self.theirs.name: proposed})
         return True
 
 
@@ -196,29 +216,6 @@ def meaning_of(flag: Flag[Any]) -> tuple[Any, ...]:
 
 def _proposed(link: Link | None, value: Any) -> Any:
     return link.to_theirs(value) if link else value
-
-
-class Proposal:
-    """Looks to a validator like absl's FlagValues with values that are not set yet."""
-
-    def __init__(self, values: Any, proposed: dict[str, Any]) -> None:
-        self._values = values
-        self._proposed = proposed
-
-    def __getitem__(self, name: str) -> Any:
-        return _Value(self._proposed[name]) if name in self._proposed else self._values[name]
-
-
-class _Value:
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-
-def _verify(validator: Any, values: Any, proposed: dict[str, Any]) -> None:
-    try:
-        validator.verify(Proposal(values, proposed))
-    except flags.ValidationError as error:
-        raise ValueError(str(error)) from error
 
 
 class _Inside:
@@ -379,7 +376,16 @@ class Bridged:
 
     link: Any
     default: Any
-    present: int
+
+    @property
+    def present(self) -> int:
+        """How often the command line has given the flag; 1 if a variable or a file gives it."""
+        given = self.link.ours.source in ("argv", "environment", "file", "fleet")
+        return self.__dict__["present"] or int(given and not reading(self.link))
+
+    @present.setter
+    def present(self, count: int) -> None:
+        self.__dict__["present"] = count
 
     @property
     def value(self) -> Any:
@@ -439,17 +445,19 @@ class Bridged:
         self.present = 0
 
     def _set_default(self, value: Any) -> None:
+        was = self.__dict__["using_default_value"]
         if isinstance(self.link, OurLink):
             self.link.set_default(value)
             self.__dict__["default"] = self.link.to_theirs(self.link.ours.default)
+            self.link.repin(uses_default=was)
             return
-        was = self.__dict__["using_default_value"]
         self.__dict__["using_default_value"] = False  # the value follows from ours
         try:
             self.link.kind._set_default(self, value)  # noqa: SLF001 - absl's own way
         finally:
             self.__dict__["using_default_value"] = was
         self.link.set_default()
+        self.link.repin(uses_default=was)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         """Return a flag of absl alone."""
@@ -464,6 +472,7 @@ class Bridged:
 
 _MEMBERS = (
     "value",
+    "present",
     "using_default_value",
     "validators",
     "parse",

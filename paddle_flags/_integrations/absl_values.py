@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from absl import flags
 
+from paddle_flags._core.status import shown
 from paddle_flags._core.types import REJECTIONS, Type, Unfit
 from paddle_flags._report.facts import argument_text
+from paddle_flags.errors import FlagTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _EMPTY: dict[str | None, Any] = {"bool": False, "int64": 0, "double": 0.0, "string": ""}
-_PYTHON: dict[str, Callable[[Any], Any]] = {"bool": bool, "double": float}
+# absl takes True for 1, and 1 for 1.0.
+_PLAIN: dict[str, Callable[[Any], Any]] = {"bool": bool, "int64": int, "double": float}
 
 
 class Codec:
@@ -51,13 +54,16 @@ class Codec:
 
     def _item_to_ours(self, value: Any) -> Any:
         if self._is_exact or isinstance(value, str):
-            if self.kind == "double" and isinstance(value, int):
-                return float(value)
-            return value
+            plain = _PLAIN.get(self.kind)
+            return plain(value) if plain and isinstance(value, int) else value
         serializer = self._flag.serializer
         if serializer is None:
             return str(value)
-        return str(serializer.serialize([value] if self._is_multi else value))
+        try:
+            return str(serializer.serialize([value] if self._is_multi else value))
+        except Exception as error:  # whatever the serializer of the program raises
+            message = f"{self._flag.name}: its serializer can't write {shown(value)}: {error}"
+            raise FlagTypeError(message) from error
 
     def to_theirs(self, value: Any) -> Any:
         """Return the value for absl's flag; raise ValueError if its parser refuses it."""
@@ -113,3 +119,31 @@ def _kind(parser: Any, *, boolean: bool) -> str:
     if type(parser) is flags.IntegerParser:
         return "int64"
     return "double" if type(parser) is flags.FloatParser else "string"
+
+
+class Proposal:
+    """Looks to a validator like absl's FlagValues with values that are not set yet."""
+
+    def __init__(self, values: Any, proposed: dict[str, Any]) -> None:
+        self._values = values
+        self._proposed = proposed
+
+    def __getitem__(self, name: str) -> Any:
+        return _Value(self._proposed[name]) if name in self._proposed else self._values[name]
+
+
+class _Value:
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def verify(validator: Any, values: Any, proposed: dict[str, Any]) -> None:
+    """Ask a validator, which may read other flags, as absl asks when it has read the line."""
+    was = values.__dict__["__flags_parsed"]
+    values.__dict__["__flags_parsed"] = True
+    try:
+        validator.verify(Proposal(values, proposed))
+    except flags.ValidationError as error:
+        raise ValueError(str(error)) from error
+    finally:
+        values.__dict__["__flags_parsed"] = was

@@ -12,7 +12,12 @@ from paddle_flags._core.lists import encode
 from paddle_flags._core.registry import FLAGS
 from paddle_flags._core.status import shown
 from paddle_flags._core.validators import mutually_exclusive
-from paddle_flags._integrations.argparse_parser import bridge_of, mark_adopted
+from paddle_flags._integrations.argparse_namespace import NotGiven, start_in, value_in
+from paddle_flags._integrations.argparse_parser import (
+    bridge_of,
+    mark_adopted,
+    sub_parsers_left_out,
+)
 from paddle_flags._report.facts import argument_text
 from paddle_flags.errors import FlagConflictError, FlagError, UndefinedFlagError
 
@@ -21,6 +26,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from paddle_flags._core.flag import Flag
+    from paddle_flags._integrations.argparse_namespace import Overlay
     from paddle_flags._integrations.line import Inputs
 
 
@@ -87,31 +93,18 @@ class _Typed:
         return _Pair(text, self._convert(text))
 
 
-class _NotGiven(list):  # type: ignore[type-arg]
-    """Stands in a namespace for an option that the command line may give.
-
-    `append`, `extend` and `count` begin with what they find in the namespace.
-    """
-
-    def __init__(self, default: Any) -> None:
-        super().__init__()
-        self.default = default
-
-    def __copy__(self) -> list[Any]:
-        return list(self.default) if isinstance(self.default, (list, tuple)) else []
-
-    def __add__(self, number: Any) -> Any:
-        return (self.default or 0) + number
-
-
 class Adopted:
     """A flag that stands for a dest of a parser."""
 
-    def __init__(self, parser: argparse.ArgumentParser, actions: list[argparse.Action]) -> None:
+    def __init__(
+        self, parser: argparse.ArgumentParser, actions: list[argparse.Action], namespace: str
+    ) -> None:
         self._parser = parser
+        self._prefix = f"{namespace}." if namespace else ""
         self._actions = actions
         self._first = actions[0]
         self.dest = self._first.dest
+        self.name = self._prefix + self.dest.replace("-", "_")
         self._kind = _kind(actions)
         self._item = _item(actions, self._kind)
         self._custom = self._item == "custom"
@@ -119,8 +112,6 @@ class Adopted:
         self.required = [action for action in actions if action.required]
         self._types: list[Any] = [action.type for action in actions]
         self._default = self._value(self._plain_default())
-        self._before: Any = None
-        self._had = False
         self.flag: Flag[Any]
 
     # ---- the definition ----
@@ -142,15 +133,14 @@ class Adopted:
             "replace": replace,
         }
         place = place_of(frame)
-        name = self.dest.replace("-", "_")
         try:
             self.flag = define_at(
-                place, name, self._default, self._help(), aliases=self._aliases(), **known
+                place, self.name, self._default, self._help(), aliases=self._aliases(), **known
             )
         except FlagConflictError:  # it may be about an alias, which is a mere convenience
             if not self._aliases():
                 raise
-            self.flag = define_at(place, name, self._default, self._help(), **known)
+            self.flag = define_at(place, self.name, self._default, self._help(), **known)
         self._meaning = _meaning(self.flag)
         self._add_checks(check)
 
@@ -172,8 +162,8 @@ class Adopted:
             if _KINDS[type(action)] in ("store", "store_true", "append", "extend", "count")
             for spelling in action.option_strings
         ]
-        name = self.dest.replace("-", "_")
-        return [each for each in dict.fromkeys(names) if len(each) > 1 and each != name]
+        aliases = [self._prefix + each for each in dict.fromkeys(names) if len(each) > 1]
+        return [each for each in aliases if each != self.name]
 
     def _help(self) -> str:
         texts = [action.help for action in self._actions if action.help]
@@ -315,16 +305,15 @@ class Adopted:
 
     # ---- a command line: begin, end, given, fill ----
 
-    def begin(self, namespace: Any) -> None:
-        """Make the namespace tell whether the command line gives the option."""
-        self._had = hasattr(namespace, self.dest)
-        self._before = getattr(namespace, self.dest, None)
-        start = self._before if self._had else self._parser.get_default(self.dest)
-        setattr(namespace, self.dest, _NotGiven(start))
+    def begin(self, namespace: Any) -> NotGiven:
+        """Return what tells in a namespace that the command line doesn't give the option."""
         for action, kind in zip(self._actions, self._types):
             if self._custom and kind is not None:
                 action.type = _Typed(kind)
             action.required = False
+        if hasattr(namespace, self.dest):
+            return NotGiven(getattr(namespace, self.dest), had=True)
+        return NotGiven(self._parser.get_default(self.dest), had=False)
 
     def end(self) -> None:
         """Leave the options as they were."""
@@ -333,45 +322,44 @@ class Adopted:
         for action in self.required:
             action.required = True
 
-    def given(self, namespace: Any) -> str | None:
+    def given(self, namespace: Overlay) -> str | None:
         """Return the value that the command line gave, as text; None if it gave none."""
-        value = getattr(namespace, self.dest, None)
-        if isinstance(value, _NotGiven):
+        value = value_in(namespace, self.dest)
+        if isinstance(value, NotGiven):
             return None
         wanted = self._value(value)
         return encode(wanted) if self._kind == "list" else argument_text(wanted)
 
-    def fill(self, namespace: Any) -> None:
-        """Let the namespace have the value that the flag has."""
-        value = getattr(namespace, self.dest)
-        given = not isinstance(value, _NotGiven)
+    def fill(self, namespace: Overlay, result: Any) -> None:
+        """Let the result, which is the caller's namespace, have the value that the flag has."""
+        value = value_in(namespace, self.dest)
         source = self.flag.source
-        if given and source == "argv":
-            setattr(namespace, self.dest, _without_pairs(value))
+        if source == "argv" and not isinstance(value, NotGiven):
+            setattr(result, self.dest, _without_pairs(value))
         elif source == "default" and self.flag.default == self._default:
-            self._fill_default(namespace)
+            if not start_in(namespace, self.dest).had:
+                self._fill_default(result)
         else:
             try:
-                setattr(namespace, self.dest, self._converted(self.flag.value))
+                setattr(result, self.dest, self._converted(self.flag.value))
             except ValueError as error:
                 message = f"{self.flag.source}: {shown(self.flag.text)}: {error}"
                 raise argparse.ArgumentError(self._first, message) from None
 
-    def _fill_default(self, namespace: Any) -> None:
-        """Let the namespace have the default as argparse gives it."""
-        default = self._before if self._had else self._parser.get_default(self.dest)
-        if not self._had and default is argparse.SUPPRESS:
-            delattr(namespace, self.dest)
+    def _fill_default(self, result: Any) -> None:
+        """Let the result have the default as argparse gives it."""
+        default = self._parser.get_default(self.dest)
+        if default is argparse.SUPPRESS:
             return
         convert = next((kind for kind in self._types if kind is not None), None)
-        if isinstance(default, str) and convert is not None and not self._had:
+        if isinstance(default, str) and convert is not None:
             try:
                 default = convert(default)
             except (TypeError, ValueError, argparse.ArgumentTypeError):
                 name = getattr(convert, "__name__", repr(convert))
                 message = f"invalid {name} value: {default!r}"
                 raise argparse.ArgumentError(self._first, message) from None
-        setattr(namespace, self.dest, default)
+        setattr(result, self.dest, default)
 
 
 def _meaning(flag: Flag[Any]) -> tuple[Any, ...]:
@@ -478,7 +466,12 @@ def _add_groups(parser: argparse.ArgumentParser, made: dict[str, Adopted]) -> No
 
 
 def adopt(
-    parser: argparse.ArgumentParser, inputs: Inputs, frame: FrameType, *, replace: bool
+    parser: argparse.ArgumentParser,
+    inputs: Inputs,
+    frame: FrameType,
+    *,
+    namespace: str,
+    replace: bool,
 ) -> dict[str, str]:
     """Define a flag for each option; return why others were left out."""
     bridge = bridge_of(parser)
@@ -489,15 +482,16 @@ def adopt(
     for dest, actions in _by_dest(parser).items():
         if dest in bridge.adopted or bridge.is_own(actions[0]):
             continue
+        adopted = None
         try:
-            adopted = Adopted(parser, actions)
+            adopted = Adopted(parser, actions, namespace)
             adopted.define(frame, categories.get(dest, ""), replace=replace)
         except (_Unfit, FlagError) as error:
-            if isinstance(error, FlagConflictError) and dest in FLAGS:
+            if isinstance(error, FlagConflictError) and adopted and adopted.name in FLAGS:
                 raise
             left_out[dest] = str(error)
             continue
         made[dest] = bridge.adopted[dest] = adopted
-        mark_adopted(adopted.flag.name)
+        mark_adopted(adopted)
     _add_groups(parser, made)
-    return left_out
+    return {**left_out, **sub_parsers_left_out(parser)}

@@ -8,11 +8,14 @@ command line of `parse`.
 from __future__ import annotations
 
 import argparse
+import functools
 import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.registry import FLAGS
+from paddle_flags._integrations import last_line
+from paddle_flags._integrations.argparse_namespace import Overlay, namespace_below
 from paddle_flags._integrations.line import Inputs, Line, find_token
 from paddle_flags._integrations.options import Option, options, patterns
 from paddle_flags.cli.parse import print_warnings
@@ -65,7 +68,7 @@ class _Reading:
         self._line = Line(len(args))
         self._at = -1  # the token that was taken last
         self.bridges: list[Bridge] = []
-        self.adopted: list[Adopted] = []
+        self.adopted: list[tuple[Adopted, Overlay]] = []
 
     def enter(self, bridge: Bridge, args: list[str]) -> None:
         """Go on with a parser, which reads the last of the tokens."""
@@ -101,9 +104,14 @@ class _Reading:
                 others.append(token)
         return others + rest[end:]
 
-    def read(self, inputs: Inputs, *, allow_pending: bool) -> None:
-        """Set the flags; raise FlagParseError if a value is refused."""
-        self._line.read(inputs, allow_pending=allow_pending)
+    @property
+    def names(self) -> set[str]:
+        """Those of the flags whose values were taken."""
+        return self._line.names
+
+    def read(self, inputs: Inputs, former: list[str], *, allow_pending: bool) -> None:
+        """Set the flags, and drop values of the line before; raise FlagParseError."""
+        self._line.read(inputs, former=former, allow_pending=allow_pending)
 
 
 _lock = threading.RLock()  # held while a parser with a bridge reads: types of actions are replaced
@@ -119,11 +127,16 @@ class Bridge:
         self.adopted: dict[str, Adopted] = {}  # by dest
         self._allow_pending = False
         self._added: dict[str, Option] = {}
+        self._whole = False  # argparse refuses what will be left of the command line
+        self._pending: set[str] = set()  # names that tokens for flags of later may mean
         self._groups: dict[str, Any] = {}
         self._wanted: list[list[str] | None] = []
         known, intermixed = parser.parse_known_args, parser.parse_known_intermixed_args
         self._wrap("parse_known_args", self._reader(known))
         self._wrap("parse_known_intermixed_args", self._reader(intermixed))
+        for name in ("parse_args", "parse_intermixed_args"):
+            if getattr(type(parser), name) is getattr(argparse.ArgumentParser, name):
+                self._wrap(name, self._whole_reader(getattr(parser, name)))
         for name in ("format_help", "format_usage"):
             self._wrap(name, self._formatter(getattr(parser, name)))
 
@@ -151,7 +164,7 @@ class Bridge:
         for heading, members in options(wanted).items():
             for option in members:
                 name = option.flag.name
-                if name in _adopted_names or not self._is_new(option):
+                if _is_option(name) or not self._is_new(option):
                     continue
                 if heading not in self._groups:
                     self._groups[heading] = self.parser.add_argument_group(heading)
@@ -226,25 +239,56 @@ class Bridge:
     # ---- reading ----
 
     def _reader(self, parse: Parse) -> Parse:
-        def read(args: Sequence[str] | None = None, namespace: Any = None) -> Parsed:
-            with _lock:
-                return self._read(parse, list(sys.argv[1:] if args is None else args), namespace)
+        def read(args: Any = None, namespace: Any = None, **others: Any) -> Parsed:
+            with _lock:  # `others` are those of a class of the program's own
+                args = sys.argv[1:] if args is None else args
+                return self._read(functools.partial(parse, **others), args, namespace)
 
         return read
 
-    def _read(self, parse: Parse, args: list[str], namespace: Any) -> Parsed:
+    def _whole_reader(self, parse: Callable[..., Any]) -> Callable[..., Any]:
+        def read(*args: Any, **named: Any) -> Any:
+            with _lock:
+                self._whole = True
+                try:
+                    return parse(*args, **named)
+                finally:
+                    self._whole = False
+
+        return read
+
+    def _read(self, parse: Parse, args: Any, namespace: Any) -> Parsed:
         global _reading  # noqa: PLW0603 - under the lock
+        tokens = args.split() if isinstance(args, str) else list(args)  # text, for ConfigArgParse
         if _reading is not None:  # a sub-parser: the parser that called it sets the flags
-            return self._read_part(parse, args, namespace)
-        _reading = _Reading(args)
+            return self._read_part(parse, tokens, namespace)
+        _reading = _Reading(tokens)
+        whole, self._whole = self._whole, False
+        continues = last_line.continues(args, namespace)
         try:
-            namespace, rest = self._read_part(parse, args, namespace)
+            result, rest = self._read_part(parse, tokens, namespace)
+            self._take(_reading)
             if any(bridge._allow_pending for bridge in _reading.bridges):  # noqa: SLF001
                 rest = _reading.keep_pending(rest)
-            self._finish(_reading, namespace)
+                self._pending |= _reading.names
+            if rest and whole:  # which argparse refuses now
+                return result, rest
+            former = set() if continues else self._names() - _reading.names
+            self._finish(_reading, result, last_line.former(former))
+            last_line.forget(former)
+            last_line.remember(_reading.names, rest, result)
         finally:
             _reading = None
-        return namespace, rest
+        return result, rest
+
+    def _names(self) -> set[str]:
+        """Return the names that this parser and its sub-parsers may set."""
+        names = {*self._added, *self._pending, *(each.name for each in self.adopted.values())}
+        names = {name.replace("-", "_") for name in names}
+        for sub in sub_parsers(self.parser).values():
+            bridge = _found(sub)
+            names |= bridge._names() if bridge else set()  # noqa: SLF001 - of the same class
+        return names
 
     def _read_part(self, parse: Parse, args: list[str], namespace: Any) -> Parsed:
         assert _reading is not None  # noqa: S101 - by _read
@@ -254,29 +298,34 @@ class Bridge:
         self._renew()
         namespace = argparse.Namespace() if namespace is None else namespace
         adopted = [each for each in self.adopted.values() if each.stands]
-        _reading.adopted += adopted
-        for each in adopted:
-            each.begin(namespace)
+        starts = {each.dest: each.begin(namespace) for each in adopted}
+        overlay = Overlay(namespace, starts)
+        _reading.adopted += [(each, overlay) for each in adopted]
         try:
-            return parse(args, namespace)
+            result, rest = parse(args, overlay if adopted else namespace)
         finally:
             for each in adopted:
                 each.end()
+        return namespace_below(result), rest
 
-    def _finish(self, reading: _Reading, namespace: Any) -> None:
-        """Set the flags, and let the namespace show the values that they have then."""
-        for each in reading.adopted:
-            text = each.given(namespace)
+    @staticmethod
+    def _take(reading: _Reading) -> None:
+        """Take the values of the options that are flags."""
+        for each, overlay in reading.adopted:
+            text = each.given(overlay)
             if text is not None:
                 reading.add(each.flag.name, each.spellings, text)
+
+    def _finish(self, reading: _Reading, result: Any, former: list[str]) -> None:
+        """Set the flags, and let the result show the values that they have then."""
         inputs = Inputs()
         for bridge in reading.bridges:
             inputs.update(bridge.inputs)
         pending = any(bridge._allow_pending for bridge in reading.bridges)  # noqa: SLF001
         try:
-            reading.read(inputs, allow_pending=pending)
-            for each in reading.adopted:
-                each.fill(namespace)
+            reading.read(inputs, former, allow_pending=pending)
+            for each, overlay in reading.adopted:
+                each.fill(overlay, result)
         except (FlagParseError, argparse.ArgumentError) as error:
             self._fail(error)
         print_warnings(self.parser.prog)
@@ -303,16 +352,27 @@ class Bridge:
         return text
 
 
-_adopted_names: set[str] = set()
-
-
 def bridge_of(parser: argparse.ArgumentParser) -> Bridge:
     """Return the bridge of a parser, made at the first call."""
     if "-" not in parser.prefix_chars:
         message = f"parser: prefix_chars={parser.prefix_chars!r}: expected '-' among them"
         raise FlagArgumentError(message)
+    return _found(parser) or Bridge(parser)
+
+
+def _found(parser: argparse.ArgumentParser) -> Bridge | None:
     found = getattr(parser.parse_known_args, "bridge", None)
-    return found if isinstance(found, Bridge) else Bridge(parser)
+    return found if isinstance(found, Bridge) else None
+
+
+def sub_parsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Return the sub-parsers, by the first name of each."""
+    found: dict[int, tuple[str, argparse.ArgumentParser]] = {}
+    for action in parser._actions:  # noqa: SLF001 - argparse has no public list
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - nor a public name
+            for name, sub in action.choices.items():
+                found.setdefault(id(sub), (name, sub))
+    return dict(found.values())
 
 
 def add(
@@ -324,6 +384,24 @@ def add(
     bridge.add(only, allow_pending=allow_pending)
 
 
-def mark_adopted(name: str) -> None:
+def sub_parsers_left_out(parser: argparse.ArgumentParser) -> dict[str, str]:
+    """Return how to adopt each sub-parser that has not been adopted, by its command."""
+    left_out = {}
+    for name, sub in sub_parsers(parser).items():
+        bridge = _found(sub)
+        if bridge is None or not bridge.adopted:
+            left_out[name] = f"is a sub-parser; adopt it as well: adopt(..., namespace={name!r})"
+    return left_out
+
+
+_adopted: dict[str, Adopted] = {}
+
+
+def mark_adopted(adopted: Adopted) -> None:
     """Keep `add_to` from adding an option for a flag that comes from an option."""
-    _adopted_names.add(name)
+    _adopted[adopted.flag.name] = adopted
+
+
+def _is_option(name: str) -> bool:
+    """Return whether a flag stands for an option, and is still defined as it was for that."""
+    return name in _adopted and _adopted[name].stands

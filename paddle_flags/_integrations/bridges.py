@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.frames import outside, public
 from paddle_flags._core.missing import importing
-from paddle_flags._core.status import shown, to_switch
+from paddle_flags._core.status import shown, to_argument, to_switch
 from paddle_flags._integrations.line import Inputs
 from paddle_flags.errors import FlagTypeError, FlagUnsupportedError
 
@@ -45,6 +45,9 @@ def add_to(
     sets them: all or none, and with `env_prefix` and `config` as there. What is refused is
     an error of that parser, such as `ArgumentParser.error`. The values are in `FLAGS`, not
     in the parser's own result.
+
+    When a parser of argparse reads another command line, what the last one set is dropped
+    first, as for `adopt`.
 
     `allow_pending=True`, for argparse, keeps `--name=value`, `--name` and `--noname` that
     nothing else claims until a plugin or `define` defines the flag.
@@ -95,33 +98,42 @@ def adopt(
     *,
     env_prefix: str | None = None,
     config: Path | Sequence[Path] | None = None,
+    namespace: str = "",
     replace: bool = False,
 ) -> dict[str, str]:
     """Define a flag for each option of a parser of argparse.
 
-    The name of the flag is the option's `dest`. Type, default, choices, help, group and
-    `required` become those of the flag, and mutually exclusive groups the same rule. The
-    environment, configuration files, `override` and plugins can then set what the option
-    sets, and `parse_args` returns the values that the flags have at its end: what the
-    command line gives is set with source argv, and for an option that nothing has set
-    the namespace has argparse's own default. What is refused is an error of the parser.
+    The name of the flag is the option's `dest`, behind `namespace` and a dot if there is one.
+    Type, default, choices, help, group and `required` become those of the flag, and mutually
+    exclusive groups the same rule. The environment, configuration files, `override` and
+    plugins can then set what the option sets, and `parse_args` returns the values that the
+    flags have at its end: what the command line gives is set with source argv, and for an
+    option that nothing has set the namespace has argparse's own default. What is refused is
+    an error of the parser.
 
     An option with a `type` of its own becomes a flag of text, which the type must accept;
-    each value is converted again. Positional arguments and sub-parsers are left alone;
-    adopt a sub-parser by a call of its own. Calling this again with the same parser adopts
-    the options that are new. With `replace=True`, and in a REPL or a notebook also without,
-    the options of another parser may take the place of flags that Python code defined.
+    each value is converted again. Positional arguments are left alone. Sub-parsers need a
+    call of their own, best with the command as namespace, as commands may share the names
+    of options. Calling this again with the same parser adopts the options that are new.
+    With `replace=True`, and in a REPL or a notebook also without, the options of another
+    parser may take the place of flags that Python code defined.
 
-    Returns what was left out: the reason for each such dest. Raises FlagConflictError if
-    a name is taken.
+    When one of these parsers reads another command line, what the last one set is dropped
+    first, unless that line is what the last one left, as `parse_known_args` returns it, or the
+    namespace is its result.
+
+    Returns what was left out: the reason for each such dest or command. Raises
+    FlagConflictError if a name is taken.
     """
     inputs = Inputs(env_prefix, config)
+    to_argument("namespace", namespace)
     if not isinstance(parser, argparse.ArgumentParser):
         raise _not_a(parser, "an ArgumentParser")
     from paddle_flags._integrations import argparse_adopt  # noqa: PLC0415 - seldom used
 
     frame = outside(sys._getframe(1))  # noqa: SLF001 - the documented way
-    return argparse_adopt.adopt(parser, inputs, frame, replace=to_switch("replace", replace))
+    switch = to_switch("replace", replace)
+    return argparse_adopt.adopt(parser, inputs, frame, namespace=namespace, replace=switch)
 
 
 @public

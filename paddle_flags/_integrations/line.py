@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from paddle_flags._core.registry import FLAGS
 from paddle_flags._input.argv import read_argv
 from paddle_flags._input.options import Options
 
@@ -37,6 +38,8 @@ class Line:
 
     def __init__(self, size: int) -> None:
         self._tokens = [""] * size
+        self.names: set[str] = set()
+        """Those of the flags that the tokens give; of --noname, both that it may mean."""
 
     def add(self, name: str, text: str | None, at: int | None) -> None:
         """Add a value; `at` is the index of its token, or None if that is unknown.
@@ -47,16 +50,24 @@ class Line:
 
     def add_token(self, token: str, at: int | None) -> None:
         """Add a token as it is."""
+        name = token[2:].partition("=")[0].replace("-", "_")
+        self.names |= {name, name.removeprefix("no")}
         if at is None or not 0 <= at < len(self._tokens) or self._tokens[at]:
             self._tokens.append(token)
         else:
             self._tokens[at] = token
 
-    def read(self, inputs: Inputs, *, allow_pending: bool = False) -> None:
-        """Set the flags; raise FlagParseError, and set none, if a value is refused."""
+    def read(
+        self, inputs: Inputs, *, former: Sequence[str] = (), allow_pending: bool = False
+    ) -> None:
+        """Set the flags; raise FlagParseError, and set none, if a value is refused.
+
+        The flags named `former` lose what the command line before gave them.
+        """
         options = Options(
             env_prefix=inputs.env_prefix, config=inputs.config, allow_pending=allow_pending
         )
+        options.former = [FLAGS[name].handle for name in former]
         read_argv([sys.argv[0] if sys.argv else "", *self._tokens], options)
 
 

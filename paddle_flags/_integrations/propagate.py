@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from typing import Any, NamedTuple
 
 from paddle_flags._core.frames import public
@@ -75,11 +76,21 @@ class _Carrier:
 
     def __reduce__(self) -> tuple[Any, ...]:
         given, _ = _given(sensitive=True)
-        return _receive, tuple(given)
+        return _receive, (*given, _absl_is_parsed())
 
 
-def _receive(values: Values, defaults: list[str], fleet: Values) -> _Carrier:
+def _absl_is_parsed() -> bool:
+    """Return whether absl's flags are bridged and may be read here."""
+    bridges = sys.modules.get("paddle_flags._integrations.absl_flags")
+    return bool(bridges and bridges.is_parsed())
+
+
+def _receive(values: Values, defaults: list[str], fleet: Values, *absl_is_parsed: bool) -> _Carrier:
     """Set the values in a child of multiprocessing, whose own children get them, too."""
+    if any(absl_is_parsed):  # none from a parent of an older version
+        from paddle_flags._integrations import absl_flags  # noqa: PLC0415 - an extra
+
+        absl_flags.bridge_parsed()
     _take_back([*defaults, *fleet])  # also what the environment gave, so that the fleet can end it
     _apply(fleet, lib.PD_SOURCE_FLEET, _PARENT)
     _apply(values, lib.PD_SOURCE_RUNTIME, _PARENT)

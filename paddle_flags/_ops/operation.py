@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from paddle_flags._core.flag import Flag, flag_of
 from paddle_flags._core.frames import public, public_class
 from paddle_flags._core.status import check, expect, new_error, settle, to_argument, to_text
+from paddle_flags._fast import call_holding
 from paddle_flags._native import ffi, lib
 from paddle_flags._ops import accept, codes
 from paddle_flags._ops.brought import (
@@ -115,7 +116,7 @@ class _Signature:
         definition.name, definition.signature = kept, of
         definition.slot = ffi.cast("void(**)(void)", self._slot)
         err, out = new_error(), ffi.new("pd_impl *")
-        expect(lib.pd_impl_register(definition, out, err), err)
+        expect(call_holding(lib.pd_impl_register, definition, out, err), err)
         self.number = out[0]
 
     def leave(self) -> None:

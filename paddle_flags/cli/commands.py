@@ -282,7 +282,13 @@ def _check_table(table: Any) -> Table:
         message = f"commands: {shown(table)}: expected a dict with a command for each name"
         raise errors.FlagArgumentError(message)
     for name in table:
-        if not isinstance(name, str) or not name or name.startswith("-") or "." in name:
+        if isinstance(name, str) and "." in name:
+            message = (
+                f"commands: {shown(name)}: expected a name without a dot, which separates the"
+                " tables of a file"
+            )
+            raise errors.FlagArgumentError(message)
+        if not isinstance(name, str) or not name or name.startswith("-"):
             message = f"commands: {shown(name)}: expected a name that does not begin with a dash"
             raise errors.FlagArgumentError(message)
     return table

@@ -21,7 +21,7 @@ from paddle_flags.cli.flag_text import (
     time_text,
     units_of,
 )
-from paddle_flags.cli.foreign import Raw, Report
+from paddle_flags.cli.foreign import Raw, Report, cut
 from paddle_flags.cli.processes import place_of
 from paddle_flags.cli.suggestions import suggestion
 from paddle_flags.cli.target import Target, refusal_text
@@ -256,8 +256,9 @@ class Process(_Readable):
             return f"{name}: is unsafe to change; add --confirm {name}"
         current = (problem.current or {}).get(name)
         if current is not None and kind == "conflict":
-            wanted = [shown_value(e) for each, e in expected.items() if plain(each) == plain(name)]
-            return ", expected ".join([f"{name}: is {shown_value(current)}", *wanted])
+            wanted = [e for each, e in expected.items() if plain(each) == plain(name)]
+            texts = [cut(shown_value(each)) for each in (current, *wanted)]
+            return f"{name}: is " + ", expected ".join(texts)
         if part.status == "PD_ERR_UNDEFINED" and "did you mean" not in text:
             return text + suggestion(plain(name), self._known_names)
         return text

@@ -49,7 +49,7 @@ class Look(NamedTuple):
     closed: bool
     """Whether its value can't change any more in this process."""
     definition: object
-    """Another one when it is defined anew, or gets or loses a validator."""
+    """Equal as long as nobody has defined it anew, or added or removed a validator."""
 
 
 def text_in(values: Values, name: str) -> str | None:

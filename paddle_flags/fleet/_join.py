@@ -113,12 +113,11 @@ def _start(url: Where, options: Options) -> Membership:
         _is_joining = True
         try:
             made.start()
-        except ReadOnlyError as error:
+        except BaseException as error:
             store.close()
-            message = f"{error}; expected observe=True, to follow the fleet unseen"
-            raise ReadOnlyError(message) from error
-        except BaseException:
-            store.close()
+            if isinstance(error, ReadOnlyError):
+                message = f"{error}; expected observe=True, to follow the fleet unseen"
+                raise ReadOnlyError(message) from error
             raise
         finally:
             _is_joining = False

@@ -191,19 +191,25 @@ class Member:
                 if self.steps.is_reached(step):
                     self._reached[batch.revision] = self.steps.last or 0
             self._note_ends()
-            values, verdicts = self._fold()
-            dropped = self._flags.count_dropped()
-            if self._is_without:
-                values = {n: each for n, each in self.values.items() if n in self._closed_since}
-            why = None
-            if values != self.values or dropped != self._dropped:
-                news = [b for b in self.state.batches[-1:] if b.revision == self.state.changed]
-                trail = [each.values for each in verdicts]
-                why = self._flags.apply(values, news[0] if news else None, trail)
+            verdicts, why = self._give_values()
+            if why is not None:  # what fitted doesn't any more: the program's rules are others
+                self._fitting_as = None
+                verdicts, why = self._give_values()
             self._dropped = self._flags.count_dropped()
             self._applied = self.state.changed
             self._renew_answers(verdicts, why)
             self._looks = self._look_up_flags()
+
+    def _give_values(self) -> tuple[list[Verdict], str | None]:
+        """Give the program what the log says; return the verdicts, and why it refuses."""
+        values, verdicts = self._fold()
+        if self._is_without:
+            values = {n: each for n, each in self.values.items() if n in self._closed_since}
+        if values == self.values and self._flags.count_dropped() == self._dropped:
+            return verdicts, None
+        news = [b for b in self.state.batches[-1:] if b.revision == self.state.changed]
+        trail = [each.values for each in verdicts]
+        return verdicts, self._flags.apply(values, news[0] if news else None, trail)
 
     def _fold(self, *more: Record) -> tuple[dict[str, Entry], list[Verdict]]:
         """Return what the batches up to now give, and `more`, with what becomes of each."""

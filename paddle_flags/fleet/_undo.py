@@ -27,12 +27,12 @@ def find_undo(follower: Follower, revision: int | None, by: str) -> tuple[int, t
     steps = history_of(follower.log())
     if revision is not None:
         step = next((each for each in steps if each.revision == revision), None)
-        if step is None or step.verdict != COMMITTED:
-            verdict = step and (step.verdict or "it waits for its decision")
-            why = f"revision {revision} took no effect: {verdict}"
-            if step is None:
-                why = f"the log has no change {revision}"
-            message = f"{follower.store.url}: {why}"
+        if step is None:
+            message = f"{follower.store.url}: the log has no change {revision}"
+            raise FleetError(message)
+        if step.verdict != COMMITTED:
+            why = step.verdict or "it waits for its decision"
+            message = f"{follower.store.url}: revision {revision} can't be undone: {why}"
             raise FleetError(message)
         return revision, _changes(follower, step)
     for step in reversed(steps):

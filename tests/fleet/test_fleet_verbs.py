@@ -62,7 +62,7 @@ def test_a_misspelt_flag_is_told_with_the_nearest_one(fleet_command):
 
 def test_a_change_without_effect_can_not_be_undone(fleet_command):
     fleet_command("set", "level=3", "--dry-run")
-    assert "revision 1 took no effect: dry run" in fleet_command("undo", "1").stderr
+    assert "revision 1 can't be undone: dry run" in fleet_command("undo", "1").stderr
 
 
 def test_a_long_value_is_shortened_in_a_conflict(fleet_command):

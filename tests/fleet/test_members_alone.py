@@ -150,3 +150,17 @@ def test_what_was_rejected_is_taken_when_the_program_accepts_it_at_a_later_chang
     change(store, clock, {"a": "1"})
     member.follow()
     assert program.numbers() == {**program.numbers({}), "x": 10, "a": 1}
+
+
+def test_a_value_that_fits_no_more_is_not_taken_again_when_a_later_one_ends(
+    store, member, program, clock
+):
+    first = change(store, clock, {"x": "9"})
+    member.follow()
+    change(store, clock, {"x": "1"}, duration=2.0)
+    member.follow()
+    program.rule = lambda values: values["x"] <= 5
+    clock.time += 3.0
+    member.follow()
+    assert program.numbers()["x"] == 0
+    assert member.answers[first].state == "rejected"

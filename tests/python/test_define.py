@@ -200,10 +200,10 @@ def test_a_name_that_no_flag_can_have_is_refused(bad):
     [
         (None, {}, pf.FlagTypeError, "expected `type`, as the default is None"),
         (
-            {1},
+            1j,
             {},
             pf.FlagTypeError,
-            "a list or dict of these, or a Type, not set",
+            "a list, set, tuple or dict of these, or a Type, not complex",
         ),
         (b"a", {}, pf.FlagTypeError, "default b'a': expected bool, int, float, str, an Enum"),
         ([1], {"type": "int64"}, pf.FlagTypeError, "default=[1]: expected int for a flag of type"),

@@ -16,7 +16,14 @@ VERSION = version("paddle_flags")
 # Each profile leaves out whole layers: the rows of the table that they implement, which are
 # lacking, and at least so many bytes of the stripped library.
 REPORT = {"report_help", "report_flagfile", "report_json"}
-INPUT = {"parse_argv", "environment_enable", "program_set", "program_get"}
+INPUT = {
+    "parse_argv",
+    "environment_enable",
+    "environment_hold",
+    "environment_release",
+    "program_set",
+    "program_get",
+}
 CONFIG = ("new", "free", "add", "add_flagfile", "fail", "apply", "check")
 INPUT |= {f"config_{verb}" for verb in CONFIG}
 MISSING = {"no-report": REPORT, "no-input": REPORT | INPUT}

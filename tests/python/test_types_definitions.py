@@ -120,8 +120,7 @@ def test_help_shows_the_type_and_the_choices(name):
         (complex, "type complex: expected bool, int"),
         (Union[int, str], "expected bool, int"),  # noqa: UP007 - as users write it
         (list[int | None], "expected bool, int"),
-        (list[list[int]], "expected bool, int"),
-        (tuple[int, str], "expected bool, int"),
+        (list[list[complex]], "type complex in a list or dict of lists or dicts"),
         (list[dt.timedelta], "expected items that are text in C, and these are double"),
         (Literal["1", 1], "each has another text"),
         (enum.Enum("Nothing", []), "expected an enumeration with members"),  # type: ignore[misc]

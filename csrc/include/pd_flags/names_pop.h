@@ -18,6 +18,7 @@
 #pragma pop_macro("abi")
 #pragma pop_macro("add")
 #pragma pop_macro("all")
+#pragma pop_macro("ask")
 #pragma pop_macro("at")
 #pragma pop_macro("b")
 #pragma pop_macro("by")

@@ -39,6 +39,8 @@
 #undef add
 #pragma push_macro("all")
 #undef all
+#pragma push_macro("ask")
+#undef ask
 #pragma push_macro("at")
 #undef at
 #pragma push_macro("b")

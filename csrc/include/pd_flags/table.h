@@ -187,7 +187,9 @@ PD__BEGIN_C
   RESULT(const char *, journal_get_epoch, (void), ())                                              \
   STATUS(journal_get, (uint64_t since, pd_journal_event *event, pd_error *err),                    \
     (since, event, err))                                                                           \
-  RESULT(uint64_t, config_count_dropped, (pd_source source), (source))
+  RESULT(uint64_t, config_count_dropped, (pd_source source), (source))                             \
+  VOID(environment_hold, (bool always), (always))                                                  \
+  VOID(environment_release, (void), ())
 /* end of PD_TABLE_MAP */
 
 /* `name` is a pointer to a function; its parameters bring their parentheses. */

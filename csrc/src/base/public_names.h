@@ -120,6 +120,8 @@
 #define pd_journal_get_epoch pd__do_journal_get_epoch
 #define pd_journal_get pd__do_journal_get
 #define pd_config_count_dropped pd__do_config_count_dropped
+#define pd_environment_hold pd__do_environment_hold
+#define pd_environment_release pd__do_environment_release
 #define pd_status_name pd__do_status_name
 #define pd_status_text pd__do_status_text
 #define pd_type_name pd__do_type_name

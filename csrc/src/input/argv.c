@@ -226,11 +226,24 @@ static pd_status write_help_request(const parse *run, pd_help *help, pd_error *e
   return pd__fail(err, PD_HELP, "help was asked for");
 }
 
+/* What is frozen keeps its value, as it would if the line gave another. */
+static void drop_former_values(parse *run) {
+  pd__reader *reader = &run->reader;
+  for (size_t i = 0; i < run->options->former_count; i++) {
+    pd_flag *flag = run->options->former[i];
+    pd_origin origin = {.source = PD_SOURCE_ARGV};
+    if (!flag || pd__flag_check_defined(reader->operation, flag, NULL) != PD_OK) continue;
+    if (pd__flag_check_open(reader->operation, flag, &origin, NULL) != PD_OK) continue;
+    pd__changes_drop(&reader->changes, flag, PD_SOURCE_ARGV);
+  }
+}
+
 static pd_status parse_line(parse *run, pd_error *err) {
   const pd_parse_options *options = run->options;
   pd__reader *reader = &run->reader;
   const char *prefix = options->env_prefix;
   pd_help help = {.size = sizeof help};
+  if (options->former && !options->look) drop_former_values(run);
   if (options->config) pd__config_assign(options->config, reader);
   if (prefix) pd__environment_read(prefix, &reader->changes);
   read_tokens(run);

@@ -1,9 +1,55 @@
 /* Values from the environment: the variable <prefix><name>, with the name as it is or in upper
  * case, once a host enables it. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "../definition/stage.h"
 #include "input.h"
+
+/* ---- The copy that a thread holds ---- */
+
+static bool was_enabled; /* atomic; once, for later definitions */
+
+static _Thread_local struct {
+  unsigned depth;
+  char *copy; /* owned; variables, each ended by a NUL, up to an empty one; NULL: no copy */
+} held;
+
+static char *copy_environment(void) {
+  char *const *variables = pd__platform_environment();
+  size_t size = 1, used = 0;
+  if (!variables) return NULL;
+  for (size_t i = 0; variables[i]; i++) size += strlen(variables[i]) + 1;
+  char *copy = malloc(size);
+  for (size_t i = 0; copy && variables[i]; i++) {
+    size_t length = strlen(variables[i]) + 1;
+    if (length == 1) continue;
+    memcpy(copy + used, variables[i], length);
+    used += length;
+  }
+  if (copy) copy[used] = '\0';
+  return copy;
+}
+
+void pd_environment_hold(bool always) {
+  if (held.depth++ > 0 && held.copy) return;
+  if (always || __atomic_load_n(&was_enabled, __ATOMIC_RELAXED)) held.copy = copy_environment();
+}
+
+void pd_environment_release(void) {
+  if (held.depth == 0 || --held.depth > 0) return;
+  free(held.copy);
+  held.copy = NULL;
+}
+
+static const char *get_variable(const char *variable) {
+  if (!held.copy) return pd__platform_getenv(variable);
+  size_t length = strlen(variable);
+  for (const char *each = held.copy; *each; each += strlen(each) + 1) {
+    if (!strncmp(each, variable, length) && each[length] == '=') return each + length + 1;
+  }
+  return NULL;
+}
 
 /* ---- Variables ---- */
 
@@ -29,10 +75,10 @@ static const char *write_variable(const char *prefix, const char *name, size_t l
 pd_status pd__environment_find(const char *prefix, const char *name, size_t length,
                                pd__variable *out, pd_error *err) {
   char upper[PD__VARIABLE_SIZE], quoted[PD__QUOTE_SIZE], other[PD__QUOTE_SIZE];
-  out->text = pd__platform_getenv(write_variable(prefix, name, length, false, out->name));
+  out->text = get_variable(write_variable(prefix, name, length, false, out->name));
   write_variable(prefix, name, length, true, upper);
   if (!*prefix || !strcmp(upper, out->name)) return PD_OK;
-  const char *text = pd__platform_getenv(upper);
+  const char *text = get_variable(upper);
   if (text && out->text && strcmp(text, out->text) != 0) {
     return pd__fail(err, PD_ERR_CONFLICT,
                     "environment: %s and %s are set to different values, expected one of them",
@@ -140,6 +186,7 @@ void pd__environment_use(const char *prefix) {
   pd__new_flag_source *source = &pd__define_source;
   if (prefix) strcpy(source->prefix, prefix); /* pd__environment_check made sure that it fits */
   source->find = prefix ? find_value : NULL;
+  if (prefix) __atomic_store_n(&was_enabled, true, __ATOMIC_RELAXED);
 }
 
 void pd__environment_read(const char *prefix, pd__changes *changes) {

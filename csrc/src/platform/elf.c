@@ -165,4 +165,6 @@ PD__READS_IMAGE const void *pd__posix_find_address(void *handle) {
 
 const char *pd__platform_getenv(const char *variable) { return secure_getenv(variable); }
 
+char *const *pd__platform_environment(void) { return getauxval(AT_SECURE) ? NULL : environ; }
+
 #endif /* __ELF__ */

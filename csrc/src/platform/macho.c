@@ -3,6 +3,7 @@
 
 #ifdef __APPLE__
 
+#include <crt_externs.h>
 #include <dlfcn.h>
 #include <mach-o/dyld.h>
 #include <mach-o/fat.h>
@@ -89,5 +90,7 @@ const void *pd__posix_find_address(void *handle) {
 const char *pd__platform_getenv(const char *variable) {
   return issetugid() ? NULL : getenv(variable);
 }
+
+char *const *pd__platform_environment(void) { return issetugid() ? NULL : *_NSGetEnviron(); }
 
 #endif /* __APPLE__ */

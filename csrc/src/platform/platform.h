@@ -84,6 +84,10 @@ void pd__platform_close_library(void *handle);
  * variable. */
 const char *pd__platform_getenv(const char *variable);
 
+/* Returns all variables as "NAME=value", up to NULL. The caller keeps others from changing them.
+ * NULL in a setuid or setgid process, and where pd__platform_getenv needs no such caller. */
+char *const *pd__platform_environment(void);
+
 /* Reads a regular file of at most `most` bytes into the arena without ever waiting for a writer.
  * *out is NUL-terminated. Returns what is wrong, or NULL on success; check the arena for out of
  * memory. */

@@ -401,6 +401,8 @@ const char *pd__platform_getenv(const char *variable) {
   return out;
 }
 
+char *const *pd__platform_environment(void) { return NULL; } /* Windows locks it for each reader */
+
 /* Like strtod, but with `point` in place of the decimal point, which `text` must have. Returns
  * false if not all of the text was read. */
 static bool read_with_point(const char *text, const char *point, double *out) {

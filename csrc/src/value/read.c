@@ -130,14 +130,17 @@ pd_status pd__value_read(const pd_flag_def *def, const char *text, pd_value *out
 static bool is_list_literal(uint32_t literal) { return literal % 16 == PD_TYPE_string; }
 
 bool pd__literal_is_known(uint32_t literal) {
+  literal &= ~(uint32_t)PD_LITERAL_REWRITTEN;
   bool items = literal >= 16 && is_list_literal(literal);
   bool single = literal == 0 || literal == PD_LITERAL_DATE;
   return single || pd__type_is_known(items ? literal / 16 : literal);
 }
 
 /* A bare number where text is expected may have changed when the file was parsed: 1.10 became
- * 1.1. */
+ * 1.1. The readers of Python keep the text of numbers for converters, but that of 0o10 is 0x8. */
 const char *pd__literal_find_fault(const pd_flag_def *def, uint32_t literal) {
+  bool rewritten = literal & PD_LITERAL_REWRITTEN;
+  literal &= ~(uint32_t)PD_LITERAL_REWRITTEN;
   bool list = is_list_literal(literal);
   if (literal == PD_LITERAL_DATE && !def->convert) {
     return "a date is not a value of the flag; to give it as text, quote it";
@@ -145,7 +148,8 @@ const char *pd__literal_find_fault(const pd_flag_def *def, uint32_t literal) {
   bool bare = list ? literal >= 16 && literal / 16 != PD_TYPE_string : literal != 0;
   if (list && !def->list) return "expected one value, not a list";
   if (!bare || !pd__type_is_text(def->type)) return NULL;
-  if (def->convert && literal != PD_TYPE_bool) return NULL; /* the file's reader keeps its text */
+  bool truth = (list ? literal / 16 : literal) == PD_TYPE_bool;
+  if (def->convert && !truth && !rewritten) return NULL;
   if (def->list && !pd__type_is_text(def->list)) return NULL;
   return list ? "expected items of text; write them in quotes"
               : "expected text; write it in quotes";

@@ -1,0 +1,91 @@
+"""Lists and dicts in lists and dicts, as types of flags: their text is JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags._core.containers import FrozenDict
+from paddle_flags._core.lists import items_of
+from paddle_flags._core.types import Type, Unfit, made
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Make = Callable[[Any], Any]  # a value of what JSON has, or of a value; raises Unfit
+
+
+def nested_type(make: Make, metavar: str) -> Type[Any]:
+    """Return the type whose values `make` makes of what JSON has, and of values."""
+    expected = f"JSON, as in {metavar}"
+
+    def parse(text: str) -> Any:
+        try:
+            found = json.loads(text, object_pairs_hook=_unique)
+        except ValueError as error:
+            message = f"expected {expected}: {error}"
+            raise Unfit(message) from None
+        return make(found)
+
+    def text_of(value: Any) -> str:
+        return json.dumps(make(value), ensure_ascii=False)
+
+    type_ = made(None, parse, text_of, "JSON", expected)
+    type_.python = (list, tuple, dict)
+    return type_
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        message = "a key occurs twice"
+        raise ValueError(message)
+    return found
+
+
+def list_maker(item: Make) -> Make:
+    """Return what makes a tuple of a list."""
+
+    def make(value: Any) -> Any:
+        items = items_of(value)
+        if items is None:
+            message = f"expected a list, not {type(value).__name__}"
+            raise Unfit(message)
+        return tuple(_at(f"item {number}", item, each) for number, each in enumerate(items, 1))
+
+    return make
+
+
+def dict_maker(value: Make) -> Make:
+    """Return what makes a dict of one whose keys are text."""
+
+    def make(found: Any) -> Any:
+        if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
+            message = f"expected a dict with keys of text, not {type(found).__name__}"
+            raise Unfit(message)
+        return FrozenDict((key, _at(key, value, each)) for key, each in found.items())
+
+    return make
+
+
+def scalar_maker(kind: Type[Any]) -> Make:
+    """Return what makes a bool, a number or text."""
+
+    def make(value: Any) -> Any:
+        is_exact = isinstance(value, bool) == (kind.python is bool)
+        if kind.python is float and isinstance(value, int) and is_exact:
+            value = float(value)
+        if not is_exact or not isinstance(value, kind.python):
+            message = f"expected {kind.expected}, not {type(value).__name__}"
+            raise Unfit(message)
+        return kind.read(kind.write(value))
+
+    return make
+
+
+def _at(where: str, make: Make, value: Any) -> Any:
+    try:
+        return make(value)
+    except Unfit as error:
+        message = f"{where}: {error}"
+        raise Unfit(message) from None

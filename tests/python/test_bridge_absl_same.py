@@ -1,0 +1,153 @@
+"""Programs with absl's flags do the same with the bridge as without it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from support import installed, run, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+START = """
+import sys
+from absl import flags
+F = flags.FLAGS
+if sys.argv.pop(1) == "bridged":
+    import paddle_flags as pf
+    pf.bridge_absl(env_prefix="SAME_")
+"""
+
+PROGRAMS = {
+    "set_default_after_the_value_it_had": """
+for name in "ijklmn":
+    flags.DEFINE_integer(name, 1, "")
+F(["p", "--i=7"])
+F.j = 7
+F.k = 7
+F.k = 1
+F.m = None
+F.m = 2
+F.n = 1
+for name in "ijklm":
+    F.set_default(name, 4)
+print([getattr(F, name) for name in "ijklmn"])
+""",
+    "none": """
+flags.DEFINE_integer("i", 3, "")
+flags.DEFINE_string("s", "text", "")
+flags.DEFINE_integer("low", 3, "", lower_bound=2)
+flags.DEFINE_list("l", ["a"], "")
+F(["p", "--s=given"])
+F.i = F.s = F.low = F.l = None
+print(F.i, F.s, F.low, F.l)
+F.i = 5
+print(F.i)
+""",
+    "numbers_of_other_types": """
+flags.DEFINE_integer("i", 1, "")
+flags.DEFINE_bool("b", False, "")
+flags.DEFINE_float("f", 1.5, "")
+F(["p"])
+F.i, F.b, F.f = True, 1, 2
+print(F.i, F.b, F.f)
+F.i = 0
+F.i = True
+print(F.i == 1, bool(F.b), F.f)
+""",
+    "override": """
+flags.DEFINE_boolean("capture", False, "one", allow_override=True)
+flags.DEFINE_boolean("capture", True, "another")
+flags.DEFINE_integer("n", 1, "one")
+flags.DEFINE_string("n", "x", "another", allow_override=True)
+F(["p", "--nocapture", "--n=y"])
+print(F.capture, F["capture"].help, F.n)
+try:
+    flags.DEFINE_integer("n", 1, "again")
+    flags.DEFINE_integer("n", 2, "and again")
+except flags.DuplicateFlagError:
+    print("duplicate")
+""",
+    "present": """
+flags.DEFINE_integer("given", 1, "")
+flags.DEFINE_integer("assigned", 1, "")
+flags.DEFINE_integer("alone", 1, "")
+F(["p", "--given=1"])
+F.assigned = 2
+print([F[name].present for name in ("given", "assigned", "alone")])
+F(["p", "--given=2"])
+print(F["given"].present, F["given"].using_default_value)
+""",
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_program_does_the_same_with_the_bridge(tmp_path: Path, program: str) -> None:
+    installed("absl.flags", "absl-py")
+    script = write(tmp_path / "program.py", START + PROGRAMS[program])
+    plain, bridged = (run(sys.executable, script, how).stdout for how in ("plain", "bridged"))
+    assert bridged == plain
+    assert plain
+
+
+def test_what_a_variable_or_parse_gives_is_present(python) -> None:
+    text = (
+        "from absl import flags\nF = flags.FLAGS\nfor n in 'abc': flags.DEFINE_integer(n, 1, '')\n"
+        "pf.bridge_absl()\npf.parse(['p', '--b=2'], env_prefix='SAME_')\n"
+        "print([F[n].present for n in 'abc'], [F[n].using_default_value for n in 'abc'])"
+    )
+    env = {"SAME_a": "5"}
+    assert python(text, env=env).stdout == "[1, 1, 0] [False, False, True]\n"
+
+
+def test_a_validator_may_read_other_flags_when_parse_asks(python) -> None:
+    text = (
+        "from absl import flags\nF = flags.FLAGS\nfor n in 'ab': flags.DEFINE_integer(n, 1, '')\n"
+        "flags.register_validator('a', lambda value: value > F.b, message='must exceed b')\n"
+        "pf.bridge_absl()\npf.parse(['p', '--a=2'], exit=False)\nprint(F.a)\n"
+        "try: pf.set('a', 1)\n"
+        "except pf.FlagValueError as error: print('must exceed b' in str(error))"
+    )
+    assert python(text).stdout == "2\nTrue\n"
+
+
+def test_what_a_serializer_cannot_write_is_an_error_of_absl(python) -> None:
+    text = (
+        "from absl import flags\nclass Fails(flags.ArgumentSerializer):\n"
+        "    def serialize(self, value): raise KeyError('broken')\n"
+        "class Parser(flags.ArgumentParser):\n"
+        "    def parse(self, text): return object()\n"
+        "pf.bridge_absl()\n"
+        "flags.DEFINE(Parser(), 'later', None, '', serializer=Fails())\nF = flags.FLAGS\n"
+        "F(['p'])\n"
+        "try: F.later = object()\n"
+        "except flags.IllegalFlagValueError as error: print(error)"
+    )
+    assert "later: its serializer can't write <object" in python(text).stdout
+
+
+CHILD = """
+import multiprocessing
+from absl import flags
+import paddle_flags as pf
+flags.DEFINE_integer("level", 1, "")
+def work():
+    print(flags.FLAGS.level, flush=True)
+if __name__ == "__main__":
+    pf.bridge_absl()
+    flags.FLAGS(["p", "--level=7"])
+    pf.propagate()
+    child = multiprocessing.get_context("spawn").Process(target=work)
+    child.start()
+    child.join()
+    raise SystemExit(child.exitcode)
+"""
+
+
+def test_a_spawned_child_reads_what_its_parent_has_parsed(tmp_path: Path) -> None:
+    installed("absl.flags", "absl-py")
+    script = write(tmp_path / "spawning.py", CHILD)
+    assert run(sys.executable, script, env=dict(os.environ)).stdout == "7\n"
