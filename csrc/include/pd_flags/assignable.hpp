@@ -169,18 +169,26 @@ PD__LOCAL inline const pd_table *table_of_host() {
   return pd__table_with(offsetof(pd_table, flag_set_default));
 }
 
+PD__LOCAL inline bool has_cell(const pd_table *table, const pd_flag *flag, const void *cell) {
+  pd_cell_info info = detail::sized<pd_cell_info>();
+  for (size_t i = 0; table->flag_get_cell(flag, i, &info, nullptr) == PD_OK; i++) {
+    if (info.address == cell) return true;
+  }
+  return false;
+}
+
 /* The flag that the variable follows, or NULL if its definition hasn't joined or was refused.
- * Not found by name, since a namespace may have been put in front of it. */
-PD__LOCAL inline pd_flag *flag_of(const void *cell) {
+ * `name` (NULL allowed) is where to look first: the registry may have put a namespace in front. */
+PD__LOCAL inline pd_flag *flag_of(const void *cell, const char *name) {
   const pd_table *table = table_of_host();
   pd_flag *flag = nullptr;
-  while (table && (flag = table->flag_next(flag)) != nullptr) {
-    pd_cell_info info = detail::sized<pd_cell_info>();
-    for (size_t i = 0; table->flag_get_cell(flag, i, &info, nullptr) == PD_OK; i++) {
-      if (info.address == cell) return flag;
-    }
+  if (!table) return nullptr;
+  bool found = name && table->flag_find(name, &flag, nullptr) == PD_OK;
+  if (found && has_cell(table, flag, cell)) return flag;
+  flag = nullptr;
+  while ((flag = table->flag_next(flag)) != nullptr && !has_cell(table, flag, cell)) {
   }
-  return nullptr;
+  return flag;
 }
 
 PD__LOCAL inline bool set_default(pd_flag *flag, const char *text) {
@@ -189,7 +197,7 @@ PD__LOCAL inline bool set_default(pd_flag *flag, const char *text) {
 
 template <class T, class Member>
 PD__LOCAL bool give_default(definition<Member> &def, T value) {
-  pd_flag *flag = flag_of(def.cell);
+  pd_flag *flag = flag_of(def.cell, def.name);
   pd_value given;
   value_type<T>::put(given, value);
   if (flag) return set_default(flag, value_text(value_type<T>::type, given).c_str());
@@ -200,7 +208,7 @@ PD__LOCAL bool give_default(definition<Member> &def, T value) {
 
 PD__LOCAL inline bool give_text_default(definition<const char *> &def, const std::string &value) {
   text_cell &cell = *static_cast<text_cell *>(def.cell);
-  pd_flag *flag = flag_of(def.cell);
+  pd_flag *flag = flag_of(def.cell, def.name);
   if (flag) return set_default(flag, value.c_str());
   text_make(cell);
   std::string &text = text_used(cell);

@@ -9,46 +9,26 @@ namespace gflags_detail PD__LOCAL {
 
 /* ---- Validators ---- */
 
-/* A flag of another module to which this module added a validator. */
-struct added {
-  const void *variable;
-  checker check;
-  pd_hook hook;
-};
-
-PD__LOCAL inline std::map<const void *, added *> &all_added() {
-  static std::map<const void *, added *> all;
-  return all;
-}
-
-PD__LOCAL inline bool replace(void (**place)(), void (*function)()) {
-  if (function && *place && *place != function) return false;
-  *place = function;
-  return true;
-}
-
-template <class T>
-PD__LOCAL bool add_to_other(const T *variable, void (*function)()) {
-  pd_flag *flag = detail::flag_of(variable);
-  added *&place = all_added()[variable];
-  if (!flag) return false;
-  if (place) return replace(&place->check.function, function);
+/* The room for the validator of a flag of another module, or NULL if there is no such flag. */
+PD__LOCAL inline checker *add_checker(const void *variable) {
+  pd_flag *flag = detail::flag_of(variable, nullptr);
   const pd_table *table = detail::table_of_host(); /* a plugin with validators links nothing */
   pd_flag_info info = detail::sized<pd_flag_info>();
-  if (table->flag_get_info(flag, &info, nullptr) != PD_OK) return false;
-  place = new added{variable, {info.name, function, nullptr, nullptr, nullptr}, 0};
-  return table->validator_add(&flag, 1, validate<T>, &place->check, nullptr, &place->hook,
-                              nullptr) == PD_OK;
+  if (!flag || table->flag_get_info(flag, &info, nullptr) != PD_OK) return nullptr;
+  registered() = new checker{info.name, nullptr, nullptr, 0, variable, registered(), nullptr};
+  return registered();
 }
 
 template <class T>
 PD__LOCAL bool add_validator(const T *variable,
-                             bool (*validate)(const char *, argument<T>)) {
-  void (*function)() = reinterpret_cast<void (*)()>(validate);
+                             bool (*function)(const char *, argument<T>)) {
+  void (*added)() = reinterpret_cast<void (*)()>(function);
   std::map<const void *, checker *> known = checkers();
   auto at = known.find(variable);
-  if (at == known.end() && variable) return add_to_other(variable, function);
-  return at != known.end() && replace(&at->second->function, function);
+  checker *check = at != known.end() ? at->second : add_checker(variable);
+  if (!check || (added && check->function && check->function != added)) return false;
+  check->ask = validate<T>;
+  return set_validator(*check, added);
 }
 
 /* ---- Definitions at run time ---- */
@@ -74,9 +54,7 @@ PD__LOCAL void define(const char *name, const char *help, const char *file, T *c
   def.file = file;
   def.cell = current;
   def.assignable = true;
-  def.validate = validate<T>;
-  checker *check = new checker{name, nullptr, current, registered(), nullptr};
-  def.context = check;
+  checker *check = new checker{name, nullptr, nullptr, 0, current, registered(), nullptr};
   default_to(&def, fallback);
   pd_flag *flag = nullptr;
   pd_status status = pd_flag_register(&def, &flag, &err);

@@ -37,7 +37,9 @@ namespace gflags_detail PD__LOCAL {
 struct checker {
   const char *name;     /* as defined; with a namespace, the registry's name is longer */
   void (*function)();   /* bool (*)(const char *, T), or NULL */
-  const void *variable; /* these two for flags that a FlagRegisterer made */
+  pd_validator ask;     /* calls `function`; set together with it */
+  pd_hook hook;         /* in the registry, or 0 */
+  const void *variable; /* these two for flags that this module doesn't define by a macro */
   checker *next;
   const void *(*where)(); /* for a string: what FLAGS_x refers to */
 };
@@ -62,7 +64,7 @@ PD__LOCAL bool accepts(const checker &check, const T &value) {
   return !check.function || reinterpret_cast<function>(check.function)(check.name, value);
 }
 
-/* The pd_validator of every flag: calls gflags' one. */
+/* The pd_validator of a flag that has one in gflags, which it calls. */
 template <class T>
 PD__LOCAL bool validate(const pd_flag_entry *const *entries, void *context, char *why,
                         size_t size) {
@@ -75,16 +77,15 @@ PD__LOCAL bool validate(const pd_flag_entry *const *entries, void *context, char
 }  // namespace gflags_detail
 }  // namespace pd
 
-#define PD__GFLAGS_ATTRIBUTES(T, flag)                                                   \
-  .hidden = PD__GFLAGS_STRIPPED, .validate = ::pd::gflags_detail::validate<T>,           \
-  .context = &pd__checker_##flag
+#define PD__GFLAGS_ATTRIBUTES(flag)                                                   \
+  .hidden = PD__GFLAGS_STRIPPED, .context = &pd__checker_##flag
 
 #define PD__GFLAGS_VARIABLE(scope, T, tag, flag, text, value, help)                      \
   namespace scope {                                                                      \
-  static ::pd::gflags_detail::checker pd__checker_##flag = {text, nullptr, nullptr, nullptr, \
-                                                            nullptr};                    \
+  static ::pd::gflags_detail::checker pd__checker_##flag = {                             \
+      text, nullptr, nullptr, 0, nullptr, nullptr, nullptr};                             \
   PD__ASSIGNABLE(tag, flag, text, GFLAGS_DLL_DEFINE_FLAG, , value,                       \
-                 MAYBE_STRIPPED_HELP(help), PD__GFLAGS_ATTRIBUTES(T, flag))              \
+                 MAYBE_STRIPPED_HELP(help), PD__GFLAGS_ATTRIBUTES(flag))              \
   }                                                                                      \
   using scope::flag
 
@@ -98,11 +99,11 @@ PD__LOCAL bool validate(const pd_flag_entry *const *entries, void *context, char
   static_assert(sizeof(::fLS::dont_pass0toDEFINE_string(value)) > 0, "");                \
   namespace fLS {                                                                        \
   static const void *pd__where_##flag();                                                 \
-  static ::pd::gflags_detail::checker pd__checker_##flag = {text, nullptr, nullptr, nullptr, \
-                                                            pd__where_##flag};           \
+  static ::pd::gflags_detail::checker pd__checker_##flag = {                             \
+      text, nullptr, nullptr, 0, nullptr, nullptr, pd__where_##flag};                    \
   PD__ASSIGNABLE_TEXT_AT(pd__where_##flag, flag, text,                                   \
                          GFLAGS_DLL_DEFINE_FLAG PD__GFLAGS_WRITABLE, , value,            \
-                         MAYBE_STRIPPED_HELP(help), PD__GFLAGS_ATTRIBUTES(std::string, flag))\
+                         MAYBE_STRIPPED_HELP(help), PD__GFLAGS_ATTRIBUTES(flag))            \
   static const void *pd__where_##flag() { return &flag; }                                \
   }                                                                                      \
   using fLS::flag

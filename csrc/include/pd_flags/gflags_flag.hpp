@@ -44,7 +44,8 @@ PD__LOCAL inline bool text_to_value(pd_type type, const std::string &text, pd_va
 
 /* ---- Definitions of this module ---- */
 
-/* The definitions that a FlagRegisterer made. */
+/* Flags without a macro: those of a FlagRegisterer, and those of other modules to which this one
+ * added a validator. */
 PD__LOCAL inline checker *&registered() {
   static checker *first = nullptr;
   return first;
@@ -55,13 +56,39 @@ PD__LOCAL inline std::map<const void *, checker *> checkers() {
   std::map<const void *, checker *> found;
   const pd_flag_def *const *at = pd__module_v1.defs;
   for (; at < pd__module_v1.defs_end; at++) {
-    if (!*at || !(*at)->assignable || !(*at)->validate) continue;
+    if (!*at || !(*at)->assignable || !(*at)->context) continue;
     checker *check = static_cast<checker *>((*at)->context);
     found[(*at)->cell] = check;
     if (check->where) found[check->where()] = check;
   }
   for (checker *each = registered(); each; each = each->next) found[each->variable] = each;
   return found;
+}
+
+/* The definition by a macro that has this context, or NULL. */
+PD__LOCAL inline pd_flag_def *definition_of(const checker &check) {
+  const pd_flag_def *const *at = pd__module_v1.defs;
+  while (at < pd__module_v1.defs_end && !(*at && (*at)->context == &check)) at++;
+  return at < pd__module_v1.defs_end ? const_cast<pd_flag_def *>(*at) : nullptr;
+}
+
+/* Accepts every value. A definition that had no validator when it joined is asked for one only
+ * if the flag has a hook. */
+PD__LOCAL inline bool accept(const pd_flag_entry *const *, void *, char *, size_t) { return true; }
+
+/* The definition keeps the validator: its module may leave and join again, which removes hooks. */
+PD__LOCAL inline bool set_validator(checker &check, void (*function)()) {
+  const pd_table *table = detail::table_of_host();
+  pd_flag_def *def = definition_of(check);
+  check.function = function;
+  if (def) __atomic_store_n(&def->validate, function ? check.ask : nullptr, __ATOMIC_RELEASE);
+  if (!function && check.hook) table->hook_remove(check.hook, nullptr);
+  if (!function) check.hook = 0;
+  if (!function || check.hook) return true;
+  pd_flag *flag = detail::flag_of(def ? def->cell : check.variable, check.name);
+  if (!flag) return def != nullptr;
+  return table->validator_add(&flag, 1, def ? accept : check.ask, &check, nullptr, &check.hook,
+                              nullptr) == PD_OK;
 }
 
 /* ---- A flag ---- */
@@ -155,10 +182,12 @@ PD__LOCAL inline CommandLineFlagInfo describe(const handle &of,
   const void *variable = variable_of(of.flag, known, &check);
   if (check && check->where) variable = check->where();
   pd_flag_info info = info_of(of.flag);
+  /* An older host doesn't count validators. */
+  bool has_validator = info.validators > 0 || (check && check->function);
   std::string fallback = detail::value_text(info.type, info.default_value);
   if (info.sensitive) fallback = "<redacted>";
   return {info.name, pd_type_name(info.type), info.help, text_of_flag(of.flag, info), fallback,
-          info.file, check && check->function, info.source == PD_SOURCE_DEFAULT, variable};
+          info.file, has_validator, info.source == PD_SOURCE_DEFAULT, variable};
 }
 
 /* ---- Setting ---- */

@@ -213,23 +213,13 @@ class reader {
 
   /* Validate the values that were not set. */
   PD__LOCAL inline void validate() {
-    std::map<const void *, checker *> known = checkers();
-    std::vector<pd_flag *> others; /* whose validators are in other modules */
+    if (pd_flags_validate(nullptr, nullptr) == PD_OK) return;
     for (pd_flag *flag = nullptr; (flag = pd_flag_next(flag)) != nullptr;) {
       pd_flag_info info = info_of(flag);
-      checker *check = nullptr;
       if (info.source != PD_SOURCE_DEFAULT) continue;
-      variable_of(flag, known, &check);
-      if (!check) others.push_back(flag);
-      if (check && check->function && !accepts_text(check, info.type, text_of({flag, nullptr}))) {
-        complain_of_default({flag, nullptr});
-      }
-    }
-    if (others.empty() || pd_flags_validate(nullptr, nullptr) == PD_OK) return;
-    for (pd_flag *flag : others) {
-      std::string text = text_of({flag, nullptr});
+      std::string text = text_of({flag, nullptr}, true);
       bool refused = pd_flag_set_default(flag, text.c_str(), nullptr) == PD_ERR_REFUSED;
-      if (refused || info_of(flag).required) complain_of_default({flag, nullptr});
+      if (refused || info.required) complain_of_default({flag, nullptr});
     }
   }
 

@@ -27,7 +27,7 @@ PD__LOCAL inline std::string default_of(const handle &of) {
 
 class state {
  public:
-  PD__LOCAL inline state() {
+  PD__LOCAL inline state() : newest_(registered()) {
     std::map<const void *, checker *> known = checkers();
     for (word &each : words()) save({nullptr, &each}, known);
     for (pd_flag *flag = nullptr; (flag = pd_flag_next(flag)) != nullptr;) {
@@ -37,6 +37,9 @@ class state {
 
   /* Validators aren't asked about a restored value. */
   PD__LOCAL inline void restore() const {
+    for (checker *each = registered(); each != newest_; each = each->next) {
+      set_validator(*each, nullptr);
+    }
     for (const saved &each : saved_) {
       if (each.check) each.check->function = nullptr;
     }
@@ -50,7 +53,7 @@ class state {
       }
     }
     for (const saved &each : saved_) {
-      if (each.check) each.check->function = each.function;
+      if (each.check) set_validator(*each.check, each.function);
     }
   }
 
@@ -84,6 +87,7 @@ class state {
   }
 
   std::vector<saved> saved_;
+  const checker *newest_; /* then */
 };
 
 PD__LOCAL inline std::string to_lines(const std::vector<CommandLineFlagInfo> &flags,

@@ -11,7 +11,7 @@
 
 static pd__numbered hooks;
 pd__targets pd__general_watchers;
-static size_t asking; /* definitions that are required or have a validator */
+static size_t asking; /* definitions that are required, or have or may get a validator */
 
 /* Removed hooks, to be released when no call of them is running. */
 static pd__hook *removed;
@@ -27,7 +27,7 @@ pd__hook *pd__hooks_next(const pd__hook *previous) {
 bool pd__hooks_has_validators(void) { return asking > 0 || hooks.count > hooks.removed; }
 
 void pd__hooks_count_definition(const pd_flag_def *def, int change) {
-  if (def->validate || def->required) asking += (size_t)change;
+  if (def->validate || def->required || def->assignable) asking += (size_t)change;
 }
 
 /* ---- Adding ---- */

@@ -23,8 +23,8 @@ extern uint64_t pd__validators_added;
 /* Returns whether a change of the flag may concern a validator or a watcher. */
 bool pd__flag_has_hooks(const pd_flag *flag);
 
-/* Returns whether a whole command line must be validated: a definition is required or has a
- * validator, or there is a hook. pd__hooks_count_definition adds `change`, 1 or -1, to the number
+/* Returns whether a whole command line must be validated: a definition is required, has a
+ * validator or is assignable and may get one, or there is a hook. pd__hooks_count_definition adds `change`, 1 or -1, to the number
  * of such definitions. */
 bool pd__hooks_has_validators(void);
 void pd__hooks_count_definition(const pd_flag_def *def, int change);

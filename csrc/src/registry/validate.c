@@ -100,8 +100,11 @@ static void add_question(validation *all, pd__question *made) {
 
 static void add_definition_validator(validation *all, pd_flag *flag) {
   const pd_flag_def *def = pd__flag_def(flag);
-  if (!def || !def->validate || def->retired) return;
-  pd__handler call = {(pd__function *)def->validate, def->context, pd__cell_module(flag->cells)};
+  if (!def || def->retired) return;
+  /* The module of an assignable flag may change it. */
+  pd_validator function = __atomic_load_n(&def->validate, __ATOMIC_ACQUIRE);
+  if (!function) return;
+  pd__handler call = {(pd__function *)function, def->context, pd__cell_module(flag->cells)};
   pd__question *made = pd__question_new(all->changes->operation, NULL, call, 1);
   if (made) made->subjects->flag = flag;
   if (made) made->subjects->generation = flag->generation;

@@ -50,7 +50,7 @@ struct CommandLineFlagInfo {
   std::string current_value; /* as text */
   std::string default_value;
   std::string filename;  /* of the definition */
-  bool has_validator_fn; /* this module registered one, or defines the flag with one */
+  bool has_validator_fn; /* of any module */
   bool is_default;       /* it has no other value */
   const void *flag_ptr;  /* &FLAGS_<name> */
 };
