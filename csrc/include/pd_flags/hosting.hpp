@@ -4,8 +4,6 @@
 
 #include <pd_flags/flag.hpp>
 
-#include <memory>
-
 namespace pd {
 namespace inner {
 
