@@ -15,17 +15,12 @@
 #endif
 #endif
 #ifndef PD__ABSL_HAS_VIEW
-#if __cplusplus < 201703L
-#error "without absl/strings/string_view.h, absl/flags needs C++17"
-#endif
 #include <string_view>
 namespace absl {
 using std::string_view;
 }
 #endif
-#if __cplusplus >= 201703L
 #include <optional>
-#endif
 
 namespace pd {
 namespace absl_flags PD__LOCAL {
@@ -87,7 +82,6 @@ PD__LOCAL bool parse_flag(absl::string_view text, T *out, std::string *error);
 template <class T>
 PD__LOCAL std::string unparse_flag(const T &value);
 
-#if __cplusplus >= 201703L
 /* Empty text means no value. */
 template <class T>
 PD__LOCAL bool AbslParseFlag(absl::string_view text, std::optional<T> *out, std::string *error) {
@@ -102,7 +96,6 @@ template <class T>
 PD__LOCAL std::string AbslUnparseFlag(const std::optional<T> &value) {
   return value ? unparse_flag(*value) : std::string();
 }
-#endif
 
 template <class T>
 PD__LOCAL bool parse_flag(absl::string_view text, T *out, std::string *error) {

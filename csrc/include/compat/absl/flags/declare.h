@@ -10,6 +10,10 @@
 #define ABSL_FLAGS_DECLARE_H_
 #define PD_COMPAT_ABSL_DECLARE_H
 
+#if __cplusplus < 201703L
+#error "absl/flags/declare.h needs C++17 or newer"
+#endif
+
 #include <pd_flags/names_push.h>
 
 namespace pd {

@@ -13,6 +13,10 @@
 #ifndef ABSL_FLAGS_FLAG_H_
 #define ABSL_FLAGS_FLAG_H_
 
+#if __cplusplus < 201703L
+#error "absl/flags/flag.h needs C++17 or newer"
+#endif
+
 #include <pd_flags/names_push.h>
 
 #include <pd_flags/absl_flag.hpp>

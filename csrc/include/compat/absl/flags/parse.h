@@ -5,6 +5,10 @@
 #ifndef ABSL_FLAGS_PARSE_H_
 #define ABSL_FLAGS_PARSE_H_
 
+#if __cplusplus < 201703L
+#error "absl/flags/parse.h needs C++17 or newer"
+#endif
+
 #include <pd_flags/names_push.h>
 
 #include <pd_flags/absl_line.hpp>

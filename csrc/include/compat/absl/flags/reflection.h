@@ -5,6 +5,10 @@
 #ifndef ABSL_FLAGS_REFLECTION_H_
 #define ABSL_FLAGS_REFLECTION_H_
 
+#if __cplusplus < 201703L
+#error "absl/flags/reflection.h needs C++17 or newer"
+#endif
+
 #include <pd_flags/names_push.h>
 
 #include <pd_flags/absl_reflection.hpp>
