@@ -6,7 +6,6 @@
 #include <pd_flags/hosting.hpp>
 
 #include <map>
-#include <mutex>
 #include <optional>
 
 namespace pd {
@@ -91,12 +90,15 @@ namespace pd {
 namespace absl_flags PD__LOCAL {
 
 PD__LOCAL inline ::absl::CommandLineFlag *handle_of(pd_flag *flag) {
-  static auto *mutex = new std::mutex;
   static auto *known = new std::map<pd_flag *, ::absl::CommandLineFlag *>;
-  std::lock_guard<std::mutex> hold(*mutex);
+  static bool held = false; /* for one look at the map: <mutex> would cost each source file more */
+  while (__atomic_test_and_set(&held, __ATOMIC_ACQUIRE)) {
+  }
   ::absl::CommandLineFlag *&handle = (*known)[flag];
   if (!handle) handle = new ::absl::CommandLineFlag(flag);
-  return handle;
+  ::absl::CommandLineFlag *found = handle;
+  __atomic_clear(&held, __ATOMIC_RELEASE);
+  return found;
 }
 
 /* The flags that are defined. */
