@@ -3,8 +3,8 @@
     python -m bench.instructions [--renew]
 
 Callgrind counts what native/instructions.c does with the library as setup.py builds it,
-which is the same with every Python, and what the compiler does with a file that defines one flag
-with a header. A row that grew by more than 3% is an error. Counts of
+which is the same with every Python. Cachegrind, which is faster, counts what the compiler does with
+a file that defines one flag with a header. A row that grew by more than 3% is an error. Counts of
 another compiler or C library can't be compared; that is said, and no error.
 """
 
@@ -28,6 +28,7 @@ COMPILED = {
     "compile_h": '#include <pd_flags.h>\nPD_DEFINE_int32(depth, 3, "How deep");\n',
     "compile_hpp": '#include <pd_flags.hpp>\nstatic pd::flag<int> depth{"depth", 3, "How deep"};\n',
     "compile_gflags": '#include <gflags/gflags.h>\nDEFINE_int32(depth, 3, "How deep");\n',
+    "compile_absl": '#include <absl/flags/flag.h>\nABSL_FLAG(int, depth, 3, "How deep");\n',
 }
 RENEW = "make bench-instructions ARGS=--renew"
 Counts = dict[str, int]

@@ -4,7 +4,6 @@
 
 #include <pd_flags/flag.hpp>
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -65,7 +64,7 @@ PD__LOCAL inline bool AbslParseFlag(absl::string_view text, std::vector<std::str
   std::string all(text.data(), text.size());
   out->clear();
   for (size_t at = 0; !all.empty() && at <= all.size();) {
-    size_t comma = std::min(all.find(',', at), all.size());
+    size_t comma = ::pd::detail::least(all.find(',', at), all.size());
     out->push_back(all.substr(at, comma - at));
     at = comma + 1;
   }
