@@ -62,6 +62,19 @@ def counted(function: str, *command: object) -> int:
     out = BUILD / f"callgrind.{os.getpid()}"
     tool = ["valgrind", "--tool=callgrind", f"--toggle-collect={function}"]
     output(*tool, f"--callgrind-out-file={out}", *command, env=fixed_environment())
+    return total_of(out)
+
+
+def counted_by_gcc(*command: object) -> int:
+    """Return the number of instructions of gcc's compiler proper, for a command with -S."""
+    out = BUILD / f"cachegrind.{os.getpid()}"
+    wrapper = f"valgrind,--tool=cachegrind,--cache-sim=no,--cachegrind-out-file={out}"
+    output(*command, "-wrapper", wrapper, env=fixed_environment())
+    return total_of(out)
+
+
+def total_of(out: Path) -> int:
+    """Return the total of a file of callgrind or cachegrind, and remove the file."""
     totals = re.findall(r"(?m)^(?:summary|totals): (\d+)", out.read_text())
     out.unlink()
     return int(totals[0])

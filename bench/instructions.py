@@ -3,7 +3,8 @@
     python -m bench.instructions [--renew]
 
 Callgrind counts what native/instructions.c does with the library as setup.py builds it,
-which is the same with every Python. A row that grew by more than 3% is an error. Counts of
+which is the same with every Python. Cachegrind, which is faster, counts what the compiler does with
+a file that defines one flag with a header. A row that grew by more than 3% is an error. Counts of
 another compiler or C library can't be compared; that is said, and no error.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import sys
 from pathlib import Path
@@ -21,6 +23,13 @@ from bench.places import HERE, INCLUDE, LIBRARY, output
 
 RECORD = HERE / "instructions.json"
 ALLOWED = 1.03
+# Programs of one flag, by the row of their compilation.
+COMPILED = {
+    "compile_h": '#include <pd_flags.h>\nPD_DEFINE_int32(depth, 3, "How deep");\n',
+    "compile_hpp": '#include <pd_flags.hpp>\nstatic pd::flag<int> depth{"depth", 3, "How deep"};\n',
+    "compile_gflags": '#include <gflags/gflags.h>\nDEFINE_int32(depth, 3, "How deep");\n',
+    "compile_absl": '#include <absl/flags/flag.h>\nABSL_FLAG(int, depth, 3, "How deep");\n',
+}
 RENEW = "make bench-instructions ARGS=--renew"
 Counts = dict[str, int]
 
@@ -29,13 +38,30 @@ def counts() -> Counts:
     """Count the instructions of each kind of work."""
     run_path = f"-Wl,-rpath,{LIBRARY.parent}"
     program = programs.tool("instructions", f"-I{INCLUDE}", LIBRARY, run_path)
-    return {name: binaries.counted("counted", program, name) for name in output(program).split()}
+    works = {name: binaries.counted("counted", program, name) for name in output(program).split()}
+    return {**works, **compilations()}
+
+
+def compilations() -> Counts:
+    """Count the instructions that gcc needs for each header; clang has no -wrapper."""
+    if compiler_kind(cxx=True) != "gcc":
+        return {}
+    include = (f"-I{INCLUDE / 'compat'}", f"-I{INCLUDE}")
+    command = (*programs.compiler(cxx=True), *include, "-S", "-o", os.devnull)
+    sources = {name: programs.text_file(f"{name}.cc", text) for name, text in COMPILED.items()}
+    return {name: binaries.counted_by_gcc(*command, each) for name, each in sources.items()}
+
+
+def compiler_kind(*, cxx: bool) -> str:
+    """Return whether the compiler is gcc or clang."""
+    version = output(*programs.compiler(cxx=cxx), "--version")
+    return "clang" if "clang" in version else "gcc"
 
 
 def conditions() -> dict[str, str]:
     """Return what the counts depend on, apart from the library."""
     compiler = programs.compiler(cxx=False)
-    kind = "clang" if "clang" in output(*compiler, "--version") else "gcc"
+    kind = compiler_kind(cxx=False)
     version = output(*compiler, "-dumpversion").strip().partition(".")[0]
     return {
         "compiler": f"{kind} {version}",
@@ -63,7 +89,7 @@ def table(old: Counts, new: Counts) -> str:
     for name, now in new.items():
         before = old.get(name)
         change = f"{100 * (now / before - 1):+7.1f}%" if before else "     new"
-        lines.append(f"{name:12} {now:>12,} {change}")
+        lines.append(f"{name:14} {now:>13,} {change}")
     return "\n".join(lines)
 
 

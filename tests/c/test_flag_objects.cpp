@@ -5,9 +5,14 @@
 #include <pd_flags.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <functional>
 #include <thread>
+#include <vector>
+#if __cplusplus >= 201703L
+#include <optional>
+#endif
 
 #define CHECK_DEFINES_FLAGS
 #include "check.h"

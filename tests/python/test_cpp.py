@@ -21,6 +21,8 @@ STRICT = [
 ]
 PLUGIN = """
 #include <pd_flags.hpp>
+#include <string>
+#include <vector>
 #ifdef _WIN32
 #define EXPORT extern "C" __declspec(dllexport)
 #else
@@ -91,6 +93,8 @@ int main(int, char **argv) {
 # Types whose values aren't all of those that a double has.
 PARTIAL = """
 #include <pd_flags.hpp>
+#include <chrono>
+#include <vector>
 using namespace std::chrono;
 static pd::flag<float> share{"share", 0.1f, "Share"};
 static pd::flag<float> part{"part", 0.1f, "Part", pd::range(0.0f, 0.7f)};
@@ -102,6 +106,7 @@ int exact() { return share == 0.1f && part == 0.7f; }
 """
 FOREVER = """
 #include <pd_flags.hpp>
+#include <chrono>
 static pd::flag<std::chrono::nanoseconds> forever{
     "forever", std::chrono::nanoseconds::max(), "Forever"};
 """

@@ -306,6 +306,11 @@ STREAMS = """
 #include <sstream>
 #include <iomanip>
 #include <iostream>
+#include <chrono>
+#include <vector>
+#if __cplusplus >= 201703L
+#include <optional>
+#endif
 namespace shapes {
 enum class mode { fast, best };
 enum plain { one, two };

@@ -30,7 +30,14 @@ USES = {
     "gflags/gflags.h": 'DEFINE_int32(a_gflag, 1, "A");\nDEFINE_string(a_gtext, "x", "A");',
     "c10/util/Flags.h": 'C10_DEFINE_int(a_c10, 1, "A");\nC10_DEFINE_string(a_c10_text, "x", "A");',
     "paddle/common/flags.h": 'PHI_DEFINE_EXPORTED_int32(a_phi, 1, "A");',
+    "absl/flags/flag.h": 'ABSL_FLAG(int, an_absl, 1, "A");\nABSL_FLAG(bool, a_bool, true, "A");',
 }
+OLDER = ("c++11", "c++14")
+
+
+def needs(header: str) -> int:
+    """The standard that a header asks for: Abseil itself needs C++17."""
+    return 17 if header.startswith("absl/") else 11
 
 
 def compile_text(text: str, place: Path, command: list[str], *flags: str) -> None:
@@ -57,7 +64,15 @@ def test_the_headers_are_found() -> None:
 @pytest.mark.parametrize("header", PUBLIC)
 def test_a_header_brings_all_that_it_needs(header: str, tmp_path: Path) -> None:
     text = f"#include <{header}>\n#include <{header}>\n{USES.get(header, '')}"
-    compile_text(text, tmp_path, ["clang++"], *WARNINGS, "-std=c++11")
+    compile_text(text, tmp_path, ["clang++"], *WARNINGS, f"-std=c++{needs(header)}")
+
+
+@pytest.mark.parametrize("header", [name for name in PUBLIC if needs(name) > 11])
+def test_a_header_for_newer_standards_says_so_in_an_older_one(header: str, tmp_path: Path) -> None:
+    source = write(tmp_path / "source.cc", f"#include <{header}>\n")
+    words = [tool("g++"), *ON_PATH, "-std=c++14", "-fsyntax-only", source]
+    said = run(*words, check=False).stderr
+    assert f"{header} needs C++{needs(header)} or newer" in said
 
 
 @pytest.mark.parametrize(
@@ -73,11 +88,12 @@ def test_all_headers_together_compile_without_a_warning(
 ) -> None:
     # On Windows gcc may come without std::mutex, which Paddle's interface needs.
     threads = "mingw" not in command or "Thread model: posix" in run(tool(command), "-v").stderr
-    headers = [name for name in PUBLIC if threads or not name.startswith("paddle/")]
-    text = "".join(f"#include <{name}>\n" for name in headers)
-    text += "\n".join(USES[name] for name in headers if name in USES)
+    usable = [name for name in PUBLIC if threads or not name.startswith("paddle/")]
     for standard in standards:
         known = newest(tmp_path, "cc", [command]) if standard == "newest" else standard
+        headers = [name for name in usable if known not in OLDER or needs(name) == 11]
+        text = "".join(f"#include <{name}>\n" for name in headers)
+        text += "\n".join(USES[name] for name in headers if name in USES)
         compile_text(text, tmp_path, [command], *WARNINGS, f"-std={known}")
 
 

@@ -35,7 +35,6 @@
 
 #include <cstdio>
 #include <cstring>
-#include <limits>
 #include <new>
 #include <string>
 #include <type_traits>
@@ -50,18 +49,12 @@ namespace detail {
 
 template <class Type>
 constexpr typename Type::member lowest() noexcept {
-  using value = typename Type::value;
-  return std::is_floating_point<value>::value
-             ? static_cast<typename Type::member>(-std::numeric_limits<value>::infinity())
-             : static_cast<typename Type::member>(std::numeric_limits<value>::lowest());
+  return static_cast<typename Type::member>(range_of<typename Type::value>::low());
 }
 
 template <class Type>
 constexpr typename Type::member highest() noexcept {
-  using value = typename Type::value;
-  return std::is_floating_point<value>::value
-             ? static_cast<typename Type::member>(std::numeric_limits<value>::infinity())
-             : static_cast<typename Type::member>((std::numeric_limits<value>::max)());
+  return static_cast<typename Type::member>(range_of<typename Type::value>::high());
 }
 
 /* ---- Text: std::string ---- */
@@ -263,9 +256,14 @@ PD__LOCAL inline void refused_definitions(std::vector<std::string> &out) {
 
 /* ---- Access ---- */
 
-/* One copy for each file, so that nothing is exported. */
-static const pd_cell_access text_access __attribute__((unused)) = {
-    sizeof(pd_cell_access), text_get, text_put, nullptr, nullptr};
+/* As detail::string_access. */
+template <class = void>
+struct PD__LOCAL text_access {
+  static const pd_cell_access value;
+};
+template <class Lazy>
+const pd_cell_access text_access<Lazy>::value = {sizeof(pd_cell_access), text_get, text_put,
+                                                 nullptr, nullptr};
 
 }  // namespace detail
 }  // namespace pd
@@ -354,7 +352,7 @@ PD__TEXTS_RUN
   PD__ASSIGNABLE_DEFINITION(const char *, PD_TYPE_string, nullptr, nullptr, flag, text,        \
                             &pd__text_##flag,                                                  \
                             pd__constant_##flag ? ::pd::detail::as_text(value_) : "",          \
-                            &::pd::detail::text_access, __VA_ARGS__)                           \
+                            &::pd::detail::text_access<>::value, __VA_ARGS__)                           \
   __attribute__((constructor(101))) static void pd__make_##flag(void) {                        \
     ::pd::detail::text_make(pd__text_##flag);                                                  \
   }                                                                                            \

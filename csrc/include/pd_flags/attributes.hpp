@@ -7,7 +7,21 @@
 namespace pd {
 namespace inner {
 
-struct attribute {};
+/* What an attribute brings beside texts and numbers. */
+struct attribute {
+  static constexpr bool checks = false, watches = false;
+};
+
+/* Whether one of the attributes checks values, or watches. */
+template <class...>
+struct any_of {
+  static constexpr bool checks = false, watches = false;
+};
+template <class First, class... More>
+struct any_of<First, More...> {
+  static constexpr bool checks = First::checks || any_of<More...>::checks;
+  static constexpr bool watches = First::watches || any_of<More...>::watches;
+};
 
 /* Text that lives as long as the module. */
 PD__LOCAL inline const char *keep(const std::string &text) {
@@ -37,7 +51,7 @@ struct making {
 
 /* ---- Bounds ---- */
 
-template <class T, class V>
+template <class T, class V, class = void>
 struct bound_of {
   static_assert(std::is_arithmetic<V>::value, "pd::range of a number takes numbers");
   static_assert(std::is_integral<V>::value || type_of<T>::fractional,
@@ -50,16 +64,15 @@ struct bound_of {
   }
 };
 template <class T>
-struct bound_of<T, float> {
+struct bound_of<T, float, when<!is_duration<T>::value>> {
   static_assert(type_of<T>::fractional, "pd::range of an integer takes integers");
   PD__LOCAL static bool below(float) { return false; }
   PD__LOCAL static double get(float value) { return inner::widen(value); }
 };
-template <class Ticks, class Period, class V>
-struct bound_of<std::chrono::duration<Ticks, Period>, V> {
-  using T = std::chrono::duration<Ticks, Period>;
+template <class T, class V>
+struct bound_of<T, V, when<is_duration<T>::value>> {
   PD__LOCAL static bool below(V) { return false; }
-  PD__LOCAL static double get(V value) { return std::chrono::duration<double>(value).count(); }
+  PD__LOCAL static double get(V value) { return inner::to_seconds(value, is_duration<V>()); }
 };
 
 template <class V>
@@ -203,6 +216,7 @@ struct watch_by : watch<T> {
 
 template <class Function>
 struct validate_t : attribute {
+  static constexpr bool checks = true;
   Function function;
   const char *expected;
   PD__LOCAL validate_t(Function f, const char *text) : function(std::move(f)), expected(text) {}
@@ -215,6 +229,7 @@ struct validate_t : attribute {
 
 template <class Function>
 struct watch_t : attribute {
+  static constexpr bool watches = true;
   Function function;
   PD__LOCAL explicit watch_t(Function f) : function(std::move(f)) {}
   template <class T>

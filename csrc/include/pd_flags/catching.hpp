@@ -8,7 +8,6 @@
 
 #if defined(__cpp_exceptions) || defined(__EXCEPTIONS)
 #define PD__EXCEPTIONS 1
-#include <cxxabi.h>
 #else
 #define PD__EXCEPTIONS 0
 #endif
@@ -16,7 +15,8 @@
 /* The exception that ends a thread (cancellation, pthread_exit) must pass: the process ends if
  * it is swallowed. With libraries other than GNU's, catch (...) doesn't see it. */
 #ifdef __GLIBCXX__
-#define PD__CATCH_END catch (::abi::__forced_unwind &) { throw; }
+#include <bits/cxxabi_forced.h> /* of <cxxabi.h>, which costs much more, only this */
+#define PD__CATCH_END catch (::__cxxabiv1::__forced_unwind &) { throw; }
 #else
 #define PD__CATCH_END
 #endif

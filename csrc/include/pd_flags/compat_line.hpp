@@ -6,7 +6,6 @@
 
 #include <pd_flags/assignable.hpp>
 
-#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -62,7 +61,7 @@ PD__LOCAL inline void compat_prevail_all(compat_line &line, const std::string &t
   std::string name = token.substr(2, equals - 2);
   if (name != "fromenv" && name != "tryfromenv") return compat_prevail(line, name);
   for (size_t at = equals + 1, comma; at < token.size(); at = comma + 1) {
-    comma = std::min(token.find(',', at), token.size());
+    comma = detail::least(token.find(',', at), token.size());
     name = token.substr(at, comma - at);
     if (std::getenv(("FLAGS_" + name).c_str())) compat_prevail(line, name);
   }

@@ -258,12 +258,12 @@ PD__FLAG_OPERATOR(!=, !)
 /* ---- Streams ---- */
 
 template <class T>
-PD__LOCAL inline std::string stream_text(const T &value) {
+PD__LOCAL inline std::string stream_text(const T &value, std::false_type) {
   return type_of<T>::format(value);
 }
-template <class Ticks, class Period>
-PD__LOCAL inline std::string stream_text(const std::chrono::duration<Ticks, Period> &value) {
-  return inner::write_double(type_of<std::chrono::duration<Ticks, Period>>::to(value)) + "s";
+template <class T>
+PD__LOCAL inline std::string stream_text(const T &value, std::true_type) {
+  return inner::write_double(type_of<T>::to(value)) + "s";
 }
 
 /* Types without a << of their own are written as on a command line; so are durations and enums,
@@ -271,13 +271,9 @@ PD__LOCAL inline std::string stream_text(const std::chrono::duration<Ticks, Peri
 template <class Stream, class T, class = void>
 struct printer {
   PD__LOCAL static void print(Stream &out, const T &value) {
-    out << inner::stream_text(value).c_str();
+    out << inner::stream_text(value, is_duration<T>()).c_str();
   }
 };
-template <class T>
-struct is_duration : std::false_type {};
-template <class Ticks, class Period>
-struct is_duration<std::chrono::duration<Ticks, Period>> : std::true_type {};
 template <class Stream, class T>
 struct printer<Stream, T,
                void_t<when<!std::is_enum<T>::value && !is_duration<T>::value>,
@@ -357,8 +353,10 @@ class flag : public inner::variable<T> {
     def.help = help;
     def.context = this;
     set_choices(std::integral_constant<bool, inner::type_of<T>::object>());
-    if (checks_ || inner::type_of<T>::partial) def.validate = validate;
-    if (watches_ || inner::type_of<T>::object) def.watch = changed;
+    using added = inner::any_of<Attributes...>;
+    set_validator(
+        std::integral_constant<bool, added::checks || inner::type_of<T>::partial>());
+    set_watcher(std::integral_constant<bool, added::watches || inner::type_of<T>::object>());
     this->join();
     static_assert(std::is_trivially_destructible<flag>::value, "read until its module is gone");
   }
@@ -379,11 +377,17 @@ class flag : public inner::variable<T> {
     pd_flag_def &def = this->def_;
     double first = def.default_value.f64;
     if (!(first >= def.min.f64 && first <= def.max.f64)) return;
-    def.min.f64 = -std::numeric_limits<double>::infinity();
-    def.max.f64 = std::numeric_limits<double>::infinity();
+    def.min.f64 = -__builtin_huge_val();
+    def.max.f64 = __builtin_huge_val();
   }
   PD__LOCAL void open_range(std::false_type) {}
   PD__LOCAL void set_range(std::false_type) {}
+
+  /* The functions, and what they use, are compiled only for flags that have them. */
+  PD__LOCAL void set_validator(std::true_type) { this->def_.validate = validate; }
+  PD__LOCAL void set_validator(std::false_type) {}
+  PD__LOCAL void set_watcher(std::true_type) { this->def_.watch = changed; }
+  PD__LOCAL void set_watcher(std::false_type) {}
 
   PD__LOCAL void set_choices(std::true_type) {
     std::string names = inner::type_of<T>::choices();

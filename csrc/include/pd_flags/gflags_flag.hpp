@@ -5,10 +5,7 @@
 #include <pd_flags/gflags_words.hpp>
 
 #include <cerrno>
-#include <cinttypes>
-#include <cstdarg>
 #include <cstdlib>
-#include <map>
 
 namespace pd {
 namespace gflags_detail PD__LOCAL {
@@ -20,7 +17,7 @@ using gf::FlagSettingMode;
 /* ---- Text ---- */
 
 /* Reads values as gflags does, but refuses leading blanks, as the registry does. */
-PD__LOCAL inline bool text_to_value(pd_type type, const std::string &text, pd_value *out) {
+PD__GFLAGS_LAZY bool text_to_value(pd_type type, const std::string &text, pd_value *out) {
   const char *begin = text.c_str();
   char *end = nullptr;
   if (type == PD_TYPE_bool) return detail::read_bool(begin, out->b);
@@ -46,27 +43,51 @@ PD__LOCAL inline bool text_to_value(pd_type type, const std::string &text, pd_va
 
 /* Flags without a macro: those of a FlagRegisterer, and those of other modules to which this one
  * added a validator. */
-PD__LOCAL inline checker *&registered() {
+PD__GFLAGS_LAZY checker *&registered() {
   static checker *first = nullptr;
   return first;
 }
 
-/* Finds a definition by the address of its variable. */
-PD__LOCAL inline std::map<const void *, checker *> checkers() {
-  std::map<const void *, checker *> found;
-  const pd_flag_def *const *at = pd__module_v1.defs;
-  for (; at < pd__module_v1.defs_end; at++) {
-    if (!*at || !(*at)->assignable || !(*at)->context) continue;
-    checker *check = static_cast<checker *>((*at)->context);
-    found[(*at)->cell] = check;
-    if (check->where) found[check->where()] = check;
+/* Finds a definition by the address of its variable. <map> would cost each source file more than
+ * this does. */
+template <class = void>
+class checkers {
+ public:
+  PD__LOCAL checkers() {
+    const pd_flag_def *const *at = pd__module_v1.defs;
+    for (; at < pd__module_v1.defs_end; at++) {
+      if (!*at || !(*at)->assignable || !(*at)->context) continue;
+      checker *check = static_cast<checker *>((*at)->context);
+      all_.push_back({(*at)->cell, check});
+      if (check->where) all_.push_back({check->where(), check});
+    }
+    for (checker *each = registered(); each; each = each->next) {
+      all_.push_back({each->variable, each});
+    }
+    if (!all_.empty()) std::qsort(all_.data(), all_.size(), sizeof all_[0], compare);
   }
-  for (checker *each = registered(); each; each = each->next) found[each->variable] = each;
-  return found;
-}
+  PD__LOCAL checker *find(const void *variable) const {
+    entry wanted = {variable, nullptr};
+    if (all_.empty()) return nullptr;
+    void *found = std::bsearch(&wanted, all_.data(), all_.size(), sizeof wanted, compare);
+    return found ? static_cast<entry *>(found)->check : nullptr;
+  }
+
+ private:
+  struct entry {
+    const void *variable;
+    checker *check;
+  };
+  PD__LOCAL static int compare(const void *a, const void *b) {
+    uintptr_t first = reinterpret_cast<uintptr_t>(static_cast<const entry *>(a)->variable);
+    uintptr_t other = reinterpret_cast<uintptr_t>(static_cast<const entry *>(b)->variable);
+    return first < other ? -1 : first > other;
+  }
+  std::vector<entry> all_;
+};
 
 /* The definition by a macro that has this context, or NULL. */
-PD__LOCAL inline pd_flag_def *definition_of(const checker &check) {
+PD__GFLAGS_LAZY pd_flag_def *definition_of(const checker &check) {
   const pd_flag_def *const *at = pd__module_v1.defs;
   while (at < pd__module_v1.defs_end && !(*at && (*at)->context == &check)) at++;
   return at < pd__module_v1.defs_end ? const_cast<pd_flag_def *>(*at) : nullptr;
@@ -74,10 +95,10 @@ PD__LOCAL inline pd_flag_def *definition_of(const checker &check) {
 
 /* Accepts every value. A definition that had no validator when it joined is asked for one only
  * if the flag has a hook. */
-PD__LOCAL inline bool accept(const pd_flag_entry *const *, void *, char *, size_t) { return true; }
+PD__GFLAGS_LAZY bool accept(const pd_flag_entry *const *, void *, char *, size_t) { return true; }
 
 /* The definition keeps the validator: its module may leave and join again, which removes hooks. */
-PD__LOCAL inline bool set_validator(checker &check, void (*function)()) {
+PD__GFLAGS_LAZY bool set_validator(checker &check, void (*function)()) {
   const pd_table *table = detail::table_of_host();
   pd_flag_def *def = definition_of(check);
   check.function = function;
@@ -87,7 +108,7 @@ PD__LOCAL inline bool set_validator(checker &check, void (*function)()) {
   if (!function || check.hook) return true;
   pd_flag *flag = detail::flag_of(def ? def->cell : check.variable, check.name);
   if (!flag) return def != nullptr;
-  return table->validator_add(&flag, 1, def ? accept : check.ask, &check, nullptr, &check.hook,
+  return table->validator_add(&flag, 1, def ? accept<> : check.ask, &check, nullptr, &check.hook,
                               nullptr) == PD_OK;
 }
 
@@ -99,14 +120,14 @@ struct handle {
   bool exists() const { return flag || own; }
 };
 
-PD__LOCAL inline pd_flag_info info_of(const pd_flag *flag) {
+PD__GFLAGS_LAZY pd_flag_info info_of(const pd_flag *flag) {
   pd_flag_info info = detail::sized<pd_flag_info>();
   if (pd_flag_get_info(flag, &info, nullptr) != PD_OK) info.type = PD_TYPE_bool;
   return info;
 }
 
 /* `-` in a name may stand for `_`. */
-PD__LOCAL inline handle find(const std::string &name) {
+PD__GFLAGS_LAZY handle find(const std::string &name) {
   handle found = {nullptr, find_word(name)};
   if (found.exists() || name.empty()) return found;
   if (pd_flag_find(name.c_str(), &found.flag, nullptr) == PD_OK) return found;
@@ -115,20 +136,20 @@ PD__LOCAL inline handle find(const std::string &name) {
   return {nullptr, find_word(other)};
 }
 
-PD__LOCAL inline pd_type type_of_flag(const handle &of) {
+PD__GFLAGS_LAZY pd_type type_of_flag(const handle &of) {
   return of.own ? of.own->type : info_of(of.flag).type;
 }
 
-PD__LOCAL inline std::string name_of(const handle &of) {
+PD__GFLAGS_LAZY std::string name_of(const handle &of) {
   return of.own ? of.own->name : info_of(of.flag).name;
 }
 
-PD__LOCAL inline std::string help_of(const handle &of) {
+PD__GFLAGS_LAZY std::string help_of(const handle &of) {
   return of.own ? of.own->help : info_of(of.flag).help;
 }
 
 /* `plain`: also values that must not be shown. */
-PD__LOCAL inline std::string text_of_flag(const pd_flag *flag, const pd_flag_info &info,
+PD__GFLAGS_LAZY std::string text_of_flag(const pd_flag *flag, const pd_flag_info &info,
                                           bool plain = false) {
   pd_flag_entry entry = detail::sized<pd_flag_entry>();
   if (info.sensitive && !plain) return "<redacted>";
@@ -136,26 +157,26 @@ PD__LOCAL inline std::string text_of_flag(const pd_flag *flag, const pd_flag_inf
   return detail::value_text(info.type, entry.value);
 }
 
-PD__LOCAL inline std::string text_of_word(const word &own) {
+PD__GFLAGS_LAZY std::string text_of_word(const word &own) {
   if (own.type == PD_TYPE_string) return *static_cast<std::string *>(own.variable);
   if (own.type == PD_TYPE_bool) return *static_cast<bool *>(own.variable) ? "true" : "false";
   return detail::write_integer(*static_cast<int32_t *>(own.variable));
 }
 
-PD__LOCAL inline std::string text_of(const handle &of, bool plain = false) {
+PD__GFLAGS_LAZY std::string text_of(const handle &of, bool plain = false) {
   return of.own ? text_of_word(*of.own) : text_of_flag(of.flag, info_of(of.flag), plain);
 }
 
 /* Returns whether the flag was set, or assigned a value other than its default. */
-PD__LOCAL inline bool is_given(const handle &of) {
+PD__GFLAGS_LAZY bool is_given(const handle &of) {
   if (of.flag) return info_of(of.flag).source != PD_SOURCE_DEFAULT;
   if (text_of_word(*of.own) != of.own->fallback) of.own->given = true;
   return of.own->given;
 }
 
 /* The variable of the definition, and the room for its validator if it is in this module. */
-PD__LOCAL inline const void *variable_of(const pd_flag *flag,
-                                         const std::map<const void *, checker *> &known,
+PD__GFLAGS_LAZY const void *variable_of(const pd_flag *flag,
+                                         const checkers<> &known,
                                          checker **out) {
   const void *variable = nullptr;
   pd_cell_info cell = detail::sized<pd_cell_info>();
@@ -163,16 +184,16 @@ PD__LOCAL inline const void *variable_of(const pd_flag *flag,
   for (size_t i = 0; pd_flag_get_cell(flag, i, &cell, nullptr) == PD_OK; i++) {
     if (cell.kind != PD_KIND_DEFINE || !cell.address) continue;
     variable = cell.address;
-    auto at = known.find(variable);
-    if (at == known.end()) continue;
-    *out = at->second;
+    checker *check = known.find(variable);
+    if (!check) continue;
+    *out = check;
     break;
   }
   return variable;
 }
 
-PD__LOCAL inline CommandLineFlagInfo describe(const handle &of,
-                                              const std::map<const void *, checker *> &known) {
+PD__GFLAGS_LAZY CommandLineFlagInfo describe(const handle &of,
+                                              const checkers<> &known) {
   if (of.own) {
     return {of.own->name,     pd_type_name(of.own->type), of.own->help, text_of(of),
             of.own->fallback, of.own->file,               false,        !is_given(of),
@@ -192,7 +213,7 @@ PD__LOCAL inline CommandLineFlagInfo describe(const handle &of,
 
 /* ---- Setting ---- */
 
-PD__LOCAL inline std::string complain(const handle &of, const std::string &text, pd_status status,
+PD__GFLAGS_LAZY std::string complain(const handle &of, const std::string &text, pd_status status,
                                       const pd_error &err) {
   pd_value value;
   pd_type type = type_of_flag(of);
@@ -208,7 +229,7 @@ PD__LOCAL inline std::string complain(const handle &of, const std::string &text,
   return std::string("ERROR: ") + err.message + "\n";
 }
 
-PD__LOCAL inline bool accepts_text(const checker *check, pd_type type, const std::string &text) {
+PD__GFLAGS_LAZY bool accepts_text(const checker *check, pd_type type, const std::string &text) {
   pd_value value;
   if (!check || !check->function || !text_to_value(type, text, &value)) return true;
   if (type == PD_TYPE_string) return accepts(*check, text);
@@ -222,7 +243,7 @@ PD__LOCAL inline bool accepts_text(const checker *check, pd_type type, const std
 /* In gflags, the command line replaces what the program assigned or set before. Here such a value,
  * or a live one, has a higher rank and would hide the command line's, which therefore gets that rank
  * too. */
-PD__LOCAL inline pd_status give(pd_flag *flag, const std::string &text, pd_origin origin,
+PD__GFLAGS_LAZY pd_status give(pd_flag *flag, const std::string &text, pd_origin origin,
                                 pd_error *err) {
   pd_assignment item;
   std::memset(&item, 0, sizeof item);
@@ -236,14 +257,14 @@ PD__LOCAL inline pd_status give(pd_flag *flag, const std::string &text, pd_origi
 }
 
 /* The registry validates current values only, and a default may not be current. */
-PD__LOCAL inline pd_status give_default(pd_flag *flag, const std::string &text, pd_error *err) {
+PD__GFLAGS_LAZY pd_status give_default(pd_flag *flag, const std::string &text, pd_error *err) {
   checker *check = nullptr;
-  variable_of(flag, checkers(), &check);
+  variable_of(flag, checkers<>(), &check);
   if (!accepts_text(check, info_of(flag).type, text)) return PD_ERR_REFUSED;
   return pd_flag_set_default(flag, text.c_str(), err);
 }
 
-PD__LOCAL inline bool give_word(word *own, const std::string &text) {
+PD__GFLAGS_LAZY bool give_word(word *own, const std::string &text) {
   pd_value value;
   if (!text_to_value(own->type, text, &value)) return false;
   if (own->type == PD_TYPE_string) *static_cast<std::string *>(own->variable) = text;
@@ -254,7 +275,7 @@ PD__LOCAL inline bool give_word(word *own, const std::string &text) {
   return true;
 }
 
-PD__LOCAL inline pd_status set_word(word *own, const std::string &text, FlagSettingMode mode) {
+PD__GFLAGS_LAZY pd_status set_word(word *own, const std::string &text, FlagSettingMode mode) {
   pd_value value;
   bool given = is_given({nullptr, own});
   if (!text_to_value(own->type, text, &value)) return PD_ERR_VALUE;
@@ -265,7 +286,7 @@ PD__LOCAL inline pd_status set_word(word *own, const std::string &text, FlagSett
 }
 
 /* Returns whether it was set; `message` says what happened, as in gflags. */
-PD__LOCAL inline bool set(const handle &of, const std::string &text, FlagSettingMode mode,
+PD__GFLAGS_LAZY bool set(const handle &of, const std::string &text, FlagSettingMode mode,
                           const pd_origin &origin, std::string *message) {
   pd_error err;
   err.message[0] = '\0';
@@ -281,7 +302,7 @@ PD__LOCAL inline bool set(const handle &of, const std::string &text, FlagSetting
     return false;
   }
   std::string now = text_of(of);
-  if (mode == gf::SET_FLAGS_DEFAULT) now = describe(of, checkers()).default_value;
+  if (mode == gf::SET_FLAGS_DEFAULT) now = describe(of, checkers<>()).default_value;
   *message = name_of(of) + " set to " + now + "\n";
   return true;
 }

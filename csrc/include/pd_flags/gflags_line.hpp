@@ -16,20 +16,20 @@ namespace pd {
 namespace gflags_detail PD__LOCAL {
 
 /* True once AllowCommandLineReparsing was called. */
-PD__LOCAL inline bool &may_come_later() {
+PD__GFLAGS_LAZY bool &may_come_later() {
   static bool allowed = false;
   return allowed;
 }
 
-PD__LOCAL inline void end_with(const std::string &message) {
+PD__GFLAGS_LAZY void end_with(const std::string &message) {
   std::fputs(message.c_str(), stderr);
   gf::gflags_exitfunc(1);
 }
 
-PD__LOCAL inline std::vector<std::string> split(const std::string &list) {
+PD__GFLAGS_LAZY std::vector<std::string> split(const std::string &list) {
   std::vector<std::string> items;
   for (size_t at = 0; at < list.size();) {
-    size_t comma = std::min(list.find(',', at), list.size());
+    size_t comma = detail::least(list.find(',', at), list.size());
     std::string item = list.substr(at, comma - at);
     if (item.empty()) end_with("ERROR: empty flaglist entry\n");
     if (item[0] == '-') end_with("ERROR: flag \"" + item + "\" begins with '-'\n");
@@ -39,7 +39,7 @@ PD__LOCAL inline std::vector<std::string> split(const std::string &list) {
   return items;
 }
 
-PD__LOCAL inline std::string read_file(const char *path) {
+PD__GFLAGS_LAZY std::string read_file(const char *path) {
   std::string text;
   char part[4096];
   FILE *file = std::fopen(path, "r");
@@ -54,10 +54,10 @@ PD__LOCAL inline std::string read_file(const char *path) {
 }
 
 /* Returns whether a flagfile's line without a dash names this program. */
-PD__LOCAL inline bool names_program(const std::string &line) {
+PD__GFLAGS_LAZY bool names_program(const std::string &line) {
   const char *names[] = {program_name(), program_short_name()};
   for (size_t at = 0; at < line.size();) {
-    size_t blank = std::min(line.find(' ', at), line.size());
+    size_t blank = detail::least(line.find(' ', at), line.size());
     std::string pattern = line.substr(at, blank - at);
     for (const char *name : names) {
       if (pattern == name) return true;
@@ -80,7 +80,7 @@ struct argument_of_line {
 };
 
 /* `text` has no leading dashes. */
-PD__LOCAL inline argument_of_line take_apart(const std::string &text) {
+PD__GFLAGS_LAZY argument_of_line take_apart(const std::string &text) {
   argument_of_line made = {{nullptr, nullptr}, text, "", false, ""};
   size_t equals = text.find('=');
   if (equals != std::string::npos) {
@@ -112,7 +112,7 @@ PD__LOCAL inline argument_of_line take_apart(const std::string &text) {
 }
 
 /* A text with a dash for a flag whose help mentions true or false: probably the next flag. */
-PD__LOCAL inline void doubt(const argument_of_line &found) {
+PD__GFLAGS_LAZY void doubt(const argument_of_line &found) {
   std::string help = help_of(found.flag);
   bool like_a_bool =
       help.find("true") != std::string::npos || help.find("false") != std::string::npos;
@@ -121,13 +121,14 @@ PD__LOCAL inline void doubt(const argument_of_line &found) {
                name_of(found.flag).c_str(), found.value.c_str());
 }
 
+template <class = void>
 class reader {
  public:
   /* Of a line; PD_SOURCE_RUNTIME for what a function of the program says. */
-  PD__LOCAL inline explicit reader(pd_source source) : source_(source), depth_(0) {}
+  PD__LOCAL explicit reader(pd_source source) : source_(source), depth_(0) {}
 
   /* Returns the index of the first argument. */
-  PD__LOCAL inline int read_line(int *argc, char ***argv, bool remove) {
+  PD__LOCAL int read_line(int *argc, char ***argv, bool remove) {
     char **words = *argv;
     int first = *argc, moved = 0; /* arguments are moved after the flags */
     for (int i = 1; i < first; i++) {
@@ -148,8 +149,7 @@ class reader {
       }
       argument_of_line found = take_apart(name);
       if (!found.flag.exists()) {
-        undefined_[found.name] = found.has_value ? found.value : "";
-        errors_[found.name] = found.error;
+        fail(found.name, found.error, remark::undefined);
         continue;
       }
       pd_origin origin = {source_, static_cast<uint32_t>(i + moved), nullptr, 0};
@@ -168,11 +168,11 @@ class reader {
   }
 
   /* Set a flag, and carry it out if it is built in. Returns "" after an error. */
-  PD__LOCAL inline std::string take(const handle &of, const std::string &value,
+  PD__LOCAL std::string take(const handle &of, const std::string &value,
                                     FlagSettingMode mode, const pd_origin &origin) {
     std::string message, name = name_of(of);
     if (!set(of, value, mode, origin, &message)) {
-      errors_[name] = message;
+      fail(name, message);
       return "";
     }
     if (!of.own || mode == gf::SET_FLAGS_DEFAULT) return message;
@@ -183,14 +183,14 @@ class reader {
   }
 
   /* Skips flags that are not defined. */
-  PD__LOCAL inline std::string read_text(const std::string &text, const char *path,
+  PD__LOCAL std::string read_text(const std::string &text, const char *path,
                                          FlagSettingMode mode) {
     std::string messages;
     bool ours = true, naming = false; /* flags below names are for those programs */
     uint32_t number = 0;
     for (size_t at = 0; at < text.size();) {
-      size_t end = std::min(text.find_first_of("\r\n", at), text.size());
-      size_t begin = std::min(text.find_first_not_of(" \t\v\f", at), end);
+      size_t end = detail::least(text.find_first_of("\r\n", at), text.size());
+      size_t begin = detail::least(text.find_first_not_of(" \t\v\f", at), end);
       std::string line = text.substr(begin, end - begin);
       at = end + (text.compare(end, 2, "\r\n") == 0 ? 2 : 1);
       number++;
@@ -212,7 +212,7 @@ class reader {
   }
 
   /* Validate the values that were not set. */
-  PD__LOCAL inline void validate() {
+  PD__LOCAL void validate() {
     if (pd_flags_validate(nullptr, nullptr) == PD_OK) return;
     for (pd_flag *flag = nullptr; (flag = pd_flag_next(flag)) != nullptr;) {
       pd_flag_info info = info_of(flag);
@@ -224,20 +224,18 @@ class reader {
   }
 
   /* Print the errors, and return whether there were any. */
-  PD__LOCAL inline bool report() {
-    std::string text;
-    forgive();
-    for (const auto &each : errors_) text += each.second;
+  PD__LOCAL bool report() {
+    std::string text = error_text();
     std::fputs(text.c_str(), stderr);
     std::fflush(stderr);
     return !text.empty();
   }
 
-  PD__LOCAL inline std::string read_files(const std::string &list, FlagSettingMode mode) {
+  PD__LOCAL std::string read_files(const std::string &list, FlagSettingMode mode) {
     std::string messages;
     for (const std::string &path : split(list)) {
       if (depth_ == deepest) {
-        errors_[path] = "ERROR: " + path + ": flagfiles are nested too deeply\n";
+        fail(path, "ERROR: " + path + ": flagfiles are nested too deeply\n");
         return messages;
       }
       depth_++;
@@ -247,7 +245,7 @@ class reader {
     return messages;
   }
 
-  PD__LOCAL inline std::string read_variables(const std::string &list, FlagSettingMode mode,
+  PD__LOCAL std::string read_variables(const std::string &list, FlagSettingMode mode,
                                               bool required) {
     std::string messages;
     for (const std::string &name : split(list)) {
@@ -255,15 +253,14 @@ class reader {
       const char *value = std::getenv(variable.c_str());
       handle flag = find(name);
       if (!flag.exists()) {
-        errors_[name] = "ERROR: unknown command line flag '" + name +
-                        "' (via --fromenv or --tryfromenv)\n";
-        undefined_[name] = "";
+        std::string error = "ERROR: unknown command line flag '" + name;
+        fail(name, error + "' (via --fromenv or --tryfromenv)\n", remark::undefined);
       } else if (!value) {
-        if (required) errors_[name] = "ERROR: " + variable + " not found in environment\n";
+        if (required) fail(name, "ERROR: " + variable + " not found in environment\n");
       } else if (depth_ == deepest || !std::strcmp(value, "fromenv") ||
                  !std::strcmp(value, "tryfromenv")) {
-        errors_[name] =
-            std::string("ERROR: infinite recursion on environment flag '") + value + "'\n";
+        std::string error = "ERROR: infinite recursion on environment flag '";
+        fail(name, error + value + "'\n");
       } else {
         pd_origin origin = {source_, 0, variable.c_str(), 0};
         depth_++;
@@ -278,40 +275,72 @@ class reader {
   /* A file that includes itself ends here. */
   enum { deepest = 16 };
 
-  PD__LOCAL inline bool lacks_value(const argument_of_line &found, const char *word) {
+  PD__LOCAL bool lacks_value(const argument_of_line &found, const char *word) {
     std::string help = help_of(found.flag);
-    errors_[found.name] = std::string("ERROR: flag '") + word + "' is missing its argument" +
-                          (help.empty() || help[0] <= '\001' ? "" : "; flag description: " + help) +
-                          "\n";
+    std::string more = help.empty() || help[0] <= '\001' ? "" : "; flag description: " + help;
+    fail(found.name, std::string("ERROR: flag '") + word + "' is missing its argument" + more + "\n");
     return true;
   }
 
-  /* Names of --undefok, and of modules that may be loaded later, are no errors. */
-  PD__LOCAL inline void forgive() {
-    for (const std::string &name : split(fLS::FLAGS_undefok)) {
-      for (const std::string &given : {name, "no" + name}) {
-        if (undefined_.count(given)) errors_.erase(given);
-      }
-    }
-    if (!may_come_later()) return;
-    for (const auto &each : undefined_) errors_.erase(each.first);
+  PD__LOCAL void complain_of_default(const handle &of) {
+    fail(name_of(of),
+         "ERROR: --" + name_of(of) +
+             " must be set on the commandline (default value fails validation)\n",
+         remark::bad_default);
   }
 
-  PD__LOCAL inline void complain_of_default(const handle &of) {
-    errors_.emplace(name_of(of),
-                    "ERROR: --" + name_of(of) +
-                        " must be set on the commandline (default value fails validation)\n");
+  /* What is said of a name. */
+  struct remark {
+    enum kind { error, undefined, bad_default, allowed };
+    std::string name;
+    std::string text;
+    kind what;
+  };
+  PD__LOCAL void fail(const std::string &name, const std::string &text,
+                      typename remark::kind what = remark::error) {
+    remarks_.push_back({name, text, what});
+  }
+  PD__LOCAL static int compare(const void *a, const void *b) {
+    const remark *first = *static_cast<const remark *const *>(a);
+    const remark *other = *static_cast<const remark *const *>(b);
+    int order = first->name.compare(other->name);
+    return order != 0 ? order : first < other ? -1 : 1;
+  }
+
+  /* The errors by name. The last one of a name counts, and that of its default only if there is no
+   * other. Names of --undefok, and of modules that may be loaded later, are no errors. */
+  PD__LOCAL std::string error_text() {
+    for (const std::string &name : split(fLS::FLAGS_undefok)) {
+      fail(name, "", remark::allowed);
+      fail("no" + name, "", remark::allowed);
+    }
+    std::vector<const remark *> order;
+    for (const remark &each : remarks_) order.push_back(&each);
+    if (!order.empty()) std::qsort(order.data(), order.size(), sizeof order[0], compare);
+    std::string all;
+    for (size_t i = 0; i < order.size();) {
+      const remark *error = nullptr;
+      bool undefined = false, allowed = may_come_later();
+      const std::string &name = order[i]->name;
+      for (; i < order.size() && order[i]->name == name; i++) {
+        undefined = undefined || order[i]->what == remark::undefined;
+        allowed = allowed || order[i]->what == remark::allowed;
+        if (order[i]->what == remark::allowed) continue;
+        if (!error || order[i]->what != remark::bad_default) error = order[i];
+      }
+      if (error && !(undefined && allowed)) all += error->text;
+    }
+    return all;
   }
 
   pd_source source_;
   int depth_; /* of nested files and variables */
-  std::map<std::string, std::string> errors_;    /* by name */
-  std::map<std::string, std::string> undefined_; /* the values of names that are not defined */
+  std::vector<remark> remarks_;
 };
 
 /* ---- The program's line ---- */
 
-PD__LOCAL inline void keep_line(int argc, const char **argv) {
+PD__GFLAGS_LAZY void keep_line(int argc, const char **argv) {
   pd_program made = program();
   if (made.argv || argc <= 0) return; /* only the first call counts */
   made.argc = argc;
@@ -320,20 +349,20 @@ PD__LOCAL inline void keep_line(int argc, const char **argv) {
   pd_program_set(&made, nullptr);
 }
 
-PD__LOCAL inline bool report_refused() {
+PD__GFLAGS_LAZY bool report_refused() {
   std::vector<std::string> errors;
   detail::refused_definitions(errors);
   for (const std::string &error : errors) std::fprintf(stderr, "ERROR: %s\n", error.c_str());
   return !errors.empty();
 }
 
-PD__LOCAL inline uint32_t parse(int *argc, char ***argv, bool remove, bool help) {
+PD__GFLAGS_LAZY uint32_t parse(int *argc, char ***argv, bool remove, bool help) {
   keep_line(*argc, const_cast<const char **>(*argv));
   if (!pd_version()) {
     end_with("ERROR: this process has no registry of flags: link libpd_flags, or load it\n");
   }
   if (report_refused()) gf::gflags_exitfunc(1);
-  reader reads(PD_SOURCE_ARGV);
+  reader<> reads(PD_SOURCE_ARGV);
   reads.read_files(fLS::FLAGS_flagfile, gf::SET_FLAGS_VALUE);
   reads.read_variables(fLS::FLAGS_fromenv, gf::SET_FLAGS_VALUE, true);
   reads.read_variables(fLS::FLAGS_tryfromenv, gf::SET_FLAGS_VALUE, false);

@@ -4,8 +4,6 @@
 
 #include <pd_flags/gflags_flag.hpp>
 
-#include <algorithm>
-
 namespace GFLAGS_NAMESPACE {
 
 /* Ends the program. Tests put another function here, which may return. */
@@ -19,18 +17,18 @@ namespace gflags_detail PD__LOCAL {
 
 /* ---- The program ---- */
 
-PD__LOCAL inline pd_program program() {
+PD__GFLAGS_LAZY pd_program program() {
   pd_program found = detail::sized<pd_program>();
   pd_program_get(&found, nullptr);
   return found;
 }
 
-PD__LOCAL inline const char *program_name() {
+PD__GFLAGS_LAZY const char *program_name() {
   pd_program found = program();
   return found.argv && found.argc > 0 ? found.argv[0] : "UNKNOWN";
 }
 
-PD__LOCAL inline const char *program_short_name() {
+PD__GFLAGS_LAZY const char *program_short_name() {
   const char *name = program_name(), *slash = std::strrchr(name, '/');
 #ifdef _WIN32
   const char *other = std::strrchr(slash ? slash : name, '\\');
@@ -39,31 +37,38 @@ PD__LOCAL inline const char *program_short_name() {
   return slash ? slash + 1 : name;
 }
 
-PD__LOCAL inline const char *program_usage() {
+PD__GFLAGS_LAZY const char *program_usage() {
   const char *usage = program().usage;
   return usage && *usage ? usage : "Warning: SetUsageMessage() never called";
 }
 
 /* ---- All flags ---- */
 
-PD__LOCAL inline bool comes_before(const CommandLineFlagInfo &a, const CommandLineFlagInfo &b) {
-  int order = a.filename.compare(b.filename);
-  return order != 0 ? order < 0 : a.name < b.name;
+PD__GFLAGS_LAZY int compare_places(const void *a, const void *b) {
+  const CommandLineFlagInfo &first = **static_cast<const CommandLineFlagInfo *const *>(a);
+  const CommandLineFlagInfo &other = **static_cast<const CommandLineFlagInfo *const *>(b);
+  int order = first.filename.compare(other.filename);
+  return order != 0 ? order : first.name.compare(other.name);
 }
 
-PD__LOCAL inline std::vector<CommandLineFlagInfo> all_flags() {
+PD__GFLAGS_LAZY std::vector<CommandLineFlagInfo> all_flags() {
   std::vector<CommandLineFlagInfo> found;
-  std::map<const void *, checker *> known = checkers();
+  checkers<> known;
   for (word &each : words()) found.push_back(describe({nullptr, &each}, known));
   for (pd_flag *flag = nullptr; (flag = pd_flag_next(flag)) != nullptr;) {
     found.push_back(describe({flag, nullptr}, known));
   }
-  std::sort(found.begin(), found.end(), comes_before);
-  return found;
+  std::vector<CommandLineFlagInfo *> order;
+  for (CommandLineFlagInfo &each : found) order.push_back(&each);
+  std::qsort(order.data(), order.size(), sizeof order[0], compare_places<>);
+  std::vector<CommandLineFlagInfo> sorted;
+  sorted.reserve(found.size());
+  for (CommandLineFlagInfo *each : order) sorted.push_back(std::move(*each));
+  return sorted;
 }
 
 /* Flags that are hidden, or compiled with STRIP_FLAG_HELP, aren't shown. */
-PD__LOCAL inline bool is_shown(const CommandLineFlagInfo &flag) {
+PD__GFLAGS_LAZY bool is_shown(const CommandLineFlagInfo &flag) {
   handle found = find(flag.name);
   return flag.description != gf::kStrippedFlagHelp && (!found.flag || !info_of(found.flag).hidden);
 }
@@ -73,11 +78,11 @@ PD__LOCAL inline bool is_shown(const CommandLineFlagInfo &flag) {
 static constexpr size_t line_length = 80, indented = 6;
 
 /* `used` counts the columns of the last line. */
-PD__LOCAL inline std::string wrap(const std::string &text, size_t *used) {
+PD__GFLAGS_LAZY std::string wrap(const std::string &text, size_t *used) {
   std::string made;
   for (size_t at = 0; at < text.size();) {
     size_t room = line_length - *used, left = text.size() - at;
-    size_t line = std::min(text.find('\n', at), text.size()) - at;
+    size_t line = detail::least(text.find('\n', at), text.size()) - at;
     if (at > 0) made += "\n      ";
     if (line == left && left < room) {
       *used += left;
@@ -102,14 +107,14 @@ PD__LOCAL inline std::string wrap(const std::string &text, size_t *used) {
   return made;
 }
 
-PD__LOCAL inline void append(const std::string &part, std::string *text, size_t *used) {
+PD__GFLAGS_LAZY void append(const std::string &part, std::string *text, size_t *used) {
   bool fits = *used + 1 + part.size() < line_length;
   *text += fits ? " " : "\n      ";
   *used = (fits ? *used + 1 : indented) + part.size();
   *text += part;
 }
 
-PD__LOCAL inline std::string describe_text(const CommandLineFlagInfo &flag) {
+PD__GFLAGS_LAZY std::string describe_text(const CommandLineFlagInfo &flag) {
   const char *quote = flag.type == "string" ? "\"" : "";
   size_t used = 0;
   std::string text = wrap("    -" + flag.name + " (" + flag.description + ")", &used);
@@ -121,17 +126,17 @@ PD__LOCAL inline std::string describe_text(const CommandLineFlagInfo &flag) {
 
 /* ---- Help ---- */
 
-PD__LOCAL inline void print(const std::string &text) {
+PD__GFLAGS_LAZY void print(const std::string &text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
-PD__LOCAL inline std::string directory_of(const std::string &file) {
+PD__GFLAGS_LAZY std::string directory_of(const std::string &file) {
   size_t slash = file.rfind('/');
   return slash == std::string::npos ? "" : file.substr(0, slash);
 }
 
 /* A part that begins with a slash also matches at the beginning of the path. */
-PD__LOCAL inline bool matches(const std::string &file, const std::vector<std::string> &parts) {
+PD__GFLAGS_LAZY bool matches(const std::string &file, const std::vector<std::string> &parts) {
   for (const std::string &part : parts) {
     if (file.find(part) != std::string::npos) return true;
     if (part[0] == '/' && file.compare(0, part.size() - 1, part, 1, std::string::npos) == 0) {
@@ -142,7 +147,7 @@ PD__LOCAL inline bool matches(const std::string &file, const std::vector<std::st
 }
 
 /* Flags of source files whose path contains one of `parts`; all flags if there are none. */
-PD__LOCAL inline void show_flags(const char *argv0, const std::vector<std::string> &parts) {
+PD__GFLAGS_LAZY void show_flags(const char *argv0, const std::vector<std::string> &parts) {
   const char *slash = std::strrchr(argv0, '/');
   std::string text = std::string(slash ? slash + 1 : argv0) + ": " + program_usage() + "\n";
   std::string file;
@@ -163,13 +168,13 @@ PD__LOCAL inline void show_flags(const char *argv0, const std::vector<std::strin
   print(text);
 }
 
-PD__LOCAL inline std::vector<std::string> program_files() {
+PD__GFLAGS_LAZY std::vector<std::string> program_files() {
   std::string name = std::string("/") + program_short_name();
   return {name + ".", name + "-main.", name + "_main."};
 }
 
 /* The flags of all directories that hold a source file of the program. */
-PD__LOCAL inline void show_package() {
+PD__GFLAGS_LAZY void show_package() {
   std::string last;
   std::vector<std::string> files = program_files();
   for (const CommandLineFlagInfo &flag : all_flags()) {
@@ -186,7 +191,7 @@ PD__LOCAL inline void show_package() {
   }
 }
 
-PD__LOCAL inline std::string in_xml(const char *tag, const std::string &text) {
+PD__GFLAGS_LAZY std::string in_xml(const char *tag, const std::string &text) {
   std::string made = std::string("<") + tag + ">";
   for (char c : text) {
     made += c == '&' ? std::string("&amp;") : c == '<' ? "&lt;" : std::string(1, c);
@@ -194,7 +199,7 @@ PD__LOCAL inline std::string in_xml(const char *tag, const std::string &text) {
   return made + "</" + tag + ">";
 }
 
-PD__LOCAL inline void show_xml(const char *argv0) {
+PD__GFLAGS_LAZY void show_xml(const char *argv0) {
   std::string text = "<?xml version=\"1.0\"?>\n<AllFlags>\n" + in_xml("program", argv0) + "\n" +
                      in_xml("usage", program_usage()) + "\n";
   for (const CommandLineFlagInfo &flag : all_flags()) {
@@ -216,12 +221,12 @@ PD__LOCAL inline void show_xml(const char *argv0) {
 #define PD__GFLAGS_DEBUG true
 #endif
 
-PD__LOCAL inline bool &is_debug_build() {
+PD__GFLAGS_LAZY bool &is_debug_build() {
   static bool debug = PD__GFLAGS_DEBUG;
   return debug;
 }
 
-PD__LOCAL inline void show_version() {
+PD__GFLAGS_LAZY void show_version() {
   const char *version = program().version;
   bool known = version && *version;
   std::string text = program_short_name();
@@ -231,7 +236,7 @@ PD__LOCAL inline void show_version() {
 
 /* ---- The flags that ask for help ---- */
 
-PD__LOCAL inline void show_what_was_asked_for() {
+PD__GFLAGS_LAZY void show_what_was_asked_for() {
   const char *name = program_short_name();
   if (fLB::FLAGS_helpshort) {
     show_flags(name, program_files());

@@ -19,16 +19,17 @@ struct saved {
   void (*function)();
 };
 
-PD__LOCAL inline std::string default_of(const handle &of) {
+PD__GFLAGS_LAZY std::string default_of(const handle &of) {
   if (of.own) return of.own->fallback;
   pd_flag_info info = info_of(of.flag);
   return detail::value_text(info.type, info.default_value);
 }
 
+template <class = void>
 class state {
  public:
-  PD__LOCAL inline state() : newest_(registered()) {
-    std::map<const void *, checker *> known = checkers();
+  PD__LOCAL state() : newest_(registered()) {
+    checkers<> known;
     for (word &each : words()) save({nullptr, &each}, known);
     for (pd_flag *flag = nullptr; (flag = pd_flag_next(flag)) != nullptr;) {
       save({flag, nullptr}, known);
@@ -36,7 +37,7 @@ class state {
   }
 
   /* Validators aren't asked about a restored value. */
-  PD__LOCAL inline void restore() const {
+  PD__LOCAL void restore() const {
     for (checker *each = registered(); each != newest_; each = each->next) {
       set_validator(*each, nullptr);
     }
@@ -58,7 +59,7 @@ class state {
   }
 
  private:
-  PD__LOCAL inline void save(const handle &of, const std::map<const void *, checker *> &known) {
+  PD__LOCAL void save(const handle &of, const checkers<> &known) {
     saved made = {of, type_of_flag(of), text_of(of, true), default_of(of), is_given(of), {},
                   nullptr, nullptr};
     pd_flag_entry entry = detail::sized<pd_flag_entry>();
@@ -70,7 +71,7 @@ class state {
     saved_.push_back(made);
   }
 
-  PD__LOCAL static inline void restore_flag(const saved &before) {
+  PD__LOCAL static void restore_flag(const saved &before) {
     pd_flag *flag = before.flag.flag;
     if (default_of(before.flag) != before.fallback) {
       pd_flag_set_default(flag, before.fallback.c_str(), nullptr);
@@ -90,7 +91,7 @@ class state {
   const checker *newest_; /* then */
 };
 
-PD__LOCAL inline std::string to_lines(const std::vector<CommandLineFlagInfo> &flags,
+PD__GFLAGS_LAZY std::string to_lines(const std::vector<CommandLineFlagInfo> &flags,
                                       const char *except) {
   std::string text;
   for (const CommandLineFlagInfo &flag : flags) {
@@ -99,9 +100,9 @@ PD__LOCAL inline std::string to_lines(const std::vector<CommandLineFlagInfo> &fl
   return text;
 }
 
-PD__LOCAL inline bool read_lines(const std::string &text, const char *path, bool fatal) {
-  state before;
-  reader reads(PD_SOURCE_RUNTIME);
+PD__GFLAGS_LAZY bool read_lines(const std::string &text, const char *path, bool fatal) {
+  state<> before;
+  reader<> reads(PD_SOURCE_RUNTIME);
   reads.read_text(text, path, gf::SET_FLAGS_VALUE);
   complete();
   show_what_was_asked_for();

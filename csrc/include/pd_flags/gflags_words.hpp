@@ -59,12 +59,12 @@ struct word {
 #define PD__GFLAGS_WORD(kind, name, file, help, value) \
   PD__GFLAGS_ROW_##kind(value, #name, &PD__GFLAGS_SCOPE_##kind::FLAGS_##name, file, help)
 
-PD__LOCAL inline std::vector<word> &words() {
+PD__GFLAGS_LAZY std::vector<word> &words() {
   static std::vector<word> list = {PD__GFLAGS_WORD_MAP(PD__GFLAGS_WORD)};
   return list;
 }
 
-PD__LOCAL inline word *find_word(const std::string &name) {
+PD__GFLAGS_LAZY word *find_word(const std::string &name) {
   for (word &each : words()) {
     if (name == each.name) return &each;
   }

@@ -4,8 +4,6 @@
 
 #include <pd_flags/flag.hpp>
 
-#include <memory>
-
 namespace pd {
 namespace inner {
 
@@ -44,16 +42,31 @@ class error_list {
   error_list(const error_list &) = delete;
   error_list &operator=(const error_list &) = delete;
   PD__LOCAL pd_error_list *get() const { return list_; }
-  PD__LOCAL void give(std::vector<status> *out) const {
-    if (!out) return;
-    for (size_t i = 0; i < host::error_list_count(list_); i++) {
-      const pd_error *err = host::error_list_at(list_, i);
-      out->push_back(status(err->status, *err));
+
+ private:
+  pd_error_list *list_;
+};
+
+/* Takes a std::vector<status> *, or nullptr, as argument. The type itself isn't named, so <vector>
+ * isn't needed. */
+class errors_to {
+ public:
+  PD__LOCAL errors_to(std::nullptr_t) : list_(nullptr), add_(nullptr) {}
+  template <class List>
+  PD__LOCAL errors_to(List *list) : list_(list), add_(list ? add<List> : nullptr) {}
+  PD__LOCAL void add_all(const error_list &errors) const {
+    for (size_t i = 0; add_ && i < host::error_list_count(errors.get()); i++) {
+      add_(list_, *host::error_list_at(errors.get(), i));
     }
   }
 
  private:
-  pd_error_list *list_;
+  template <class List>
+  PD__LOCAL static void add(void *list, const pd_error &err) {
+    static_cast<List *>(list)->push_back(status(err.status, err));
+  }
+  void *list_;
+  void (*add_)(void *list, const pd_error &err);
 };
 
 }  // namespace inner
@@ -118,7 +131,7 @@ PD__LOCAL inline status set(const std::string &name, const std::string &text) {
 
 /* Read flags from a command line, as pd_parse_argv does. PD_HELP: help was requested. `errors`
  * (may be null) receives all errors; the status is that of the first. */
-PD__LOCAL inline status parse(int &argc, char **argv, std::vector<status> *errors = nullptr,
+PD__LOCAL inline status parse(int &argc, char **argv, inner::errors_to errors = nullptr,
                             const pd_parse_options *options = nullptr) {
   pd_error err;
   inner::error_list list;
@@ -126,7 +139,7 @@ PD__LOCAL inline status parse(int &argc, char **argv, std::vector<status> *error
   if (options) std::memcpy(&all, options, options->size < sizeof all ? options->size : sizeof all);
   if (!all.errors) all.errors = list.get();
   pd_status code = inner::host::parse_argv(&argc, argv, &all, &err);
-  list.give(errors);
+  errors.add_all(list);
   return status(code, err);
 }
 
@@ -146,13 +159,13 @@ class module {
 /* Load a shared library; `name_space` and a dot, if any, go in front of its flags' names. A
  * rejected pending value of one of its flags is reported in `errors` alone. */
 PD__LOCAL inline result<module> load(const std::string &path, const std::string &name_space = "",
-                                   std::vector<status> *errors = nullptr) {
+                                   inner::errors_to errors = nullptr) {
   pd_error err;
   pd_module *loaded = nullptr;
   inner::error_list list;
   const char *in = name_space.empty() ? nullptr : name_space.c_str();
   pd_status code = inner::host::module_load_as(path.c_str(), in, list.get(), &loaded, &err);
-  list.give(errors);
+  errors.add_all(list);
   if (!loaded) return status(code, err);
   return module(loaded);
 }

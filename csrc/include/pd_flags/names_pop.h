@@ -53,6 +53,7 @@
 #pragma pop_macro("own")
 #pragma pop_macro("put")
 #pragma pop_macro("ref")
+#pragma pop_macro("rep")
 #pragma pop_macro("row")
 #pragma pop_macro("run")
 #pragma pop_macro("set")

@@ -109,6 +109,8 @@
 #undef put
 #pragma push_macro("ref")
 #undef ref
+#pragma push_macro("rep")
+#undef rep
 #pragma push_macro("row")
 #undef row
 #pragma push_macro("run")

@@ -12,7 +12,6 @@
 
 #include <pd_flags/status.hpp>
 
-#include <limits>
 #include <string>
 #include <type_traits>
 

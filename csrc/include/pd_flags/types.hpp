@@ -7,17 +7,13 @@
 #include <pd_flags/status.hpp>
 
 #include <cerrno>
-#include <chrono>
 #include <clocale>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <string>
 #include <type_traits>
-#include <vector>
 #if __cplusplus >= 201703L
-#include <optional>
 #include <string_view>
 #endif
 
@@ -76,12 +72,12 @@ PD__LOCAL inline bool read_integer(const char *text, T &out) {
   errno = 0;
   if (std::is_unsigned<T>::value) {
     unsigned long long value = std::strtoull(text, &end, base);
-    if (value > static_cast<unsigned long long>(std::numeric_limits<T>::max())) return false;
+    if (value > static_cast<unsigned long long>(detail::range_of<T>::high())) return false;
     out = static_cast<T>(value);
   } else {
     long long value = std::strtoll(text, &end, base);
-    if (value < static_cast<long long>(std::numeric_limits<T>::min())) return false;
-    if (value > static_cast<long long>(std::numeric_limits<T>::max())) return false;
+    if (value < static_cast<long long>(detail::range_of<T>::low())) return false;
+    if (value > static_cast<long long>(detail::range_of<T>::high())) return false;
     out = static_cast<T>(value);
   }
   return errno == 0 && *end == '\0';
@@ -137,8 +133,8 @@ struct plain {
   PD__INLINE static const char *unit() { return nullptr; }
   PD__INLINE static T from(cell value) { return static_cast<T>(value); }
   PD__INLINE static cell to(const T &value) { return static_cast<cell>(value); }
-  PD__INLINE static member low() { return static_cast<member>(std::numeric_limits<T>::lowest()); }
-  PD__INLINE static member high() { return static_cast<member>(std::numeric_limits<T>::max()); }
+  PD__INLINE static member low() { return static_cast<member>(detail::range_of<T>::low()); }
+  PD__INLINE static member high() { return static_cast<member>(detail::range_of<T>::high()); }
   PD__INLINE static bool fits(cell, std::string &) { return true; }
 };
 
@@ -186,8 +182,8 @@ struct type_of<bool> : plain<bool, bool> {
 template <class T>
 struct real : plain<T, double> {
   static constexpr bool fractional = true;
-  PD__INLINE static double low() { return -std::numeric_limits<double>::infinity(); }
-  PD__INLINE static double high() { return std::numeric_limits<double>::infinity(); }
+  PD__INLINE static double low() { return -__builtin_huge_val(); }
+  PD__INLINE static double high() { return __builtin_huge_val(); }
 };
 
 template <>
@@ -204,7 +200,7 @@ struct type_of<float> : real<float> {
   static constexpr bool partial = true;
   PD__INLINE static double to(const float &value) { return inner::widen(value); }
   PD__LOCAL static bool fits(double value, std::string &why) {
-    double most = static_cast<double>(std::numeric_limits<float>::max());
+    double most = static_cast<double>(__FLT_MAX__);
     bool beyond = value > most ? value < high() : value < -most && value > low();
     if (beyond) why = "expected a number that a float can hold";
     return !beyond;
@@ -221,12 +217,31 @@ struct type_of<float> : real<float> {
   }
 };
 
+/* Whether T is a std::chrono::duration. As those of other standard classes below, its flags don't
+ * need <chrono> here: who names the type includes it. */
+template <class T, class = void>
+struct is_duration : std::false_type {};
+template <class T>
+struct is_duration<T, void_t<typename T::rep, decltype(T::period::num), decltype(T::period::den)>>
+    : std::true_type {};
+
+/* The seconds of a duration, or of a number of them. */
+template <class T>
+PD__INLINE double to_seconds(const T &value, std::true_type) {
+  using period = typename T::period;
+  return static_cast<double>(value.count()) * static_cast<double>(period::num) /
+         static_cast<double>(period::den);
+}
+template <class T>
+PD__INLINE double to_seconds(const T &value, std::false_type) {
+  return static_cast<double>(value);
+}
+
 /* Durations are seconds, which the registry reads as 200ms or 1h30m. */
-template <class Ticks, class Period>
-struct type_of<std::chrono::duration<Ticks, Period>>
-    : plain<std::chrono::duration<Ticks, Period>, double> {
-  using T = std::chrono::duration<Ticks, Period>;
-  using seconds = std::chrono::duration<double>;
+template <class T>
+struct type_of<T, when<is_duration<T>::value>> : plain<T, double> {
+  using Ticks = typename T::rep;
+  using Period = typename T::period;
   static constexpr bool fractional = true, partial = true;
   PD__INLINE static const char *unit() { return "seconds"; }
   PD__INLINE static double count(double seconds) {
@@ -237,12 +252,14 @@ struct type_of<std::chrono::duration<Ticks, Period>>
     double half = std::is_floating_point<Ticks>::value ? 0 : value < 0 ? -0.5 : 0.5;
     return T(static_cast<Ticks>(count(value) + half));
   }
-  PD__INLINE static double to(const T &value) { return seconds(value).count(); }
+  PD__INLINE static double to(const T &value) {
+    return inner::to_seconds(value, std::true_type());
+  }
   PD__INLINE static double low() { return -high(); }
   /* Within this bound, a double holds every 64-bit integer exactly. */
   PD__INLINE static double high() {
-    if (std::is_floating_point<Ticks>::value) return std::numeric_limits<double>::infinity();
-    double most = static_cast<double>(std::numeric_limits<Ticks>::max());
+    if (std::is_floating_point<Ticks>::value) return __builtin_huge_val();
+    double most = static_cast<double>(detail::range_of<Ticks>::high());
     most = most > 9e15 ? 9e15 : most;
     return most * static_cast<double>(Period::num) / static_cast<double>(Period::den);
   }
@@ -363,11 +380,15 @@ PD__LOCAL inline bool next_item(const char **cursor, std::string &item) {
   return true;
 }
 
-/* A vector is a comma list, whose items the registry also checks. */
-template <class U>
-struct type_of<std::vector<U>, when<type_of<U>::known>> : from_text {
+/* A std::vector, or a sequence like it, is a comma list, whose items the registry also checks. */
+template <class T>
+using appends = decltype(std::declval<T &>().push_back(std::declval<typename T::value_type>()));
+
+template <template <class, class> class List, class U, class Memory>
+struct type_of<List<U, Memory>, void_t<when<type_of<U>::known>, appends<List<U, Memory>>>>
+    : from_text {
   static constexpr pd_type items = type_of<U>::type;
-  PD__LOCAL static bool parse(const char *text, std::vector<U> &out, std::string &why) {
+  PD__LOCAL static bool parse(const char *text, List<U, Memory> &out, std::string &why) {
     std::string item;
     out.clear();
     for (const char *cursor = *text ? text : nullptr; cursor;) {
@@ -382,10 +403,12 @@ struct type_of<std::vector<U>, when<type_of<U>::known>> : from_text {
     }
     return true;
   }
-  PD__LOCAL static std::string format(const std::vector<U> &value) {
+  PD__LOCAL static std::string format(const List<U, Memory> &value) {
     std::string out;
-    for (size_t i = 0; i < value.size(); i++) {
-      out += (i ? "," : "") + inner::quote_item(type_of<U>::format(value[i]), value.size() == 1);
+    const char *comma = "";
+    for (const U &item : value) {
+      out += comma + inner::quote_item(type_of<U>::format(item), value.size() == 1);
+      comma = ",";
     }
     return out;
   }
@@ -396,11 +419,13 @@ struct type_of<std::vector<U>, when<type_of<U>::known>> : from_text {
   PD__LOCAL static std::string choices_of(const void *) { return std::string(); }
 };
 
-#if __cplusplus >= 201703L
-/* Empty text means no value. */
-template <class U>
-struct type_of<std::optional<U>, when<type_of<U>::known>> : from_text {
-  PD__LOCAL static bool parse(const char *text, std::optional<U> &out, std::string &why) {
+/* A std::optional: empty text means no value. */
+template <class T>
+using may_lack = decltype(std::declval<T &>().reset(), std::declval<const T &>().has_value());
+
+template <template <class> class Optional, class U>
+struct type_of<Optional<U>, void_t<when<type_of<U>::known>, may_lack<Optional<U>>>> : from_text {
+  PD__LOCAL static bool parse(const char *text, Optional<U> &out, std::string &why) {
     out.reset();
     if (!*text) return true;
     U value{};
@@ -408,11 +433,10 @@ struct type_of<std::optional<U>, when<type_of<U>::known>> : from_text {
     out = std::move(value);
     return true;
   }
-  PD__LOCAL static std::string format(const std::optional<U> &value) {
+  PD__LOCAL static std::string format(const Optional<U> &value) {
     return value ? type_of<U>::format(*value) : std::string();
   }
 };
-#endif
 
 }  // namespace inner
 

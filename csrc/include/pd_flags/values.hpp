@@ -49,12 +49,33 @@ struct value_type;
 PD_TYPE_MAP(PD__VALUE_TYPE)
 #undef PD__VALUE_TYPE
 
+/* The ends of the range of a number: of real ones, the infinities. <limits> would cost each source
+ * file more than the rest of these headers. */
+template <class T, bool is_real = std::is_floating_point<T>::value>
+struct range_of {
+  static constexpr int unused_bits = sizeof(T) < 8 ? 64 - 8 * static_cast<int>(sizeof(T)) : 0;
+  PD__INLINE static constexpr T high() noexcept {
+    return static_cast<T>(UINT64_MAX >> (unused_bits + (std::is_signed<T>::value ? 1 : 0)));
+  }
+  PD__INLINE static constexpr T low() noexcept {
+    return std::is_signed<T>::value ? static_cast<T>(-high() - 1) : T();
+  }
+};
+template <class T>
+struct range_of<T, true> {
+  PD__INLINE static constexpr T high() noexcept { return static_cast<T>(__builtin_huge_val()); }
+  PD__INLINE static constexpr T low() noexcept { return -high(); }
+};
+
 template <class T>
 PD__INLINE void put(pd_value &to, T value) {
   value_type<T>::put(to, value);
 }
 
 /* ---- Text ---- */
+
+/* std::min of sizes, without <algorithm>. */
+PD__INLINE size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 /* A cell that is a std::string constructed elsewhere. */
 PD__LOCAL inline const char *string_get(void *cell) {
@@ -63,8 +84,14 @@ PD__LOCAL inline const char *string_get(void *cell) {
 PD__LOCAL inline void string_put(void *cell, const char *value) {
   *static_cast<std::string *>(cell) = value;
 }
-static const pd_cell_access string_access __attribute__((unused)) = {
-    sizeof(pd_cell_access), string_get, string_put, nullptr, nullptr};
+/* A member of a template is compiled only where it is used; each module has its own. */
+template <class = void>
+struct PD__LOCAL string_access {
+  static const pd_cell_access value;
+};
+template <class Lazy>
+const pd_cell_access string_access<Lazy>::value = {sizeof(pd_cell_access), string_get, string_put,
+                                                   nullptr, nullptr};
 
 /* Used instead of std::to_string, where gcc emits a unique symbol: glibc never unloads a library
  * that has one. */

@@ -20,7 +20,7 @@ PD__LOCAL void default_to(pd_flag_def *def, const T *value) {
 }
 PD__LOCAL inline void default_to(pd_flag_def *def, const std::string *value) {
   def->default_value.str = value->c_str();
-  def->access = &pd::detail::string_access;
+  def->access = &pd::detail::string_access<>::value;
 }
 
 template <class T>

@@ -1,0 +1,20 @@
+/* absl::CommandLineFlag, as in Abseil; see absl/flags/flag.h beside this file. */
+#ifdef PD_WITH_ABSEIL_FLAGS
+#include_next <absl/flags/commandlineflag.h>
+#else
+#ifndef ABSL_FLAGS_COMMANDLINEFLAG_H_
+#define ABSL_FLAGS_COMMANDLINEFLAG_H_
+
+#if __cplusplus < 201703L
+#error "absl/flags/commandlineflag.h needs C++17 or newer"
+#endif
+
+#include <pd_flags/names_push.h>
+
+#include <pd_flags/absl_reflection.hpp>
+
+#include <pd_flags/names_pop.h>
+
+#endif /* ABSL_FLAGS_COMMANDLINEFLAG_H_ */
+
+#endif /* PD_WITH_ABSEIL_FLAGS */

@@ -1,0 +1,20 @@
+/* absl::ParseCommandLine, as in Abseil; see absl/flags/flag.h beside this file. */
+#ifdef PD_WITH_ABSEIL_FLAGS
+#include_next <absl/flags/parse.h>
+#else
+#ifndef ABSL_FLAGS_PARSE_H_
+#define ABSL_FLAGS_PARSE_H_
+
+#if __cplusplus < 201703L
+#error "absl/flags/parse.h needs C++17 or newer"
+#endif
+
+#include <pd_flags/names_push.h>
+
+#include <pd_flags/absl_line.hpp>
+
+#include <pd_flags/names_pop.h>
+
+#endif /* ABSL_FLAGS_PARSE_H_ */
+
+#endif /* PD_WITH_ABSEIL_FLAGS */

@@ -1,0 +1,20 @@
+/* absl::SetProgramUsageMessage, as in Abseil; see absl/flags/flag.h beside this file. */
+#ifdef PD_WITH_ABSEIL_FLAGS
+#include_next <absl/flags/usage.h>
+#else
+#ifndef ABSL_FLAGS_USAGE_H_
+#define ABSL_FLAGS_USAGE_H_
+
+#if __cplusplus < 201703L
+#error "absl/flags/usage.h needs C++17 or newer"
+#endif
+
+#include <pd_flags/names_push.h>
+
+#include <pd_flags/absl_usage.hpp>
+
+#include <pd_flags/names_pop.h>
+
+#endif /* ABSL_FLAGS_USAGE_H_ */
+
+#endif /* PD_WITH_ABSEIL_FLAGS */
