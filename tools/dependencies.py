@@ -32,10 +32,13 @@ SYSTEM = {
     "include/pd_flags/cpu.h": "sys/auxv",  # on aarch64 Linux, what the CPU has
     "include/pd_flags/image_elf.h": "elf",
     "include/pd_flags/join_macho.h": "mach-o/dyld mach-o/loader",
-    "include/pd_flags/catching.hpp": "cxxabi",
+    "include/pd_flags/absl_flag.hpp": "absl/flags/declare",  # of csrc/include/compat
+    "include/pd_flags/absl_marshalling.hpp": "absl/strings/string_view",  # if it is there
+    "include/pd_flags/catching.hpp": "bits/cxxabi_forced",
     "include/pd_flags/bridge.hpp": "dlfcn link",
     "include/pd_flags/gflags_line.hpp": "fnmatch",
     "python/fast.h": "Python",
+    "python/gil.h": "Python",
     "python/hook.c": "time",
     "python/flag.c": "structmember",
     "python/public.c": "structmember",
