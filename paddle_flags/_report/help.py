@@ -116,9 +116,12 @@ def started_as(program: str) -> str:
 
 
 def _module(program: str) -> str | None:
-    """Return the name of a program that was started by `python -m`."""
+    """Return the name of a program that was started by `python -m`.
+
+    That of a zip file or a directory, as in `python app.pyz`, is "__main__".
+    """
     name = getattr(getattr(sys.modules.get("__main__"), "__spec__", None), "name", None)
-    if name is None or [program] != sys.argv[:1]:
+    if name in (None, "__main__") or [program] != sys.argv[:1]:
         return None
     return str(name).removesuffix(".__main__")
 

@@ -25,6 +25,7 @@ def add(main_parser: Parser) -> None:
         "describe a flag and where its value comes from",
         "[--flag=value]... NAME",
         "explain alpha_level -p libalpha.so --config app.toml",
+        modules=True,
     )
 
 

@@ -27,6 +27,7 @@ def add(main_parser: Parser) -> None:
         "list all flags",
         "[--all] [--format FORMAT] [--flag=value]...",
         "list -p libalpha.so --alpha_level=9",
+        modules=True,
     )
     parser.add_argument(
         "--format",

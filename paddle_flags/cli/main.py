@@ -24,7 +24,7 @@ from paddle_flags.cli import (
 )
 from paddle_flags.cli import list as list_
 from paddle_flags.cli.line import split
-from paddle_flags.cli.options import PROGRAM, load
+from paddle_flags.cli.options import PROGRAM, import_module, load
 from paddle_flags.cli.output import print_error, print_text
 from paddle_flags.cli.parse import print_warnings
 from paddle_flags.cli.parser import Parser, ShowVersion
@@ -103,6 +103,8 @@ def _prepare(command: str, parser: Parser, tokens: Sequence[str]) -> Action:
     elif command in ("list", "explain", "impls", "stubs"):  # doctor reports what loading meets
         for plugin in options.plugin:
             load(plugin)
+        for module in getattr(options, "module", ()):
+            import_module(module)
     return _COMMANDS[command](parser, options, line)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import re
 import sys
@@ -62,6 +63,17 @@ def load(plugin: str) -> None:
     load_named(file, namespace, "-p {namespace}={path}")
 
 
+def import_module(name: str) -> None:
+    """Import a Python module, which may be in the current directory."""
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        importlib.import_module(name)
+    except ImportError as error:
+        message = f"-m {name}: {error}"
+        raise errors.FlagArgumentError(message) from None
+
+
 def set_flags(
     parser: Parser,
     options: argparse.Namespace,
@@ -118,13 +130,16 @@ def may_be_secret(tokens: list[str], *, stop_at_argument: bool = False) -> bool:
 SECRET = "is not shown, as it may be a part of a secret"
 
 
-def add_command(main_parser: Parser, name: str, summary: str, use: str, example: str) -> Parser:
-    """Add a command that loads plugins and takes their flags."""
+def add_command(  # noqa: PLR0913 - each is a part of the help
+    main_parser: Parser, name: str, summary: str, use: str, example: str, *, modules: bool = False
+) -> Parser:
+    """Add a command that loads plugins, and with `modules` imports those, and takes their flags."""
     indent = "\n" + " " * len(f"usage: {PROGRAM} {name} ")
+    more = " ".join(["[-m MODULE]..."] * modules + [use] * bool(use))
     parser = main_parser.add_command(
         name,
         summary,
-        usage=indent.join([f"{PROGRAM} {name} {_COMMON}", *use.splitlines()]),
+        usage=indent.join([f"{PROGRAM} {name} {_COMMON}", *more.splitlines()]),
         epilog="Options, flags and names may come in any order.\n\n"
         f"example:\n  {PROGRAM} {example}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -137,6 +152,15 @@ def add_command(main_parser: Parser, name: str, summary: str, use: str, example:
         metavar="FILE",
         help="load a shared library; NAMESPACE=FILE loads it in a namespace; may be repeated",
     )
+    if modules:
+        parser.add_argument(
+            "-m",
+            dest="module",
+            action="append",
+            default=[],
+            metavar="MODULE",
+            help="import a Python module that defines flags; may be repeated",
+        )
     parser.add_argument(
         "--config",
         action="append",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from paddle_flags import errors
@@ -23,28 +21,18 @@ if TYPE_CHECKING:
 
 def add(main_parser: Parser) -> None:
     """Add the command to a command line."""
-    parser = add_command(
+    add_command(
         main_parser,
         "stubs",
         "write a type stub of all flags, for mypy, pyright and editors",
-        "[-m MODULE]...",
+        "",
         "stubs -p libalpha.so > flags.pyi",
-    )
-    parser.add_argument(
-        "-m",
-        dest="module",
-        action="append",
-        default=[],
-        metavar="MODULE",
-        help="import a Python module that defines flags; may be repeated",
+        modules=True,
     )
 
 
 def prepare(parser: Parser, options: argparse.Namespace, line: Line) -> Action:
-    """Import the modules, and make the text to print."""
-    sys.path.insert(0, os.getcwd())
-    for module in options.module:
-        _import(module)
+    """Make the text to print."""
     rest = set_flags(parser, options, line)
     if rest:
         message = f"unexpected argument {rest[0]}; to load a plugin, use -p {rest[0]}"
@@ -57,11 +45,3 @@ def prepare(parser: Parser, options: argparse.Namespace, line: Line) -> Action:
     words += [word for module in options.module for word in ("-m", module)]
     text = stub_text(", ".join(names), shlex.join([*PROGRAM.split(), "stubs", *words]))
     return lambda: print_text(text.removesuffix("\n"))
-
-
-def _import(module: str) -> None:
-    try:
-        import_module(module)
-    except ImportError as error:
-        message = f"-m {module}: {error}"
-        raise errors.FlagArgumentError(message) from None

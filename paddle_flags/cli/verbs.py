@@ -277,7 +277,11 @@ def add(main_parser: Parser, name: str, plugins: Parser | None = None) -> None:
     """Add a verb to a command line; `plugins` is the command of this name for plugins."""
     verb = VERBS[name]
     prog = f"{main_parser.prog} {name}"
-    summary = verb.summary if plugins is None else f"{verb.summary}; with -p FILE, those of plugins"
+    summary = (
+        verb.summary
+        if plugins is None
+        else f"{verb.summary}; with -p or -m, those of plugins and modules"
+    )
     parser = main_parser.add_command(
         name,
         summary,
@@ -299,11 +303,11 @@ def add(main_parser: Parser, name: str, plugins: Parser | None = None) -> None:
     if name == "set":
         parser.advice = "; flags are written NAME=VALUE, without dashes"
     if plugins is not None:
-        parser.advice = "; for the flags of plugins, begin with -p FILE"
+        parser.advice = "; for the flags of plugins and modules, begin with -p FILE or -m MODULE"
         parser.other = plugins
 
 
-_LOADING = ("-p", "--plugin", "--config", "--env-prefix", "--format", "--long")
+_LOADING = ("-p", "--plugin", "-m", "--config", "--env-prefix", "--format", "--long")
 
 
 def is_about_plugins(parser: Parser, plugins: Parser, tokens: Sequence[str]) -> bool:
@@ -319,7 +323,7 @@ def is_about_plugins(parser: Parser, plugins: Parser, tokens: Sequence[str]) -> 
             return False
         if not skip and name in plugins.own_options and name in _LOADING:
             return True
-        if not skip and token.startswith("-p"):  # -pFILE
+        if not skip and token.startswith(("-p", "-m")):  # -pFILE
             return True
         skip = not skip and token == name and parser.takes_value(name)
     return False

@@ -36,6 +36,16 @@ def test_list_shows_the_flags_of_plugins(alpha):
     )
 
 
+def test_list_and_explain_show_the_flags_of_a_python_module(tmp_path):
+    module = write(tmp_path / "app_flags.py", "import paddle_flags as pf\npf.define('speed', 3)")
+    assert cli("list", "-m", "app_flags", "--speed=4", cwd=tmp_path).stdout == (
+        "flag   type   value  source  module\nspeed  int64  4      argv    app_flags\n"
+    )
+    assert f"{module}:2" in cli("explain", "speed", "-mapp_flags", cwd=tmp_path).stdout
+    ended = cli("list", "-m", "app_flag", cwd=tmp_path)
+    assert ended.stderr.endswith("error: -m app_flag: No module named 'app_flag'\n")
+
+
 def test_list_shows_values_of_the_line_and_of_the_environment(alpha):
     env = {**os.environ, "X_alpha_check": "1", "X_alpha_level": "2"}
     words = ["--plugin", alpha, "--env-prefix=X_", "--all", "--alpha-level", "3"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import zipapp
 
 import pytest
 from hypothesis import given
@@ -283,6 +284,17 @@ def test_the_exception_tells_what_was_asked_for(word, kind):
     assert asked.value.kind == kind
     assert asked.value.status == "PD_HELP"
     assert str(asked.value)
+
+
+@pytest.mark.parametrize("kind", ["directory", "zip file"])
+def test_the_help_of_a_packed_program_names_its_file(tmp_path, kind):
+    program = tmp_path / "app"
+    write(program / "__main__.py", "import paddle_flags as pf\npf.parse()")
+    if kind == "zip file":
+        zipapp.create_archive(program, tmp_path / "app.pyz")
+        program = tmp_path / "app.pyz"
+    shown = run(sys.executable, program, "--help").stdout
+    assert shown.startswith(f"usage: {program.name} [--flag=value ...] [argument ...]\n")
 
 
 def test_the_version_is_printed_and_ends_the_program_with_0(python):
