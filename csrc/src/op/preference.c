@@ -13,8 +13,10 @@ _Thread_local bool pd__preference_strict;
 bool pd__preference_next(const char **cursor, pd__preference *out) {
   const char *at = *cursor;
   if (!at || !*at) return false;
+  at += strspn(at, " \t");
   size_t length = strcspn(at, ",");
   *cursor = at[length] ? at + length + 1 : NULL;
+  while (length > 0 && strchr(" \t", at[length - 1])) length--;
   *out = (pd__preference){PD__PREFER, at, length};
   if (length == 1 && *at == '*') {
     out->kind = PD__REST;
