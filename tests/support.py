@@ -140,7 +140,8 @@ def installed(module: str, name: str | None = None) -> None:
 
     The module isn't imported: where gevent is, other tests of the process could open no scope.
     """
-    if importlib.util.find_spec(module) is None:
+    parent = module.partition(".")[0]
+    if importlib.util.find_spec(parent) is None or importlib.util.find_spec(module) is None:
         missing(module, f"pip install {name or module}")
 
 

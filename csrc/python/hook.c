@@ -13,7 +13,8 @@
 #include "fast.h"
 
 struct fast_gate {
-  PyInterpreterState *interpreter;
+  PyInterpreterState *interpreter; /* which may be gone */
+  bool of_main;                    /* of the main one */
   PyObject *held; /* owned; dict: address of a hook -> function; NULL after fast_gate_clear */
   bool follows;   /* Python knows in which interpreter a thread is: since 3.12 */
   bool closed;
@@ -318,7 +319,7 @@ static void close_with_main(void) {
   static bool registered;
   PyThreadState *main = PyGILState_GetThisThreadState();
   for (const fast_gate *each = gates; each; each = each->next) {
-    if (is_main(each->interpreter)) return;
+    if (each->of_main) return;
   }
   if (registered || !main || !is_main(PyThreadState_GetInterpreter(main))) return;
   PyThreadState *own = PyThreadState_Swap(main);
@@ -344,6 +345,7 @@ PyObject *fast_open_gate(PyObject *module, PyObject *arguments) {
   Py_INCREF(held);
   *made = (fast_gate){
       .interpreter = PyInterpreterState_Get(), .held = held, .follows = follows, .references = 1};
+  made->of_main = is_main(made->interpreter);
   fast_gate_clear(state);
   made->next = gates;
   gates = state->gate = made;

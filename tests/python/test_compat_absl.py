@@ -46,6 +46,8 @@ ABSL_FLAG(shapes::Point, at, {}, "Where");
 ABSL_FLAG(std::vector<std::string>, items, {}, "Items");
 ABSL_FLAG(std::optional<double>, rate, std::nullopt, "Rate");
 ABSL_FLAG(int16_t, small, 7, "Small");
+ABSL_RETIRED_FLAG(bool, quiet, false, "");
+ABSL_RETIRED_FLAG(int, depth, 1, std::string("use --level"));
 extern int early;
 
 static void show() {
@@ -90,6 +92,8 @@ static void reflect() {
   std::printf("%d %s\n", set, flag->CurrentValue().c_str());
   std::printf("%d %d %d\n", absl::FindCommandLineFlag("none") == nullptr,
               absl::GetAllFlags().count("small") == 1, absl::FindCommandLineFlag("at") == flag);
+  std::printf("%d %d\n", absl::FindCommandLineFlag("quiet")->IsRetired(),
+              &absl::GetFlagReflectionHandle(FLAGS_at) == flag);
 }
 
 static void convert() {
@@ -102,6 +106,9 @@ static void convert() {
   std::printf("%d %d ", read, truth);
   read = absl::ParseFlag("1x", &number, &error);
   std::printf("%d %d ", read, error.empty());
+  double infinite = 0;
+  read = absl::ParseFlag("+3", &number, &error) && absl::ParseFlag("-Inf", &infinite, &error);
+  std::printf("%d %d %g ", read, number, infinite);
   std::printf("%s %s\n", absl::UnparseFlag(0.1f).c_str(),
               absl::UnparseFlag(std::vector<std::string>{"a", "b"}).c_str());
 }
@@ -221,11 +228,16 @@ def test_flags_are_found_by_name_with_their_types(program):
         "0 at=8: expected x:y",
         "1 8:9",
         "1 1 1",
+        "1 1",
     ]
 
 
 def test_values_are_read_from_text_and_written(program):
-    assert ask(program, "convert") == "1 12 1 1 0 0 0.1 a,b"
+    assert ask(program, "convert") == "1 12 1 1 0 0 1 3 -inf 0.1 a,b"
+
+
+def test_a_retired_flag_may_be_given_without_effect(program):
+    assert ask(program, "--noquiet", "--depth=deep", "--level=4").startswith("level=4 loud=1 ")
 
 
 def test_python_sees_and_sets_the_flags_of_a_plugin_loaded_late(tmp_path):

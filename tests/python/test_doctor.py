@@ -87,7 +87,7 @@ def test_what_loading_refuses_and_what_nobody_claims_are_problems(plugin):
     words = ["-p", paths[0], "-p", paths[1], "-p", "none.so", "--doc_levle=3"]
     conflict, missing, unclaimed = report(*words)["problems"]
     assert conflict.startswith("'doc_level' is already defined")
-    assert missing == "none.so: no such file"
+    assert missing.startswith("none.so: no such file; looked in ")
     assert unclaimed == "--doc_levle: the flag is not defined; did you mean 'doc_level'?"
 
 

@@ -113,7 +113,8 @@ def test_changes_are_counted_by_their_source(registry, name):
     flag.value = 4  # no change
     with flag.override(5):
         pass
-    pf.parse(["program", f"--{name}=6"], exit=False)
+    with pytest.warns(pf.FlagWarning, match="=6 has no effect"):
+        pf.parse(["program", f"--{name}=6"], exit=False)
     flag.value = 7
     after = Scraped(registry)
     gained = {k[1]: v - before[k] for k, v in after.samples.items() if k[0] == key}

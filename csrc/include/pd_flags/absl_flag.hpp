@@ -52,6 +52,15 @@ class registrar {
   void (**callback_)();
 };
 
+/* A retired bool is --noNAME, too; what others are given is not read. */
+template <class T>
+using retired = ::pd::flag<
+    typename std::conditional<std::is_same<T, bool>::value, bool, std::string>::type>;
+
+PD__LOCAL inline const char *why_retired(const std::string &why) {
+  return why.empty() ? "it has no effect" : ::pd::inner::keep(why);
+}
+
 PD__LOCAL inline void call(void (**callback)()) {
   void (*function)() = __atomic_load_n(callback, __ATOMIC_ACQUIRE);
   if (function) function();
@@ -95,5 +104,11 @@ PD__LOCAL void SetFlag(::pd::absl_types::Flag<T> *flag, const V &value) {
   static ::pd::absl_flags::registrar pd__absl_registrar_##flag                           \
       __attribute__((unused)) =                                                          \
           ::pd::absl_flags::registrar(FLAGS_##flag, &pd__absl_callback_##flag)
+
+#define PD__ABSL_RETIRED_FLAG(Type, flag, why)                                           \
+  static ::pd::absl_flags::retired<Type> pd__absl_retired_##flag __attribute__((unused)) \
+  {                                                                                      \
+    {#flag, __FILE__, __LINE__}, {}, "", ::pd::retired(::pd::absl_flags::why_retired(why)) \
+  }
 
 #endif /* PD_FLAGS_ABSL_FLAG_HPP */

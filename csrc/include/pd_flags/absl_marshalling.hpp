@@ -12,6 +12,10 @@
 #include <absl/strings/string_view.h>
 #define PD__ABSL_HAS_VIEW
 #endif
+#if __has_include(<absl/types/optional.h>)
+#include <absl/types/optional.h>
+#define PD__ABSL_HAS_OPTIONAL
+#endif
 #endif
 #ifndef PD__ABSL_HAS_VIEW
 #include <string_view>
@@ -20,6 +24,11 @@ using std::string_view;
 }
 #endif
 #include <optional>
+#ifndef PD__ABSL_HAS_OPTIONAL
+namespace absl {
+using std::optional;
+}
+#endif
 
 namespace pd {
 namespace absl_flags PD__LOCAL {
@@ -82,19 +91,33 @@ template <class T>
 PD__LOCAL std::string unparse_flag(const T &value);
 
 /* Empty text means no value. */
-template <class T>
-PD__LOCAL bool AbslParseFlag(absl::string_view text, std::optional<T> *out, std::string *error) {
+template <class Optional>
+PD__LOCAL bool parse_optional(absl::string_view text, Optional *out, std::string *error) {
   out->reset();
   if (text.empty()) return true;
-  T value{};
+  typename Optional::value_type value{};
   if (!parse_flag(text, &value, error)) return false;
   *out = std::move(value);
   return true;
 }
 template <class T>
+PD__LOCAL bool AbslParseFlag(absl::string_view text, std::optional<T> *out, std::string *error) {
+  return parse_optional(text, out, error);
+}
+template <class T>
 PD__LOCAL std::string AbslUnparseFlag(const std::optional<T> &value) {
   return value ? unparse_flag(*value) : std::string();
 }
+#if defined(PD__ABSL_HAS_OPTIONAL) && !defined(ABSL_USES_STD_OPTIONAL)
+template <class T>
+PD__LOCAL bool AbslParseFlag(absl::string_view text, absl::optional<T> *out, std::string *error) {
+  return parse_optional(text, out, error);
+}
+template <class T>
+PD__LOCAL std::string AbslUnparseFlag(const absl::optional<T> &value) {
+  return value ? unparse_flag(*value) : std::string();
+}
+#endif
 
 template <class T>
 PD__LOCAL bool parse_flag(absl::string_view text, T *out, std::string *error) {

@@ -56,6 +56,7 @@ class CommandLineFlag {
   PD__LOCAL std::string CurrentValue() const { return ::pd::inner::text_of(flag_); }
   PD__LOCAL std::string DefaultValue() const {
     pd_flag_info info = ::pd::absl_flags::info_of(flag_);
+    if (info.type == PD_TYPE_double) return ::pd::inner::write_double(info.default_value.f64);
     return ::pd::detail::value_text(info.type, info.default_value);
   }
   template <class T>
@@ -118,6 +119,12 @@ PD__LOCAL inline CommandLineFlag *FindCommandLineFlag(string_view name) {
   std::string copy(name.data(), name.size());
   if (pd_flag_find(copy.c_str(), &flag, nullptr) != PD_OK) return nullptr;
   return ::pd::absl_flags::handle_of(flag);
+}
+
+template <class T>
+PD__LOCAL const CommandLineFlag &GetFlagReflectionHandle(const ::pd::absl_types::Flag<T> &flag) {
+  flag.own();
+  return *FindCommandLineFlag(flag.name);
 }
 
 /* Abseil's is an absl::flat_hash_map. */

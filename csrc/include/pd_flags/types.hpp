@@ -58,14 +58,18 @@ using when = typename std::enable_if<condition>::type;
 
 /* ---- Numbers as text, for items and optional values ---- */
 
+PD__LOCAL inline const char *after_sign(const char *text) {
+  return *text == '-' || *text == '+' ? text + 1 : text;
+}
+
 PD__LOCAL inline bool starts_number(const char *text) {
-  if (*text == '-') text++;
+  text = inner::after_sign(text);
   return *text >= '0' && *text <= '9';
 }
 
 template <class T>
 PD__LOCAL inline bool read_integer(const char *text, T &out) {
-  const char *digits = *text == '-' ? text + 1 : text;
+  const char *digits = inner::after_sign(text);
   int base = digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X') ? 16 : 10;
   char *end = nullptr;
   if (!inner::starts_number(text) || (*text == '-' && std::is_unsigned<T>::value)) return false;
@@ -89,8 +93,9 @@ PD__LOCAL inline bool read_double(const char *text, double &out) {
   size_t point = copy.find('.');
   if (point != std::string::npos) copy.replace(point, 1, std::localeconv()->decimal_point);
   char *end = nullptr;
-  const char *letters = *text == '-' ? text + 1 : text;
-  bool word = std::strcmp(letters, "inf") == 0 || std::strcmp(letters, "nan") == 0;
+  const char *letters = inner::after_sign(text);
+  std::string lower = detail::to_lower(letters);
+  bool word = lower == "inf" || lower == "infinity" || lower == "nan";
   out = std::strtod(copy.c_str(), &end);
   return (word || inner::starts_number(text) || *letters == '.') && *end == '\0' && !copy.empty();
 }

@@ -125,11 +125,16 @@ PD__LOCAL inline std::string value_text(pd_type type, const pd_value &value, int
   return negative ? detail::write_integer(value.i64) : detail::write_integer(value.u64);
 }
 
+PD__LOCAL inline std::string to_lower(const char *text) {
+  std::string lower;
+  for (; *text; text++) lower += static_cast<char>(*text | (*text >= 'A' && *text <= 'Z' ? 32 : 0));
+  return lower;
+}
+
 PD__LOCAL inline bool read_bool(const char *text, bool &out) {
   static const char *const words[] = {"0", "1", "f", "t", "false", "true",
                                       "n", "y", "no", "yes", "off", "on"};
-  std::string lower;
-  for (; *text; text++) lower += static_cast<char>(*text | (*text >= 'A' && *text <= 'Z' ? 32 : 0));
+  std::string lower = detail::to_lower(text);
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
     out = i % 2 == 1;
     if (lower == words[i]) return true;

@@ -23,6 +23,9 @@
 
 #define ABSL_FLAG(Type, name, default_value, help) PD__ABSL_FLAG(Type, name, default_value, help)
 
+/* A name that command lines may still give, without effect. */
+#define ABSL_RETIRED_FLAG(Type, name, default_value, reason) PD__ABSL_RETIRED_FLAG(Type, name, reason)
+
 #include <pd_flags/names_pop.h>
 
 #endif /* ABSL_FLAGS_FLAG_H_ */
