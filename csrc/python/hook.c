@@ -286,7 +286,8 @@ static bool is_main(PyInterpreterState *interpreter) {
   return PyInterpreterState_GetID(interpreter) == 0;
 }
 
-static bool has_ended(void) { return ended || !Py_IsInitialized(); }
+/* Since 3.12, subinterpreters that are left wait for their threads as others do. */
+static bool has_ended(void) { return ended || (Py_Version < 0x030C0000 && !Py_IsInitialized()); }
 
 /* Closes the gate `own`, and all if this is the main interpreter. */
 static void close_gates(const fast_gate *own) {

@@ -474,6 +474,8 @@ ctypes.CDLL(sys.argv[1]).start(ctypes.cast(library.pd_flag_set_by_name, ctypes.c
 @pytest.mark.parametrize("imported", [False, True], ids=["alone", "imported"])
 @pytest.mark.parametrize("left", LEFT.values(), ids=LEFT)
 def test_an_interpreter_that_is_left_does_not_keep_python_from_ending(setter, left, imported):
+    if "start(" in left and not imported and sys.version_info >= (3, 12):
+        pytest.skip("since 3.12, only a main interpreter that has the package can stop the threads")
     code = "import sys, time, threading\n" + "import paddle_flags as pf\n" * imported + INTERPRETERS
     code += f"inner = create()\nrun(inner, {left!r})\n"
     code += "threading.Thread(target=time.sleep, args=(1e6,), daemon=True).start()\nsys.exit(3)"
