@@ -33,7 +33,8 @@ SYSTEM = {
     "include/pd_flags/image_elf.h": "elf",
     "include/pd_flags/join_macho.h": "mach-o/dyld mach-o/loader",
     "include/pd_flags/absl_flag.hpp": "absl/flags/declare",  # of csrc/include/compat
-    "include/pd_flags/absl_marshalling.hpp": "absl/strings/string_view",  # if it is there
+    # If they are there.
+    "include/pd_flags/absl_marshalling.hpp": "absl/strings/string_view absl/types/optional",
     "include/pd_flags/catching.hpp": "bits/cxxabi_forced",
     "include/pd_flags/bridge.hpp": "dlfcn link",
     "include/pd_flags/gflags_line.hpp": "fnmatch",
