@@ -1110,8 +1110,8 @@ typedef enum pd_arrange {
  * Unless the prefix is empty, the name may also be in upper case: APP_WORKERS besides APP_workers,
  * with the letters of ASCII alone. PD_ERR_CONFLICT: both are set and differ, or the variable is
  * that of two flags, in either spelling. If neither is set, the variables of the flag's old names
- * set it, with the warning of the old name. Other variables with the prefix are left alone; one that is
- * a single edit away from the variable of a flag, or differs only in case, is a warning,
+ * set it, with the warning of the old name. Other variables with the prefix are left alone; one
+ * that is a single edit away from the variable of a flag, or differs only in case, is a warning,
  * PD_WARNING_UNKNOWN.
  * All or nothing, as pd_batch_set; a flag that is defined later and whose variable does not suit
  * keeps its default, and its definition reports the error. `prefix` is copied; NULL turns this
@@ -1494,7 +1494,8 @@ PD_API pd_status pd_impl_unregister(pd_impl impl, pd_error *err);
 
 /* Get one item of the text of a list flag. Commas separate items; blanks around an item don't belong
  * to it. An item with a comma, a quote, a line break or blanks at its ends, and a lone empty item,
- * stands in double quotes, with its quotes doubled (RFC 4180). "" has no items. `buffer` and `length` as in pd_flag_get_text.
+ * stands in double quotes, with its quotes doubled (RFC 4180). "" has no items. `buffer` and
+ * `length` as in pd_flag_get_text.
  * PD_ERR_ARGUMENT: `index` is too big. PD_ERR_VALUE: the text is not a list. */
 PD_API pd_status pd_list_get(const char *list, size_t index, char *buffer,
                              size_t size, size_t *length, pd_error *err);

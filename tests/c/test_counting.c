@@ -1,5 +1,5 @@
 /* Flags that count their uses, and lists that add to what sources below give. */
-#include "check.h"
+#include "tokens.h"
 
 static pd_flag *define_count(pd_type type, const char *name, const char *aliases) {
   pd_flag_def def = definition(type, name);
@@ -8,17 +8,6 @@ static pd_flag *define_count(pd_type type, const char *name, const char *aliases
   def.aliases = aliases;
   CHECK_OK(pd_flag_register(&def, &flag, &err));
   return flag;
-}
-
-static pd_status parse(const char *token, const char *next, pd_parse_options options) {
-  char program[] = "program", first[64] = "", second[64] = "";
-  char *argv[] = {program, token ? first : NULL, next ? second : NULL, NULL};
-  int argc = 1 + !!token + !!next;
-  if (token) snprintf(first, sizeof first, "%s", token);
-  if (next) snprintf(second, sizeof second, "%s", next);
-  options.size = sizeof options;
-  options.arrange = PD_ARRANGE_LEAVE;
-  return pd_parse_argv(&argc, argv, &options, &err);
 }
 
 TEST(each_use_of_a_flag_that_counts_adds_one) {

@@ -1,7 +1,7 @@
 /* Variables that name files, that hold many flags, that are empty or misspelt. */
 #include <unistd.h>
 
-#include "check.h"
+#include "tokens.h"
 
 static char warned[1024];
 static pd_warning warned_of;
@@ -15,16 +15,6 @@ static void keep(const char *message, pd_warning kind, void *context) {
 }
 
 static void set(const char *variable, const char *value) { CHECK(!setenv(variable, value, 1)); }
-
-static pd_status parse(const char *token, const char *next, pd_parse_options options) {
-  char program[] = "program", first[64] = "", second[64] = "";
-  char *argv[] = {program, token ? first : NULL, next ? second : NULL, NULL};
-  int argc = 1 + !!token + !!next;
-  if (token) snprintf(first, sizeof first, "%s", token);
-  if (next) snprintf(second, sizeof second, "%s", next);
-  options.size = sizeof options;
-  return pd_parse_argv(&argc, argv, &options, &err);
-}
 
 TEST(a_variable_one_edit_away_from_that_of_a_flag_is_a_warning) {
   define_flag(PD_TYPE_int32, "ann_threads");
