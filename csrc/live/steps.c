@@ -44,18 +44,20 @@ pd_status pd_live_step(int64_t step, pd_error *err) {
 
 /* ---- Clients ---- */
 
-static bool is_reached(int64_t step) {
-  int64_t now = __atomic_load_n(&last, __ATOMIC_SEQ_CST);
-  return now != NONE && now >= step;
-}
+/* The last step begun, or NONE. Other threads of the program may begin earlier ones next, so a
+ * decision reads it once. */
+static int64_t last_step(void) { return __atomic_load_n(&last, __ATOMIC_SEQ_CST); }
 
-void pd__steps_get(pd__job *job) {
-  int64_t now = __atomic_load_n(&last, __ATOMIC_SEQ_CST);
+static bool is_reached(int64_t step, int64_t wanted) { return step != NONE && step >= wanted; }
+
+static void write_step(pd__job *job, int64_t step) {
   pd__json_open(&job->result, NULL, '{');
-  if (now == NONE) pd__json_text(&job->result, "step", NULL);
-  if (now != NONE) pd__json_number(&job->result, "step", now);
+  if (step == NONE) pd__json_text(&job->result, "step", NULL);
+  if (step != NONE) pd__json_number(&job->result, "step", step);
   pd__json_close(&job->result, "}");
 }
+
+void pd__steps_get(pd__job *job) { write_step(job, last_step()); }
 
 void pd__steps_gate(pd__job *job) {
   int64_t closed = __atomic_load_n(&gate, __ATOMIC_SEQ_CST);
@@ -71,12 +73,13 @@ void pd__steps_gate(pd__job *job) {
 }
 
 void pd__steps_wait(pd__job *job) {
+  int64_t step = last_step();
   size_t count = 0;
   for (const pd__job *each = waiting; each; each = each->next) count++;
   if (!job->step.given) {
     pd__job_fail(job, "params", NULL, PD_ERR_ARGUMENT, "params: step: expected a whole number");
-  } else if (is_reached(job->step.number)) {
-    pd__steps_get(job);
+  } else if (is_reached(step, job->step.number)) {
+    write_step(job, step);
   } else if (count == PD__JOBS_MAX) {
     pd__job_fail(job, "busy", NULL, PD_ERR_REFUSED, "%d requests wait for a step already",
                  PD__JOBS_MAX);
@@ -91,10 +94,10 @@ void pd__steps_wait(pd__job *job) {
 
 /* ---- Who waits, on the clients' thread ---- */
 
-static void answer(pd__job *job) {
+static void answer(pd__job *job, int64_t step) {
   pd__client *client = pd__client_find(job->client);
-  if (is_reached(job->step.number)) {
-    pd__steps_get(job);
+  if (is_reached(step, job->step.number)) {
+    write_step(job, step);
   } else {
     pd__job_fail(job, "timeout", NULL, PD_ERR_REFUSED,
                  "given up after %g s: the program hasn't begun step %lld", job->timeout,
@@ -108,9 +111,10 @@ int64_t pd__steps_answer(void) {
   int64_t now = pd__now();
   for (pd__job **at = &waiting; *at;) {
     pd__job *each = *at;
-    if (is_reached(each->step.number) || each->deadline <= now) {
+    int64_t step = last_step();
+    if (is_reached(step, each->step.number) || each->deadline <= now) {
       *at = each->next;
-      answer(each);
+      answer(each, step);
       pd__job_free(each);
     } else {
       at = &each->next;
