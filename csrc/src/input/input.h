@@ -117,7 +117,7 @@ const pd__file *pd__files_find(const pd__files *files, const char *path, size_t 
 #define PD__FILE_SUFFIX "_FILE"
 
 /* A variable and its value; `text` is NULL if it isn't set. */
-#define PD__VARIABLE_SIZE (2 * PD_NAME_MAX + sizeof PD__FILE_SUFFIX + 1)
+#define PD__VARIABLE_SIZE (2 * (size_t)PD_NAME_MAX + sizeof PD__FILE_SUFFIX + 1)
 typedef struct pd__variable {
   char name[PD__VARIABLE_SIZE];
   const char *text;
