@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,6 @@ def kinds(
 
 _numbers = itertools.count()
 STEMS = st.from_regex(r"[A-Za-z_][A-Za-z0-9_.-]{0,8}", fullmatch=True)
-_MADE: list[pf.Flag[Any]] = []
 
 
 @st.composite
@@ -81,17 +81,22 @@ def states(
 
 
 def define(state: list[tuple[str, str, Any, Any]]) -> list[pf.Flag[Any]]:
-    """Define the flags under names that no other example has, some as tables in tables."""
-    while _MADE:
-        _MADE.pop().reset()
+    """Define the flags under names that no other example has, some as tables in tables.
+
+    All others are reset: what another test has left behind would be written, and read, too.
+    """
+    for other in pf.FLAGS.values():
+        with suppress(pf.FlagError):
+            other.reset()
     number = next(_numbers)
+    made: list[pf.Flag[Any]] = []
     for index, (stem, kind, default, value) in enumerate(state):
         attributes = kinds(WORDS)[kind][0]
         flag = pf.define(f"t{number}.{stem}.x{index}", default, **attributes)
         if value is not None:
             flag.value = value
-        _MADE.append(flag)
-    return list(_MADE)
+        made.append(flag)
+    return made
 
 
 def state_of(flags: list[pf.Flag[Any]]) -> list[tuple[str, str, bool]]:
