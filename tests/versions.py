@@ -74,7 +74,7 @@ def build_library(
     for function in changes:
         assert callable(function)
         function(tree)
-    options = ["-std=gnu11", "-O1", "-fPIC", "-fvisibility=hidden", f"-I{tree / 'include'}"]
+    options = ["-std=gnu11", "-O0", "-fPIC", "-fvisibility=hidden", f"-I{tree / 'include'}"]
     sources, whole = sorted((tree / "src").rglob("*.c")), directory / "pd_flags.o"
     run(*compiler, *options, "-pthread", "-r", "-nostdlib", *sources, "-o", whole)
     link = ["-shared", "-Wl,-soname,libpd_flags.so", "-Wl,-z,nodelete", "-Wl,-Bsymbolic-functions"]

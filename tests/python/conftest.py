@@ -23,6 +23,12 @@ import paddle_flags as pf
 _numbers = itertools.count()
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Leave the tests of built packages to `make test-all`: to build them takes a minute."""
+    if "sdist" in getattr(item, "fixturenames", ()):
+        item.add_marker("extended")
+
+
 @pytest.fixture(scope="session")
 def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The source distribution."""
