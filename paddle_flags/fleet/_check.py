@@ -10,26 +10,32 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags.fleet import _flags
-from paddle_flags.fleet._clock import SYSTEM
-from paddle_flags.fleet._difference import Difference, Holder, differences_of, shown_all
-from paddle_flags.fleet._document import UNCHECKED, absent_ranks, document_of, documents_of
+from paddle_flags.fleet._clock import SYSTEM, Clock
+from paddle_flags.fleet._document import (
+    UNCHECKED,
+    Difference,
+    Documents,
+    Holder,
+    absent_ranks,
+    differences_of,
+    document_of,
+    documents_of,
+    shown_all,
+)
+from paddle_flags.fleet._flags import REJECTED
 from paddle_flags.fleet._record import CHECK, TELL, Record
-from paddle_flags.fleet._store import FleetError, ReadOnlyError
+from paddle_flags.fleet._store import FleetError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
-    from paddle_flags.fleet._clock import Clock
-    from paddle_flags.fleet._document import Documents
-    from paddle_flags.fleet._presence import Presence
+    from paddle_flags.fleet._membership import Membership
 
 _POLL = 0.1  # seconds between two looks at what was read of the log
 _LOOK = 0.002  # seconds for each member between two looks at all documents
 _GRACE = 10.0  # seconds for others to say what they have, after a difference was found
 _LONGEST = 1 << 16  # bytes of the differences that a record has
 _MOST_LISTED = 64  # members with one value: all members read the record
-_SHORTEST = 3  # fields of such a row: name, value and source
 
 # Stages of a check, as records have them.
 COMPARES = "compares"  # a member compares for all
@@ -61,7 +67,7 @@ class Barrier:
 
     def __init__(
         self,
-        member: Presence,
+        member: Membership,
         environment: list[str],
         expect: int | None,
         timeout: float,
@@ -75,7 +81,6 @@ class Barrier:
         self._timeout = timeout
         self._round = 0
         self._since = 0  # records up to here are of a check before this process began
-        self._alone: dict[str, Any] = {}  # what was found here, if it can't be written
 
     def wait(self) -> None:
         """Wait for the others and compare; raise CheckError."""
@@ -103,22 +108,18 @@ class Barrier:
     def _is_among(self, note: Mapping[str, Any]) -> bool:
         """Return whether this member is like those that were compared, and enough were."""
         is_alike = not {note.get("digest"), UNCHECKED}.isdisjoint(self._member.compared)
-        return is_alike and int(note.get("count", 0)) >= (self._expect or 0)
+        return is_alike and note.get("count", 0) >= (self._expect or 0)
 
     def _is_gone(self, who: str, seen: float) -> bool:
         """Return whether the member that compares has gone; it is looked at once a lease."""
-        if self._clock.now() - seen < self._member.ttl:
-            return False
-        return document_of(self._member.store, who) is None
+        is_due = self._clock.now() - seen >= self._member.ttl
+        return is_due and document_of(self._member.store, who) is None
 
     def _find_note(self) -> Mapping[str, Any]:
         """Return what was written last about this check; {}: nothing."""
-        if self._alone:
-            return self._alone
-        for revision, record in reversed(self._member.notes):
-            if record.check.get("round") == self._round:
-                is_new = record.check.get("stage") == COMPARES or revision > self._since
-                return record.check if is_new else {}
+        notes = [each for each in self._member.notes if each.check.get("round") == self._round]
+        if notes and (notes[-1].check.get("stage") == COMPARES or notes[-1].revision > self._since):
+            return notes[-1].check
         return {}
 
     def _offer_to_compare(self, note: Mapping[str, Any]) -> None:
@@ -127,10 +128,7 @@ class Barrier:
 
     def _write(self, stage: str, is_wanted: Callable[[], bool] = lambda: True, **more: Any) -> None:
         note = {"round": self._round, "stage": stage, "who": self._member.name, **more}
-        try:
-            self._member.write(Record(CHECK, by=self._member.name, check=note), is_wanted)
-        except ReadOnlyError:
-            self._alone = note
+        self._member.write(Record(CHECK, by=self._member.name, check=note), is_wanted)
 
     # ---- The one that compares ----
 
@@ -158,7 +156,7 @@ class Barrier:
         while True:
             every = documents_of(self._member.store)
             here = {name: each for name, each in every.items() if self._is_here(each)}
-            expected = [int(each["check"].get("expect") or 0) for each in here.values()]
+            expected = [each["check"].get("expect") or 0 for each in here.values()]
             wanted = max([len(every) if self._expect is None else self._expect, *expected])
             if len(here) >= wanted and here:
                 return here
@@ -169,14 +167,12 @@ class Barrier:
             self._clock.sleep(max(_POLL, _LOOK * len(every)))
 
     def _is_here(self, document: Mapping[str, Any]) -> bool:
-        return int(document["check"].get("round", 0)) >= self._round
+        return bool(document["check"].get("round", 0) >= self._round)
 
     def _with_details(self, documents: Documents) -> Documents:
         """Let all say what they have, and wait a moment for it."""
         self._write(TELL, environment=self._patterns)
-        asked = 0 if self._alone else self._member.revision
-        if self._alone:  # as all others do that find the difference
-            self._member.publish_details(asked, self._patterns)
+        asked = self._member.revision
         end = self._clock.now() + _GRACE
         while True:
             every = documents_of(self._member.store)
@@ -203,12 +199,15 @@ class Barrier:
     def _error_of(self, note: Mapping[str, Any]) -> CheckError:
         """Return the error that members have found."""
         lines, missing = note.get("lines", ()), tuple(note.get("missing", ()))
-        if missing:
-            error = CheckError("; ".join(lines))
-        else:
-            error = CheckError(f"{self._member.url}: the members differ:", *lines)
+        title = f"{self._member.url}: the members differ:"
+        error = CheckError("; ".join(lines)) if missing else CheckError(title, *lines)
+        found: dict[str, list[Holder]] = {}
+        for name, value, source, *members in (r for r in note.get("differences", ()) if len(r) > 2):  # noqa: PLR2004
+            found.setdefault(str(name), []).append(
+                Holder(value, str(source), tuple(map(str, members)))
+            )
         error.missing = missing
-        error.differences = _differences_in(note.get("differences", ()))
+        error.differences = tuple(Difference(name, tuple(each)) for name, each in found.items())
         return error
 
 
@@ -234,7 +233,7 @@ def _rejections(documents: Documents) -> list[str]:
         f"{name}: revision {revision}: rejected: {answer.why}"
         for name, document in sorted(documents.items())
         for revision, answer in sorted(document["answers"].items())
-        if answer.state == _flags.REJECTED and revision in document.get("standing", ())
+        if answer.state == REJECTED and revision in document.get("standing", ())
     ]
 
 
@@ -249,11 +248,3 @@ def _rows_of(found: list[Difference]) -> list[list[str | None]]:
             break
         rows += some
     return rows
-
-
-def _differences_in(rows: Iterable[list[str | None]]) -> tuple[Difference, ...]:
-    """Return the differences of which `_rows_of` has made rows."""
-    found: dict[str, list[Holder]] = {}
-    for name, value, source, *members in (each for each in rows if len(each) >= _SHORTEST):
-        found.setdefault(str(name), []).append(Holder(value, str(source), tuple(map(str, members))))
-    return tuple(Difference(name, tuple(holders)) for name, holders in found.items())

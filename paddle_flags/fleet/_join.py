@@ -5,36 +5,32 @@ from __future__ import annotations
 import atexit
 import os
 import threading
-from typing import TYPE_CHECKING, NoReturn, Union
+from typing import TYPE_CHECKING, NoReturn
 
 from paddle_flags._core.frames import public
 from paddle_flags._core.status import fleet_hooks, shown
 from paddle_flags.errors import FlagArgumentError
-from paddle_flags.fleet import _role
 from paddle_flags.fleet._arguments import check_count, check_seconds
 from paddle_flags.fleet._check import Barrier
 from paddle_flags.fleet._local import LocalFlags
-from paddle_flags.fleet._membership import options_of
+from paddle_flags.fleet._membership import Membership
 from paddle_flags.fleet._open import is_address, open_store
-from paddle_flags.fleet._presence import Presence
-from paddle_flags.fleet._store import FleetError, ReadOnlyError
+from paddle_flags.fleet._role import AGENT, options_of
+from paddle_flags.fleet._store import FleetError, ReadOnlyError, Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from paddle_flags.fleet._membership import Membership, OnLate, OnLost, Options
-    from paddle_flags.fleet._store import Store
-
-Where = Union[str, "Store"]
+    from paddle_flags.fleet._role import OnLate, OnLost, Options
 
 _joining = threading.RLock()  # validators and watchers run while the values of a fleet arrive
 _is_joining = False
-_member: Presence | None = None
+_member: Membership | None = None
 
 
 @public
 def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a default
-    url: Where,
+    url: str | Store,
     *,
     role: str | None = None,
     rank: int | None = None,
@@ -92,32 +88,31 @@ def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a defa
         snapshot=None if snapshot is None else os.path.abspath(snapshot),
         observe=observe,
     )
-    if member := os.environ.get(_role.AGENT):
-        message = (
-            f"this program is the member {member} already: it runs by paddle-flags join; a program"
-            f" of its own must be started without {_role.AGENT} in its environment"
+    if member := os.environ.get(AGENT):
+        why = "it runs by paddle-flags join; a program of its own must be started without"
+        raise FleetError(
+            f"this program is the member {member} already: {why} {AGENT} in its environment"
         )
-        raise FleetError(message)
     return _start(url, options)
 
 
-def _start(url: Where, options: Options) -> Membership:
+def _start(url: str | Store, options: Options) -> Membership:
     global _member, _is_joining  # noqa: PLW0603 - one process, one membership
     with _joining:
         _refuse_while_joining()
         if _member is not None:
-            message = f"this process is a member of {_member.url} already, as {_member.name}"
-            raise FleetError(message)
+            what = f"{_member.url} already, as {_member.name}"
+            raise FleetError(f"this process is a member of {what}")
         store = open_store(url) if is_address(url) else url
-        made = Presence(store, options, LocalFlags(store.url))
+        made = Membership(store, options, LocalFlags(store.url))
         _is_joining = True
         try:
             made.start()
         except BaseException as error:
             store.close()
             if isinstance(error, ReadOnlyError):
-                message = f"{error}; expected observe=True, to follow the fleet unseen"
-                raise ReadOnlyError(message) from error
+                what = "expected observe=True, to follow the fleet unseen"
+                raise ReadOnlyError(f"{error}; {what}") from error
             raise
         finally:
             _is_joining = False
@@ -181,12 +176,10 @@ def check(
     own = _member or _refuse(check)
     check_seconds("timeout", timeout, needed=True)
     if isinstance(environment, str):
-        message = f"environment is {shown(environment)}: expected a list of patterns"
-        raise FlagArgumentError(message)
+        what = "expected a list of patterns"
+        raise FlagArgumentError(f"environment is {shown(environment)}: {what}")
     check_count("expect", expect)
-    if expect is None:
-        expect = own.world
-    Barrier(own, list(environment), expect, timeout).wait()
+    Barrier(own, list(environment), own.world if expect is None else expect, timeout).wait()
 
 
 def _refuse(called: Callable[..., None]) -> NoReturn:

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
+import hmac
 import os
 import signal
 import sys
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags import errors
-from paddle_flags._core.registry import FLAGS, find
+from paddle_flags._core.flag import names_in
+from paddle_flags._core.registry import FLAGS, all_flags, find
 from paddle_flags._core.status import ErrorList, new_error, take_failure, to_bytes
 from paddle_flags._input.config import new_config
 from paddle_flags._native import ffi, lib
-from paddle_flags.fleet._document import facts_of
-from paddle_flags.fleet._flags import Look, text_in
-from paddle_flags.fleet._steps import Steps
+from paddle_flags.fleet._document import Fact, Facts, short
+from paddle_flags.fleet._flags import Look, Steps, Values, cut_reason, text_in
+from paddle_flags.fleet._record import Record, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from paddle_flags.fleet._document import Facts
-    from paddle_flags.fleet._flags import Values
-    from paddle_flags.fleet._record import Record
+    from paddle_flags._core.flag import Flag
     from paddle_flags.fleet._state import Entry
-
-_LONGEST = 1000  # characters of a reason
 
 _given: Values = {}  # also when a membership has ended, and in a forked child
 
@@ -57,20 +56,22 @@ class LocalFlags:
         os.kill(os.getpid(), signal.SIGTERM)
 
     def facts(self, key: bytes | None) -> Facts:
-        return facts_of(key)
+        found = Facts({}, [], [], {})
+        for flag in all_flags():
+            with suppress(errors.UndefinedFlagError):  # its plugin may leave, on another thread
+                _add_facts(found, flag, key)
+        return found.complete()
 
     def look(self, names: Iterable[str]) -> dict[str, Look]:
         runs = self.is_ticking or bool(lib.pd_startup_over())
         found = {}
         for name in names:
-            try:
+            with suppress(errors.UndefinedFlagError):
                 flag = find(name)
                 info = flag._info()  # noqa: SLF001 - of the package; C is asked once for all
                 closed = bool(info.frozen or (runs and not info.runtime))
                 definition = (info.generation, info.validators)
                 found[name] = Look(flag.source, bool(info.sensitive), closed, definition)
-            except errors.UndefinedFlagError:  # or its plugin leaves, on another thread
-                continue
         return found
 
     def describe_missing(self, name: str) -> str:
@@ -109,28 +110,26 @@ class LocalFlags:
         found = ErrorList()
         done = function(config, True, found.pointer, err) == lib.PD_OK  # noqa: FBT003 - of C
         failure = take_failure()
-        if failure is not None and not isinstance(failure, Exception) and _is_main():
+        is_main = threading.current_thread() is threading.main_thread()
+        if failure is not None and not isinstance(failure, Exception) and is_main:
             raise failure  # Ctrl+C, while the program joins or ticks
-        if done:
-            return None
-        listed = found.gather(err, errors.FlagParseError).errors
-        text = "; ".join(str(each) for each in listed)
-        return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+        return None if done else cut_reason(found.gather(err, errors.FlagParseError).errors)
 
     def _report(self, before: Values, last: Record | None) -> None:
         """Add what was changed to the audits of the servers of this process."""
         live: Any = sys.modules.get("paddle_flags.live._serve")
         if live is None or not live.open_servers():
             return
-        news: dict[int, list[str]] = {}
+        news: dict[int, list[tuple[str, str | None, str | None]]] = {}
         for name in sorted({*before, *_given}):
-            if text_in(before, name) != text_in(_given, name):
+            old, new = text_in(before, name), text_in(_given, name)
+            if old != new:
                 entry = _given.get(name) or before[name]
-                news.setdefault(entry.revision, []).append(name)
-        for names in news.values():
-            about = _given.get(names[0]) or last
+                news.setdefault(entry.revision, []).append((name, old, new))
+        for changes in news.values():
+            about = _given.get(changes[0][0]) or last
             live.report_change(
-                [(name, text_in(before, name), text_in(_given, name)) for name in names],
+                changes,
                 fleet=self._url,
                 by=about.by if about else "",
                 reason=about.reason if about else "",
@@ -138,5 +137,19 @@ class LocalFlags:
             )
 
 
-def _is_main() -> bool:
-    return threading.current_thread() is threading.main_thread()
+def _add_facts(facts: Facts, flag: Flag[Any], key: bytes | None) -> None:
+    info = flag._info()  # noqa: SLF001 - of the package; C is asked once for all
+    others = [*names_in(info.aliases), *names_in(info.old_names)]
+    facts.add(flag.name, others, sensitive=bool(info.sensitive), unsafe=bool(info.unsafe))
+    if info.per_process or (info.sensitive and key is None):
+        return
+    text, source, place, default = flag.text, flag.source, None, ""
+    if info.sensitive:
+        data = f"{flag.name}={text}".encode("utf-8", "surrogateescape")
+        text = f"hmac:{hmac.new(key or b'', data, 'sha256').hexdigest()[:32]}"
+    elif source == "default":
+        default = text
+    else:
+        place, value = flag.history[0].place, flag.history[-1].value
+        default = "" if value is None else text_of(flag.name, value)
+    facts.values[flag.name] = Fact(short(text), source, short(place or ""), short(default))

@@ -6,27 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from paddle_flags.fleet import _flags
 from paddle_flags.fleet._clock import SYSTEM, Clock
-from paddle_flags.fleet._flags import Answer, Look, text_in
+from paddle_flags.fleet._flags import NEVER, Answer, Flags, Look, Values, text_in
 from paddle_flags.fleet._follow import Follower
 from paddle_flags.fleet._record import ABORT, ASK, CHECK, END, Record
-from paddle_flags.fleet._state import (
-    Selected,
-    State,
-    Tables,
-    Verdict,
-    fold,
-    with_batch,
-)
-from paddle_flags.fleet._steps import NEVER
-from paddle_flags.fleet._store import FleetError
+from paddle_flags.fleet._state import ENDED, Selected, State, Verdict, fold, tables_of
+from paddle_flags.fleet._store import FleetError, Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from paddle_flags.fleet._flags import Flags, Values
-    from paddle_flags.fleet._follow import Numbered
-    from paddle_flags.fleet._state import Entry
-    from paddle_flags.fleet._store import Store
 
 _ABOVE = ("run time", "live", "override")
 _MOST_ANSWERS = 64
@@ -67,7 +54,7 @@ class Member:
         self.answers: dict[int, Answer] = {}
         self.ends: dict[int, End] = {}
         """Of temporary changes that have begun, by revision."""
-        self.notes: list[Numbered] = []
+        self.notes: list[Record] = []
         """What was said last about checks."""
         self._flags = flags
         self._applying = clock.lock()
@@ -94,15 +81,13 @@ class Member:
         return self.follower.state
 
     @property
-    def values(self) -> dict[str, Entry]:
+    def values(self) -> Values:
         """What the program has of the fleet."""
         return self._flags.values
 
     def wanted_values(self) -> dict[str, str]:
         """Return what the fleet says for this member, also where it could not take that."""
-        tables: Tables = {}
-        for batch in filter(self._is_current, self.state.batches):
-            tables = with_batch(tables, batch)
+        tables = tables_of(filter(self._is_current, self.state.batches))
         return {name: each.value for name, each in self.selected.values(tables).items()}
 
     # ---- Following ----
@@ -120,10 +105,7 @@ class Member:
         self._handle_news(news)
 
     def follow(self, last: int | None = None) -> bool:
-        """Read what is new and act on it; return whether the member has something to say.
-
-        `last` is what the store has just said.
-        """
+        """Read the log, up to `last`, and act on it; return whether there is something to say."""
         before = (self.state.changed, dict(self.answers))
         self._read(last)
         self._end_what_is_over()
@@ -136,13 +118,12 @@ class Member:
         self._handle_news(news)
         self._looked = now
 
-    def _handle_news(self, news: list[Numbered]) -> None:
+    def _handle_news(self, news: list[Record]) -> None:
         self._note_ends()
         self.update_values()
         self._answer_questions(news)
-        said = [(revision, record) for revision, record in news if record.kind == CHECK]
-        if said:
-            self.notes = [*self.notes, *said][-_MOST_NOTES:]
+        said = [record for record in news if record.kind == CHECK]
+        self.notes = [*self.notes, *said][-_MOST_NOTES:]
 
     def update_values(self) -> None:
         """Bring the values in line with steps, ends and the program's own flags."""
@@ -173,14 +154,16 @@ class Member:
 
     def _look_up_flags(self) -> dict[str, Look | None]:
         """Return which flags of the state are defined; of those whose values wait, more."""
-        waiting = (_flags.HELD, _flags.PENDING)
-        names: dict[str, bool] = {}
+        names: set[str] = set()
+        waiting: set[str] = set()
         for batch in self.state.batches:
-            waits = self.answers.get(batch.revision, Answer("")).state in waiting
-            for each in batch.changes:
-                names[each.name] = waits or names.get(each.name, False)
+            changed = {each.name for each in batch.changes}
+            names |= changed
+            answer = self.answers.get(batch.revision)
+            if answer and answer.state in (_flags.HELD, _flags.PENDING):
+                waiting |= changed
         looks = self._flags.look(names)
-        return {name: look if names[name] else None for name, look in looks.items()}
+        return {name: look if name in waiting else None for name, look in looks.items()}
 
     # ---- Values ----
 
@@ -211,12 +194,16 @@ class Member:
         trail = [each.values for each in verdicts]
         return verdicts, self._flags.apply(values, news[0] if news else None, trail)
 
-    def _fold(self, *more: Record) -> tuple[dict[str, Entry], list[Verdict]]:
+    def _fold(self, *more: Record) -> tuple[Values, list[Verdict]]:
         """Return what the batches up to now give, and `more`, with what becomes of each."""
         batches = [*filter(self._is_current, self.state.batches), *more]
         names = {each.name for batch in batches for each in batch.changes}
         self._judging = self._flags.look(names | self.values.keys())
-        self._note_closed(names)
+        for name in names & self._judging.keys():
+            if self._judging[name].closed:
+                self._closed_since.setdefault(name, self._applied)
+            else:
+                self._closed_since.pop(name, None)
         definitions = {n: (look.definition, look.closed) for n, look in self._judging.items()}
         now = (definitions, self._flags.count_dropped())
         known = self._fitting if now == self._fitting_as else {}
@@ -248,18 +235,19 @@ class Member:
         closed = {name for name, look in looks.items() if look.closed}
         if not closed and self._fitting.get(batch.revision) == wanted:
             return None
-        secret = [name for name in names & wanted.keys() if name in looks and looks[name].sensitive]
+        given = sorted(names & wanted.keys() & looks.keys())
+        secret = ", ".join(name for name in given if looks[name].sensitive)
         if secret:
-            why = f"{_listed(secret)}: is sensitive, and a fleet publishes values"
+            why = f"{secret}: is sensitive, and a fleet publishes values"
             return Answer(_flags.REJECTED, why)
-        late = [
+        late = ", ".join(
             name
-            for name in names & closed
+            for name in sorted(names & closed)
             if batch.revision > self._closed_since.get(name, self._applied)
             and text_in(wanted, name) != text_in(self.values, name)
-        ]
+        )
         if late:
-            return Answer(_flags.RESTART, f"{_listed(late)}: has no attribute runtime")
+            return Answer(_flags.RESTART, f"{late}: has no attribute runtime")
         candidate = {name: each for name, each in wanted.items() if name not in closed}
         candidate.update({n: each for n, each in self.values.items() if n in closed})
         problem = self._flags.check(candidate)
@@ -267,14 +255,6 @@ class Member:
             return Answer(_flags.REJECTED, problem)
         self._fitting[batch.revision] = wanted
         return None
-
-    def _note_closed(self, names: set[str]) -> None:
-        """Note since which revision flags are closed."""
-        for name in names & self._judging.keys():
-            if self._judging[name].closed:
-                self._closed_since.setdefault(name, self._applied)
-            else:
-                self._closed_since.pop(name, None)
 
     # ---- Answers ----
 
@@ -289,7 +269,7 @@ class Member:
                 self.answers[revision] = told[revision] or self._answer_for(batch)
             elif self.selected.is_concerned(batch.changes):
                 waits = Answer(_flags.WAITS, f"step {batch.at_step}")
-                self.answers[revision] = Answer(_flags.ENDED) if revision in self._over else waits
+                self.answers[revision] = Answer(ENDED) if revision in self._over else waits
         for old in sorted(self.answers)[:-_MOST_ANSWERS]:
             del self.answers[old]
 
@@ -313,7 +293,7 @@ class Member:
             return answer._replace(why=f"at step {step}, not {batch.at_step}")
         return answer
 
-    def _find_effect(self, values: dict[str, Entry], revision: int) -> Answer:
+    def _find_effect(self, values: Values, revision: int) -> Answer:
         """Return the same of the values that a revision has given."""
         names = sorted(name for name, each in values.items() if each.revision == revision)
         looks = self._flags.look(names) if names else {}
@@ -335,7 +315,7 @@ class Member:
             del self.ends[revision]
             self._over.discard(revision)
             if revision in self.answers:
-                self.answers[revision] = Answer(_flags.ENDED)
+                self.answers[revision] = Answer(ENDED)
         for batch in self.state.batches:
             if batch.duration is None or batch.revision in self.ends:
                 continue
@@ -371,9 +351,8 @@ class Member:
             if not end.is_sure and self.counts_elsewhere(revision):
                 self.ends[revision] = End(self._clock.now() + 1, is_sure=False)
                 continue
-            if not self._write_end(revision) and revision not in self._over:
-                self._over.add(revision)
-                self._apply_state()
+            if not self._write_end(revision):
+                self._end_here({revision})
 
     def list_counted(self) -> list[int]:
         """Return the temporary changes that this member will end, since it has seen them begin."""
@@ -386,8 +365,10 @@ class Member:
         """End here what is over, while the engine is away."""
         self._note_ends()  # of what was read before it went
         now = self._clock.now()
-        over = {each for each, end in self.ends.items() if end.at <= now} - self._over
-        if over:
+        self._end_here({each for each, end in self.ends.items() if end.at <= now})
+
+    def _end_here(self, over: set[int]) -> None:
+        if over - self._over:
             self._over |= over
             self._apply_state()
 
@@ -402,12 +383,9 @@ class Member:
     def write(self, record: Record, is_wanted: Callable[[], bool]) -> None:
         """Write a record behind all others, unless one of those makes it needless."""
         record = record._replace(by=self.selected.name)
-        while is_wanted():
-            revision = self.follower.append(record)
-            if revision:
-                self._handle_news([(revision, record)])
-                return
+        while is_wanted() and not self.follower.append(record):
             self._read()
+        self._handle_news(self.follower.catch_up(self.state.revision))
 
     def seconds_until_due(self) -> float:
         """Return the seconds until something is due: an end, or a deadline."""
@@ -420,12 +398,12 @@ class Member:
 
     # ---- Questions ----
 
-    def _answer_questions(self, news: list[Numbered]) -> None:
+    def _answer_questions(self, news: list[Record]) -> None:
         """Say what this member would answer to changes that are asked about."""
-        self._peers = next((r.peers for _, r in reversed(news) if r.peers), self._peers)
-        for revision, record in news:
+        self._peers = next((each.peers for each in reversed(news) if each.peers), self._peers)
+        for record in news:
             if record.kind == ASK and record.dry_run:
-                self.answers[revision] = self._judge_question(record)
+                self.answers[record.revision] = self._judge_question(record)
         question = self.state.question
         if question is None:
             self._asked = (0, NEVER)
@@ -493,7 +471,3 @@ class Member:
     def _for_all(self, seconds: float) -> float:
         """Return the time in which all members can do something, one after the other."""
         return min(_LONGEST_PAUSE, seconds * self._peers)
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(sorted(names))

@@ -1,17 +1,26 @@
-"""Who a process is in its job, from the variables that launchers set."""
+"""Who a member is, by what it is given and by the variables that launchers set."""
 
 from __future__ import annotations
 
 import os
 import re
 import socket
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags._core.status import shown
-from paddle_flags.errors import FlagArgumentError
+from paddle_flags.errors import FlagArgumentError, FlagTypeError
+from paddle_flags.fleet._arguments import check_choice, check_count, check_seconds
+from paddle_flags.fleet._record import check_text
+from paddle_flags.fleet._store import check_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Literal
+
+    OnLost = Literal["keep", "default", "exit"]
+    OnLate = Literal["raise", "keep"]
+
+_BIGGEST_RANK = (1 << 31) - 1
 
 AGENT = "PADDLE_FLAGS_FLEET_AGENT"
 """The environment variable in which an agent says which member its program is."""
@@ -52,8 +61,7 @@ def _number(env: Mapping[str, str], name: str) -> int | None:
         return None
     if text.isascii() and text.isdigit() and len(text) < 10:  # noqa: PLR2004 - fits int32
         return int(text)
-    message = f"{name}={shown(text)}: expected a number"
-    raise FlagArgumentError(message)
+    raise FlagArgumentError(f"{name}={shown(text)}: expected a number")
 
 
 def host_name() -> str:
@@ -87,3 +95,47 @@ def name_for(role: str | None, rank: int | None) -> str:
     if rank is None:
         return f"{host_name()}-{os.getpid()}"
     return f"{storable(role) if role else 'rank'}-{rank}"
+
+
+class Options(NamedTuple):
+    """What a member was asked for."""
+
+    name: str
+    role: str | None
+    rank: int | None
+    world: int | None
+    ttl: float = 10.0
+    on_lost: OnLost = "keep"
+    on_late: OnLate = "raise"
+    tick_timeout: float = 60.0
+    snapshot: str | None = None
+    key: bytes | None = None
+    observe: bool = False
+
+
+def options_of(
+    role: str | None,
+    rank: int | None,
+    name: str | None,
+    key: str | bytes | None = None,
+    **others: Any,
+) -> Options:
+    """Return what a member is; raise FlagArgumentError or FlagTypeError."""
+    for parameter, text in (("role", role), ("name", name)):
+        if text is not None:
+            check_text(parameter, text)
+    check_count("rank", rank, _BIGGEST_RANK)
+    place = place_of()
+    role = place.role if role is None else role
+    rank = place.rank if rank is None else rank
+    name = check_name(name_for(role, rank) if name is None else name)
+    key = os.environ.get("PADDLE_FLAGS_FLEET_KEY") if key is None else key
+    if not isinstance(key, (str, bytes, type(None))):
+        raise FlagTypeError(f"key: expected text or bytes, not {type(key).__name__}")
+    data = key.encode("utf-8", "surrogateescape") if isinstance(key, str) else key
+    options = Options(name, role, rank, place.world, key=data or None, **others)
+    check_seconds("ttl", options.ttl, needed=True)
+    check_seconds("tick_timeout", options.tick_timeout, needed=True)
+    check_choice("on_lost", options.on_lost, ("keep", "default", "exit"))
+    check_choice("on_late", options.on_late, ("raise", "keep"))
+    return options

@@ -8,18 +8,26 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags.fleet import _json
-from paddle_flags.fleet._record import ABORT, ASK, CHANGE, END, Record, fields_of, record_of
+from paddle_flags.fleet._record import (
+    ABORT,
+    ASK,
+    CHANGE,
+    END,
+    Change,
+    Record,
+    fields_of,
+    record_of,
+)
 from paddle_flags.fleet._store import FleetError
 from paddle_flags.live._documents import fault_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-    from paddle_flags.fleet._record import Change
 
 _DEEP = 8  # later lasting batches for the same flags, after which a batch isn't kept
 _DEEPEST = 64  # the same, temporary ones and those for a step included
@@ -42,7 +50,7 @@ class State:
 
     def after(self, record: Record) -> State:
         """Return the state after the next record."""
-        revision, question = self.revision + 1, self.question
+        question, revision = self.question, self.revision + 1
         then = replace(self, revision=revision, fleet=self.fleet or record.fleet)
         if record.kind == END:
             return _ended(then, record.of)
@@ -119,13 +127,19 @@ def with_batch(tables: Tables, batch: Record) -> Tables:
     return {on: table for on, table in made.items() if table}
 
 
-def tables_of(state: State, *, lasting: bool = False) -> Tables:
-    """Return what the fleet says; without what ends by itself, if `lasting`."""
+def tables_of(batches: Iterable[Record]) -> Tables:
+    """Return what batches say together."""
     tables: Tables = {}
-    for batch in state.batches:
-        if not lasting or batch.duration is None:
-            tables = with_batch(tables, batch)
+    for batch in batches:
+        tables = with_batch(tables, batch)
     return tables
+
+
+def entries_of(state: State, *, lasting: bool = True) -> dict[tuple[str, str], Entry]:
+    """Return entries by selector and name; without what ends by itself, if `lasting`."""
+    kept = [each for each in state.batches if not lasting or each.duration is None]
+    tables = tables_of(kept).items()
+    return {(on, name): entry for on, table in tables for name, entry in table.items()}
 
 
 class Selected(NamedTuple):
@@ -142,8 +156,7 @@ class Selected(NamedTuple):
 
     def is_concerned(self, changes: Iterable[Change]) -> bool:
         """Return whether changes may change this member."""
-        fitting = self.selectors()
-        return any(each.on in fitting for each in changes)
+        return not {each.on for each in changes}.isdisjoint(self.selectors())
 
     def values(self, tables: Tables) -> dict[str, Entry]:
         """Return the values of the member, each of the most specific selector that has one."""
@@ -191,6 +204,51 @@ def fold(
     return values, verdicts
 
 
+# ---- The log as people read it ----
+
+COMMITTED = "committed"
+DRY_RUN = "dry run"
+ENDED = "ended"
+
+
+class Step(NamedTuple):
+    """A change with its revision, and what became of it."""
+
+    revision: int
+    record: Record
+    verdict: str | None
+    """`"committed"`; `"aborted: …"` with the reason; `"dry run"`; `"ended"` for the end of the
+    temporary change `record.of`; None: it waits for its decision."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether it took effect."""
+        return self.verdict in (COMMITTED, ENDED)
+
+
+def history_of(records: Iterable[Record]) -> list[Step]:
+    """Return the changes in records that follow each other, the oldest first."""
+    found: dict[int, Step] = {}
+    state = State()
+    for record in records:
+        question, revision = state.question, record.revision
+        state = State(revision - 1, question=question).after(record)
+        if record.kind == END:
+            found[revision] = Step(revision, record, ENDED)
+        elif question and state.question is None:
+            asked = found.pop(question.revision)
+            made = asked.record._replace(kind=CHANGE, of=record.of, time=record.time)
+            if record.kind == CHANGE:
+                found[revision] = Step(revision, made._replace(revision=revision), COMMITTED)
+            else:
+                found[asked.revision] = asked._replace(verdict=f"aborted: {record.reason}")
+        elif record.kind == CHANGE and state.changed == revision:
+            found[revision] = Step(revision, record, COMMITTED)
+        elif record.kind == ASK and (record.dry_run or state.question != question):
+            found[revision] = Step(revision, record, DRY_RUN if record.dry_run else None)
+    return [found[each] for each in sorted(found)]
+
+
 # ---- As JSON: bases, and the file for a start without the engine ----
 
 
@@ -208,21 +266,12 @@ def to_json(state: State) -> bytes:
 
 def from_json(data: bytes, what: str, revision: int | None = None) -> State:
     """Return the state of JSON; raise FleetError if it isn't one, or of another revision."""
-    try:
-        state = _state_of(_json.read(data))
-    except (ValueError, TypeError, KeyError, AttributeError):
-        state = None
-    if state is not None and revision in (None, state.revision):
-        return state
-    message = f"{what}: expected the values of a fleet, as paddle_flags writes them"
-    raise FleetError(message)
+    with suppress(ValueError, TypeError, KeyError, AttributeError):
+        fields = _json.read(data)
+        if fault_of(fields, _FORM) is None and revision in (None, fields["revision"]):
+            batches = tuple(map(record_of, fields["batches"]))
+            return State(fields["revision"], fields["changed"], fields["fleet"], batches)
+    raise FleetError(f"{what}: expected the values of a fleet, as paddle_flags writes them")
 
 
 _FORM: dict[str, Any] = {"revision": int, "changed": int, "fleet": str, "batches": list[Any]}
-
-
-def _state_of(fields: Any) -> State:
-    if fault_of(fields, _FORM) is not None:
-        raise TypeError
-    batches = tuple(map(record_of, fields["batches"]))
-    return State(fields["revision"], fields["changed"], fields["fleet"], batches)
