@@ -89,9 +89,9 @@ class Engine(World):
 
     def _join(self, name: str, ttl: float) -> Membership:
         process, program = Process(name), Programmed(wide)
-        options = Options(name, "trainer", None, None, ttl, "keep", "raise", 60.0, None, None)
+        options = Options(name, "trainer", None, None, ttl, "keep", "raise", 60.0, None)
         made = Membership(self.connect(process), options, program, self.clock(process))
-        self.spawn(process, lambda: made.start(lambda work, _: self.spawn(process, work)))
+        self.spawn(process, made.start)
         return made
 
     def connect(self, process: Process, *, writes: bool = True) -> Any:  # noqa: ANN401, ARG002 - as World

@@ -60,8 +60,9 @@ def _options(options: argparse.Namespace) -> Options:
         options.role,
         options.rank,
         options.name,
-        ttl=options.ttl,
-        on_lost=options.on_lost,
-        on_late="keep",
-        tick_timeout=options.tick_timeout,
+        None,
+        options.ttl,
+        options.on_lost,
+        "keep",
+        options.tick_timeout,
     )

@@ -83,7 +83,6 @@ class ProgramFlags:
 
     @property
     def is_connected(self) -> bool:
-        """Whether the program answers."""
         return self._connection is not None
 
     @property
@@ -121,8 +120,6 @@ class ProgramFlags:
         for pid in {self.pid, self.child} if self.is_connected else {self.child}:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGTERM)
-
-    # ---- Looking ----
 
     def _refresh(self) -> dict[str, dict[str, Any]]:
         """Return all flags by each of their names."""
@@ -177,8 +174,6 @@ class ProgramFlags:
     def count_dropped(self) -> int:
         self._refresh()
         return self._dropped
-
-    # ---- Giving ----
 
     def check(self, values: Values) -> str | None:
         return self._give(values, {"dry_run": True}) if self._is_served else None
@@ -236,7 +231,6 @@ class ProgramFlags:
 
 
 def _others(flag: dict[str, Any]) -> list[str]:
-    """Return the other names of a flag."""
     return [*flag.get("aliases", ()), *flag.get("old_names", ())]
 
 
@@ -298,7 +292,6 @@ class Agent:
             os.kill(os.getpid(), signal.SIGCHLD)
 
     def _wait(self) -> int:
-        """Pass signals on until the program ends."""
         while True:
             given = signal.sigwaitinfo(_WAITED)
             pid = self._pid
@@ -338,7 +331,7 @@ class Agent:
                 flags.notice_end()
                 if not flags.is_connected:
                     flags.connect()  # to its first process with flags, or the one after it
-                    member.apply_values_again()
+                    member.update_document(again=True)
                 step = flags.wait_for_step()
                 if step is not None:
                     member.tick(step)

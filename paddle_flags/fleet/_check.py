@@ -8,20 +8,12 @@ Members that may not write the log compare each for itself.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from paddle_flags.fleet import _document
 from paddle_flags.fleet._clock import SYSTEM, Clock
-from paddle_flags.fleet._document import (
-    UNCHECKED,
-    Difference,
-    Documents,
-    Holder,
-    absent_ranks,
-    differences_of,
-    document_of,
-    documents_of,
-    shown_all,
-)
+from paddle_flags.fleet._document import UNCHECKED, Difference, Documents, Holder, documents_of
 from paddle_flags.fleet._flags import REJECTED
 from paddle_flags.fleet._record import CHECK, TELL, Record
 from paddle_flags.fleet._store import FleetError
@@ -58,6 +50,7 @@ class CheckError(FleetError):
         return "\n  ".join([super().__str__(), *(str(FleetError(each)) for each in self.args[1:])])
 
 
+@dataclass
 class Barrier:
     """One call of `check`.
 
@@ -65,27 +58,17 @@ class Barrier:
     has what they have.
     """
 
-    def __init__(
-        self,
-        member: Membership,
-        environment: list[str],
-        expect: int | None,
-        timeout: float,
-        clock: Clock = SYSTEM,
-    ) -> None:
-        self._member = member
-        self._clock = clock
-        self._patterns = environment
-        self._expect = expect
-        self._deadline = self._clock.now() + timeout
-        self._timeout = timeout
-        self._round = 0
-        self._since = 0  # records up to here are of a check before this process began
+    _member: Membership
+    _patterns: list[str]  # of environment variables
+    _expect: int | None
+    _timeout: float
+    _clock: Clock = SYSTEM
 
     def wait(self) -> None:
         """Wait for the others and compare; raise CheckError."""
+        self._deadline = self._clock.now() + self._timeout
         self._round = self._member.begin_check(self._patterns, self._expect)
-        self._since = self._member.revision
+        self._since = self._member.revision  # records up to here are of an earlier process
         seen_alive = self._clock.now()
         while True:
             note = self._find_note()
@@ -113,7 +96,7 @@ class Barrier:
     def _is_gone(self, who: str, seen: float) -> bool:
         """Return whether the member that compares has gone; it is looked at once a lease."""
         is_due = self._clock.now() - seen >= self._member.ttl
-        return is_due and document_of(self._member.store, who) is None
+        return is_due and _document.document_of(self._member.store, who) is None
 
     def _find_note(self) -> Mapping[str, Any]:
         """Return what was written last about this check; {}: nothing."""
@@ -130,8 +113,6 @@ class Barrier:
         note = {"round": self._round, "stage": stage, "who": self._member.name, **more}
         self._member.write(Record(CHECK, by=self._member.name, check=note), is_wanted)
 
-    # ---- The one that compares ----
-
     def _compare(self) -> None:
         """Compare the documents of all, and write what was found."""
         while True:
@@ -142,11 +123,11 @@ class Barrier:
                 digest = next(iter(_digests_of(documents)), UNCHECKED)
                 self._write(ALIKE, digest=digest, count=len(here))
                 return
-            if _is_settled(documents) or self._clock.now() >= self._deadline:
+            if _document.is_settled(documents) or self._clock.now() >= self._deadline:
                 break
             self._clock.sleep(_POLL)
-        found = [] if is_alike else differences_of(self._with_details(documents))
-        lines += shown_all(found)
+        found = [] if is_alike else _document.differences_of(self._with_details(documents))
+        lines += _document.shown_all(found)
         if not lines:
             lines = ["their digests differ, and they did not say why in time"]
         self._write(DIFFERENT, lines=lines, differences=_rows_of(found))
@@ -173,20 +154,15 @@ class Barrier:
         """Let all say what they have, and wait a moment for it."""
         self._write(TELL, environment=self._patterns)
         asked = self._member.revision
-        end = self._clock.now() + _GRACE
-        while True:
-            every = documents_of(self._member.store)
-            now = {name: each for name, each in every.items() if name in documents}
-            told = [n for n, each in now.items() if each["details"].get("of", -1) >= asked]
-            whole = len(told) == len(now) and _is_settled(now)
-            if whole or self._clock.now() >= end:
-                return {name: now[name] for name in told} if len(told) > 1 else now
-            self._clock.sleep(max(_POLL, _LOOK * len(now)))
+        store = self._member.store
+        now = _document.wait_for_details(store, self._clock, asked, _GRACE, documents)
+        told = {n: each for n, each in now.items() if each["details"].get("of", -1) >= asked}
+        return told if len(told) > 1 else now
 
     def _missing(self, every: Documents, wanted: int) -> CheckError:
         here = {name for name, each in every.items() if self._is_here(each)}
         slow = sorted(every.keys() - here)
-        role, ranks = absent_ranks(every, wanted)
+        role, ranks = _document.absent_ranks(every, wanted)
         absent = [f"{role or 'rank'} {rank}" for rank in ranks]
         parts = [f"{name} is a member and has not called check" for name in slow]
         parts += [f"{each} has not joined" for each in absent]
@@ -211,11 +187,6 @@ class Barrier:
         return error
 
 
-def _is_settled(documents: Documents) -> bool:
-    """Return whether no change is on its way to some of the members."""
-    return len({each.get("changed") for each in documents.values()}) == 1
-
-
 def _digests_of(documents: Documents) -> set[str]:
     return {each.get("digest", "unknown") for each in documents.values()}
 
@@ -224,11 +195,10 @@ def _are_alike(documents: Documents) -> bool:
     if len(_digests_of(documents)) > 1:
         return False
     selected = {name for each in documents.values() for name in each.get("selected", ())}
-    return not differences_of(documents, among=selected)
+    return not _document.differences_of(documents, among=selected)
 
 
 def _rejections(documents: Documents) -> list[str]:
-    """Return the values of the fleet that members could not take."""
     return [
         f"{name}: revision {revision}: rejected: {answer.why}"
         for name, document in sorted(documents.items())

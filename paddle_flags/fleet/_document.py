@@ -18,6 +18,7 @@ from paddle_flags.fleet._store import MAX_RECORD, is_name
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
+    from paddle_flags.fleet._clock import Clock
     from paddle_flags.fleet._store import Store, StoredMember
 
 _LONGEST = 200  # characters of a value; of a longer one, the digest is compared
@@ -25,6 +26,7 @@ _MOST_RANKS = 100_000  # that anybody looks for
 _REVISION = re.compile(r"[0-9]{1,18}")
 _SECRET = ("PADDLE_FLAGS_FLEET_KEY", "PADDLE_FLAGS_ETCD_PASSWORD", "PADDLE_FLAGS_LIVE_TOKEN")
 _BIGGEST = MAX_RECORD * 3 // 4
+_POLL, _LOOK = 0.05, 0.001  # seconds between two looks at all documents, and for each of them
 _MOST_NAMED = 5  # members with the same value that a message names
 _MOST_SHOWN = 50  # differences that a message shows
 _DROPPED = ("details", "values", "wanted", "answers", "selected", "aliases", "unsafe", "sensitive")
@@ -52,19 +54,13 @@ class Facts(NamedTuple):
     values: dict[str, Fact]
     """Of the flags to compare. A sensitive one has a digest that only who has the key can compute;
     without a key it is left out."""
-    sensitive: list[str]
-    """All names of such flags."""
-    unsafe: list[str]
-    """The same."""
-    aliases: dict[str, str]
-    """The name of a flag by each other name of it."""
-    defaults: str = ""
-    """A digest of all defaults: members that have the same have the same definitions."""
-    is_checked: bool = True
-    """Whether `check` compares them."""
+    sensitive: list[str]  # all names of such flags
+    unsafe: list[str]  # the same
+    aliases: dict[str, str]  # the name of a flag by each other name of it
+    defaults: str = ""  # a digest of all: members that have the same have the same definitions
+    is_checked: bool = True  # whether `check` compares them
 
     def add(self, name: str, others: list[str], *, sensitive: bool, unsafe: bool) -> None:
-        """Add a flag with its other names, and without its value."""
         self.aliases.update(dict.fromkeys(others, name))
         self.sensitive.extend([name, *others] if sensitive else ())
         self.unsafe.extend([name, *others] if unsafe else ())
@@ -156,6 +152,25 @@ def all_of(store: Store) -> Documents:
     return {name: decode(each) for name, each in store.members().items() if is_name(name)}
 
 
+def wait_for_details(
+    store: Store, clock: Clock, asked: int, seconds: float, among: Collection[str] | None = None
+) -> Documents:
+    """Return documents when their members have answered a record of the stage TELL, or so far."""
+    end = clock.now() + seconds
+    while True:
+        every = documents_of(store)
+        found = {name: each for name, each in every.items() if among is None or name in among}
+        told = all(each["details"].get("of", 0) >= asked for each in found.values())
+        if (told and is_settled(found)) or clock.now() >= end:
+            return found
+        clock.sleep(max(_POLL, _LOOK * len(found)))
+
+
+def is_settled(documents: Documents) -> bool:
+    """Return whether no change is on its way to some of the members."""
+    return len({each.get("changed") for each in documents.values()}) <= 1
+
+
 def find_other_log(document: Mapping[str, Any], fleet: str) -> str:
     """Return what a member says that follows another log than that of `fleet`, or ""."""
     other = document.get("fleet") or fleet
@@ -195,8 +210,6 @@ def absent_ranks(documents: Documents, count: int) -> tuple[str | None, list[int
     return role, [rank for rank in range(min(count, _MOST_RANKS)) if rank not in present]
 
 
-# ---- What a document may have ----
-
 _FACTS = dict[str, list[str]]
 _FORM: dict[str, Any] = {
     **dict.fromkeys(("name", "host", "fleet", "digest", "problem", "process", "defaults"), str),
@@ -214,9 +227,6 @@ _FORM: dict[str, Any] = {
 }
 _CHECK = {"round": int, "expect": int | None}
 _DETAILS = {"of": int, "values": _FACTS, "variables": dict[str, str]}
-
-
-# ---- Differences ----
 
 
 class Holder(NamedTuple):
@@ -245,13 +255,18 @@ _Held = tuple[str, str] | None
 
 
 def differences_of(documents: Documents, among: Collection[str] | None = None) -> list[Difference]:
-    """Return the flags that differ between members for which the fleet wants the same.
+    """Return the flags and variables that differ where the fleet wants the same.
 
     A value of `UNKNOWN` is a default that only its member knows; the details of all have it.
     """
     documents = {n: each for n, each in documents.items() if each.get("defaults") != ""}
     facts = {
-        name: {**each["values"], **each["details"]["values"]} for name, each in documents.items()
+        name: {
+            **each["values"],
+            **each["details"]["values"],
+            **{f"${n}": [v, "", ""] for n, v in each["details"].get("variables", {}).items()},
+        }
+        for name, each in documents.items()
     }
     defaults = {
         (each.get("defaults"), flag): fact[3]
@@ -263,7 +278,7 @@ def differences_of(documents: Documents, among: Collection[str] | None = None) -
         document, fact = documents[member], facts[member].get(flag)
         if fact is not None:
             return fact[0], f"{fact[1]} {fact[2]}".strip()
-        if document["details"]["values"]:
+        if flag.startswith("$") or document["details"]["values"]:
             return None
         return defaults.get((document.get("defaults"), flag), UNKNOWN), "default"
 
@@ -272,51 +287,34 @@ def differences_of(documents: Documents, among: Collection[str] | None = None) -
     for flag in sorted(flags if among is None else flags & set(among)):
         groups: dict[str | None, dict[str, _Held]] = {}
         for name, document in documents.items():
-            wanted = document.get("wanted", {}).get(flag)
-            groups.setdefault(wanted, {})[name] = held_by(name, flag)
-        for group in groups.values():
-            found += _difference(flag, group)
-    return found if among is not None else found + _variables(documents)
+            if not flag.startswith("$") or "variables" in document["details"]:
+                wanted = document.get("wanted", {}).get(flag)
+                groups.setdefault(wanted, {})[name] = held_by(name, flag)
+        found += [
+            _difference(flag, held)
+            for held in groups.values()
+            if len({each and each[0] for each in held.values()}) > 1
+        ]
+    return found
 
 
-def _difference(name: str, held: Mapping[str, _Held]) -> list[Difference]:
-    if len({each and each[0] for each in held.values()}) < 2:  # noqa: PLR2004 - one value
-        return []
+def _difference(name: str, held: Mapping[str, _Held]) -> Difference:
     groups: dict[_Held, list[str]] = {}
     for member, each in held.items():
         groups.setdefault(each, []).append(member)
-    holders = [
-        Holder(value, source, tuple(sorted(members)))
-        for (value, source), members in ((each or (None, ""), m) for each, m in groups.items())
-    ]
+    found = [((None, "") if each is None else each, m) for each, m in groups.items()]
+    holders = [Holder(value, source, tuple(sorted(m))) for (value, source), m in found]
     holders.sort(key=lambda each: (-len(each.members), each.members))
-    return [Difference(name, tuple(holders))]
-
-
-def _variables(documents: Documents) -> list[Difference]:
-    given = {
-        name: each["details"]["variables"]
-        for name, each in documents.items()
-        if "variables" in each["details"]
-    }
-    return [
-        difference
-        for variable in sorted({name for each in given.values() for name in each})
-        for difference in _difference(
-            f"${variable}",
-            {m: (each[variable], "") if variable in each else None for m, each in given.items()},
-        )
-    ]
+    return Difference(name, tuple(holders))
 
 
 def shown_all(found: list[Difference]) -> list[str]:
-    """Return a line for each difference, for a message."""
-    lines = [shown_one(each) for each in found[:_MOST_SHOWN]]
+    lines = [_shown(each) for each in found[:_MOST_SHOWN]]
     more = len(found) - _MOST_SHOWN
     return [*lines, f"and {more} more"] if more > 0 else lines
 
 
-def shown_one(difference: Difference) -> str:
+def _shown(difference: Difference) -> str:
     """Return a difference as text: `NCCL_ALGO: Ring (rank-0, rank-1); not set (rank-2)`."""
     parts = []
     for holder in difference.holders:
@@ -328,7 +326,6 @@ def shown_one(difference: Difference) -> str:
 
 
 def members_text(members: Collection[str]) -> str:
-    """Return the names of members, cut if there are many."""
     names = list(members)
     more = len(names) - _MOST_NAMED
     text = ", ".join(names[:_MOST_NAMED])

@@ -45,11 +45,9 @@ class Answer(NamedTuple):
 class Look(NamedTuple):
     """What a member must know of a flag that is defined."""
 
-    source: str
-    """Of its value."""
+    source: str  # of its value
     sensitive: bool
-    closed: bool
-    """Whether its value can't change any more in this process."""
+    closed: bool  # whether its value can't change any more in this process
     definition: object
     """Equal as long as nobody has defined it anew, or added or removed a validator."""
 
@@ -67,14 +65,11 @@ class Steps:
     one of them sees the other.
     """
 
-    function = "fleet.tick"
-    """By which a program begins a step."""
+    function = "fleet.tick"  # by which a program begins a step
 
     def __init__(self) -> None:
-        self.last: int | None = None
-        """The last step that the program has begun; None: it counts none."""
-        self.gate: float = NEVER
-        """A tick of this step or a later one must look what is to be done; see `move_gate`."""
+        self.last: int | None = None  # the last step that has begun; None: it counts none
+        self.gate: float = NEVER  # from which step on a tick must look what is to be done
 
     def move_gate(self, step: float) -> None:
         """Let ticks of a step and later ones look what is to be done; raise FleetError."""
@@ -117,8 +112,7 @@ def text_in(values: Values, name: str) -> str | None:
 class Flags(Protocol):
     """The flags of a program. All methods are called by one thread at a time."""
 
-    is_ticking: bool
-    """Whether the program has begun its steps: then it runs, and not all flags can change."""
+    is_ticking: bool  # whether it has begun its steps: then it runs, and not all flags can change
     steps: Steps
 
     @property

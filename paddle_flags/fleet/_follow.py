@@ -35,9 +35,9 @@ class Follower:
         self.store = store
         self.clock = clock
         self.state = state or State()
-        self.base = 0
-        """The revision of the base, from which the log that is left begins."""
+        self.base = 0  # the revision of the base, from which the log that is left begins
         self._tail: Follower | None = None  # what has read the records since the base
+        self._first = State()  # of the base
         self._records: list[Record] = []
         self._news: list[Record] = []  # written here, or read by a call that failed then
 
@@ -104,8 +104,6 @@ class Follower:
         what = f"the engine has lost its state: it {now}, and {before}"
         return StateLostError(f"{self.store.url}: {what}")
 
-    # ---- Writing ----
-
     def append(self, record: Record) -> int:
         """Write the record behind the state that was read; return its revision, or 0.
 
@@ -170,37 +168,27 @@ class Follower:
         self.base = number
         return self.store.compact(number, to_json(state))
 
-    # ---- Earlier states ----
-
     def at(self, revision: int) -> State:
         """Return the state at an earlier revision; raise CompactedError if it was replaced."""
-        earlier = self._from_base()
-        if not earlier.state.revision <= revision <= self.state.revision:
-            expected = f"expected one from {earlier.state.revision} to {self.state.revision}"
-            raise CompactedError(f"revision {revision}: {expected}")
-        while earlier.state.revision < revision:  # a store reads some at once
-            records = self.store.read(earlier.state.revision + 1)
-            if not records:
-                raise self._lost(f"ends with revision {earlier.state.revision}")
-            for record in records[: revision - earlier.state.revision]:
-                earlier._take(record)  # noqa: SLF001 - of this class
-        return earlier.state
+        records, state = self.log(), self._first
+        first, last = state.revision, state.revision + len(records)
+        if not first <= revision <= last:
+            raise CompactedError(f"revision {revision}: expected one from {first} to {last}")
+        for record in records[: revision - first]:
+            state = state.after(record)
+        return state
 
     def log(self) -> list[Record]:
         """Return the records that are left, the oldest first; those that were read stay known."""
         while True:
-            number = self.store.base()[0]
+            number, data = self.store.base()
             if self._tail is None or self._tail.base != number:
-                self._tail, self._records = self._from_base(), []
+                self._first = _base(data, number) if number else State()
+                self._tail, self._records = Follower(self.store, self._first, self.clock), []
+                self._tail.base = number
             self._records += self._tail.catch_up()
             if self._tail.base == number:  # unless some were replaced meanwhile
                 return list(self._records)
-
-    def _from_base(self) -> Follower:
-        number, data = self.store.base()
-        found = Follower(self.store, _base(data, number) if number else None, self.clock)
-        found.base = number
-        return found
 
 
 def _base(data: bytes, number: int) -> State:

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 _ABOVE = ("run time", "live", "override")
 _MOST_ANSWERS = 64
 _MOST_NOTES = 32
-_PAUSE_OF_ONE = 0.004  # seconds: 250 looks of all members in a second
-_ANSWER_OF_ONE = 0.002  # the same: 500 answers in a second
+PAUSE_OF_ONE = 0.004  # seconds: 250 looks of all members in a second
 _LONGEST_PAUSE = 1.0
 _SURE = 10.0  # seconds within which a member that has seen a value begin knows when
 
@@ -27,16 +26,14 @@ _SURE = 10.0  # seconds within which a member that has seen a value begin knows 
 class End(NamedTuple):
     """When a temporary value is over."""
 
-    at: float
-    """By `Clock.now`."""
-    is_sure: bool
-    """Whether this process has seen it begin. Otherwise, `at` follows from the date."""
+    at: float  # by `Clock.now`
+    is_sure: bool  # whether this process has seen it begin; else `at` follows from the date
 
 
 class Member:
     """What one process knows of its fleet.
 
-    Its caller holds a lock, except for `withdraw_values` and `steps`, which wait for no engine.
+    Its caller holds a lock, except for `withhold_values` and `steps`, which wait for no engine.
     """
 
     def __init__(
@@ -52,15 +49,14 @@ class Member:
         self.follower = Follower(store, state, clock)
         self.steps = flags.steps
         self.answers: dict[int, Answer] = {}
-        self.ends: dict[int, End] = {}
-        """Of temporary changes that have begun, by revision."""
-        self.notes: list[Record] = []
-        """What was said last about checks."""
+        self.ends: dict[int, End] = {}  # of temporary changes that have begun, by revision
+        self.notes: list[Record] = []  # what was said last about checks
         self._flags = flags
         self._applying = clock.lock()
         self._clock = clock
-        self.counts_elsewhere: Callable[[int], bool] = lambda _: False
-        """Returns whether another member has seen a temporary value begin."""
+        self.counts_elsewhere: Callable[[int], bool] = lambda _: (
+            False
+        )  # for temporary values, by revision
         self._looked = -NEVER  # when the log was about to be read last
         self._over: set[int] = set()  # ended here, since the end can't be written
         self._applied = -1  # the revision that the values are of
@@ -77,12 +73,10 @@ class Member:
 
     @property
     def state(self) -> State:
-        """What the log says."""
         return self.follower.state
 
     @property
     def values(self) -> Values:
-        """What the program has of the fleet."""
         return self._flags.values
 
     def wanted_values(self) -> dict[str, str]:
@@ -168,7 +162,6 @@ class Member:
     # ---- Values ----
 
     def _apply_state(self) -> None:
-        """Make the values what the log says, and answer."""
         with self._applying:
             for batch, step in self._awaited():
                 if self.steps.is_reached(step):
@@ -211,15 +204,10 @@ class Member:
         self._fitting_as = now
         return fold(batches, self.selected, self._judge)
 
-    def withdraw_values(self) -> None:
-        """Take the values of the fleet back from flags that can change, until `restore_values`."""
-        self._is_without = True
-        self._apply_state()
-
-    def restore_values(self) -> None:
-        """Give the values again, after `withdraw_values`."""
-        if self._is_without:
-            self._is_without = False
+    def withhold_values(self, *, withheld: bool) -> None:
+        """Take the values of the fleet back from flags that can change, or give them again."""
+        if self._is_without != withheld:
+            self._is_without = withheld
             self._apply_state()
 
     def _is_current(self, batch: Record) -> bool:
@@ -259,7 +247,6 @@ class Member:
     # ---- Answers ----
 
     def _renew_answers(self, verdicts: list[Verdict], why: str | None) -> None:
-        """Renew the answers to the changes that the log still has."""
         told = {each.batch.revision: each.why for each in verdicts}
         if why is not None and verdicts:
             told[verdicts[-1].batch.revision] = Answer(_flags.REJECTED, why)
@@ -336,7 +323,7 @@ class Member:
         is_sure = latest - earliest <= _SURE
         if is_sure and not earliest <= by_date <= latest:
             by_date = latest
-        apart = self._clock.spread(self._for_all(_PAUSE_OF_ONE))
+        apart = self._clock.spread(self.for_all(PAUSE_OF_ONE))
         return End(max(earliest, min(latest, by_date)) + apart, is_sure)
 
     def _end_what_is_over(self) -> None:
@@ -392,10 +379,6 @@ class Member:
         due = [each.at for revision, each in self.ends.items() if revision not in self._over]
         return max(0.0, min([*due, self._asked[1]]) - self._clock.now())
 
-    def choose_delay(self) -> float:
-        """Return after how many seconds to answer: others have yet to apply, and answer too."""
-        return self._clock.spread(self._for_all(_ANSWER_OF_ONE))
-
     # ---- Questions ----
 
     def _answer_questions(self, news: list[Record]) -> None:
@@ -408,7 +391,7 @@ class Member:
         if question is None:
             self._asked = (0, NEVER)
         elif question.revision != self._asked[0]:
-            patience = question.patience + self._clock.spread(_ANSWER_OF_ONE * self._peers)
+            patience = question.patience + self._clock.spread(PAUSE_OF_ONE / 2 * self._peers)
             self._asked = (question.revision, self._clock.now() + patience)
             self.answers[question.revision] = self._judge_question(question)
         self.set_gate()
@@ -464,10 +447,6 @@ class Member:
         self._asked = (self._asked[0], NEVER)
         self.set_gate()
 
-    def choose_pause(self, least: float) -> float:
-        """Return the seconds between two looks for a decision: all members look for it at once."""
-        return max(least, self._for_all(_PAUSE_OF_ONE))
-
-    def _for_all(self, seconds: float) -> float:
+    def for_all(self, seconds: float) -> float:
         """Return the time in which all members can do something, one after the other."""
         return min(_LONGEST_PAUSE, seconds * self._peers)

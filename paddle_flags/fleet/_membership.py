@@ -10,13 +10,13 @@ from paddle_flags.fleet import _document, _role
 from paddle_flags.fleet._arguments import check_count
 from paddle_flags.fleet._clock import SYSTEM, Clock
 from paddle_flags.fleet._flags import NEVER, Answer, Flags, TickTimeoutError
-from paddle_flags.fleet._member import Member
+from paddle_flags.fleet._member import PAUSE_OF_ONE, Member
 from paddle_flags.fleet._record import ALL, TELL, Record
 from paddle_flags.fleet._snapshot import read_snapshot, write_snapshot
 from paddle_flags.fleet._state import Selected, State
 from paddle_flags.fleet._status import View
 from paddle_flags.fleet._store import FleetError, LeaseError, ReadOnlyError, UnreachableError
-from paddle_flags.fleet._threads import allocate_reentrant_lock, start_thread
+from paddle_flags.fleet._threads import allocate_reentrant_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,13 +24,12 @@ if TYPE_CHECKING:
 
     from paddle_flags.fleet._store import Store
 
-    Spawn = Callable[[Callable[[], object], str], None]
-
 _POLL = 0.02  # seconds between two looks for a decision that a tick waits for
 _PATIENCE = 2.0  # seconds for what the thread is doing when the program ends
 _MOST_ANSWERS = 32
 _MOST_COMPARED = 32  # documents that are remembered while others compare them
 _DETAILS = 30.0  # seconds for which all values are published that somebody has asked for
+_ANSWER_OF_ONE = 0.002  # seconds: 500 answers of members in a second
 _PAUSE = 0.1  # seconds between the first tries while the engine is away,
 _LONGEST_PAUSE = 0.8  # and between later ones
 
@@ -81,7 +80,6 @@ class Membership:
         self._details_end = 0.0
         self._is_lost = False
         self._has_left = False
-        self._spawn: Spawn = start_thread
 
     def _new_member(self, state: State | None = None) -> Member:
         selected = Selected(self.name, self.role, self.host)
@@ -127,12 +125,8 @@ class Membership:
 
     # ---- Joining and leaving ----
 
-    def start(self, spawn: Spawn = start_thread) -> None:
-        """Take the values that the fleet has now, announce the member, and follow.
-
-        `spawn` starts a thread, which has a name.
-        """
-        self._spawn = spawn
+    def start(self) -> None:
+        """Take the values that the fleet has now, announce the member, and follow."""
         before = self._flags.values
         with self._lock:
             try:
@@ -140,9 +134,9 @@ class Membership:
             except BaseException:
                 self._flags.apply(before, None, [])  # who is no member has no values of the fleet
                 raise
-        spawn(self._run, f"paddle_flags fleet {self.name}")
+        self._clock.spawn(self._run, f"paddle_flags fleet {self.name}")
         if self._options.on_lost != "keep":
-            spawn(self._watch, f"paddle_flags fleet {self.name} lease")
+            self._clock.spawn(self._watch, f"paddle_flags fleet {self.name} lease")
 
     def _begin(self) -> None:
         try:
@@ -191,27 +185,23 @@ class Membership:
         self.left = True
         self._member.steps.move_gate(NEVER)
         end = self._clock.now() + _PATIENCE
-        self._spawn(self._withdraw, f"paddle_flags fleet {self.name} leaves")
+        self._clock.spawn(self._withdraw, f"paddle_flags fleet {self.name} leaves")
         while not self._has_left and self._clock.now() < end:
             self._clock.sleep(_POLL)
 
     def _withdraw(self) -> None:
         try:
             with self._lock:  # of what the thread is saying
-                if self._published and not self._has_successor():
-                    self.store.withdraw(self.name, _document.farewell(self._published))
+                us, who = self._published, ("host", "pid", "process")
+                there = _document.document_of(self.store, self.name) if us else None
+                has_successor = there and any(there.get(each) != us[each] for each in who)
+                if us and not has_successor:  # whom a farewell would hide
+                    self.store.withdraw(self.name, _document.farewell(us))
         except (FleetError, OSError):
             pass  # the lease ends by itself
         finally:
             self.store.close()
             self._has_left = True
-
-    def _has_successor(self) -> bool:
-        """Return whether another process has the name by now, which a farewell would hide."""
-        there = _document.document_of(self.store, self.name)
-        return there is not None and any(
-            there.get(each) != self._published[each] for each in ("host", "pid", "process")
-        )
 
     def abandon(self) -> None:
         """Forget the membership in a forked child, which has no thread for it."""
@@ -227,7 +217,11 @@ class Membership:
             try:
                 self._follow_once()
             except (UnreachableError, OSError) as error:
-                self._note_loss(str(error))
+                self._problem = str(error)
+                if self._lost_since is None:
+                    self._lost_since = self._clock.now()
+                with self._lock:
+                    self._member.end_without_engine()
             except Exception as error:  # noqa: BLE001 - a thread that ends would say nothing
                 is_known = isinstance(error, FleetError)
                 self._problem = str(error) if is_known else f"{type(error).__name__}: {error}"
@@ -258,7 +252,7 @@ class Membership:
             if news:
                 self._write_snapshot()
         if news:
-            self._clock.sleep(self._member.choose_delay())
+            self._clock.sleep(self._clock.spread(self._member.for_all(_ANSWER_OF_ONE)))
         if news or due or is_back:
             with self._lock:
                 self._publish()
@@ -274,7 +268,7 @@ class Membership:
             if self._options.on_lost == "exit":
                 self._flags.end_program()
             else:
-                self._member.withdraw_values()
+                self._member.withhold_values(withheld=True)
 
     def _write_snapshot(self) -> None:
         """Write the snapshot file; that it can't be written is no reason to stop following."""
@@ -284,13 +278,6 @@ class Membership:
                 self._file_problem = ""
             except OSError as error:
                 self._file_problem = str(error)
-
-    def _note_loss(self, why: str) -> None:
-        self._problem = why
-        if self._lost_since is None:
-            self._lost_since = self._clock.now()
-        with self._lock:
-            self._member.end_without_engine()
 
     # ---- What the member says ----
 
@@ -331,7 +318,7 @@ class Membership:
         self._renewed_at = self._clock.now()
         if self._is_lost:
             self._is_lost = False
-            self._member.restore_values()
+            self._member.withhold_values(withheld=False)
 
     def _document(self) -> dict[str, Any]:
         member, state = self._member, self._member.state
@@ -343,17 +330,11 @@ class Membership:
         texts.update({f"${name}": value for name, value in variables.items()})
         return {
             "version": 2,
-            "name": self.name,
-            "role": self.role,
-            "rank": self.rank,
-            "world": self.world,
-            "host": self.host,
+            **_some(self, "name", "role", "rank", "world", "host"),
             "pid": self._flags.pid,
             "process": _role.process_of(self._flags.pid),
             "tick_timeout": self._options.tick_timeout,
-            "revision": state.revision,
-            "changed": state.changed,
-            "fleet": state.fleet,
+            **_some(state, "revision", "changed", "fleet"),
             "step": member.steps.last,
             "answers": {str(n): member.answers[n] for n in sorted(member.answers)[-_MOST_ANSWERS:]},
             "counting": member.list_counted(),
@@ -361,27 +342,25 @@ class Membership:
             "values": {n: each for n, each in facts.values.items() if each.source != "default"},
             "selected": sorted(selected),
             "digest": _document.digest(texts) if facts.is_checked else _document.UNCHECKED,
-            "sensitive": facts.sensitive,
-            "unsafe": facts.unsafe,
-            "aliases": facts.aliases,
-            "defaults": facts.defaults,
+            **_some(facts, "sensitive", "unsafe", "aliases", "defaults"),
             "standing": member.list_untaken(),
             "problem": self.problem,
             "check": {"round": self._round, "expect": self._expect} if self._round else {},
             "details": self._details if self._clock.now() < self._details_end else {},
         }
 
-    def apply_values_again(self) -> None:
-        """Give the values to a program that has just begun to serve its flags."""
+    def update_document(self, *, again: bool = False) -> None:
+        """Look at the flags, which have come or changed; `again`: those of another process."""
         with self._lock:
-            self._member.forget_what_was_applied()
+            if again:
+                self._member.forget_what_was_applied()
             self._member.follow()
             self._publish()
 
     def drop_refused_values(self) -> None:
         """Give the values that hold without those that a flag has just refused."""
         self._member.update_values()
-        self._spawn(self._try_to_publish, f"paddle_flags fleet {self.name} says")
+        self._clock.spawn(self._try_to_publish, f"paddle_flags fleet {self.name} says")
 
     # ---- For `check` ----
 
@@ -455,7 +434,7 @@ class Membership:
                 if self._clock.now() >= deadline:
                     late = member.state.question
                     member.stop_waiting()
-            self._clock.sleep(member.choose_pause(_POLL))
+            self._clock.sleep(max(_POLL, member.for_all(PAUSE_OF_ONE)))
         if self.left:
             return
         with self._lock:
@@ -466,3 +445,7 @@ class Membership:
             asked = f"the change that revision {late.revision} asks about"
             what = f"is to happen at step {late.at_step}, and wasn't decided within {timeout:g} s"
             raise TickTimeoutError(f"{self.url}: step {step}: {asked} {what}")
+
+
+def _some(thing: object, *names: str) -> dict[str, Any]:
+    return {name: getattr(thing, name) for name in names}

@@ -13,13 +13,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.frames import public
 from paddle_flags.errors import FlagError
 from paddle_flags.fleet._follow import Follower, StateLostError
 from paddle_flags.fleet._open import TIMEOUT, open_store
-from paddle_flags.fleet._operate import ConflictError, Operator, Order, SensitiveError
+from paddle_flags.fleet._operate import ConflictError, Operator, SensitiveError
 from paddle_flags.fleet._record import CHANGE, END, Change, Record
 from paddle_flags.fleet._state import entries_of
 from paddle_flags.fleet._store import FleetError, UnreachableError
@@ -171,9 +171,9 @@ class Mirror:
     def _write(self, changes: list[Change]) -> tuple[int, Record]:
         reason, expect = f"mirrored from {self.name}", self._target.state.changed
         record = Record(CHANGE, tuple(changes), by=self.name, reason=reason)
-        order = Order(record, 0.0, force=True, expect=expect, confirm=self._confirm)
+        how: Any = {"force": True, "expect": expect, "confirm": self._confirm}
         try:
-            revision = Operator(self._target, order).run().revision
+            revision = Operator(self._target, record, 0.0, **how).run().revision
         except SensitiveError as error:
             message = f"{error}; nothing is mirrored until {self.name} has no value for it"
             raise SensitiveError(message) from None

@@ -4,37 +4,14 @@ from __future__ import annotations
 
 import difflib
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from paddle_flags.fleet._document import (
-    Document,
-    Documents,
-    documents_of,
-    find_other_log,
-    members_text,
-    names_like,
-)
+from paddle_flags.fleet import _document, _record, _state
+from paddle_flags.fleet._document import Documents, documents_of, find_other_log, members_text
 from paddle_flags.fleet._flags import GOOD, PENDING, REJECTED, RESTART, Answer
-from paddle_flags.fleet._record import (
-    ABORT,
-    ASK,
-    CHANGE,
-    Change,
-    Record,
-    changes_text,
-    check_batch,
-    new_id,
-    question_text,
-)
-from paddle_flags.fleet._state import (
-    COMMITTED,
-    DRY_RUN,
-    Selected,
-    State,
-    Step,
-    history_of,
-    tables_of,
-)
+from paddle_flags.fleet._record import ABORT, ASK, CHANGE, Change, Record
+from paddle_flags.fleet._state import COMMITTED, DRY_RUN, Selected, State, Step, history_of
 from paddle_flags.fleet._store import FleetError
 
 if TYPE_CHECKING:
@@ -113,29 +90,21 @@ class Outcome(NamedTuple):
         return {answer.state for answer in self.answers.values()} == {PENDING}
 
 
-class Order(NamedTuple):
-    """What an operator wants."""
+@dataclass
+class Operator:
+    """Makes one change. Used by one thread."""
 
-    record: Record
-    """Of the kind `change`."""
-    patience: float
-    """Seconds for the answers of the members before the change."""
-    wait: float | None = None
-    """Seconds for their answers after it; None: not at all."""
+    _follower: Follower
+    record: Record  # of the kind `change`
+    patience: float  # seconds for the answers of the members before the change
+    wait: float | None = None  # seconds for their answers after it; None: not at all
     force: bool = False
     expect: int | None = None
     confirm: Collection[str] = ()
 
-
-class Operator:
-    """Carries out one order. Used by one thread."""
-
-    def __init__(self, follower: Follower, order: Order) -> None:
-        self._follower = follower
-        self._store = follower.store
-        self._clock = follower.clock
-        self._order = order
-        self._turn_end = self._clock.now() + order.patience  # of waiting for decisions of others
+    def __post_init__(self) -> None:
+        self._store, self._clock = self._follower.store, self._follower.clock
+        self._turn_end = self._clock.now() + self.patience  # of waiting for decisions of others
         self._wanted: set[str] = set()  # members whose answers count
         self._count = 0  # of all members, when their documents were read last
 
@@ -145,16 +114,15 @@ class Operator:
 
     def run(self) -> Outcome:
         """Make the change, unless a member rejects it; raise AbortedError then."""
-        order = self._order
         documents = self._wait_for_turn()
-        record = order.record._replace(peers=len(documents))
+        record = self.record._replace(peers=len(documents))
         is_for_some = bool(_members_for(record, documents))
         note = _describe_nobody(record, documents) if documents and not is_for_some else ""
-        if not record.dry_run and (order.force or not is_for_some):
+        if not record.dry_run and (self.force or not is_for_some):
             revision = self._append(record)
             return self._wait(Outcome(revision, COMMITTED, {}, {}, is_checked=False, note=note))
-        patience = _limited(record, documents, order.patience)
-        asked = record._replace(kind=ASK, patience=patience, id=new_id())
+        patience = _limited(record, documents, self.patience)
+        asked = record._replace(kind=ASK, patience=patience, id=_record.new_id())
         try:
             found = Outcome(self._append(asked), DRY_RUN, {}, {}, note=note)
             why = self._gather(found, asked.id, patience)
@@ -168,41 +136,39 @@ class Operator:
                     self._write_abort(question.revision, "its operator gave up")
             raise
 
-    # ---- Before ----
-
     def _wait_for_turn(self) -> Documents:
         """Wait for the decision on an earlier change, and check what can be checked here."""
-        while True:
-            self._catch_up()
-            documents = documents_of(self._store)
-            _check_allowed(self._order.record, documents, self._order.confirm)
-            question = self._state.question
-            if question is None:
-                return documents
-            if self._order.force and not self._order.record.dry_run:
-                self._write_abort(question.revision, f"forced aside by {self._order.record.by}")
+        self._catch_up()
+        documents = self._read_allowed()
+        ends: dict[int, float] = {}  # of questions
+        while question := self._state.question:
+            now = self._clock.now()
+            end = ends.setdefault(question.revision, now + question.patience)
+            if self.force and not self.record.dry_run:
+                self._write_abort(question.revision, f"forced aside by {self.record.by}")
+            elif now >= end:
+                why = f"nobody had decided after {question.patience:g} s"
+                self._write_abort(question.revision, why)
+            elif now >= self._turn_end:
+                what = f"waited {self.patience:g} s for the decision on another change"
+                raise FleetError(f"{self._store.url}: {what}: {_record.question_text(question)}")
             else:
-                self._await_decision(question)
+                self._clock.sleep(_POLL)
+            self._catch_up()
+            if self._state.question is None:
+                documents = self._read_allowed()
+        return documents
+
+    def _read_allowed(self) -> Documents:
+        documents = documents_of(self._store)
+        _check_allowed(self.record, documents, self.confirm)
+        return documents
 
     def _catch_up(self) -> None:
         self._follower.catch_up()
-        expect = self._order.expect
+        expect = self.expect
         if expect is not None and not self._state.changed <= expect <= self._state.revision:
             raise self._conflict(expect)
-
-    def _await_decision(self, question: Record) -> None:
-        """Wait for a decision of others; raise FleetError if it doesn't come in time."""
-        end = self._clock.now() + question.patience
-        while self._state.question == question:
-            if self._clock.now() >= end:
-                why = f"nobody had decided after {question.patience:g} s"
-                self._write_abort(question.revision, why)
-                return
-            if self._clock.now() >= self._turn_end:
-                what = f"waited {self._order.patience:g} s for the decision on another change"
-                raise FleetError(f"{self._store.url}: {what}: {question_text(question)}")
-            self._clock.sleep(_POLL)
-            self._follower.catch_up()
 
     def _append(self, record: Record) -> int:
         """Write a record when no other change waits for its decision."""
@@ -222,31 +188,29 @@ class Operator:
         """
         if all(each.value is not None for each in record.changes):
             return record
-        documents, tables = documents_of(self._store), tables_of(self._state.batches)
+        documents, tables = documents_of(self._store), _state.tables_of(self._state.batches)
         changes = list(record.changes)
         given = {(each.name, each.on) for each in changes}
         for name, value, on in record.changes:
             if value is None:
-                others = names_like(name, documents) & tables.get(on, {}).keys()
+                others = _document.names_like(name, documents) & tables.get(on, {}).keys()
                 changes += [Change(each, None, on) for each in others if (each, on) not in given]
-        return record._replace(changes=check_batch(dict.fromkeys(changes)))
+        return record._replace(changes=_record.check_batch(dict.fromkeys(changes)))
 
     def _conflict(self, expect: int) -> ConflictError:
         since = [each for each in history_of(self._follower.log()) if each.revision > expect]
         at = f"was changed by revision {self._state.changed}, expected {expect}"
         if expect > self._state.revision:  # of another log, or of one that the engine has lost
             at = f"ends with revision {self._state.revision}, expected {expect}"
-        lines = [f"revision {n} by {each.by}: {changes_text(each)}" for n, each, _ in since]
+        lines = [f"revision {n} by {each.by}: {_record.changes_text(each)}" for n, each, _ in since]
         error = ConflictError("; ".join([f"{self._store.url}: {at}", *lines]))
         error.records = tuple(since)
         return error
 
-    # ---- The question ----
-
     def _gather(self, found: Outcome, asked: str, patience: float) -> str:
         """Wait for the answers to a question; return why there can't be a change, or ""."""
         end = self._clock.now() + patience
-        dry_run = self._order.record.dry_run
+        dry_run = self.record.dry_run
         while True:
             missing = self._read(found)
             refusals = [
@@ -269,7 +233,7 @@ class Operator:
 
     def _decide(self, found: Outcome, why: str) -> Outcome:
         """Make the change, unless there is a reason against it; raise AbortedError then."""
-        question, by = found.revision, self._order.record.by
+        question, by = found.revision, self.record.by
         why = why or _unknown(found.answers)
         if why:
             with suppress(FleetError):  # the members do it when its time is over
@@ -300,15 +264,13 @@ class Operator:
         return self._follower.write(record, is_open)
 
     def _write_abort(self, question: int, why: str) -> None:
-        self._write_decision(Record(ABORT, of=question, by=self._order.record.by, reason=why))
-
-    # ---- The answers ----
+        self._write_decision(Record(ABORT, of=question, by=self.record.by, reason=why))
 
     def _wait(self, outcome: Outcome) -> Outcome:
         """Wait until all members that a change concerns have it, or the time is over."""
-        if self._order.wait is None:
+        if self.wait is None:
             return outcome
-        end = self._clock.now() + self._order.wait
+        end = self._clock.now() + self.wait
         self._wanted = {*outcome.answers, *outcome.silent}
         outcome = outcome._replace(answers={}, silent={})
         while self._read(outcome) and self._clock.now() < end:
@@ -319,7 +281,7 @@ class Operator:
         """Read the answers to a revision; return the members that are here and have given none."""
         documents, fleet = documents_of(self._store), self._state.fleet
         self._count = len(documents)
-        self._wanted |= _members_for(self._order.record, documents)
+        self._wanted |= _members_for(self.record, documents)
         for name in self._wanted & documents.keys():
             answer = documents[name]["answers"].get(found.revision)
             if answer is not None and not find_other_log(documents[name], fleet):
@@ -334,8 +296,7 @@ class Operator:
         self._clock.sleep(max(_POLL, _LOOK * self._count))
 
 
-def _silence(document: Document | None, revision: int, fleet: str) -> str:
-    """Return why a member has not answered."""
+def _silence(document: _document.Document | None, revision: int, fleet: str) -> str:
     if document is None:
         return "gone: its lease has ended, or it left"
     if problem := document.get("problem"):
@@ -360,7 +321,6 @@ def _describe_nobody(record: Record, documents: Documents) -> str:
 
 
 def _members_for(record: Record, documents: Documents) -> set[str]:
-    """Return the members that a record is for."""
     return {
         name
         for name, each in documents.items()

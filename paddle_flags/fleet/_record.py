@@ -84,7 +84,6 @@ class Record(NamedTuple):
 
 
 def new_id() -> str:
-    """Return an identity for a record or a fleet."""
     return uuid.uuid4().hex[:16]
 
 

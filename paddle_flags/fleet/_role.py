@@ -65,7 +65,6 @@ def _number(env: Mapping[str, str], name: str) -> int | None:
 
 
 def host_name() -> str:
-    """Return the name of this machine."""
     return storable(socket.gethostname() or "localhost")
 
 
@@ -109,18 +108,14 @@ class Options(NamedTuple):
     on_late: OnLate = "raise"
     tick_timeout: float = 60.0
     snapshot: str | None = None
-    key: bytes | None = None
     observe: bool = False
+    key: bytes | None = None
 
 
 def options_of(
-    role: str | None,
-    rank: int | None,
-    name: str | None,
-    key: str | bytes | None = None,
-    **others: Any,
+    role: str | None, rank: int | None, name: str | None, key: str | bytes | None, *others: Any
 ) -> Options:
-    """Return what a member is; raise FlagArgumentError or FlagTypeError."""
+    """Return what a member is; `others` are its options from `ttl` on."""
     for parameter, text in (("role", role), ("name", name)):
         if text is not None:
             check_text(parameter, text)
@@ -133,7 +128,7 @@ def options_of(
     if not isinstance(key, (str, bytes, type(None))):
         raise FlagTypeError(f"key: expected text or bytes, not {type(key).__name__}")
     data = key.encode("utf-8", "surrogateescape") if isinstance(key, str) else key
-    options = Options(name, role, rank, place.world, key=data or None, **others)
+    options = Options(name, role, rank, place.world, *others)._replace(key=data or None)
     check_seconds("ttl", options.ttl, needed=True)
     check_seconds("tick_timeout", options.tick_timeout, needed=True)
     check_choice("on_lost", options.on_lost, ("keep", "default", "exit"))

@@ -12,17 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags.fleet import _json
-from paddle_flags.fleet._record import (
-    ABORT,
-    ASK,
-    CHANGE,
-    END,
-    Change,
-    Record,
-    fields_of,
-    record_of,
-)
+from paddle_flags.fleet import _json, _record
+from paddle_flags.fleet._record import ABORT, ASK, CHANGE, END, Change, Record
 from paddle_flags.fleet._store import FleetError
 from paddle_flags.live._documents import fault_of
 
@@ -40,13 +31,10 @@ class State:
     """What a log says up to a revision."""
 
     revision: int = 0
-    changed: int = 0
-    """The last revision that has changed a value."""
+    changed: int = 0  # the last revision that has changed a value
     fleet: str = ""
-    batches: tuple[Record, ...] = ()
-    """The changes that took effect, each with its revision and what members need of it."""
-    question: Record | None = None
-    """The one that waits for its decision: no other change comes before that."""
+    batches: tuple[Record, ...] = ()  # the changes that took effect, with what members need of them
+    question: Record | None = None  # the one that waits for its decision
 
     def after(self, record: Record) -> State:
         """Return the state after the next record."""
@@ -93,9 +81,6 @@ def _kept(batches: tuple[Record, ...]) -> tuple[Record, ...]:
         if batch.lasts:
             lasting.update(keys)
     return tuple(reversed(found))
-
-
-# ---- Values ----
 
 
 class Entry(NamedTuple):
@@ -166,23 +151,16 @@ class Selected(NamedTuple):
         return found
 
 
-# ---- Members ----
-
-
 class Verdict(NamedTuple):
     """What a member does with a batch."""
 
     batch: Record
-    why: Any
-    """Why it isn't taken; None: it is."""
-    values: dict[str, Entry]
-    """What the member has after it."""
+    why: Any  # why it isn't taken; None: it is
+    values: dict[str, Entry]  # what the member has after it
 
 
 def fold(
-    batches: Iterable[Record],
-    selected: Selected,
-    judge: Callable[[Record, dict[str, Entry]], Any],
+    batches: Iterable[Record], selected: Selected, judge: Callable[[Record, dict[str, Entry]], Any]
 ) -> tuple[dict[str, Entry], list[Verdict]]:
     """Return the values of a member after batches, and what it does with each that concerns it.
 
@@ -203,8 +181,6 @@ def fold(
         verdicts.append(Verdict(batch, why, values))
     return values, verdicts
 
-
-# ---- The log as people read it ----
 
 COMMITTED = "committed"
 DRY_RUN = "dry run"
@@ -249,9 +225,6 @@ def history_of(records: Iterable[Record]) -> list[Step]:
     return [found[each] for each in sorted(found)]
 
 
-# ---- As JSON: bases, and the file for a start without the engine ----
-
-
 def to_json(state: State) -> bytes:
     """Return a state as JSON, without a question."""
     document = {
@@ -259,7 +232,7 @@ def to_json(state: State) -> bytes:
         "fleet": state.fleet,
         "revision": state.revision,
         "changed": state.changed,
-        "batches": [fields_of(each) for each in state.batches],
+        "batches": [_record.fields_of(each) for each in state.batches],
     }
     return json.dumps(document, separators=(",", ":")).encode()
 
@@ -269,7 +242,7 @@ def from_json(data: bytes, what: str, revision: int | None = None) -> State:
     with suppress(ValueError, TypeError, KeyError, AttributeError):
         fields = _json.read(data)
         if fault_of(fields, _FORM) is None and revision in (None, fields["revision"]):
-            batches = tuple(map(record_of, fields["batches"]))
+            batches = tuple(map(_record.record_of, fields["batches"]))
             return State(fields["revision"], fields["changed"], fields["fleet"], batches)
     raise FleetError(f"{what}: expected the values of a fleet, as paddle_flags writes them")
 

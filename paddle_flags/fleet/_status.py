@@ -5,14 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags.fleet._document import (
-    Difference,
-    Documents,
-    absent_ranks,
-    all_of,
-    differences_of,
-    find_other_log,
-)
+from paddle_flags.fleet import _document
+from paddle_flags.fleet._document import Difference, Documents, all_of, differences_of
 from paddle_flags.fleet._flags import GOOD, Answer
 from paddle_flags.fleet._follow import Follower
 from paddle_flags.fleet._record import question_text
@@ -106,19 +100,11 @@ def _member(name: str, document: Mapping[str, Any], state: State, log: list[Step
     is_here = fate not in ABSENT
     answers = document["answers"] if is_here else {}
     standing = document.get("standing", ())
-    return MemberStatus(
-        name,
-        fate,
-        document.get("role"),
-        document.get("rank"),
-        document.get("host", ""),
-        document.get("pid", 0) if is_here else 0,
-        document.get("revision", 0),
-        document.get("step"),
-        why,
-        answers,
-        {r: a for r, a in answers.items() if r in standing and a.state not in GOOD},
-    )
+    problems = {r: a for r, a in answers.items() if r in standing and a.state not in GOOD}
+    who = (document.get("role"), document.get("rank"), document.get("host", ""))
+    pid, revision = document.get("pid", 0) if is_here else 0, document.get("revision", 0)
+    step = document.get("step")
+    return MemberStatus(name, fate, *who, pid, revision, step, why, answers, problems)
 
 
 def _fate(document: Mapping[str, Any], state: State, log: list[Step]) -> tuple[str, str]:
@@ -128,7 +114,7 @@ def _fate(document: Mapping[str, Any], state: State, log: list[Step]) -> tuple[s
         return LEFT, ""
     if not document["alive"]:
         return GONE, f"its lease has ended; it had read revision {revision}"
-    if problem := document.get("problem") or find_other_log(document, state.fleet):
+    if problem := document.get("problem") or _document.find_other_log(document, state.fleet):
         return LOST, problem
     if revision >= state.changed:
         return CURRENT, ""
@@ -144,7 +130,7 @@ def _missing(documents: Documents, known: list[MemberStatus]) -> list[MemberStat
     """Return the ranks below the highest number that a member of their role knows."""
     here = {n: each for n, each in documents.items() if each["alive"] and not each.get("left")}
     world = max((each.get("world") or 0 for each in here.values()), default=0)
-    role, ranks = absent_ranks(here, world)
+    role, ranks = _document.absent_ranks(here, world)
     others = {each.rank for each in known if each.role == role} | {each.name for each in known}
     why = f"the job has {world} processes"
     return [
@@ -159,13 +145,10 @@ class Seen(NamedTuple):
 
     status: Status
     differences: list[Difference]
-    sensitive: frozenset[str]
-    """The flags that are sensitive in any member."""
+    sensitive: frozenset[str]  # the flags that are sensitive in any member
     tables: Tables
-    log: list[Step]
-    """The oldest first."""
-    moment: float
-    """When, by the monotonic clock."""
+    log: list[Step]  # the oldest first
+    moment: float  # when, by the monotonic clock
 
     @property
     def present(self) -> int:

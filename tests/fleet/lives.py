@@ -81,14 +81,14 @@ class Life:
         world, clock = self.world, self.world.clock(process)
         defines_late = world.chance(0.5)
         options = Options(
-            self.name, self.role, None, None, TTL, self.on_lost, "raise", TICK_TIMEOUT, None, None,
+            self.name, self.role, None, None, TTL, self.on_lost, "raise", TICK_TIMEOUT, None,
             self.observes,
         )  # fmt: skip
         while True:
             store = world.connect(process, writes=not self.observes)
             presence = Membership(store, options, program, clock)
             try:
-                presence.start(lambda work, _: world.spawn(process, work))
+                presence.start()
                 break
             except UnreachableError:
                 clock.sleep(0.5)
