@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.fleet._check import Barrier
@@ -28,7 +29,7 @@ from paddle_flags.live._rpc import Connection, mark_of
 from paddle_flags.live._serve import LIBRARY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from paddle_flags.fleet._record import Record
 
@@ -91,10 +92,7 @@ class ProgramFlags:
         return self.is_connected or bool(self._problem)
 
     def ask(self, method: str, params: dict[str, Any]) -> Any:
-        """Return the program's answer.
-
-        Raises FleetError if there is none, and LiveError if it refuses.
-        """
+        """Return the answer; raise FleetError if there is none, and LiveError if it refuses."""
         with self._lock:
             if self._connection is None:
                 raise FleetError(self._problem or "the program doesn't serve its flags")
@@ -254,42 +252,37 @@ class ProgramSteps(Steps):
             self.last = answer["step"]
 
 
+@dataclass
 class Agent:
     """A member of a fleet for a program that it starts.
 
     The main thread waits for signals, which no other thread gets; another one does the rest.
     """
 
-    def __init__(self, command: Sequence[str], library: str | None) -> None:
-        self._command = list(command)
-        self._library = library
-        self._pid: int | None = None
-        self.member: Membership | None = None  # as soon as it tries to join
-        self._failure: BaseException | None = None
-        self._has_ended = False
-        self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, _WAITED)
+    url: str
+    options: Options
+    command: list[str]
+    count: int | None
+    timeout: float
+    preload: bool
+    patience: float
+    _pid: int | None = None
+    _member: Membership | None = None  # as soon as it tries to join
+    _failure: BaseException | None = None
+    _has_ended = False
 
-    def run(self, begin: Callable[[str], None]) -> int:
-        """Run the program to its end; return its exit status, or a signal as a negative number.
-
-        `begin` joins the fleet, in a thread; its argument is a folder for the files of the program.
-        """
+    def run(self) -> int:
+        """Run the program to its end; return its exit status, or a signal as a negative number."""
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, _WAITED)
         with tempfile.TemporaryDirectory(prefix="paddle_flags-") as folder:
             try:
-                start_thread(lambda: self._begin(begin, folder), "paddle_flags join")
+                start_thread(lambda: self._join(folder, mask), "paddle_flags join")
                 return self._wait()
             finally:
                 self._has_ended = True
-                if self.member is not None:
-                    self.member.leave()
-                signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
-
-    def _begin(self, begin: Callable[[str], None], folder: str) -> None:
-        try:
-            begin(folder)
-        except BaseException as error:  # noqa: BLE001 - the main thread raises it
-            self._failure = error
-            os.kill(os.getpid(), signal.SIGCHLD)
+                if self._member is not None:
+                    self._member.leave()
+                signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
     def _wait(self) -> int:
         while True:
@@ -308,24 +301,36 @@ class Agent:
             if given.si_signo == signal.SIGTSTP:
                 os.kill(os.getpid(), signal.SIGSTOP)
 
-    def start(self, member: Membership, flags: ProgramFlags) -> None:
-        """Start the program as the member that has joined, and go on with its flags and steps."""
+    def _join(self, folder: str, mask: Collection[int]) -> None:
+        try:
+            store = open_store(self.url, timeout=self.patience)
+            flags = ProgramFlags(store.url, folder, self.options.tick_timeout)
+            member = self._member = Membership(store, self.options, flags)
+            member.start()
+            if self.count is not None:
+                Barrier(member, [], self.count, self.timeout).wait()
+            self._start(member, flags, mask)
+            self._follow(member, flags)
+        except BaseException as error:  # noqa: BLE001 - the main thread raises it
+            self._failure = error
+            os.kill(os.getpid(), signal.SIGCHLD)
+
+    def _start(self, member: Membership, flags: ProgramFlags, mask: Collection[int]) -> None:
         environment = {
             **os.environ,
             "PADDLE_FLAGS_LIVE": flags.socket,
             "PADDLE_FLAGS_FLEET_SNAPSHOT": flags.file,
             AGENT: f"{member.name} of {member.url}",
         }
-        if self._library is not None:
+        if self.preload:
             others = os.environ.get("LD_PRELOAD", "").split()
-            environment["LD_PRELOAD"] = " ".join([self._library, *others])
-        flags.child = self._pid = os.posix_spawnp(
-            self._command[0],
-            self._command,
-            environment,
-            setsigmask=self._mask,
-            setsigdef=_IGNORED_BY_PYTHON,
-        )
+            environment["LD_PRELOAD"] = " ".join([str(LIBRARY), *others])
+        how: Any = {"setsigmask": mask, "setsigdef": _IGNORED_BY_PYTHON}
+        pid = os.posix_spawnp(self.command[0], self.command, environment, **how)
+        flags.child = self._pid = pid
+
+    def _follow(self, member: Membership, flags: ProgramFlags) -> None:
+        """Go on with the flags and steps of the program."""
         while not self._has_ended:
             try:
                 flags.notice_end()
@@ -359,19 +364,4 @@ def run_program(  # noqa: PLR0913 - most have a default
     It must be called by the main thread, before other threads were started. Raises OSError if the
     program can't be started.
     """
-    agent = Agent(command, str(LIBRARY) if preload else None)
-
-    def begin(folder: str) -> None:
-        store = open_store(url, timeout=patience)
-        flags = ProgramFlags(store.url, folder, options.tick_timeout)
-        member = agent.member = Membership(store, options, flags)
-        try:
-            member.start()
-            if count is not None:
-                Barrier(member, [], count, timeout).wait()
-            agent.start(member, flags)
-        except BaseException:
-            member.leave()
-            raise
-
-    return agent.run(begin)
+    return Agent(url, options, list(command), count, timeout, preload, patience).run()

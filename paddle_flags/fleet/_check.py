@@ -1,8 +1,7 @@
 """The barrier at the start of a job: all members are here, and have the same flags.
 
-The first member that comes reads the documents of all and compares them. What it has found is a
-record of the log, which all others read: so a check costs as many reads as there are members.
-Members that may not write the log compare each for itself.
+The first member that comes compares the documents of all, and writes what it has found into the
+log, for all others. Members that may not write the log compare each for itself.
 """
 
 from __future__ import annotations

@@ -32,11 +32,9 @@ _MOST_SHOWN = 50  # differences that a message shows
 _DROPPED = ("details", "values", "wanted", "answers", "selected", "aliases", "unsafe", "sensitive")
 
 Document = dict[str, Any]
-Documents = dict[str, Document]
-"""By member."""
+Documents = dict[str, Document]  # by member
 
-UNCHECKED = ""
-"""The digest of a member whose flags `check` doesn't compare."""
+UNCHECKED = ""  # the digest of a member whose flags `check` doesn't compare
 
 
 class Fact(NamedTuple):
@@ -90,10 +88,7 @@ def _sha256(data: bytes) -> str:
 
 
 def variables_of(patterns: Iterable[str], secret: Collection[str] = ()) -> dict[str, str]:
-    """Return the environment variables that patterns such as NCCL_* match.
-
-    What is secret is left out: our own keys, and values of the flags `secret`.
-    """
+    """Return the variables that patterns match, without our keys and values of flags `secret`."""
     wanted, ends = list(patterns), tuple(secret)
     return {
         short(name): short(value)
@@ -196,10 +191,7 @@ def names_like(name: str, documents: Mapping[str, Document]) -> frozenset[str]:
 
 
 def absent_ranks(documents: Documents, count: int) -> tuple[str | None, list[int]]:
-    """Return the role of members and the ranks below `count` that none of them has.
-
-    Of several roles, nobody knows how many each has.
-    """
+    """Return the role of members, if it is one, and the ranks below `count` that none has."""
     ranks: dict[str | None, set[int]] = {}
     for each in documents.values():
         if isinstance(each.get("rank"), int):
@@ -250,8 +242,7 @@ class Difference(NamedTuple):
 
 UNKNOWN = "its own default, or not defined"
 
-_Held = tuple[str, str] | None
-"""A value and its source; None: it isn't set, or no such flag is defined."""
+_Held = tuple[str, str] | None  # a value and its source; None: not set, or not defined
 
 
 def differences_of(documents: Documents, among: Collection[str] | None = None) -> list[Difference]:

@@ -26,8 +26,7 @@ WAITS = "waits for its step"
 NEVER = float("inf")
 _LONGEST = 1000  # characters of a reason
 
-GOOD = (APPLIED, ACCEPTED, ENDED, PENDING, WAITS)
-"""Answers after which an operator has nothing to do."""
+GOOD = (APPLIED, ACCEPTED, ENDED, PENDING, WAITS)  # an operator has nothing to do
 
 
 class Answer(NamedTuple):

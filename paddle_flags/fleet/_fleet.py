@@ -210,8 +210,7 @@ class Fleet:
         with self._lock:
             self._follower.catch_up()
             now, then = self._follower.state, self._follower.at(revision)
-        old = entries_of(then)
-        changes = _values({**entries_of(now, lasting=False), **old}, then)
+        changes = _values({**entries_of(now, lasting=False), **entries_of(then)}, then)
         if not changes:
             return Outcome(0, COMMITTED, {}, {})
         return self._change_back(f"reset to revision {revision}", changes, now.changed, options)
@@ -255,17 +254,11 @@ class Fleet:
         return dict(tables.get(selector(role, host, member), {}))
 
     def tables(self) -> dict[str, dict[str, Entry]]:
-        """Return all values, by `"all"`, `"role:R"`, `"host:H"` or `"member:M"`, and by flag.
-
-        Each has what those of `values` have.
-        """
+        """Return all values, by `"all"`, `"role:R"`, `"host:H"` or `"member:M"`, and by flag."""
         return _state.tables_of(self._read().batches)
 
     def names(self, *names: str) -> frozenset[str]:
-        """Return names of flags, and their aliases and former names, as members say.
-
-        The fleet has values by the names by which they were set.
-        """
+        """Return names of flags, and their aliases and former names, as members say."""
         documents = documents_of(self._store)
         plain = (name.replace("-", "_") for name in names)
         return frozenset().union(*(_document.names_like(name, documents) for name in plain))
@@ -290,6 +283,7 @@ class Fleet:
             if any(holder.value == _document.UNKNOWN for each in found for holder in each.holders):
                 tell = Record(_record.CHECK, by=self._by, check={"stage": _record.TELL})
                 with suppress(FleetError):  # of a user who may only read
+                    self._follower.catch_up()
                     asked = self._follower.write(tell)
                     told = wait_for_details(self._store, self._clock, asked, _TELLING)
                     return _document.differences_of(told)

@@ -105,10 +105,7 @@ class Follower:
         return StateLostError(f"{self.store.url}: {what}")
 
     def append(self, record: Record) -> int:
-        """Write the record behind the state that was read; return its revision, or 0.
-
-        0: somebody else has written that revision. An answer that is lost is read back.
-        """
+        """Write a record behind the state that was read; return its revision, or 0: others did."""
         number = self.state.revision + 1
         whole = record._replace(
             id=record.id or _record.new_id(),

@@ -12,17 +12,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from paddle_flags import errors
+from paddle_flags._core import status
 from paddle_flags._core.flag import names_in
 from paddle_flags._core.frames import public
 from paddle_flags._core.registry import FLAGS, all_flags, find
-from paddle_flags._core.status import (
-    ErrorList,
-    fleet_hooks,
-    new_error,
-    shown,
-    take_failure,
-    to_bytes,
-)
+from paddle_flags._core.status import ErrorList, fleet_hooks, new_error, shown, to_bytes
 from paddle_flags._input.config import new_config
 from paddle_flags._native import ffi, lib
 from paddle_flags.fleet._arguments import check_count, check_seconds
@@ -68,9 +62,8 @@ def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a defa
     Call it before `parse` and before plugins are loaded. When it returns, the flags have the
     fleet's values; a flag that is defined later gets its value then. They take precedence over the
     command line, and values that the program sets at run time take precedence over them. A thread
-    follows the fleet. Once `parse` has read
-    a command line, or `tick` was called, only flags with the attribute `runtime` still change;
-    for others, the member answers that it needs a restart.
+    follows the fleet. Once `parse` has read a command line, or `tick` was called, only flags with
+    the attribute `runtime` still change; for others, the member answers that it needs a restart.
 
     Operators choose members by `role` and `name`. By default, role and rank are what the
     launcher's variables say: TRAINING_ROLE and PADDLE_TRAINER_ID, or RANK. No two members may have
@@ -283,7 +276,7 @@ class LocalFlags:
             lib.pd_config_add(config, to_bytes(name), to_bytes(entry.value), 0, origin, err)
         found = ErrorList()
         done = function(config, True, found.pointer, err) == lib.PD_OK  # noqa: FBT003 - of C
-        failure = take_failure()
+        failure = status.take_failure()
         is_main = threading.current_thread() is threading.main_thread()
         if failure is not None and not isinstance(failure, Exception) and is_main:
             raise failure  # Ctrl+C, while the program joins or ticks

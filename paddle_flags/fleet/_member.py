@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from paddle_flags.fleet import _flags
-from paddle_flags.fleet._clock import SYSTEM, Clock
+from paddle_flags.fleet._document import documents_of
 from paddle_flags.fleet._flags import NEVER, Answer, Flags, Look, Values, text_in
 from paddle_flags.fleet._follow import Follower
 from paddle_flags.fleet._record import ABORT, ASK, CHECK, END, Record
@@ -14,6 +15,8 @@ from paddle_flags.fleet._store import FleetError, Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from paddle_flags.fleet._clock import Clock
 
 _ABOVE = ("run time", "live", "override")
 _MOST_ANSWERS = 64
@@ -37,13 +40,7 @@ class Member:
     """
 
     def __init__(
-        self,
-        store: Store,
-        selected: Selected,
-        flags: Flags,
-        *,
-        state: State | None = None,
-        clock: Clock = SYSTEM,
+        self, store: Store, selected: Selected, flags: Flags, state: State | None, clock: Clock
     ) -> None:
         self.selected = selected
         self.follower = Follower(store, state, clock)
@@ -54,9 +51,6 @@ class Member:
         self._flags = flags
         self._applying = clock.lock()
         self._clock = clock
-        self.counts_elsewhere: Callable[[int], bool] = lambda _: (
-            False
-        )  # for temporary values, by revision
         self._looked = -NEVER  # when the log was about to be read last
         self._over: set[int] = set()  # ended here, since the end can't be written
         self._applied = -1  # the revision that the values are of
@@ -216,8 +210,7 @@ class Member:
     def _judge(self, batch: Record, wanted: Values) -> Answer | None:
         """Return why the program can't have these values, which a batch brings.
 
-        What fits once fits until a definition changes: the program is asked once, not at each look
-        at the log. What doesn't fit may do so when the program has changed flags of its own.
+        What fits once fits until a definition changes; what doesn't is judged at each look.
         """
         looks, names = self._judging, {each.name for each in batch.changes}
         closed = {name for name, look in looks.items() if look.closed}
@@ -243,8 +236,6 @@ class Member:
             return Answer(_flags.REJECTED, problem)
         self._fitting[batch.revision] = wanted
         return None
-
-    # ---- Answers ----
 
     def _renew_answers(self, verdicts: list[Verdict], why: str | None) -> None:
         told = {each.batch.revision: each.why for each in verdicts}
@@ -314,8 +305,8 @@ class Member:
     def _estimate_end(self, began: float, duration: float) -> End:
         """Return when a value ends that has begun since the last look.
 
-        What dates say counts only within that time: clocks differ, and jump. If they are wrong in a
-        member that reads all the time, the value has begun just now.
+        What dates say counts only within that time. If that is short, and they say another one,
+        then clocks differ, and the value has begun just now.
         """
         now = self._clock.now()
         earliest, latest = self._looked + duration, now + duration
@@ -327,19 +318,21 @@ class Member:
         return End(max(earliest, min(latest, by_date)) + apart, is_sure)
 
     def _end_what_is_over(self) -> None:
-        """Write the ends that are due, unless somebody else has.
-
-        The end is a record, so that it is one for all: those that join, wake up or are resumed
-        later never have the value again. Who can't write it ends the value here, and tries again.
-        """
+        """Write the ends that are due; who can't ends the value here, and tries again."""
         for revision, end in list(self.ends.items()):
             if self._clock.now() < end.at:
                 continue
-            if not end.is_sure and self.counts_elsewhere(revision):
+            if not end.is_sure and self._counts_elsewhere(revision):
                 self.ends[revision] = End(self._clock.now() + 1, is_sure=False)
                 continue
             if not self._write_end(revision):
                 self._end_here({revision})
+
+    def _counts_elsewhere(self, revision: int) -> bool:
+        """Return whether another member has seen a temporary value begin."""
+        others = documents_of(self.follower.store)
+        others.pop(self.selected.name, None)
+        return any(revision in each.get("counting", ()) for each in others.values())
 
     def list_counted(self) -> list[int]:
         """Return the temporary changes that this member will end, since it has seen them begin."""
@@ -361,11 +354,10 @@ class Member:
 
     def _write(self, record: Record, is_wanted: Callable[[], bool]) -> bool:
         """Write a record if it is still wanted; return False if this member can't write."""
-        try:
+        with suppress(FleetError, OSError):
             self.write(record, is_wanted)
-        except (FleetError, OSError):
-            return False
-        return True
+            return True
+        return False
 
     def write(self, record: Record, is_wanted: Callable[[], bool]) -> None:
         """Write a record behind all others, unless one of those makes it needless."""
@@ -419,28 +411,24 @@ class Member:
         self._write(abort, lambda: self.state.question == question)
         self._asked = (revision, NEVER)
 
-    # ---- Steps ----
-
     def set_gate(self) -> None:
         """Let ticks pass until the next step at which something is to happen."""
-        asked = self._gating_step()
         steps = [s for each, s in self._awaited() if self.selected.is_concerned(each.changes)]
-        self.steps.move_gate(min(steps + ([] if asked is None else [asked]), default=NEVER))
+        self.steps.move_gate(min([*steps, self._gating_step()]))
 
-    def _gating_step(self) -> int | None:
+    def _gating_step(self) -> float:
         """Return the step of a question that this member has accepted, and that isn't overdue."""
         question = self.state.question
         if question is None or self._asked == (question.revision, NEVER):
-            return None
+            return NEVER
         answer = self.answers.get(question.revision, Answer(_flags.REJECTED))
         concerned = self.selected.is_concerned(question.changes)
         good = answer.state not in (_flags.REJECTED, _flags.RESTART)
-        return question.at_step if concerned and good else None
+        return question.at_step if concerned and good and question.at_step is not None else NEVER
 
     def is_undecided(self, step: int) -> bool:
         """Return whether a tick of `step` must wait for a decision."""
-        gating = self._gating_step()
-        return gating is not None and gating <= step
+        return self._gating_step() <= step
 
     def stop_waiting(self) -> None:
         """Pass the gate without a decision; a change that comes later applies late."""

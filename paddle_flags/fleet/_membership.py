@@ -83,15 +83,7 @@ class Membership:
 
     def _new_member(self, state: State | None = None) -> Member:
         selected = Selected(self.name, self.role, self.host)
-        member = Member(self.store, selected, self._flags, state=state, clock=self._clock)
-        member.counts_elsewhere = self._counts_elsewhere
-        return member
-
-    def _counts_elsewhere(self, revision: int) -> bool:
-        """Return whether another member has seen a temporary value begin."""
-        others = _document.documents_of(self.store)
-        others.pop(self.name, None)
-        return any(revision in each.get("counting", ()) for each in others.values())
+        return Member(self.store, selected, self._flags, state, self._clock)
 
     def __repr__(self) -> str:
         state = "left" if self.left else f"revision {self.revision}"
@@ -122,8 +114,6 @@ class Membership:
     def problem(self) -> str:
         """What keeps the member from following the fleet, or `""`."""
         return self._problem + self._note if self._problem else self._file_problem
-
-    # ---- Joining and leaving ----
 
     def start(self) -> None:
         """Take the values that the fleet has now, announce the member, and follow."""
@@ -362,8 +352,6 @@ class Membership:
         self._member.update_values()
         self._clock.spawn(self._try_to_publish, f"paddle_flags fleet {self.name} says")
 
-    # ---- For `check` ----
-
     def begin_check(self, patterns: list[str], expect: int | None) -> int:
         """Publish that `check` was called; return how often it was."""
         with self._lock:
@@ -377,10 +365,7 @@ class Membership:
             return self._round
 
     def write(self, record: Record, is_wanted: Callable[[], bool] = lambda: True) -> None:
-        """Write a record about a check, unless one that comes before it makes it needless.
-
-        A member that may not write the log notes it for itself.
-        """
+        """Write a record about a check; a member that may not write the log notes it for itself."""
         with self._lock:
             try:
                 self._member.write(record, is_wanted)
@@ -407,8 +392,6 @@ class Membership:
         }
         self._details_end = self._clock.now() + _DETAILS
         return True
-
-    # ---- Steps ----
 
     def tick(self, step: int) -> None:
         """Begin a step; see `paddle_flags.fleet.tick`."""

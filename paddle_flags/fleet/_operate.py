@@ -183,8 +183,7 @@ class Operator:
     def _with_other_names(self, record: Record) -> Record:
         """Return a record that takes a flag back by each name by which it was set.
 
-        Values are written by the names that operators give, which may be aliases and former names:
-        members find their flags by them, also older programs that know only the former name.
+        Those are names that operators gave: aliases too, and former names for older programs.
         """
         if all(each.value is not None for each in record.changes):
             return record

@@ -27,8 +27,7 @@ ASK = "ask"
 ABORT = "abort"
 END = "end"
 CHECK = "check"
-TELL = "tell"
-"""The stage of a check at which all members are to publish what they have."""
+TELL = "tell"  # the stage of a check at which all members are to publish what they have
 
 ALL = "all"
 _WIDEST = 60  # letters of changes in a message
@@ -114,7 +113,7 @@ def decode(data: bytes, revision: int) -> Record:
         raise FleetError(f"revision {revision}: {what}") from None
 
 
-_FORM: dict[str, Any] = {
+_FORM: dict[str, Any] = {  # of a record, in which nothing has its default
     "kind": str,
     "changes": list[list[str | None]],
     **dict.fromkeys(("id", "fleet", "by", "reason"), str),
@@ -123,7 +122,6 @@ _FORM: dict[str, Any] = {
     "dry_run": bool,
     "check": dict[str, Any],
 }
-"""Of a record, in which nothing has its default."""
 
 _CHECK: dict[str, Any] = {
     **dict.fromkeys(("round", "count"), int),

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 _BIGGEST_RANK = (1 << 31) - 1
 
-AGENT = "PADDLE_FLAGS_FLEET_AGENT"
-"""The environment variable in which an agent says which member its program is."""
+AGENT = "PADDLE_FLAGS_FLEET_AGENT"  # in which an agent says which member its program is
 
 
 class Place(NamedTuple):
@@ -31,14 +30,13 @@ class Place(NamedTuple):
 
     role: str | None
     rank: int | None
-    world: int | None
-    """How many processes the job has, all roles together."""
+    world: int | None  # how many processes the job has, all roles together
 
 
 def place_of(environment: Mapping[str, str] | None = None) -> Place:
-    """Return what the environment says: Paddle's variables, then those of torchrun and others.
+    """Return what Paddle's variables say, and then those of torchrun and others.
 
-    Paddle's parameter servers have no rank of their own: it is their place in the list of servers.
+    The rank of a parameter server is its place in the list of servers.
     """
     env = os.environ if environment is None else environment
     servers = [each for each in env.get("PADDLE_PSERVERS_IP_PORT_LIST", "").split(",") if each]

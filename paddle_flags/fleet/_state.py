@@ -95,8 +95,7 @@ class Entry(NamedTuple):
     at_step: int | None = None
 
 
-Tables = dict[str, dict[str, Entry]]
-"""By selector and name."""
+Tables = dict[str, dict[str, Entry]]  # by selector and name
 
 
 def with_batch(tables: Tables, batch: Record) -> Tables:
@@ -164,8 +163,8 @@ def fold(
 ) -> tuple[dict[str, Entry], list[Verdict]]:
     """Return the values of a member after batches, and what it does with each that concerns it.
 
-    Each batch is judged as a whole, on what those before it have given: `judge` returns why the
-    member can't have these values, or None. What is rejected leaves the values before.
+    Each is judged as a whole, on what those before it have given: `judge` returns why the member
+    can't have these values, or None.
     """
     tables: Tables = {}
     values: dict[str, Entry] = {}

@@ -24,8 +24,7 @@ GONE = "gone"
 LEFT = "left"
 MISSING = "missing"
 LOST = "lost"
-ABSENT = (GONE, LEFT, MISSING)
-"""States of members that are not here."""
+ABSENT = (GONE, LEFT, MISSING)  # those of members that are not here
 WELL = (CURRENT, BEHIND, LEFT)
 
 _SOON = 2.0  # seconds in which a member that is well has read a revision
@@ -180,10 +179,9 @@ class View:
         self._follower: Follower | None = None
 
     def look(self, *, wait: float = 0.0, linger: float = 0.0) -> Seen | None:
-        """Return what was seen last, and look again; None: nothing yet.
+        """Return what was seen last, and look again, for `linger` seconds.
 
-        If nothing was seen yet, wait for it, but not longer than `wait` seconds. Go on looking for
-        `linger` seconds.
+        None: nothing was seen yet, though it was waited for `wait` seconds.
         """
         now = time.monotonic()
         with self._lock:
@@ -201,10 +199,9 @@ class View:
             try:
                 self._seen = self._read()
                 self.problem = ""
-            except (FleetError, OSError) as error:
-                self.problem = str(error)
             except Exception as error:  # noqa: BLE001 - the next look may see something
-                self.problem = f"{type(error).__name__}: {error}"
+                is_known = isinstance(error, (FleetError, OSError))
+                self.problem = str(error) if is_known else f"{type(error).__name__}: {error}"
             time.sleep(max(_PERIOD, _SHARE * (time.monotonic() - began)))
             with self._lock:
                 if time.monotonic() >= self._until:

@@ -65,7 +65,7 @@ def program():
 
 @pytest.fixture
 def member(store, program, clock):
-    made = Member(store, Selected("one", None, "here"), program, clock=clock)
+    made = Member(store, Selected("one", None, "here"), program, None, clock)
     made.start()
     return made
 
