@@ -1,6 +1,6 @@
 """What members ask of their engine, counted: no time is measured, and none passes.
 
-Members are the real ones, `Presence`, each with a program whose flags are a few lines of Python.
+Members are the real ones, `Membership`, each with a program whose flags are a few lines of Python.
 They live in the world of the tests, which has its own time. A store in memory counts what is asked.
 """
 
@@ -17,8 +17,8 @@ from worlds import NOW, Process, World
 from paddle_flags.fleet import CheckError, Fleet
 from paddle_flags.fleet._check import Barrier
 from paddle_flags.fleet._document import Fact, Facts, digest
-from paddle_flags.fleet._membership import Options
-from paddle_flags.fleet._presence import Presence
+from paddle_flags.fleet._membership import Membership
+from paddle_flags.fleet._role import Options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -87,11 +87,11 @@ class Engine(World):
         self.run(1)
         self.count = Count()
 
-    def _join(self, name: str, ttl: float) -> Presence:
+    def _join(self, name: str, ttl: float) -> Membership:
         process, program = Process(name), Programmed(wide)
-        options = Options(name, "trainer", None, None, ttl, "keep", "raise", 60.0, None, None)
-        made = Presence(self.connect(process), options, program, self.clock(process))
-        self.spawn(process, lambda: made.start(lambda work, _: self.spawn(process, work)))
+        options = Options(name, "trainer", None, None, ttl, "keep", "raise", 60.0, None)
+        made = Membership(self.connect(process), options, program, self.clock(process))
+        self.spawn(process, made.start)
         return made
 
     def connect(self, process: Process, *, writes: bool = True) -> Any:  # noqa: ANN401, ARG002 - as World
@@ -191,7 +191,7 @@ def measure(members: int) -> list[Row]:
     return rows
 
 
-def _check(member: Presence, count: int, *, differs: bool) -> None:
+def _check(member: Membership, count: int, *, differs: bool) -> None:
     if differs and member.name == "m000":
         cast("Programmed", member._flags).own = 2  # noqa: SLF001
     with contextlib.suppress(CheckError) if differs else contextlib.nullcontext():

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from paddle_flags.cli.batch import Batch
     from paddle_flags.cli.target import Find
-    from paddle_flags.fleet._outcome import Outcome
+    from paddle_flags.fleet._operate import Outcome
     from paddle_flags.fleet._state import Entry, Tables
 
 SILENT = 4

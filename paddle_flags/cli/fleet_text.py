@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.cli.foreign import Table, cut
-from paddle_flags.fleet._difference import members_text
+from paddle_flags.fleet._document import members_text
 from paddle_flags.fleet._flags import GOOD
-from paddle_flags.fleet._outcome import Outcome
+from paddle_flags.fleet._operate import Outcome
 from paddle_flags.fleet._record import END, changes_text, moment_text
 from paddle_flags.fleet._state import Entry
 from paddle_flags.fleet._status import ABSENT, Status
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from paddle_flags.cli.foreign import Part
-    from paddle_flags.fleet._difference import Difference
-    from paddle_flags.fleet._history import Step
+    from paddle_flags.fleet._document import Difference
     from paddle_flags.fleet._operate import UnconfirmedError
+    from paddle_flags.fleet._state import Step
     from paddle_flags.fleet._status import MemberStatus
 
     Tables = Mapping[str, Mapping[str, Entry]]

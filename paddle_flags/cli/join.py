@@ -11,12 +11,12 @@ from paddle_flags.cli.foreign import Report
 from paddle_flags.errors import FlagArgumentError
 from paddle_flags.fleet._agent import run_program
 from paddle_flags.fleet._check import CheckError
-from paddle_flags.fleet._membership import options_of
+from paddle_flags.fleet._role import options_of
 
 if TYPE_CHECKING:
     import argparse
 
-    from paddle_flags.fleet._membership import Options
+    from paddle_flags.fleet._role import Options
 
 _NOT_FOUND = 127  # exit statuses, as shells have them
 _NOT_EXECUTABLE = 126
@@ -60,8 +60,9 @@ def _options(options: argparse.Namespace) -> Options:
         options.role,
         options.rank,
         options.name,
-        ttl=options.ttl,
-        on_lost=options.on_lost,
-        on_late="keep",
-        tick_timeout=options.tick_timeout,
+        None,
+        options.ttl,
+        options.on_lost,
+        "keep",
+        options.tick_timeout,
     )

@@ -5,21 +5,18 @@ from __future__ import annotations
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
     from paddle_flags.fleet._check import CheckError
-    from paddle_flags.fleet._difference import Difference, Holder
-    from paddle_flags.fleet._flags import Answer
+    from paddle_flags.fleet._document import Difference, Holder
+    from paddle_flags.fleet._flags import Answer, TickTimeoutError
     from paddle_flags.fleet._fleet import Fleet
     from paddle_flags.fleet._follow import StateLostError
-    from paddle_flags.fleet._history import Step
     from paddle_flags.fleet._join import check, join, leave, member, tick
     from paddle_flags.fleet._membership import Membership
     from paddle_flags.fleet._mirror import mirror
     from paddle_flags.fleet._open import open_store
-    from paddle_flags.fleet._operate import AbortedError, ConflictError, UnconfirmedError
-    from paddle_flags.fleet._outcome import Outcome
+    from paddle_flags.fleet._operate import AbortedError, ConflictError, Outcome, UnconfirmedError
     from paddle_flags.fleet._record import Change, Record
-    from paddle_flags.fleet._state import Entry
+    from paddle_flags.fleet._state import Entry, Step
     from paddle_flags.fleet._status import MemberStatus, Status
-    from paddle_flags.fleet._steps import TickTimeoutError
     from paddle_flags.fleet._store import (
         CompactedError,
         FleetError,
@@ -32,21 +29,18 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "_check": "CheckError",
-    "_difference": "Difference Holder",
-    "_flags": "Answer",
+    "_document": "Difference Holder",
+    "_flags": "Answer TickTimeoutError",
     "_fleet": "Fleet",
     "_follow": "StateLostError",
-    "_history": "Step",
     "_join": "check join leave member tick",
     "_membership": "Membership",
     "_mirror": "mirror",
     "_open": "open_store",
-    "_operate": "AbortedError ConflictError UnconfirmedError",
-    "_outcome": "Outcome",
+    "_operate": "AbortedError ConflictError Outcome UnconfirmedError",
     "_record": "Change Record",
-    "_state": "Entry",
+    "_state": "Entry Step",
     "_status": "MemberStatus Status",
-    "_steps": "TickTimeoutError",
     "_store": "CompactedError FleetError LeaseError ReadOnlyError Store StoredMember"
     " UnreachableError",
 }

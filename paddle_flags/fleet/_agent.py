@@ -1,36 +1,41 @@
 """`paddle-flags join URL -- COMMAND`: a program in any language takes part in a fleet.
 
-The agent is the member. It hands the fleet's values to the program before the program defines its
-first flag, starts it, and reaches it through its live socket.
+The agent is the member. A file has the fleet's values for the program, which reads it before it
+defines its first flag; then the agent reaches the program through its live socket.
 """
 
 from __future__ import annotations
 
+import difflib
 import os
 import signal
 import tempfile
+import threading
 import time
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from paddle_flags.fleet._check import Barrier
+from paddle_flags.fleet._document import Fact, Facts, short
+from paddle_flags.fleet._flags import NEVER, Look, Steps, Values, cut_reason
+from paddle_flags.fleet._membership import Membership
 from paddle_flags.fleet._open import TIMEOUT, open_store
-from paddle_flags.fleet._presence import Presence
-from paddle_flags.fleet._program import ProgramFlags
-from paddle_flags.fleet._role import AGENT
-from paddle_flags.fleet._steps import NEVER
+from paddle_flags.fleet._role import AGENT, Options
 from paddle_flags.fleet._store import FleetError
 from paddle_flags.fleet._threads import start_thread
-from paddle_flags.live._errors import LiveError
+from paddle_flags.live._errors import LiveConnectionError, LiveError
+from paddle_flags.live._rpc import Connection, mark_of
 from paddle_flags.live._serve import LIBRARY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
-    from paddle_flags.fleet._membership import Options
+    from paddle_flags.fleet._record import Record
 
 _POLL = 0.02  # seconds between two looks for the program's socket, and for a gate
 _STEP_WAIT = 5.0  # seconds of one wait for a step
-SNAPSHOT = "fleet"
+_TIMEOUT = 10.0  # seconds for a request; validators of the program run in it
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 _BY_TERMINAL = (*_ENDING[1:], signal.SIGWINCH, signal.SIGTSTP, signal.SIGCONT)
 _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
@@ -41,46 +46,245 @@ _WAITED = signal.valid_signals() - {
 }  # fmt: skip
 
 
+class ProgramFlags:
+    """The flags of a program, which serves them. It implements `Flags`; any thread may use it."""
+
+    def __init__(self, url: str, folder: str, tick_timeout: float) -> None:
+        self.values: Values = {}
+        self.is_ticking = False  # the program says itself whether it runs
+        self.pid = self.child = os.getpid()
+        self.socket = os.path.join(folder, "live.sock")
+        self.file = os.path.join(folder, "fleet")
+        self._url = url
+        self._lock = threading.RLock()
+        self._connection: Connection | None = None
+        self._problem = ""  # why a program that was there doesn't answer
+        self.steps: Steps = ProgramSteps(self, tick_timeout)
+        self._listed: dict[str, dict[str, Any]] = {}  # all flags by each of their names
+        self._mark: str | None = None
+        self._runs = False
+        self._dropped = 0
+        self._write_file([])
+
+    def connect(self) -> None:
+        """Begin to use the program that listens; raise LiveConnectionError."""
+        connection = Connection(self.socket, _TIMEOUT)
+        try:
+            connection.__enter__()
+            pid = int(connection.ask("hello", {}, _TIMEOUT)["pid"])
+        except LiveConnectionError as error:
+            connection.__exit__()
+            if isinstance(error.__cause__, (FileNotFoundError, ConnectionRefusedError)):
+                self._problem = ""  # its process has ended; another one may come
+            raise
+        with self._lock:
+            self._connection, self._problem = connection, ""
+            self.pid, self._mark, self._listed = pid, None, {}
+        self.steps.move_gate(self.steps.gate)
+
+    @property
+    def is_connected(self) -> bool:
+        return self._connection is not None
+
+    @property
+    def _is_served(self) -> bool:
+        """Whether the program answers, or should."""
+        return self.is_connected or bool(self._problem)
+
+    def ask(self, method: str, params: dict[str, Any]) -> Any:
+        """Return the answer; raise FleetError if there is none, and LiveError if it refuses."""
+        with self._lock:
+            if self._connection is None:
+                raise FleetError(self._problem or "the program doesn't serve its flags")
+            try:
+                return self._connection.ask(method, params, _TIMEOUT)
+            except LiveConnectionError as error:
+                self._disconnect()
+                self._problem = f"the program can't be reached: {error}"
+                raise FleetError(self._problem) from error
+
+    def notice_end(self) -> None:
+        """Forget the process that has ended: another one may come."""
+        with self._lock:
+            if self._connection is not None and self._connection.is_over():
+                self._disconnect()
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.__exit__()
+            self._connection = None
+
+    def end_program(self) -> None:
+        for pid in {self.pid, self.child} if self.is_connected else {self.child}:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
+
+    def _refresh(self) -> dict[str, dict[str, Any]]:
+        """Return all flags by each of their names."""
+        with self._lock:
+            if not self._is_served:
+                return {}
+            hello = self.ask("hello", {})
+            self._runs, self._dropped = hello["startup_over"], hello["dropped"]
+            if mark_of(hello) == self._mark:
+                return self._listed
+            found = self.ask("flags.list", {"since": self._mark} if self._mark else {})
+            if found["complete"]:
+                self._listed = {}
+            for name in found["removed"]:
+                self._listed.pop(name, None)
+            for flag in found["flags"]:
+                for name in (flag["name"], *_others(flag)):
+                    self._listed[name] = flag
+            self._mark = mark_of(found)
+            return self._listed
+
+    def look(self, names: Iterable[str]) -> dict[str, Look]:
+        listed = self._refresh()
+        return {name: self._look(listed[name]) for name in names if name in listed}
+
+    def _look(self, flag: dict[str, Any]) -> Look:
+        marks = flag.get("marks", ())
+        closed = bool(flag.get("frozen")) or (self._runs and "runtime" not in marks)
+        validators = object()  # nobody says whether they are the same
+        return Look(str(flag["source"]), "sensitive" in marks, closed, validators)
+
+    def describe_missing(self, name: str) -> str:
+        listed = self._refresh()
+        if not listed:
+            return f"{name}: the program has defined no flag yet"
+        near = difflib.get_close_matches(name, listed, n=1)
+        return f"{name}: no such flag" + (f"; did you mean {near[0]}?" if near else "")
+
+    def facts(self, key: bytes | None) -> Facts:  # noqa: ARG002 - sensitive values stay there
+        found = Facts({}, [], [], {}, is_checked=False)  # a check ends before the program starts
+        if not self._is_served:
+            return found
+        for flag in {id(each): each for each in self._refresh().values()}.values():
+            marks, name = flag.get("marks", ()), flag["name"]
+            sensitive = "sensitive" in marks
+            found.add(name, _others(flag), sensitive=sensitive, unsafe="unsafe" in marks)
+            if "per_process" not in marks and not sensitive:
+                texts = [flag.get(each) for each in Fact._fields]
+                found.values[name] = Fact(*(short(t) if isinstance(t, str) else "" for t in texts))
+        return found.complete()
+
+    def count_dropped(self) -> int:
+        self._refresh()
+        return self._dropped
+
+    def check(self, values: Values) -> str | None:
+        return self._give(values, {"dry_run": True}) if self._is_served else None
+
+    def apply(self, values: Values, about: Record | None, trail: Sequence[Values]) -> str | None:
+        problem = None
+        if self._is_served:
+            changed = [each for name, each in values.items() if self.values.get(name) != each]
+            latest: Any = max(changed, key=lambda each: each.revision, default=about)
+            more = {"by": latest.by, "reason": latest.reason} if latest else {}
+            if latest and latest.duration is not None:
+                more["until"] = int((latest.time + latest.duration) * 1000)
+            problem = self._give(values, more)
+        if problem is None:
+            self.values = dict(values)
+            self._write_file(trail)  # also for children that the program starts later
+        return problem
+
+    def _give(self, values: Values, more: dict[str, Any]) -> str | None:
+        texts = {n: {"text": e.value, "revision": e.revision} for n, e in values.items()}
+        try:
+            self.ask("fleet.apply", {"fleet": self._url, "values": texts, **more})
+        except LiveError as error:
+            return cut_reason(error.errors or [error])
+        return None
+
+    def _write_file(self, trail: Sequence[Values]) -> None:
+        """Write the values in the order in which they came, for flags that refuse the last."""
+        listed: dict[tuple[str, int], str] = {}
+        for values in trail:
+            listed = {key: text for key, text in listed.items() if key[0] in values}
+            listed.update({(name, each.revision): each.value for name, each in values.items()})
+        fields = ["paddle_flags fleet 1", self._url]
+        for (name, revision), value in listed.items():
+            fields += [name, str(revision), value]
+        made = f"{self.file}.new"
+        with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write("".join(f"{each}\0" for each in [*fields, ""]).encode())
+        os.replace(made, self.file)
+
+    def wait_for_step(self) -> int | None:
+        """Wait for a step at which something is to happen; return the one that has begun."""
+        gate = self.steps.gate
+        if gate == NEVER:
+            time.sleep(_POLL)
+            return None
+        asked = {"step": int(gate), "timeout": _STEP_WAIT}
+        with Connection(self.socket, _STEP_WAIT + _TIMEOUT) as connection:
+            try:
+                return int(connection.ask("steps.wait", asked, _STEP_WAIT + _TIMEOUT)["step"])
+            except LiveConnectionError:
+                raise
+            except LiveError:
+                return None  # it hasn't in this time
+
+
+def _others(flag: dict[str, Any]) -> list[str]:
+    return [*flag.get("aliases", ()), *flag.get("old_names", ())]
+
+
+class ProgramSteps(Steps):
+    """The steps of a program, which waits at a gate of its own."""
+
+    function = "pd_live_step"
+
+    def __init__(self, program: ProgramFlags, timeout: float) -> None:
+        super().__init__()
+        self._program = program
+        self._timeout = timeout
+
+    def move_gate(self, step: float) -> None:
+        super().move_gate(step)
+        if not self._program.is_connected:
+            return
+        closed = None if step == NEVER else int(step)
+        with suppress(*([FleetError] if closed is None else [])):  # it may have ended
+            answer = self._program.ask("steps.gate", {"step": closed, "timeout": self._timeout})
+            self.last = answer["step"]
+
+
+@dataclass
 class Agent:
     """A member of a fleet for a program that it starts.
 
     The main thread waits for signals, which no other thread gets; another one does the rest.
     """
 
-    def __init__(self, command: Sequence[str], library: str | None) -> None:
-        self._command = list(command)
-        self._library = library
-        self._pid: int | None = None
-        self.presence: Presence | None = None
-        """The member, as soon as it tries to join."""
-        self._failure: BaseException | None = None
-        self._has_ended = False
-        self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, _WAITED)
+    url: str
+    options: Options
+    command: list[str]
+    count: int | None
+    timeout: float
+    preload: bool
+    patience: float
+    _pid: int | None = None
+    _member: Membership | None = None  # as soon as it tries to join
+    _failure: BaseException | None = None
+    _has_ended = False
 
-    def run(self, begin: Callable[[str], None]) -> int:
-        """Run the program to its end; return its exit status, or a signal as a negative number.
-
-        `begin` joins the fleet, in a thread; its argument is a folder for the files of the program.
-        """
+    def run(self) -> int:
+        """Run the program to its end; return its exit status, or a signal as a negative number."""
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, _WAITED)
         with tempfile.TemporaryDirectory(prefix="paddle_flags-") as folder:
             try:
-                start_thread(lambda: self._begin(begin, folder), "paddle_flags join")
+                start_thread(lambda: self._join(folder, mask), "paddle_flags join")
                 return self._wait()
             finally:
                 self._has_ended = True
-                if self.presence is not None:
-                    self.presence.leave()
-                signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
-
-    def _begin(self, begin: Callable[[str], None], folder: str) -> None:
-        try:
-            begin(folder)
-        except BaseException as error:  # noqa: BLE001 - the main thread raises it
-            self._failure = error
-            os.kill(os.getpid(), signal.SIGCHLD)
+                if self._member is not None:
+                    self._member.leave()
+                signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
     def _wait(self) -> int:
-        """Pass signals on until the program ends."""
         while True:
             given = signal.sigwaitinfo(_WAITED)
             pid = self._pid
@@ -97,44 +301,47 @@ class Agent:
             if given.si_signo == signal.SIGTSTP:
                 os.kill(os.getpid(), signal.SIGSTOP)
 
-    def start(self, presence: Presence, flags: ProgramFlags, folder: str) -> None:
-        """Start the program as the member that has joined, and go on with its flags and steps."""
-        place = os.path.join(folder, "live.sock")
+    def _join(self, folder: str, mask: Collection[int]) -> None:
+        try:
+            store = open_store(self.url, timeout=self.patience)
+            flags = ProgramFlags(store.url, folder, self.options.tick_timeout)
+            member = self._member = Membership(store, self.options, flags)
+            member.start()
+            if self.count is not None:
+                Barrier(member, [], self.count, self.timeout).wait()
+            self._start(member, flags, mask)
+            self._follow(member, flags)
+        except BaseException as error:  # noqa: BLE001 - the main thread raises it
+            self._failure = error
+            os.kill(os.getpid(), signal.SIGCHLD)
+
+    def _start(self, member: Membership, flags: ProgramFlags, mask: Collection[int]) -> None:
         environment = {
             **os.environ,
-            "PADDLE_FLAGS_LIVE": place,
-            "PADDLE_FLAGS_FLEET_SNAPSHOT": os.path.join(folder, SNAPSHOT),
-            AGENT: f"{presence.name} of {presence.url}",
+            "PADDLE_FLAGS_LIVE": flags.socket,
+            "PADDLE_FLAGS_FLEET_SNAPSHOT": flags.file,
+            AGENT: f"{member.name} of {member.url}",
         }
-        if self._library is not None:
+        if self.preload:
             others = os.environ.get("LD_PRELOAD", "").split()
-            environment["LD_PRELOAD"] = " ".join([self._library, *others])
-        command = self._command
-        flags.child = self._pid = os.posix_spawnp(
-            command[0],
-            command,
-            environment,
-            setsigmask=self._mask,
-            setsigdef=_IGNORED_BY_PYTHON,
-        )
+            environment["LD_PRELOAD"] = " ".join([str(LIBRARY), *others])
+        how: Any = {"setsigmask": mask, "setsigdef": _IGNORED_BY_PYTHON}
+        pid = os.posix_spawnp(self.command[0], self.command, environment, **how)
+        flags.child = self._pid = pid
+
+    def _follow(self, member: Membership, flags: ProgramFlags) -> None:
+        """Go on with the flags and steps of the program."""
         while not self._has_ended:
             try:
                 flags.notice_end()
                 if not flags.is_connected:
-                    flags.connect(place)  # to its first process with flags, or the one after it
-                    presence.apply_values_again()
-                self._follow_step(presence, flags, place)
+                    flags.connect()  # to its first process with flags, or the one after it
+                    member.update_document(again=True)
+                step = flags.wait_for_step()
+                if step is not None:
+                    member.tick(step)
             except (FleetError, LiveError, OSError):
                 time.sleep(_POLL)  # the program ends, or the member's thread says what is wrong
-
-    def _follow_step(self, presence: Presence, flags: ProgramFlags, place: str) -> None:
-        step = flags.steps.gate
-        if step == NEVER:
-            time.sleep(_POLL)
-            return
-        reached = flags.wait_for_step(place, int(step), _STEP_WAIT)
-        if reached is not None:
-            presence.tick(reached)
 
 
 def run_program(  # noqa: PLR0913 - most have a default
@@ -157,19 +364,4 @@ def run_program(  # noqa: PLR0913 - most have a default
     It must be called by the main thread, before other threads were started. Raises OSError if the
     program can't be started.
     """
-    agent = Agent(command, str(LIBRARY) if preload else None)
-
-    def begin(folder: str) -> None:
-        store = open_store(url, timeout=patience)
-        flags = ProgramFlags(store.url, os.path.join(folder, SNAPSHOT), options.tick_timeout)
-        presence = agent.presence = Presence(store, options, flags)
-        try:
-            presence.start()
-            if count is not None:
-                Barrier(presence, [], count, timeout).wait()
-            agent.start(presence, flags, folder)
-        except BaseException:
-            presence.leave()
-            raise
-
-    return agent.run(begin)
+    return Agent(url, options, list(command), count, timeout, preload, patience).run()

@@ -1,35 +1,32 @@
 """The barrier at the start of a job: all members are here, and have the same flags.
 
-The first member that comes reads the documents of all and compares them. What it has found is a
-record of the log, which all others read: so a check costs as many reads as there are members.
-Members that may not write the log compare each for itself.
+The first member that comes compares the documents of all, and writes what it has found into the
+log, for all others. Members that may not write the log compare each for itself.
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags.fleet import _flags
-from paddle_flags.fleet._clock import SYSTEM
-from paddle_flags.fleet._difference import Difference, Holder, differences_of, shown_all
-from paddle_flags.fleet._document import UNCHECKED, absent_ranks, document_of, documents_of
+from paddle_flags.fleet import _document
+from paddle_flags.fleet._clock import SYSTEM, Clock
+from paddle_flags.fleet._document import UNCHECKED, Difference, Documents, Holder, documents_of
+from paddle_flags.fleet._flags import REJECTED
 from paddle_flags.fleet._record import CHECK, TELL, Record
-from paddle_flags.fleet._store import FleetError, ReadOnlyError
+from paddle_flags.fleet._store import FleetError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
-    from paddle_flags.fleet._clock import Clock
-    from paddle_flags.fleet._document import Documents
-    from paddle_flags.fleet._presence import Presence
+    from paddle_flags.fleet._membership import Membership
 
 _POLL = 0.1  # seconds between two looks at what was read of the log
 _LOOK = 0.002  # seconds for each member between two looks at all documents
 _GRACE = 10.0  # seconds for others to say what they have, after a difference was found
 _LONGEST = 1 << 16  # bytes of the differences that a record has
 _MOST_LISTED = 64  # members with one value: all members read the record
-_SHORTEST = 3  # fields of such a row: name, value and source
 
 # Stages of a check, as records have them.
 COMPARES = "compares"  # a member compares for all
@@ -52,6 +49,7 @@ class CheckError(FleetError):
         return "\n  ".join([super().__str__(), *(str(FleetError(each)) for each in self.args[1:])])
 
 
+@dataclass
 class Barrier:
     """One call of `check`.
 
@@ -59,28 +57,17 @@ class Barrier:
     has what they have.
     """
 
-    def __init__(
-        self,
-        member: Presence,
-        environment: list[str],
-        expect: int | None,
-        timeout: float,
-        clock: Clock = SYSTEM,
-    ) -> None:
-        self._member = member
-        self._clock = clock
-        self._patterns = environment
-        self._expect = expect
-        self._deadline = self._clock.now() + timeout
-        self._timeout = timeout
-        self._round = 0
-        self._since = 0  # records up to here are of a check before this process began
-        self._alone: dict[str, Any] = {}  # what was found here, if it can't be written
+    _member: Membership
+    _patterns: list[str]  # of environment variables
+    _expect: int | None
+    _timeout: float
+    _clock: Clock = SYSTEM
 
     def wait(self) -> None:
         """Wait for the others and compare; raise CheckError."""
+        self._deadline = self._clock.now() + self._timeout
         self._round = self._member.begin_check(self._patterns, self._expect)
-        self._since = self._member.revision
+        self._since = self._member.revision  # records up to here are of an earlier process
         seen_alive = self._clock.now()
         while True:
             note = self._find_note()
@@ -103,22 +90,18 @@ class Barrier:
     def _is_among(self, note: Mapping[str, Any]) -> bool:
         """Return whether this member is like those that were compared, and enough were."""
         is_alike = not {note.get("digest"), UNCHECKED}.isdisjoint(self._member.compared)
-        return is_alike and int(note.get("count", 0)) >= (self._expect or 0)
+        return is_alike and note.get("count", 0) >= (self._expect or 0)
 
     def _is_gone(self, who: str, seen: float) -> bool:
         """Return whether the member that compares has gone; it is looked at once a lease."""
-        if self._clock.now() - seen < self._member.ttl:
-            return False
-        return document_of(self._member.store, who) is None
+        is_due = self._clock.now() - seen >= self._member.ttl
+        return is_due and _document.document_of(self._member.store, who) is None
 
     def _find_note(self) -> Mapping[str, Any]:
         """Return what was written last about this check; {}: nothing."""
-        if self._alone:
-            return self._alone
-        for revision, record in reversed(self._member.notes):
-            if record.check.get("round") == self._round:
-                is_new = record.check.get("stage") == COMPARES or revision > self._since
-                return record.check if is_new else {}
+        notes = [each for each in self._member.notes if each.check.get("round") == self._round]
+        if notes and (notes[-1].check.get("stage") == COMPARES or notes[-1].revision > self._since):
+            return notes[-1].check
         return {}
 
     def _offer_to_compare(self, note: Mapping[str, Any]) -> None:
@@ -127,12 +110,7 @@ class Barrier:
 
     def _write(self, stage: str, is_wanted: Callable[[], bool] = lambda: True, **more: Any) -> None:
         note = {"round": self._round, "stage": stage, "who": self._member.name, **more}
-        try:
-            self._member.write(Record(CHECK, by=self._member.name, check=note), is_wanted)
-        except ReadOnlyError:
-            self._alone = note
-
-    # ---- The one that compares ----
+        self._member.write(Record(CHECK, by=self._member.name, check=note), is_wanted)
 
     def _compare(self) -> None:
         """Compare the documents of all, and write what was found."""
@@ -144,11 +122,11 @@ class Barrier:
                 digest = next(iter(_digests_of(documents)), UNCHECKED)
                 self._write(ALIKE, digest=digest, count=len(here))
                 return
-            if _is_settled(documents) or self._clock.now() >= self._deadline:
+            if _document.is_settled(documents) or self._clock.now() >= self._deadline:
                 break
             self._clock.sleep(_POLL)
-        found = [] if is_alike else differences_of(self._with_details(documents))
-        lines += shown_all(found)
+        found = [] if is_alike else _document.differences_of(self._with_details(documents))
+        lines += _document.shown_all(found)
         if not lines:
             lines = ["their digests differ, and they did not say why in time"]
         self._write(DIFFERENT, lines=lines, differences=_rows_of(found))
@@ -158,7 +136,7 @@ class Barrier:
         while True:
             every = documents_of(self._member.store)
             here = {name: each for name, each in every.items() if self._is_here(each)}
-            expected = [int(each["check"].get("expect") or 0) for each in here.values()]
+            expected = [each["check"].get("expect") or 0 for each in here.values()]
             wanted = max([len(every) if self._expect is None else self._expect, *expected])
             if len(here) >= wanted and here:
                 return here
@@ -169,28 +147,21 @@ class Barrier:
             self._clock.sleep(max(_POLL, _LOOK * len(every)))
 
     def _is_here(self, document: Mapping[str, Any]) -> bool:
-        return int(document["check"].get("round", 0)) >= self._round
+        return bool(document["check"].get("round", 0) >= self._round)
 
     def _with_details(self, documents: Documents) -> Documents:
         """Let all say what they have, and wait a moment for it."""
         self._write(TELL, environment=self._patterns)
-        asked = 0 if self._alone else self._member.revision
-        if self._alone:  # as all others do that find the difference
-            self._member.publish_details(asked, self._patterns)
-        end = self._clock.now() + _GRACE
-        while True:
-            every = documents_of(self._member.store)
-            now = {name: each for name, each in every.items() if name in documents}
-            told = [n for n, each in now.items() if each["details"].get("of", -1) >= asked]
-            whole = len(told) == len(now) and _is_settled(now)
-            if whole or self._clock.now() >= end:
-                return {name: now[name] for name in told} if len(told) > 1 else now
-            self._clock.sleep(max(_POLL, _LOOK * len(now)))
+        asked = self._member.revision
+        store = self._member.store
+        now = _document.wait_for_details(store, self._clock, asked, _GRACE, documents)
+        told = {n: each for n, each in now.items() if each["details"].get("of", -1) >= asked}
+        return told if len(told) > 1 else now
 
     def _missing(self, every: Documents, wanted: int) -> CheckError:
         here = {name for name, each in every.items() if self._is_here(each)}
         slow = sorted(every.keys() - here)
-        role, ranks = absent_ranks(every, wanted)
+        role, ranks = _document.absent_ranks(every, wanted)
         absent = [f"{role or 'rank'} {rank}" for rank in ranks]
         parts = [f"{name} is a member and has not called check" for name in slow]
         parts += [f"{each} has not joined" for each in absent]
@@ -203,18 +174,16 @@ class Barrier:
     def _error_of(self, note: Mapping[str, Any]) -> CheckError:
         """Return the error that members have found."""
         lines, missing = note.get("lines", ()), tuple(note.get("missing", ()))
-        if missing:
-            error = CheckError("; ".join(lines))
-        else:
-            error = CheckError(f"{self._member.url}: the members differ:", *lines)
+        title = f"{self._member.url}: the members differ:"
+        error = CheckError("; ".join(lines)) if missing else CheckError(title, *lines)
+        found: dict[str, list[Holder]] = {}
+        for name, value, source, *members in (r for r in note.get("differences", ()) if len(r) > 2):  # noqa: PLR2004
+            found.setdefault(str(name), []).append(
+                Holder(value, str(source), tuple(map(str, members)))
+            )
         error.missing = missing
-        error.differences = _differences_in(note.get("differences", ()))
+        error.differences = tuple(Difference(name, tuple(each)) for name, each in found.items())
         return error
-
-
-def _is_settled(documents: Documents) -> bool:
-    """Return whether no change is on its way to some of the members."""
-    return len({each.get("changed") for each in documents.values()}) == 1
 
 
 def _digests_of(documents: Documents) -> set[str]:
@@ -225,16 +194,15 @@ def _are_alike(documents: Documents) -> bool:
     if len(_digests_of(documents)) > 1:
         return False
     selected = {name for each in documents.values() for name in each.get("selected", ())}
-    return not differences_of(documents, among=selected)
+    return not _document.differences_of(documents, among=selected)
 
 
 def _rejections(documents: Documents) -> list[str]:
-    """Return the values of the fleet that members could not take."""
     return [
         f"{name}: revision {revision}: rejected: {answer.why}"
         for name, document in sorted(documents.items())
         for revision, answer in sorted(document["answers"].items())
-        if answer.state == _flags.REJECTED and revision in document.get("standing", ())
+        if answer.state == REJECTED and revision in document.get("standing", ())
     ]
 
 
@@ -249,11 +217,3 @@ def _rows_of(found: list[Difference]) -> list[list[str | None]]:
             break
         rows += some
     return rows
-
-
-def _differences_in(rows: Iterable[list[str | None]]) -> tuple[Difference, ...]:
-    """Return the differences of which `_rows_of` has made rows."""
-    found: dict[str, list[Holder]] = {}
-    for name, value, source, *members in (each for each in rows if len(each) >= _SHORTEST):
-        found.setdefault(str(name), []).append(Holder(value, str(source), tuple(map(str, members))))
-    return tuple(Difference(name, tuple(holders)) for name, holders in found.items())

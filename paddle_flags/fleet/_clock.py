@@ -1,16 +1,21 @@
-"""The clocks of this machine."""
+"""The clocks and threads of this machine."""
 
 from __future__ import annotations
 
 import random
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from paddle_flags.fleet._threads import allocate_reentrant_lock
+from paddle_flags.fleet import _threads
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_BOOTTIME = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class Clock:
-    """What the rules of a fleet know of time. Tests have another one."""
+    """What the rules of a fleet know of time and of others. Tests have another one."""
 
     def now(self) -> float:
         """Return seconds that nobody sets, and that go on while the machine is suspended."""
@@ -21,7 +26,6 @@ class Clock:
         return time.time()
 
     def sleep(self, seconds: float) -> None:
-        """Let some seconds pass."""
         time.sleep(seconds)
 
     def spread(self, seconds: float) -> float:
@@ -29,10 +33,10 @@ class Clock:
         return random.uniform(0, seconds)  # noqa: S311
 
     def lock(self) -> Any:
-        """Return a lock that a thread may take again which has it."""
-        return allocate_reentrant_lock()
+        return _threads.allocate_reentrant_lock()
 
+    def spawn(self, function: Callable[[], object], name: str) -> None:
+        _threads.start_thread(function, name)
 
-_BOOTTIME = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 SYSTEM = Clock()

@@ -1,9 +1,8 @@
-"""What a member says of itself, under its lease."""
+"""What members say of themselves, under their leases, and where they differ."""
 
 from __future__ import annotations
 
 import hashlib
-import hmac
 import json
 import os
 import re
@@ -11,18 +10,15 @@ from contextlib import suppress
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags import errors
-from paddle_flags._core.flag import names_in
-from paddle_flags._core.registry import all_flags
 from paddle_flags.fleet import _json
 from paddle_flags.fleet._flags import Answer
-from paddle_flags.fleet._record import known_fields, text_of
+from paddle_flags.fleet._record import known_fields
 from paddle_flags.fleet._store import MAX_RECORD, is_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from paddle_flags._core.flag import Flag
+    from paddle_flags.fleet._clock import Clock
     from paddle_flags.fleet._store import Store, StoredMember
 
 _LONGEST = 200  # characters of a value; of a longer one, the digest is compared
@@ -30,14 +26,15 @@ _MOST_RANKS = 100_000  # that anybody looks for
 _REVISION = re.compile(r"[0-9]{1,18}")
 _SECRET = ("PADDLE_FLAGS_FLEET_KEY", "PADDLE_FLAGS_ETCD_PASSWORD", "PADDLE_FLAGS_LIVE_TOKEN")
 _BIGGEST = MAX_RECORD * 3 // 4
+_POLL, _LOOK = 0.05, 0.001  # seconds between two looks at all documents, and for each of them
+_MOST_NAMED = 5  # members with the same value that a message names
+_MOST_SHOWN = 50  # differences that a message shows
 _DROPPED = ("details", "values", "wanted", "answers", "selected", "aliases", "unsafe", "sensitive")
 
 Document = dict[str, Any]
-Documents = dict[str, Document]
-"""By member."""
+Documents = dict[str, Document]  # by member
 
-UNCHECKED = ""
-"""The digest of a member whose flags `check` doesn't compare."""
+UNCHECKED = ""  # the digest of a member whose flags `check` doesn't compare
 
 
 class Fact(NamedTuple):
@@ -55,46 +52,21 @@ class Facts(NamedTuple):
     values: dict[str, Fact]
     """Of the flags to compare. A sensitive one has a digest that only who has the key can compute;
     without a key it is left out."""
-    sensitive: list[str]
-    """All names of such flags."""
-    unsafe: list[str]
-    """The same."""
-    aliases: dict[str, str]
-    """The name of a flag by each other name of it."""
-    defaults: str = ""
-    """A digest of all defaults: members that have the same have the same definitions."""
-    is_checked: bool = True
-    """Whether `check` compares them."""
+    sensitive: list[str]  # all names of such flags
+    unsafe: list[str]  # the same
+    aliases: dict[str, str]  # the name of a flag by each other name of it
+    defaults: str = ""  # a digest of all: members that have the same have the same definitions
+    is_checked: bool = True  # whether `check` compares them
 
+    def add(self, name: str, others: list[str], *, sensitive: bool, unsafe: bool) -> None:
+        self.aliases.update(dict.fromkeys(others, name))
+        self.sensitive.extend([name, *others] if sensitive else ())
+        self.unsafe.extend([name, *others] if unsafe else ())
 
-def facts_of(key: bytes | None) -> Facts:
-    """Return what others may know of the flags here."""
-    facts = Facts({}, [], [], {})
-    for flag in all_flags():
-        with suppress(errors.UndefinedFlagError):  # its plugin may leave, on another thread
-            _add_facts(facts, flag, key)
-    defaults = digest({name: fact.default_text for name, fact in facts.values.items()})
-    return facts._replace(defaults=defaults)
-
-
-def _add_facts(facts: Facts, flag: Flag[Any], key: bytes | None) -> None:
-    info = flag._info()  # noqa: SLF001 - of the package; C is asked once for all
-    others = [*names_in(info.aliases), *names_in(info.old_names)]
-    facts.aliases.update(dict.fromkeys(others, flag.name))
-    facts.sensitive.extend([flag.name, *others] if info.sensitive else ())
-    facts.unsafe.extend([flag.name, *others] if info.unsafe else ())
-    if info.per_process or (info.sensitive and key is None):
-        return
-    text, source, place, default = flag.text, flag.source, None, ""
-    if info.sensitive:
-        data = f"{flag.name}={text}".encode("utf-8", "surrogateescape")
-        text = f"hmac:{hmac.new(key or b'', data, 'sha256').hexdigest()[:32]}"
-    elif source == "default":
-        default = text
-    else:
-        place, value = flag.history[0].place, flag.history[-1].value
-        default = "" if value is None else text_of(flag.name, value)
-    facts.values[flag.name] = Fact(short(text), source, short(place or ""), short(default))
+    def complete(self) -> Facts:
+        """Return the same with the digest of all defaults."""
+        texts = {name: fact.default_text for name, fact in self.values.items()}
+        return self._replace(defaults=digest(texts))
 
 
 def short(text: str) -> str:
@@ -103,21 +75,20 @@ def short(text: str) -> str:
     shown = data.decode("utf-8", "backslashreplace")
     if len(shown) <= _LONGEST:
         return shown
-    digest = hashlib.sha256(data).hexdigest()[:16]
-    return f"{shown[:_LONGEST]}... ({len(data)} bytes, sha256 {digest})"
+    return f"{shown[:_LONGEST]}... ({len(data)} bytes, sha256 {_sha256(data)})"
 
 
 def digest(texts: Mapping[str, str]) -> str:
     """Return a digest of names and texts: of both with a NUL behind each, sorted by name."""
-    data = "".join(f"{name}\0{texts[name]}\0" for name in sorted(texts))
-    return hashlib.sha256(data.encode()).hexdigest()[:16]
+    return _sha256("".join(f"{name}\0{texts[name]}\0" for name in sorted(texts)).encode())
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]
 
 
 def variables_of(patterns: Iterable[str], secret: Collection[str] = ()) -> dict[str, str]:
-    """Return the environment variables that patterns such as NCCL_* match.
-
-    What is secret is left out: our own keys, and values of the flags `secret`.
-    """
+    """Return the variables that patterns match, without our keys and values of flags `secret`."""
     wanted, ends = list(patterns), tuple(secret)
     return {
         short(name): short(value)
@@ -138,30 +109,24 @@ def encode(document: Document) -> bytes:
     return json.dumps(document, separators=(",", ":")).encode()
 
 
-def read(data: bytes) -> Document:
-    """Return a document as its member wrote it; what isn't one is empty."""
-    try:
-        document = _json.read(data)
-    except ValueError:
-        return {}
-    return document if isinstance(document, dict) else {}
-
-
 def decode(member: StoredMember) -> Document:
     """Return what is known of a member; what it should not have written is left out."""
-    fields = read(member.document)
+    fields: Any = None
+    with suppress(ValueError):
+        fields = _json.read(member.document)
     document = known_fields(fields, _FORM)
     document["alive"] = member.alive
     if not member.document:
         document["problem"] = "this user may not read what it says"
-    document["check"] = known_fields(fields.get("check"), _CHECK)
-    document["details"] = details = known_fields(fields.get("details"), _DETAILS)
-    for each in (document, details):
-        each["values"] = _whole(each.get("values", {}))
+    for name, form in (("check", _CHECK), ("details", _DETAILS)):
+        document[name] = known_fields(document.get(name), form)
+    for each in (document, document["details"]):
+        values = each.get("values", {}).items()
+        each["values"] = {name: fact for name, fact in values if len(fact) == len(Fact._fields)}
     document["answers"] = {
         int(revision): Answer(each[0], each[1], tuple(each[2]))
         for revision, each in document.get("answers", {}).items()
-        if _is_answer(revision, each)
+        if [type(part) for part in each] == [str, str, list] and _REVISION.fullmatch(revision)
     }
     return document
 
@@ -180,6 +145,25 @@ def document_of(store: Store, name: str) -> Document | None:
 def all_of(store: Store) -> Documents:
     """Return the documents of all members, also of those that were here within a day."""
     return {name: decode(each) for name, each in store.members().items() if is_name(name)}
+
+
+def wait_for_details(
+    store: Store, clock: Clock, asked: int, seconds: float, among: Collection[str] | None = None
+) -> Documents:
+    """Return documents when their members have answered a record of the stage TELL, or so far."""
+    end = clock.now() + seconds
+    while True:
+        every = documents_of(store)
+        found = {name: each for name, each in every.items() if among is None or name in among}
+        told = all(each["details"].get("of", 0) >= asked for each in found.values())
+        if (told and is_settled(found)) or clock.now() >= end:
+            return found
+        clock.sleep(max(_POLL, _LOOK * len(found)))
+
+
+def is_settled(documents: Documents) -> bool:
+    """Return whether no change is on its way to some of the members."""
+    return len({each.get("changed") for each in documents.values()}) <= 1
 
 
 def find_other_log(document: Mapping[str, Any], fleet: str) -> str:
@@ -207,10 +191,7 @@ def names_like(name: str, documents: Mapping[str, Document]) -> frozenset[str]:
 
 
 def absent_ranks(documents: Documents, count: int) -> tuple[str | None, list[int]]:
-    """Return the role of members and the ranks below `count` that none of them has.
-
-    Of several roles, nobody knows how many each has.
-    """
+    """Return the role of members, if it is one, and the ranks below `count` that none has."""
     ranks: dict[str | None, set[int]] = {}
     for each in documents.values():
         if isinstance(each.get("rank"), int):
@@ -220,8 +201,6 @@ def absent_ranks(documents: Documents, count: int) -> tuple[str | None, list[int
     [(role, present)] = ranks.items()
     return role, [rank for rank in range(min(count, _MOST_RANKS)) if rank not in present]
 
-
-# ---- What a document may have ----
 
 _FACTS = dict[str, list[str]]
 _FORM: dict[str, Any] = {
@@ -236,15 +215,109 @@ _FORM: dict[str, Any] = {
     "left": bool,
     "answers": dict[str, list[str | list[str]]],
     "values": _FACTS,
+    **dict.fromkeys(("check", "details"), dict[str, Any]),
 }
 _CHECK = {"round": int, "expect": int | None}
 _DETAILS = {"of": int, "values": _FACTS, "variables": dict[str, str]}
 
 
-def _whole(values: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    return {name: each for name, each in values.items() if len(each) == len(Fact._fields)}
+class Holder(NamedTuple):
+    """Members that have one value."""
+
+    value: str | None
+    """As text; None: it isn't set, or no such flag is defined."""
+    source: str
+    """Where it comes from, such as `"environment FLAGS_level"`."""
+    members: tuple[str, ...]
 
 
-def _is_answer(revision: str, answer: list[Any]) -> bool:
-    fits = [isinstance(each, list) for each in answer] == [False, False, True]
-    return fits and _REVISION.fullmatch(revision) is not None
+class Difference(NamedTuple):
+    """One flag that members should have alike and don't."""
+
+    name: str
+    """Of a flag, or `$NAME` of an environment variable."""
+    holders: tuple[Holder, ...]
+    """Those with the most members come first."""
+
+
+UNKNOWN = "its own default, or not defined"
+
+_Held = tuple[str, str] | None  # a value and its source; None: not set, or not defined
+
+
+def differences_of(documents: Documents, among: Collection[str] | None = None) -> list[Difference]:
+    """Return the flags and variables that differ where the fleet wants the same.
+
+    A value of `UNKNOWN` is a default that only its member knows; the details of all have it.
+    """
+    documents = {n: each for n, each in documents.items() if each.get("defaults") != ""}
+    facts = {
+        name: {
+            **each["values"],
+            **each["details"]["values"],
+            **{f"${n}": [v, "", ""] for n, v in each["details"].get("variables", {}).items()},
+        }
+        for name, each in documents.items()
+    }
+    defaults = {
+        (each.get("defaults"), flag): fact[3]
+        for each in documents.values()
+        for flag, fact in each["values"].items()
+    }
+
+    def held_by(member: str, flag: str) -> _Held:
+        document, fact = documents[member], facts[member].get(flag)
+        if fact is not None:
+            return fact[0], f"{fact[1]} {fact[2]}".strip()
+        if flag.startswith("$") or document["details"]["values"]:
+            return None
+        return defaults.get((document.get("defaults"), flag), UNKNOWN), "default"
+
+    found: list[Difference] = []
+    flags = {flag for each in facts.values() for flag in each}
+    for flag in sorted(flags if among is None else flags & set(among)):
+        groups: dict[str | None, dict[str, _Held]] = {}
+        for name, document in documents.items():
+            if not flag.startswith("$") or "variables" in document["details"]:
+                wanted = document.get("wanted", {}).get(flag)
+                groups.setdefault(wanted, {})[name] = held_by(name, flag)
+        found += [
+            _difference(flag, held)
+            for held in groups.values()
+            if len({each and each[0] for each in held.values()}) > 1
+        ]
+    return found
+
+
+def _difference(name: str, held: Mapping[str, _Held]) -> Difference:
+    groups: dict[_Held, list[str]] = {}
+    for member, each in held.items():
+        groups.setdefault(each, []).append(member)
+    found = [((None, "") if each is None else each, m) for each, m in groups.items()]
+    holders = [Holder(value, source, tuple(sorted(m))) for (value, source), m in found]
+    holders.sort(key=lambda each: (-len(each.members), each.members))
+    return Difference(name, tuple(holders))
+
+
+def shown_all(found: list[Difference]) -> list[str]:
+    lines = [_shown(each) for each in found[:_MOST_SHOWN]]
+    more = len(found) - _MOST_SHOWN
+    return [*lines, f"and {more} more"] if more > 0 else lines
+
+
+def _shown(difference: Difference) -> str:
+    """Return a difference as text: `NCCL_ALGO: Ring (rank-0, rank-1); not set (rank-2)`."""
+    parts = []
+    for holder in difference.holders:
+        absent = "not set" if difference.name.startswith("$") else "not defined"
+        value = absent if holder.value is None else repr(holder.value)
+        source = f" from {holder.source}" if holder.source else ""
+        parts.append(f"{value}{source} in {members_text(holder.members)}")
+    return f"{difference.name}: " + "; ".join(parts)
+
+
+def members_text(members: Collection[str]) -> str:
+    names = list(members)
+    more = len(names) - _MOST_NAMED
+    text = ", ".join(names[:_MOST_NAMED])
+    return f"{text} and {more} more" if more > 0 else text

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from paddle_flags.fleet._state import Entry
+from paddle_flags.fleet._state import ENDED, Entry
+from paddle_flags.fleet._store import FleetError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from paddle_flags.fleet._document import Facts
     from paddle_flags.fleet._record import Record
-    from paddle_flags.fleet._steps import Steps
 
 Values = dict[str, Entry]
 
@@ -21,11 +21,12 @@ REJECTED = "rejected"
 RESTART = "needs a restart"
 HELD = "held"
 PENDING = "pending"
-ENDED = "ended"
 WAITS = "waits for its step"
 
-GOOD = (APPLIED, ACCEPTED, ENDED, PENDING, WAITS)
-"""Answers after which an operator has nothing to do."""
+NEVER = float("inf")
+_LONGEST = 1000  # characters of a reason
+
+GOOD = (APPLIED, ACCEPTED, ENDED, PENDING, WAITS)  # an operator has nothing to do
 
 
 class Answer(NamedTuple):
@@ -43,13 +44,63 @@ class Answer(NamedTuple):
 class Look(NamedTuple):
     """What a member must know of a flag that is defined."""
 
-    source: str
-    """Of its value."""
+    source: str  # of its value
     sensitive: bool
-    closed: bool
-    """Whether its value can't change any more in this process."""
+    closed: bool  # whether its value can't change any more in this process
     definition: object
     """Equal as long as nobody has defined it anew, or added or removed a validator."""
+
+
+class TickTimeoutError(FleetError):
+    """A change was to happen at this step, and nobody decided in time whether it does."""
+
+    __module__ = "paddle_flags.fleet"
+
+
+class Steps:
+    """The step that a program has reached, and the next one at which something is to happen.
+
+    `reach` and `close` may run at the same moment: each writes first and looks then, so at least
+    one of them sees the other.
+    """
+
+    function = "fleet.tick"  # by which a program begins a step
+
+    def __init__(self) -> None:
+        self.last: int | None = None  # the last step that has begun; None: it counts none
+        self.gate: float = NEVER  # from which step on a tick must look what is to be done
+
+    def move_gate(self, step: float) -> None:
+        """Let ticks of a step and later ones look what is to be done; raise FleetError."""
+        self.gate = step
+
+    def reach(self, step: int) -> bool:
+        """Note a step; return whether there is something to be done first."""
+        if self.last is None or step > self.last:
+            self.last = step
+        return step >= self.gate
+
+    def close(self, step: int) -> str:
+        """Let ticks of `step` and later ones wait; return why that is impossible, or ""."""
+        before = self.gate
+        self.move_gate(min(before, step))
+        last = self.last
+        if last is not None and last < step:
+            return ""
+        self.move_gate(before)
+        if last is None:
+            return f"counts no steps: it doesn't call {self.function}"
+        return f"has begun step {last}"
+
+    def is_reached(self, step: int | None) -> bool:
+        """Return whether the program has begun a step; None is before all steps."""
+        return step is None or (self.last is not None and self.last >= step)
+
+
+def cut_reason(errors: Iterable[object]) -> str:
+    """Return errors as a reason of at most 1,000 characters."""
+    text = "; ".join(map(str, errors))
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
 def text_in(values: Values, name: str) -> str | None:
@@ -60,8 +111,7 @@ def text_in(values: Values, name: str) -> str | None:
 class Flags(Protocol):
     """The flags of a program. All methods are called by one thread at a time."""
 
-    is_ticking: bool
-    """Whether the program has begun its steps: then it runs, and not all flags can change."""
+    is_ticking: bool  # whether it has begun its steps: then it runs, and not all flags can change
     steps: Steps
 
     @property
@@ -69,13 +119,13 @@ class Flags(Protocol):
         """The process of the program."""
         ...
 
-    def facts(self, key: bytes | None) -> Facts:
-        """Return what other members may know of the flags; `key` is for sensitive ones."""
-        ...
-
     @property
     def values(self) -> Values:
         """What the program has of a fleet, also from before it became a member."""
+        ...
+
+    def facts(self, key: bytes | None) -> Facts:
+        """Return what other members may know of the flags; `key` is for sensitive ones."""
         ...
 
     def look(self, names: Iterable[str]) -> dict[str, Look]:
@@ -88,7 +138,6 @@ class Flags(Protocol):
 
     def check(self, values: Values) -> str | None:
         """Return why these can't be all values of the fleet; None: they can. Nothing changes."""
-        ...
 
     def apply(self, values: Values, about: Record | None, trail: Sequence[Values]) -> str | None:
         """Make these all values of the fleet, or return why that is impossible.
@@ -97,11 +146,9 @@ class Flags(Protocol):
         `trail` has the values after each change, up to these: a flag that refuses the last has the
         one before.
         """
-        ...
 
     def end_program(self) -> None:
         """Send it SIGTERM."""
-        ...
 
     def count_dropped(self) -> int:
         """Return how many values of the fleet a definition or a validator has refused so far."""

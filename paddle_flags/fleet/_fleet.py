@@ -11,37 +11,28 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from paddle_flags._core.frames import public_class
 from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
-from paddle_flags.fleet import _record, _undo
+from paddle_flags.fleet import _document, _record, _state
 from paddle_flags.fleet._arguments import check_count, check_seconds
 from paddle_flags.fleet._clock import SYSTEM, Clock
-from paddle_flags.fleet._difference import UNKNOWN, differences_of
-from paddle_flags.fleet._document import all_of, document_of, documents_of, names_like
+from paddle_flags.fleet._document import Difference, document_of, documents_of, wait_for_details
 from paddle_flags.fleet._follow import Follower
-from paddle_flags.fleet._history import COMMITTED, history_of
 from paddle_flags.fleet._open import TIMEOUT, is_address, open_store
-from paddle_flags.fleet._operate import Operator, Order
-from paddle_flags.fleet._outcome import Outcome
+from paddle_flags.fleet._operate import Operator, Outcome
 from paddle_flags.fleet._record import Change, Record, check_batch, check_text, selector, text_of
 from paddle_flags.fleet._role import host_name
-from paddle_flags.fleet._state import Entry, Selected, tables_of
+from paddle_flags.fleet._state import COMMITTED, Entry, Selected, State, Step, entries_of
 from paddle_flags.fleet._status import Status, status_of
-from paddle_flags.fleet._store import FleetError
+from paddle_flags.fleet._store import FleetError, Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Self, Unpack
 
-    from paddle_flags.fleet._difference import Difference
-    from paddle_flags.fleet._document import Documents
-    from paddle_flags.fleet._history import Step
-    from paddle_flags.fleet._state import State
-    from paddle_flags.fleet._store import Store
-
 Value = bool | int | float | str | Sequence[bool | int | float | str]
 
 _PATIENCE = 10.0  # seconds for the members' answers, if nobody says how long to wait
 _TELLING = 2.0  # seconds for members to say what they have, which differ in their definitions
-_POLL, _LOOK = 0.05, 0.001  # seconds between two looks at that, and for each member
+_UNDO = "undo of revision "  # what the reason of an undo begins with
 
 
 class Options(TypedDict, total=False):
@@ -81,6 +72,8 @@ class Fleet:
     ) -> None:
         opened = open_store(url, timeout=timeout, create=create) if is_address(url) else url
         self._store = opened
+        self.url = opened.url
+        """The address, without a password."""
         self._by = _who() if by is None else check_text("by", by)
         self._clock = clock
         self._lock = clock.lock()
@@ -100,11 +93,6 @@ class Fleet:
         self._store.close()
 
     @property
-    def url(self) -> str:
-        """The address, without a password."""
-        return self._store.url
-
-    @property
     def revision(self) -> int:
         """The number of the last change."""
         return self._read().changed
@@ -113,8 +101,6 @@ class Fleet:
         with self._lock:
             self._follower.catch_up()
             return self._follower.state
-
-    # ---- Changing ----
 
     def set(
         self,
@@ -132,8 +118,8 @@ class Fleet:
         `confirm`.
         """
         if not isinstance(values, Mapping):
-            message = f"values: expected a mapping of names to values, not {type(values).__name__}"
-            raise FlagTypeError(message)
+            what = f"expected a mapping of names to values, not {type(values).__name__}"
+            raise FlagTypeError(f"values: {what}")
         on = selector(role, host, member)
         changes = [Change(name, text_of(name, value), on) for name, value in values.items()]
         return self.change(changes, **options)
@@ -179,14 +165,11 @@ class Fleet:
         the call returns, and members take it as soon as they see it.
 
         With `at_step=N`, members take the change when they begin step N by
-        `paddle_flags.fleet.tick`; one that has begun it already rejects it. Not
-        with `force`.
-
+        `paddle_flags.fleet.tick`; one that has begun it already rejects it. Not with `force`.
         `duration` is after how many seconds the values end.
 
         `expect` is the last revision that the caller has seen. If flags were changed since, nothing
         changes, and ConflictError says who has changed what.
-
         `confirm` names the unsafe flags that are meant. If one of the batch isn't in it that some
         member has as unsafe, nothing changes, and UnconfirmedError names it.
         """
@@ -210,10 +193,9 @@ class Fleet:
             at_step=at_step,
             dry_run=dry_run,
         )
-        patience = _PATIENCE if wait is None else wait
-        order = Order(record, patience, wait, force, expect, _check_names("confirm", confirm))
+        patience, known = _PATIENCE if wait is None else wait, _check_names("confirm", confirm)
         with self._lock:
-            outcome = Operator(self._follower, order).run()
+            outcome = Operator(self._follower, record, patience, wait, force, expect, known).run()
             with suppress(FleetError):  # the next one does it
                 self._follower.compact()
             return outcome
@@ -227,11 +209,11 @@ class Fleet:
         """
         with self._lock:
             self._follower.catch_up()
-            changes = _undo.find_reset(self._follower, revision)
-            expect = self._follower.state.changed
+            now, then = self._follower.state, self._follower.at(revision)
+        changes = _values({**entries_of(now, lasting=False), **entries_of(then)}, then)
         if not changes:
             return Outcome(0, COMMITTED, {}, {})
-        return self._change_back(f"reset to revision {revision}", changes, expect, options)
+        return self._change_back(f"reset to revision {revision}", changes, now.changed, options)
 
     def undo(self, revision: int | None = None, **options: Unpack[Options]) -> Outcome:
         """Take back one change: its flags get the values that the fleet gave them before it.
@@ -244,10 +226,10 @@ class Fleet:
         check_count("revision", revision)
         with self._lock:
             self._follower.catch_up()
-            number, changes = _undo.find_undo(self._follower, revision, self._by)
+            number, changes = _find_undo(self._follower, revision, self._by)
             expect = self._follower.state.changed
         options["confirm"] = {each.name for each in changes}
-        return self._change_back(f"{_undo.REASON}{number}", changes, expect, options)
+        return self._change_back(f"{_UNDO}{number}", changes, expect, options)
 
     def _change_back(
         self, what: str, changes: Iterable[Change], expect: int, options: Options
@@ -256,8 +238,6 @@ class Fleet:
         options["reason"] = f"{what}: {why}" if why else what
         options["expect"] = expect
         return self.change(changes, **options)
-
-    # ---- Looking ----
 
     def values(
         self, *, role: str | None = None, host: str | None = None, member: str | None = None
@@ -269,26 +249,19 @@ class Fleet:
         `at_step`.
         """
         tables = self.tables()
-        document = None if member is None else document_of(self._store, member)
-        if member is not None and document is not None:
-            return Selected(member, document.get("role"), document.get("host", "")).values(tables)
+        if member is not None and (known := document_of(self._store, member)):
+            return Selected(member, known.get("role"), known.get("host", "")).values(tables)
         return dict(tables.get(selector(role, host, member), {}))
 
     def tables(self) -> dict[str, dict[str, Entry]]:
-        """Return all values, by `"all"`, `"role:R"`, `"host:H"` or `"member:M"`, and by flag.
-
-        Each has what those of `values` have.
-        """
-        return tables_of(self._read())
+        """Return all values, by `"all"`, `"role:R"`, `"host:H"` or `"member:M"`, and by flag."""
+        return _state.tables_of(self._read().batches)
 
     def names(self, *names: str) -> frozenset[str]:
-        """Return names of flags, and their aliases and former names, as members say.
-
-        The fleet has values by the names by which they were set.
-        """
+        """Return names of flags, and their aliases and former names, as members say."""
         documents = documents_of(self._store)
         plain = (name.replace("-", "_") for name in names)
-        return frozenset().union(*(names_like(name, documents) for name in plain))
+        return frozenset().union(*(_document.names_like(name, documents) for name in plain))
 
     def members(self) -> dict[str, dict[str, Any]]:
         """Return the documents of the members, by name: what they publish about themselves."""
@@ -297,7 +270,7 @@ class Fleet:
     def status(self) -> Status:
         """Return the members and their states."""
         state, log = self._read(), self.log()
-        return status_of(self.url, state, all_of(self._store), log)
+        return status_of(self.url, state, _document.all_of(self._store), log)
 
     def diff(self) -> list[Difference]:
         """Return the flags whose values differ in members for which the fleet says the same.
@@ -306,26 +279,15 @@ class Fleet:
         `check` asks them for everything; this waits at most two seconds for it.
         """
         with self._lock:
-            found = differences_of(documents_of(self._store))
-            if any(holder.value == UNKNOWN for each in found for holder in each.holders):
+            found = _document.differences_of(documents_of(self._store))
+            if any(holder.value == _document.UNKNOWN for each in found for holder in each.holders):
+                tell = Record(_record.CHECK, by=self._by, check={"stage": _record.TELL})
                 with suppress(FleetError):  # of a user who may only read
-                    return differences_of(self._told())
+                    self._follower.catch_up()
+                    asked = self._follower.write(tell)
+                    told = wait_for_details(self._store, self._clock, asked, _TELLING)
+                    return _document.differences_of(told)
             return found
-
-    def _told(self) -> Documents:
-        """Let all members say what they have; return their documents."""
-        tell = Record(_record.CHECK, by=self._by, check={"stage": _record.TELL})
-        asked = 0
-        while not asked:
-            self._follower.catch_up()
-            asked = self._follower.append(tell)
-        end = self._clock.now() + _TELLING
-        while True:
-            documents = documents_of(self._store)
-            is_told = (each["details"].get("of", 0) >= asked for each in documents.values())
-            if all(is_told) or self._clock.now() >= end:
-                return documents
-            self._clock.sleep(max(_POLL, _LOOK * len(documents)))
 
     def log(self) -> list[Step]:
         """Return the changes, the oldest first; at least the last 200 are kept.
@@ -336,7 +298,46 @@ class Fleet:
         """
         with self._lock:
             self._follower.catch_up()
-            return history_of(self._follower.log())
+            return _state.history_of(self._follower.log())
+
+
+def _find_undo(follower: Follower, revision: int | None, by: str) -> tuple[int, tuple[Change, ...]]:
+    """Return the revision to be undone, and the changes that undo it."""
+    url, steps = follower.store.url, _state.history_of(follower.log())
+    if revision is not None:
+        step = next((each for each in steps if each.revision == revision), None)
+        if step is None:
+            raise FleetError(f"{url}: the log has no change {revision}")
+        if step.verdict != COMMITTED:
+            why = step.verdict or "it waits for its decision"
+            raise FleetError(f"{url}: revision {revision} can't be undone: {why}")
+        return revision, _undoing(follower, revision)
+    for number, record, verdict in reversed(steps):
+        if verdict == COMMITTED and record.by == by and not record.reason.startswith(_UNDO):
+            with suppress(FleetError):
+                return number, _undoing(follower, number)
+    raise FleetError(f"{url}: there is no change by {by} that can be undone")
+
+
+def _undoing(follower: Follower, revision: int) -> tuple[Change, ...]:
+    """Return what undoes a change; raise FleetError if later ones stand in the way."""
+    before = follower.at(revision - 1)
+    states = (before, follower.at(revision), follower.state)
+    old, after, now = (entries_of(each, lasting=False) for each in states)
+    keys = sorted(key for key in old.keys() | after.keys() if old.get(key) != after.get(key))
+    if not keys:
+        raise FleetError(f"{follower.store.url}: revision {revision} has changed nothing")
+    later = sorted({key[1] for key in keys if now.get(key) != after.get(key)})
+    if later:
+        raise FleetError(f"{', '.join(later)}: changed since revision {revision}")
+    return _values(keys, before)
+
+
+def _values(keys: Iterable[tuple[str, str]], state: State) -> tuple[Change, ...]:
+    """Return what gives flags the values of a state, without those that are temporary."""
+    values = entries_of(state)
+    found = ((on, name, values.get((on, name))) for on, name in keys)
+    return tuple(Change(name, entry and entry.value, on) for on, name, entry in found)
 
 
 def _check_names(name: str, names: Iterable[str]) -> list[str]:
@@ -348,7 +349,6 @@ def _check_names(name: str, names: Iterable[str]) -> list[str]:
 
 
 def _who() -> str:
-    """Return who makes the changes of this process."""
     try:
         user = getpass.getuser()
     except (OSError, KeyError, ImportError):

@@ -12,15 +12,14 @@ from paddle_flags.fleet._state import State, from_json, to_json
 from paddle_flags.fleet._store import CompactedError, FleetError, UnreachableError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from paddle_flags.fleet._store import Store
 
 _KEPT = 200  # records that a compaction leaves, for `log` and `reset`
 _MOST = 1000  # records since the base before it is renewed
 _PAUSE = 0.05  # seconds between two tries to read back what may have been written
 _TRIES = 5
-
-Numbered = tuple[int, Record]
-"""A record with its revision."""
 
 
 class StateLostError(FleetError):
@@ -36,14 +35,14 @@ class Follower:
         self.store = store
         self.clock = clock
         self.state = state or State()
-        self.base = 0
-        """The revision of the base, from which the log that is left begins."""
+        self.base = 0  # the revision of the base, from which the log that is left begins
         self._tail: Follower | None = None  # what has read the records since the base
-        self._records: list[Numbered] = []
-        self._news: list[Numbered] = []  # read by a call that failed then
+        self._first = State()  # of the base
+        self._records: list[Record] = []
+        self._news: list[Record] = []  # written here, or read by a call that failed then
 
-    def catch_up(self, last: int | None = None) -> list[Numbered]:
-        """Read all that is new, in order, and return it, with what a call that failed has read.
+    def catch_up(self, last: int | None = None) -> list[Record]:
+        """Read all that is new, in order; return it, with what a failed call read or this wrote.
 
         After a compaction that was missed, the records before it are in the state alone. `last` is
         what the store has just said: what it shows not to be there isn't asked for.
@@ -82,12 +81,11 @@ class Follower:
             raise self._lost(f"ends with revision {self.store.last()}")
         self._check_fleet(_decode(records[0], self.state.revision).fleet)
 
-    def _take(self, data: bytes) -> Numbered:
-        number = self.state.revision + 1
-        record = _decode(data, number)
+    def _take(self, data: bytes) -> Record:
+        record = _decode(data, self.state.revision + 1)
         self._check_fleet(record.fleet)
         self.state = self.state.after(record)
-        return number, record
+        return record
 
     def _read_base(self) -> None:
         number, data = self.store.base()
@@ -103,17 +101,11 @@ class Follower:
 
     def _lost(self, now: str) -> StateLostError:
         before = f"revision {self.state.revision} of fleet {self.state.fleet!r} was read before"
-        return StateLostError(
-            f"{self.store.url}: the engine has lost its state: it {now}, and {before}"
-        )
-
-    # ---- Writing ----
+        what = f"the engine has lost its state: it {now}, and {before}"
+        return StateLostError(f"{self.store.url}: {what}")
 
     def append(self, record: Record) -> int:
-        """Write the record behind the state that was read; return its revision, or 0.
-
-        0: somebody else has written that revision. An answer that is lost is read back.
-        """
+        """Write a record behind the state that was read; return its revision, or 0: others did."""
         number = self.state.revision + 1
         whole = record._replace(
             id=record.id or _record.new_id(),
@@ -127,8 +119,16 @@ class Follower:
             written = self._read_back(number, whole, error)
         if not written and not self._has(number, whole):
             return 0
-        self._take(data)
+        self._news.append(self._take(data))
         return number
+
+    def write(self, record: Record, is_wanted: Callable[[], bool] = lambda: True) -> int:
+        """Write a record behind all others, while it is wanted; return its revision, or 0."""
+        while is_wanted():
+            if revision := self.append(record):
+                return revision
+            self.catch_up()
+        return 0
 
     def _read_back(self, number: int, record: Record, error: UnreachableError) -> bool:
         for _ in range(_TRIES):
@@ -140,8 +140,8 @@ class Follower:
                     return True
             except UnreachableError as again:
                 error = again
-        message = f"{error}; revision {number} may have been written: see the log"
-        raise UnreachableError(message) from None
+        what = f"revision {number} may have been written: see the log"
+        raise UnreachableError(f"{error}; {what}") from None
 
     def _has(self, number: int, record: Record) -> bool:
         try:
@@ -165,38 +165,27 @@ class Follower:
         self.base = number
         return self.store.compact(number, to_json(state))
 
-    # ---- Earlier states ----
-
     def at(self, revision: int) -> State:
         """Return the state at an earlier revision; raise CompactedError if it was replaced."""
-        earlier = self._from_base()
-        if not earlier.state.revision <= revision <= self.state.revision:
-            expected = f"expected one from {earlier.state.revision} to {self.state.revision}"
-            message = f"revision {revision}: {expected}"
-            raise CompactedError(message)
-        while earlier.state.revision < revision:  # a store reads some at once
-            records = self.store.read(earlier.state.revision + 1)
-            if not records:
-                raise self._lost(f"ends with revision {earlier.state.revision}")
-            for record in records[: revision - earlier.state.revision]:
-                earlier._take(record)  # noqa: SLF001 - of this class
-        return earlier.state
+        records, state = self.log(), self._first
+        first, last = state.revision, state.revision + len(records)
+        if not first <= revision <= last:
+            raise CompactedError(f"revision {revision}: expected one from {first} to {last}")
+        for record in records[: revision - first]:
+            state = state.after(record)
+        return state
 
-    def log(self) -> list[Numbered]:
+    def log(self) -> list[Record]:
         """Return the records that are left, the oldest first; those that were read stay known."""
         while True:
-            number = self.store.base()[0]
+            number, data = self.store.base()
             if self._tail is None or self._tail.base != number:
-                self._tail, self._records = self._from_base(), []
+                self._first = _base(data, number) if number else State()
+                self._tail, self._records = Follower(self.store, self._first, self.clock), []
+                self._tail.base = number
             self._records += self._tail.catch_up()
             if self._tail.base == number:  # unless some were replaced meanwhile
                 return list(self._records)
-
-    def _from_base(self) -> Follower:
-        number, data = self.store.base()
-        found = Follower(self.store, _base(data, number) if number else None, self.clock)
-        found.base = number
-        return found
 
 
 def _base(data: bytes, number: int) -> State:
@@ -208,4 +197,4 @@ def _decode(data: bytes, revision: int) -> Record:
     try:
         return _record.decode(data, revision)
     except FleetError as error:
-        return Record(_record.CHECK, reason=str(error))
+        return Record(_record.CHECK, reason=str(error), revision=revision)

@@ -1,40 +1,50 @@
-"""`join` and what a member of a fleet calls: the membership of this process."""
+"""`join` and what a member of a fleet calls: the membership of this process, and its flags."""
 
 from __future__ import annotations
 
 import atexit
+import hmac
 import os
+import signal
+import sys
 import threading
-from typing import TYPE_CHECKING, NoReturn, Union
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from paddle_flags import errors
+from paddle_flags._core import status
+from paddle_flags._core.flag import names_in
 from paddle_flags._core.frames import public
-from paddle_flags._core.status import fleet_hooks, shown
-from paddle_flags.errors import FlagArgumentError
-from paddle_flags.fleet import _role
+from paddle_flags._core.registry import FLAGS, all_flags, find
+from paddle_flags._core.status import ErrorList, fleet_hooks, new_error, shown, to_bytes
+from paddle_flags._input.config import new_config
+from paddle_flags._native import ffi, lib
 from paddle_flags.fleet._arguments import check_count, check_seconds
 from paddle_flags.fleet._check import Barrier
-from paddle_flags.fleet._local import LocalFlags
-from paddle_flags.fleet._membership import options_of
+from paddle_flags.fleet._document import Fact, Facts, short
+from paddle_flags.fleet._flags import Look, Steps, Values, cut_reason, text_in
+from paddle_flags.fleet._membership import Membership
 from paddle_flags.fleet._open import is_address, open_store
-from paddle_flags.fleet._presence import Presence
-from paddle_flags.fleet._store import FleetError, ReadOnlyError
+from paddle_flags.fleet._record import Record, text_of
+from paddle_flags.fleet._role import AGENT, options_of
+from paddle_flags.fleet._store import FleetError, ReadOnlyError, Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from paddle_flags.fleet._membership import Membership, OnLate, OnLost, Options
-    from paddle_flags.fleet._store import Store
-
-Where = Union[str, "Store"]
+    from paddle_flags._core.flag import Flag
+    from paddle_flags.fleet._role import OnLate, OnLost, Options
+    from paddle_flags.fleet._state import Entry
 
 _joining = threading.RLock()  # validators and watchers run while the values of a fleet arrive
 _is_joining = False
-_member: Presence | None = None
+_member: Membership | None = None
+_given: Values = {}  # also when a membership has ended, and in a forked child
 
 
 @public
 def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a default
-    url: Where,
+    url: str | Store,
     *,
     role: str | None = None,
     rank: int | None = None,
@@ -52,9 +62,8 @@ def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a defa
     Call it before `parse` and before plugins are loaded. When it returns, the flags have the
     fleet's values; a flag that is defined later gets its value then. They take precedence over the
     command line, and values that the program sets at run time take precedence over them. A thread
-    follows the fleet. Once `parse` has read
-    a command line, or `tick` was called, only flags with the attribute `runtime` still change;
-    for others, the member answers that it needs a restart.
+    follows the fleet. Once `parse` has read a command line, or `tick` was called, only flags with
+    the attribute `runtime` still change; for others, the member answers that it needs a restart.
 
     Operators choose members by `role` and `name`. By default, role and rank are what the
     launcher's variables say: TRAINING_ROLE and PADDLE_TRAINER_ID, or RANK. No two members may have
@@ -80,44 +89,33 @@ def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a defa
     answer and there is no snapshot, and ReadOnlyError if the process may not write what it is,
     unless it observes.
     """
-    options = options_of(
-        role,
-        rank,
-        name,
-        key,
-        ttl=ttl,
-        on_lost=on_lost,
-        on_late=on_late,
-        tick_timeout=tick_timeout,
-        snapshot=None if snapshot is None else os.path.abspath(snapshot),
-        observe=observe,
-    )
-    if member := os.environ.get(_role.AGENT):
-        message = (
-            f"this program is the member {member} already: it runs by paddle-flags join; a program"
-            f" of its own must be started without {_role.AGENT} in its environment"
+    file = None if snapshot is None else os.path.abspath(snapshot)
+    options = options_of(role, rank, name, key, ttl, on_lost, on_late, tick_timeout, file, observe)
+    if member := os.environ.get(AGENT):
+        why = "it runs by paddle-flags join; a program of its own must be started without"
+        raise FleetError(
+            f"this program is the member {member} already: {why} {AGENT} in its environment"
         )
-        raise FleetError(message)
     return _start(url, options)
 
 
-def _start(url: Where, options: Options) -> Membership:
+def _start(url: str | Store, options: Options) -> Membership:
     global _member, _is_joining  # noqa: PLW0603 - one process, one membership
     with _joining:
         _refuse_while_joining()
         if _member is not None:
-            message = f"this process is a member of {_member.url} already, as {_member.name}"
-            raise FleetError(message)
+            what = f"{_member.url} already, as {_member.name}"
+            raise FleetError(f"this process is a member of {what}")
         store = open_store(url) if is_address(url) else url
-        made = Presence(store, options, LocalFlags(store.url))
+        made = Membership(store, options, LocalFlags(store.url))
         _is_joining = True
         try:
             made.start()
         except BaseException as error:
             store.close()
             if isinstance(error, ReadOnlyError):
-                message = f"{error}; expected observe=True, to follow the fleet unseen"
-                raise ReadOnlyError(message) from error
+                what = "expected observe=True, to follow the fleet unseen"
+                raise ReadOnlyError(f"{error}; {what}") from error
             raise
         finally:
             _is_joining = False
@@ -159,10 +157,7 @@ def tick(step: int) -> None:
 
 @public
 def check(
-    *,
-    environment: Sequence[str] = (),
-    expect: int | None = None,
-    timeout: float = 60.0,
+    *, environment: Sequence[str] = (), expect: int | None = None, timeout: float = 60.0
 ) -> None:
     """Wait until all members have called this, and check that their flags have the same values.
 
@@ -181,12 +176,10 @@ def check(
     own = _member or _refuse(check)
     check_seconds("timeout", timeout, needed=True)
     if isinstance(environment, str):
-        message = f"environment is {shown(environment)}: expected a list of patterns"
-        raise FlagArgumentError(message)
+        what = "expected a list of patterns"
+        raise errors.FlagArgumentError(f"environment is {shown(environment)}: {what}")
     check_count("expect", expect)
-    if expect is None:
-        expect = own.world
-    Barrier(own, list(environment), expect, timeout).wait()
+    Barrier(own, list(environment), own.world if expect is None else expect, timeout).wait()
 
 
 def _refuse(called: Callable[..., None]) -> NoReturn:
@@ -198,6 +191,135 @@ def _refuse_while_joining() -> None:
     if _is_joining:  # this thread has the lock: a validator or watcher runs in `join`
         message = "this process is joining a fleet: a validator or watcher can't join or leave one"
         raise FleetError(message)
+
+
+# ---- The flags of this process ----
+
+
+def entry_of(*names: str) -> Entry | None:
+    """Return the latest value that the fleet has given to a flag, by any of its names."""
+    found = [_given[name] for name in names if name in _given]
+    return max(found, key=lambda each: each.revision, default=None)
+
+
+class LocalFlags:
+    """The flags of this process. It implements `Flags`."""
+
+    def __init__(self, url: str) -> None:
+        self.is_ticking = False
+        self.steps = Steps()
+        self._url = url
+        self._place = ffi.new("char[]", to_bytes(url))
+
+    @property
+    def values(self) -> Values:
+        return _given
+
+    @property
+    def pid(self) -> int:
+        return os.getpid()
+
+    def end_program(self) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    def facts(self, key: bytes | None) -> Facts:
+        found = Facts({}, [], [], {})
+        for flag in all_flags():
+            with suppress(errors.UndefinedFlagError):  # its plugin may leave, on another thread
+                _add_facts(found, flag, key)
+        return found.complete()
+
+    def look(self, names: Iterable[str]) -> dict[str, Look]:
+        runs = self.is_ticking or bool(lib.pd_startup_over())
+        found = {}
+        for name in names:
+            with suppress(errors.UndefinedFlagError):
+                flag = find(name)
+                info = flag._info()  # noqa: SLF001 - of the package; C is asked once for all
+                closed = bool(info.frozen or (runs and not info.runtime))
+                definition = (info.generation, info.validators)
+                found[name] = Look(flag.source, bool(info.sensitive), closed, definition)
+        return found
+
+    def describe_missing(self, name: str) -> str:
+        try:
+            FLAGS[name]
+        except errors.FlagError as error:
+            return str(error)
+        return f"{name}: was defined just now"
+
+    def check(self, values: Values) -> str | None:
+        return self._give(values, lib.pd_config_check)
+
+    def apply(
+        self,
+        values: Values,
+        about: Record | None,
+        trail: Sequence[Values],  # noqa: ARG002 - the member itself gives the one before
+    ) -> str | None:
+        global _given
+        problem = self._give(values, lib.pd_config_apply)
+        if problem is None:
+            before, _given = _given, dict(values)
+            self._report(before, about)
+        return problem
+
+    def count_dropped(self) -> int:
+        return int(lib.pd_config_count_dropped(lib.PD_SOURCE_FLEET))
+
+    def _give(self, values: Values, function: Callable[..., int]) -> str | None:
+        config = new_config(lib.PD_SOURCE_FLEET)
+        origin = ffi.new("pd_origin *", {"source": lib.PD_SOURCE_FLEET, "place": self._place})
+        err = new_error()
+        for name, entry in sorted(values.items(), key=lambda each: each[1].revision):
+            origin.line = entry.revision & 0xFFFFFFFF
+            lib.pd_config_add(config, to_bytes(name), to_bytes(entry.value), 0, origin, err)
+        found = ErrorList()
+        done = function(config, True, found.pointer, err) == lib.PD_OK  # noqa: FBT003 - of C
+        failure = status.take_failure()
+        is_main = threading.current_thread() is threading.main_thread()
+        if failure is not None and not isinstance(failure, Exception) and is_main:
+            raise failure  # Ctrl+C, while the program joins or ticks
+        return None if done else cut_reason(found.gather(err, errors.FlagParseError).errors)
+
+    def _report(self, before: Values, last: Record | None) -> None:
+        """Add what was changed to the audits of the servers of this process."""
+        live: Any = sys.modules.get("paddle_flags.live._serve")
+        if live is None or not live.open_servers():
+            return
+        news: dict[int, list[tuple[str, str | None, str | None]]] = {}
+        for name in sorted({*before, *_given}):
+            old, new = text_in(before, name), text_in(_given, name)
+            if old != new:
+                entry = _given.get(name) or before[name]
+                news.setdefault(entry.revision, []).append((name, old, new))
+        for changes in news.values():
+            about = _given.get(changes[0][0]) or last
+            live.report_change(
+                changes,
+                fleet=self._url,
+                by=about.by if about else "",
+                reason=about.reason if about else "",
+                until=about.time + about.duration if about and about.duration else 0.0,
+            )
+
+
+def _add_facts(facts: Facts, flag: Flag[Any], key: bytes | None) -> None:
+    info = flag._info()  # noqa: SLF001 - of the package; C is asked once for all
+    others = [*names_in(info.aliases), *names_in(info.old_names)]
+    facts.add(flag.name, others, sensitive=bool(info.sensitive), unsafe=bool(info.unsafe))
+    if info.per_process or (info.sensitive and key is None):
+        return
+    text, source, place, default = flag.text, flag.source, None, ""
+    if info.sensitive:
+        data = f"{flag.name}={text}".encode("utf-8", "surrogateescape")
+        text = f"hmac:{hmac.new(key or b'', data, 'sha256').hexdigest()[:32]}"
+    elif source == "default":
+        default = text
+    else:
+        place, value = flag.history[0].place, flag.history[-1].value
+        default = "" if value is None else text_of(flag.name, value)
+    facts.values[flag.name] = Fact(short(text), source, short(place or ""), short(default))
 
 
 def _forget() -> None:

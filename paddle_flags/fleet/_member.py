@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from paddle_flags.fleet import _flags
-from paddle_flags.fleet._clock import SYSTEM, Clock
-from paddle_flags.fleet._flags import Answer, Look, text_in
+from paddle_flags.fleet._document import documents_of
+from paddle_flags.fleet._flags import NEVER, Answer, Flags, Look, Values, text_in
 from paddle_flags.fleet._follow import Follower
 from paddle_flags.fleet._record import ABORT, ASK, CHECK, END, Record
-from paddle_flags.fleet._state import (
-    Selected,
-    State,
-    Tables,
-    Verdict,
-    fold,
-    with_batch,
-)
-from paddle_flags.fleet._steps import NEVER
-from paddle_flags.fleet._store import FleetError
+from paddle_flags.fleet._state import ENDED, Selected, State, Verdict, fold, tables_of
+from paddle_flags.fleet._store import FleetError, Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from paddle_flags.fleet._flags import Flags, Values
-    from paddle_flags.fleet._follow import Numbered
-    from paddle_flags.fleet._state import Entry
-    from paddle_flags.fleet._store import Store
+    from paddle_flags.fleet._clock import Clock
 
 _ABOVE = ("run time", "live", "override")
 _MOST_ANSWERS = 64
 _MOST_NOTES = 32
-_PAUSE_OF_ONE = 0.004  # seconds: 250 looks of all members in a second
-_ANSWER_OF_ONE = 0.002  # the same: 500 answers in a second
+PAUSE_OF_ONE = 0.004  # seconds: 250 looks of all members in a second
 _LONGEST_PAUSE = 1.0
 _SURE = 10.0  # seconds within which a member that has seen a value begin knows when
 
@@ -40,40 +29,28 @@ _SURE = 10.0  # seconds within which a member that has seen a value begin knows 
 class End(NamedTuple):
     """When a temporary value is over."""
 
-    at: float
-    """By `Clock.now`."""
-    is_sure: bool
-    """Whether this process has seen it begin. Otherwise, `at` follows from the date."""
+    at: float  # by `Clock.now`
+    is_sure: bool  # whether this process has seen it begin; else `at` follows from the date
 
 
 class Member:
     """What one process knows of its fleet.
 
-    Its caller holds a lock, except for `withdraw_values` and `steps`, which wait for no engine.
+    Its caller holds a lock, except for `withhold_values` and `steps`, which wait for no engine.
     """
 
     def __init__(
-        self,
-        store: Store,
-        selected: Selected,
-        flags: Flags,
-        *,
-        state: State | None = None,
-        clock: Clock = SYSTEM,
+        self, store: Store, selected: Selected, flags: Flags, state: State | None, clock: Clock
     ) -> None:
         self.selected = selected
         self.follower = Follower(store, state, clock)
         self.steps = flags.steps
         self.answers: dict[int, Answer] = {}
-        self.ends: dict[int, End] = {}
-        """Of temporary changes that have begun, by revision."""
-        self.notes: list[Numbered] = []
-        """What was said last about checks."""
+        self.ends: dict[int, End] = {}  # of temporary changes that have begun, by revision
+        self.notes: list[Record] = []  # what was said last about checks
         self._flags = flags
         self._applying = clock.lock()
         self._clock = clock
-        self.counts_elsewhere: Callable[[int], bool] = lambda _: False
-        """Returns whether another member has seen a temporary value begin."""
         self._looked = -NEVER  # when the log was about to be read last
         self._over: set[int] = set()  # ended here, since the end can't be written
         self._applied = -1  # the revision that the values are of
@@ -90,19 +67,15 @@ class Member:
 
     @property
     def state(self) -> State:
-        """What the log says."""
         return self.follower.state
 
     @property
-    def values(self) -> dict[str, Entry]:
-        """What the program has of the fleet."""
+    def values(self) -> Values:
         return self._flags.values
 
     def wanted_values(self) -> dict[str, str]:
         """Return what the fleet says for this member, also where it could not take that."""
-        tables: Tables = {}
-        for batch in filter(self._is_current, self.state.batches):
-            tables = with_batch(tables, batch)
+        tables = tables_of(filter(self._is_current, self.state.batches))
         return {name: each.value for name, each in self.selected.values(tables).items()}
 
     # ---- Following ----
@@ -120,10 +93,7 @@ class Member:
         self._handle_news(news)
 
     def follow(self, last: int | None = None) -> bool:
-        """Read what is new and act on it; return whether the member has something to say.
-
-        `last` is what the store has just said.
-        """
+        """Read the log, up to `last`, and act on it; return whether there is something to say."""
         before = (self.state.changed, dict(self.answers))
         self._read(last)
         self._end_what_is_over()
@@ -136,13 +106,12 @@ class Member:
         self._handle_news(news)
         self._looked = now
 
-    def _handle_news(self, news: list[Numbered]) -> None:
+    def _handle_news(self, news: list[Record]) -> None:
         self._note_ends()
         self.update_values()
         self._answer_questions(news)
-        said = [(revision, record) for revision, record in news if record.kind == CHECK]
-        if said:
-            self.notes = [*self.notes, *said][-_MOST_NOTES:]
+        said = [record for record in news if record.kind == CHECK]
+        self.notes = [*self.notes, *said][-_MOST_NOTES:]
 
     def update_values(self) -> None:
         """Bring the values in line with steps, ends and the program's own flags."""
@@ -173,19 +142,20 @@ class Member:
 
     def _look_up_flags(self) -> dict[str, Look | None]:
         """Return which flags of the state are defined; of those whose values wait, more."""
-        waiting = (_flags.HELD, _flags.PENDING)
-        names: dict[str, bool] = {}
+        names: set[str] = set()
+        waiting: set[str] = set()
         for batch in self.state.batches:
-            waits = self.answers.get(batch.revision, Answer("")).state in waiting
-            for each in batch.changes:
-                names[each.name] = waits or names.get(each.name, False)
+            changed = {each.name for each in batch.changes}
+            names |= changed
+            answer = self.answers.get(batch.revision)
+            if answer and answer.state in (_flags.HELD, _flags.PENDING):
+                waiting |= changed
         looks = self._flags.look(names)
-        return {name: look if names[name] else None for name, look in looks.items()}
+        return {name: look if name in waiting else None for name, look in looks.items()}
 
     # ---- Values ----
 
     def _apply_state(self) -> None:
-        """Make the values what the log says, and answer."""
         with self._applying:
             for batch, step in self._awaited():
                 if self.steps.is_reached(step):
@@ -211,12 +181,16 @@ class Member:
         trail = [each.values for each in verdicts]
         return verdicts, self._flags.apply(values, news[0] if news else None, trail)
 
-    def _fold(self, *more: Record) -> tuple[dict[str, Entry], list[Verdict]]:
+    def _fold(self, *more: Record) -> tuple[Values, list[Verdict]]:
         """Return what the batches up to now give, and `more`, with what becomes of each."""
         batches = [*filter(self._is_current, self.state.batches), *more]
         names = {each.name for batch in batches for each in batch.changes}
         self._judging = self._flags.look(names | self.values.keys())
-        self._note_closed(names)
+        for name in names & self._judging.keys():
+            if self._judging[name].closed:
+                self._closed_since.setdefault(name, self._applied)
+            else:
+                self._closed_since.pop(name, None)
         definitions = {n: (look.definition, look.closed) for n, look in self._judging.items()}
         now = (definitions, self._flags.count_dropped())
         known = self._fitting if now == self._fitting_as else {}
@@ -224,15 +198,10 @@ class Member:
         self._fitting_as = now
         return fold(batches, self.selected, self._judge)
 
-    def withdraw_values(self) -> None:
-        """Take the values of the fleet back from flags that can change, until `restore_values`."""
-        self._is_without = True
-        self._apply_state()
-
-    def restore_values(self) -> None:
-        """Give the values again, after `withdraw_values`."""
-        if self._is_without:
-            self._is_without = False
+    def withhold_values(self, *, withheld: bool) -> None:
+        """Take the values of the fleet back from flags that can change, or give them again."""
+        if self._is_without != withheld:
+            self._is_without = withheld
             self._apply_state()
 
     def _is_current(self, batch: Record) -> bool:
@@ -241,25 +210,25 @@ class Member:
     def _judge(self, batch: Record, wanted: Values) -> Answer | None:
         """Return why the program can't have these values, which a batch brings.
 
-        What fits once fits until a definition changes: the program is asked once, not at each look
-        at the log. What doesn't fit may do so when the program has changed flags of its own.
+        What fits once fits until a definition changes; what doesn't is judged at each look.
         """
         looks, names = self._judging, {each.name for each in batch.changes}
         closed = {name for name, look in looks.items() if look.closed}
         if not closed and self._fitting.get(batch.revision) == wanted:
             return None
-        secret = [name for name in names & wanted.keys() if name in looks and looks[name].sensitive]
+        given = sorted(names & wanted.keys() & looks.keys())
+        secret = ", ".join(name for name in given if looks[name].sensitive)
         if secret:
-            why = f"{_listed(secret)}: is sensitive, and a fleet publishes values"
+            why = f"{secret}: is sensitive, and a fleet publishes values"
             return Answer(_flags.REJECTED, why)
-        late = [
+        late = ", ".join(
             name
-            for name in names & closed
+            for name in sorted(names & closed)
             if batch.revision > self._closed_since.get(name, self._applied)
             and text_in(wanted, name) != text_in(self.values, name)
-        ]
+        )
         if late:
-            return Answer(_flags.RESTART, f"{_listed(late)}: has no attribute runtime")
+            return Answer(_flags.RESTART, f"{late}: has no attribute runtime")
         candidate = {name: each for name, each in wanted.items() if name not in closed}
         candidate.update({n: each for n, each in self.values.items() if n in closed})
         problem = self._flags.check(candidate)
@@ -268,18 +237,7 @@ class Member:
         self._fitting[batch.revision] = wanted
         return None
 
-    def _note_closed(self, names: set[str]) -> None:
-        """Note since which revision flags are closed."""
-        for name in names & self._judging.keys():
-            if self._judging[name].closed:
-                self._closed_since.setdefault(name, self._applied)
-            else:
-                self._closed_since.pop(name, None)
-
-    # ---- Answers ----
-
     def _renew_answers(self, verdicts: list[Verdict], why: str | None) -> None:
-        """Renew the answers to the changes that the log still has."""
         told = {each.batch.revision: each.why for each in verdicts}
         if why is not None and verdicts:
             told[verdicts[-1].batch.revision] = Answer(_flags.REJECTED, why)
@@ -289,7 +247,7 @@ class Member:
                 self.answers[revision] = told[revision] or self._answer_for(batch)
             elif self.selected.is_concerned(batch.changes):
                 waits = Answer(_flags.WAITS, f"step {batch.at_step}")
-                self.answers[revision] = Answer(_flags.ENDED) if revision in self._over else waits
+                self.answers[revision] = Answer(ENDED) if revision in self._over else waits
         for old in sorted(self.answers)[:-_MOST_ANSWERS]:
             del self.answers[old]
 
@@ -313,7 +271,7 @@ class Member:
             return answer._replace(why=f"at step {step}, not {batch.at_step}")
         return answer
 
-    def _find_effect(self, values: dict[str, Entry], revision: int) -> Answer:
+    def _find_effect(self, values: Values, revision: int) -> Answer:
         """Return the same of the values that a revision has given."""
         names = sorted(name for name, each in values.items() if each.revision == revision)
         looks = self._flags.look(names) if names else {}
@@ -335,7 +293,7 @@ class Member:
             del self.ends[revision]
             self._over.discard(revision)
             if revision in self.answers:
-                self.answers[revision] = Answer(_flags.ENDED)
+                self.answers[revision] = Answer(ENDED)
         for batch in self.state.batches:
             if batch.duration is None or batch.revision in self.ends:
                 continue
@@ -347,8 +305,8 @@ class Member:
     def _estimate_end(self, began: float, duration: float) -> End:
         """Return when a value ends that has begun since the last look.
 
-        What dates say counts only within that time: clocks differ, and jump. If they are wrong in a
-        member that reads all the time, the value has begun just now.
+        What dates say counts only within that time. If that is short, and they say another one,
+        then clocks differ, and the value has begun just now.
         """
         now = self._clock.now()
         earliest, latest = self._looked + duration, now + duration
@@ -356,24 +314,25 @@ class Member:
         is_sure = latest - earliest <= _SURE
         if is_sure and not earliest <= by_date <= latest:
             by_date = latest
-        apart = self._clock.spread(self._for_all(_PAUSE_OF_ONE))
+        apart = self._clock.spread(self.for_all(PAUSE_OF_ONE))
         return End(max(earliest, min(latest, by_date)) + apart, is_sure)
 
     def _end_what_is_over(self) -> None:
-        """Write the ends that are due, unless somebody else has.
-
-        The end is a record, so that it is one for all: those that join, wake up or are resumed
-        later never have the value again. Who can't write it ends the value here, and tries again.
-        """
+        """Write the ends that are due; who can't ends the value here, and tries again."""
         for revision, end in list(self.ends.items()):
             if self._clock.now() < end.at:
                 continue
-            if not end.is_sure and self.counts_elsewhere(revision):
+            if not end.is_sure and self._counts_elsewhere(revision):
                 self.ends[revision] = End(self._clock.now() + 1, is_sure=False)
                 continue
-            if not self._write_end(revision) and revision not in self._over:
-                self._over.add(revision)
-                self._apply_state()
+            if not self._write_end(revision):
+                self._end_here({revision})
+
+    def _counts_elsewhere(self, revision: int) -> bool:
+        """Return whether another member has seen a temporary value begin."""
+        others = documents_of(self.follower.store)
+        others.pop(self.selected.name, None)
+        return any(revision in each.get("counting", ()) for each in others.values())
 
     def list_counted(self) -> list[int]:
         """Return the temporary changes that this member will end, since it has seen them begin."""
@@ -386,51 +345,45 @@ class Member:
         """End here what is over, while the engine is away."""
         self._note_ends()  # of what was read before it went
         now = self._clock.now()
-        over = {each for each, end in self.ends.items() if end.at <= now} - self._over
-        if over:
+        self._end_here({each for each, end in self.ends.items() if end.at <= now})
+
+    def _end_here(self, over: set[int]) -> None:
+        if over - self._over:
             self._over |= over
             self._apply_state()
 
     def _write(self, record: Record, is_wanted: Callable[[], bool]) -> bool:
         """Write a record if it is still wanted; return False if this member can't write."""
-        try:
+        with suppress(FleetError, OSError):
             self.write(record, is_wanted)
-        except (FleetError, OSError):
-            return False
-        return True
+            return True
+        return False
 
     def write(self, record: Record, is_wanted: Callable[[], bool]) -> None:
         """Write a record behind all others, unless one of those makes it needless."""
         record = record._replace(by=self.selected.name)
-        while is_wanted():
-            revision = self.follower.append(record)
-            if revision:
-                self._handle_news([(revision, record)])
-                return
+        while is_wanted() and not self.follower.append(record):
             self._read()
+        self._handle_news(self.follower.catch_up(self.state.revision))
 
     def seconds_until_due(self) -> float:
         """Return the seconds until something is due: an end, or a deadline."""
         due = [each.at for revision, each in self.ends.items() if revision not in self._over]
         return max(0.0, min([*due, self._asked[1]]) - self._clock.now())
 
-    def choose_delay(self) -> float:
-        """Return after how many seconds to answer: others have yet to apply, and answer too."""
-        return self._clock.spread(self._for_all(_ANSWER_OF_ONE))
-
     # ---- Questions ----
 
-    def _answer_questions(self, news: list[Numbered]) -> None:
+    def _answer_questions(self, news: list[Record]) -> None:
         """Say what this member would answer to changes that are asked about."""
-        self._peers = next((r.peers for _, r in reversed(news) if r.peers), self._peers)
-        for revision, record in news:
+        self._peers = next((each.peers for each in reversed(news) if each.peers), self._peers)
+        for record in news:
             if record.kind == ASK and record.dry_run:
-                self.answers[revision] = self._judge_question(record)
+                self.answers[record.revision] = self._judge_question(record)
         question = self.state.question
         if question is None:
             self._asked = (0, NEVER)
         elif question.revision != self._asked[0]:
-            patience = question.patience + self._clock.spread(_ANSWER_OF_ONE * self._peers)
+            patience = question.patience + self._clock.spread(PAUSE_OF_ONE / 2 * self._peers)
             self._asked = (question.revision, self._clock.now() + patience)
             self.answers[question.revision] = self._judge_question(question)
         self.set_gate()
@@ -458,42 +411,30 @@ class Member:
         self._write(abort, lambda: self.state.question == question)
         self._asked = (revision, NEVER)
 
-    # ---- Steps ----
-
     def set_gate(self) -> None:
         """Let ticks pass until the next step at which something is to happen."""
-        asked = self._gating_step()
         steps = [s for each, s in self._awaited() if self.selected.is_concerned(each.changes)]
-        self.steps.move_gate(min(steps + ([] if asked is None else [asked]), default=NEVER))
+        self.steps.move_gate(min([*steps, self._gating_step()]))
 
-    def _gating_step(self) -> int | None:
+    def _gating_step(self) -> float:
         """Return the step of a question that this member has accepted, and that isn't overdue."""
         question = self.state.question
         if question is None or self._asked == (question.revision, NEVER):
-            return None
+            return NEVER
         answer = self.answers.get(question.revision, Answer(_flags.REJECTED))
         concerned = self.selected.is_concerned(question.changes)
         good = answer.state not in (_flags.REJECTED, _flags.RESTART)
-        return question.at_step if concerned and good else None
+        return question.at_step if concerned and good and question.at_step is not None else NEVER
 
     def is_undecided(self, step: int) -> bool:
         """Return whether a tick of `step` must wait for a decision."""
-        gating = self._gating_step()
-        return gating is not None and gating <= step
+        return self._gating_step() <= step
 
     def stop_waiting(self) -> None:
         """Pass the gate without a decision; a change that comes later applies late."""
         self._asked = (self._asked[0], NEVER)
         self.set_gate()
 
-    def choose_pause(self, least: float) -> float:
-        """Return the seconds between two looks for a decision: all members look for it at once."""
-        return max(least, self._for_all(_PAUSE_OF_ONE))
-
-    def _for_all(self, seconds: float) -> float:
+    def for_all(self, seconds: float) -> float:
         """Return the time in which all members can do something, one after the other."""
         return min(_LONGEST_PAUSE, seconds * self._peers)
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(sorted(names))

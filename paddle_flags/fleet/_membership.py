@@ -1,83 +1,39 @@
-"""What a program sees of its membership in a fleet."""
+"""A membership in a fleet: the thread that follows the log, the lease, and the step gate."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
-from paddle_flags._core.frames import public_class
-from paddle_flags.errors import FlagTypeError
-from paddle_flags.fleet import _role
-from paddle_flags.fleet._arguments import check_choice, check_count, check_seconds
+from paddle_flags.fleet import _document, _role
+from paddle_flags.fleet._arguments import check_count
 from paddle_flags.fleet._clock import SYSTEM, Clock
-from paddle_flags.fleet._document import documents_of
-from paddle_flags.fleet._member import Member
-from paddle_flags.fleet._record import check_text
+from paddle_flags.fleet._flags import NEVER, Answer, Flags, TickTimeoutError
+from paddle_flags.fleet._member import PAUSE_OF_ONE, Member
+from paddle_flags.fleet._record import ALL, TELL, Record
+from paddle_flags.fleet._snapshot import read_snapshot, write_snapshot
 from paddle_flags.fleet._state import Selected, State
-from paddle_flags.fleet._store import check_name
+from paddle_flags.fleet._status import View
+from paddle_flags.fleet._store import FleetError, LeaseError, ReadOnlyError, UnreachableError
+from paddle_flags.fleet._threads import allocate_reentrant_lock
 
 if TYPE_CHECKING:
-    from typing import Literal
+    from collections.abc import Callable
+    from typing import Any
 
-    from paddle_flags.fleet._flags import Answer, Flags
     from paddle_flags.fleet._store import Store
 
-    OnLost = Literal["keep", "default", "exit"]
-    OnLate = Literal["raise", "keep"]
-
-_BIGGEST_RANK = (1 << 31) - 1
-
-
-class Options(NamedTuple):
-    """What a member was asked for."""
-
-    name: str
-    role: str | None
-    rank: int | None
-    world: int | None
-    ttl: float = 10.0
-    on_lost: OnLost = "keep"
-    on_late: OnLate = "raise"
-    tick_timeout: float = 60.0
-    snapshot: str | None = None
-    key: bytes | None = None
-    observe: bool = False
+_POLL = 0.02  # seconds between two looks for a decision that a tick waits for
+_PATIENCE = 2.0  # seconds for what the thread is doing when the program ends
+_MOST_ANSWERS = 32
+_MOST_COMPARED = 32  # documents that are remembered while others compare them
+_DETAILS = 30.0  # seconds for which all values are published that somebody has asked for
+_ANSWER_OF_ONE = 0.002  # seconds: 500 answers of members in a second
+_PAUSE = 0.1  # seconds between the first tries while the engine is away,
+_LONGEST_PAUSE = 0.8  # and between later ones
 
 
-def options_of(
-    role: str | None,
-    rank: int | None,
-    name: str | None,
-    key: str | bytes | None = None,
-    **others: Any,
-) -> Options:
-    """Return what a member is, by what it is given and by the variables of its launcher."""
-    for parameter, text in (("role", role), ("name", name)):
-        if text is not None:
-            check_text(parameter, text)
-    check_count("rank", rank, _BIGGEST_RANK)
-    place = _role.place_of()
-    role = place.role if role is None else role
-    rank = place.rank if rank is None else rank
-    name = check_name(_role.name_for(role, rank) if name is None else name)
-    options = Options(name, role, rank, place.world, key=_key_of(key), **others)
-    check_seconds("ttl", options.ttl, needed=True)
-    check_seconds("tick_timeout", options.tick_timeout, needed=True)
-    check_choice("on_lost", options.on_lost, ("keep", "default", "exit"))
-    check_choice("on_late", options.on_late, ("raise", "keep"))
-    return options
-
-
-def _key_of(key: str | bytes | None) -> bytes | None:
-    given = os.environ.get("PADDLE_FLAGS_FLEET_KEY") if key is None else key
-    if not isinstance(given, (str, bytes, type(None))):
-        message = f"key: expected text or bytes, not {type(given).__name__}"
-        raise FlagTypeError(message)
-    data = given.encode("utf-8", "surrogateescape") if isinstance(given, str) else given
-    return data or None
-
-
-@public_class
 class Membership:
     """This process as a member of a fleet, until `leave` or its end.
 
@@ -85,65 +41,53 @@ class Membership:
     thread that follows the fleet isn't in it. It may join itself. Any thread may use a Membership.
     """
 
-    def __init__(self, store: Store, options: Options, flags: Flags, clock: Clock = SYSTEM) -> None:
-        self._store = store
+    def __init__(
+        self, store: Store, options: _role.Options, flags: Flags, clock: Clock = SYSTEM
+    ) -> None:
+        self.url = store.url
+        """The fleet, without a password."""
+        self.name = options.name
+        """By which operators know this member."""
+        self.role = options.role
+        """Such as `"trainer"`; None if nothing says it."""
+        self.rank = options.rank
+        """The number among the processes of the role; None if nothing says it."""
+        self.world = options.world
+        """How many processes the job has; None if nothing says it."""
+        self.host = _role.host_name()
+        """The name of this machine."""
+        self.left = False
+        """Whether this process is no member any longer."""
+        self.store = store  # `leave` closes it
+        self.ttl = options.ttl
+        self.view = View(store.url, lambda: store)  # what this process sees of the others
+        self.compared: list[str] = []  # the digests that others could compare since `check`
         self._options = options
         self._flags = flags
         self._clock = clock
         self._lock = clock.lock()  # of the member, and of what is published
-        self._stopped = False
         self._problem = ""
         self._note = ""
         self._file_problem = ""
         self._lost_since: float | None = None
-        self._host = _role.host_name()
         self._member = self._new_member()
+        self._published: dict[str, Any] = {}
+        self._renewed_at = clock.now()  # when the engine has last had the lease renewed
+        self._round = 0  # of check: how often it was called
+        self._expect: int | None = None  # and how many members it wants
+        self._patterns: list[str] = []  # of the variables that it compares
+        self._details: dict[str, Any] = {}  # all values, which somebody has asked for
+        self._details_end = 0.0
+        self._is_lost = False
+        self._has_left = False
 
     def _new_member(self, state: State | None = None) -> Member:
-        selected = Selected(self._options.name, self._options.role, self._host)
-        member = Member(self._store, selected, self._flags, state=state, clock=self._clock)
-        member.counts_elsewhere = self._counts_elsewhere
-        return member
-
-    def _counts_elsewhere(self, revision: int) -> bool:
-        """Return whether another member has seen a temporary value begin."""
-        others = documents_of(self._store)
-        others.pop(self.name, None)
-        return any(revision in each.get("counting", ()) for each in others.values())
+        selected = Selected(self.name, self.role, self.host)
+        return Member(self.store, selected, self._flags, state, self._clock)
 
     def __repr__(self) -> str:
-        state = "left" if self._stopped else f"revision {self.revision}"
+        state = "left" if self.left else f"revision {self.revision}"
         return f"<Membership of {self.name} in {self.url}: {state}>"
-
-    @property
-    def url(self) -> str:
-        """The fleet, without a password."""
-        return self._store.url
-
-    @property
-    def name(self) -> str:
-        """By which operators know this member."""
-        return self._options.name
-
-    @property
-    def role(self) -> str | None:
-        """Such as `"trainer"`; None if nothing says it."""
-        return self._options.role
-
-    @property
-    def rank(self) -> int | None:
-        """The number among the processes of the role; None if nothing says it."""
-        return self._options.rank
-
-    @property
-    def world(self) -> int | None:
-        """How many processes the job has; None if nothing says it."""
-        return self._options.world
-
-    @property
-    def host(self) -> str:
-        """The name of this machine."""
-        return self._host
 
     @property
     def revision(self) -> int:
@@ -171,7 +115,320 @@ class Membership:
         """What keeps the member from following the fleet, or `""`."""
         return self._problem + self._note if self._problem else self._file_problem
 
+    def start(self) -> None:
+        """Take the values that the fleet has now, announce the member, and follow."""
+        before = self._flags.values
+        with self._lock:
+            try:
+                self._begin()
+            except BaseException:
+                self._flags.apply(before, None, [])  # who is no member has no values of the fleet
+                raise
+        self._clock.spawn(self._run, f"paddle_flags fleet {self.name}")
+        if self._options.on_lost != "keep":
+            self._clock.spawn(self._watch, f"paddle_flags fleet {self.name} lease")
+
+    def _begin(self) -> None:
+        try:
+            self._refuse_double()
+            self._member.start()
+        except UnreachableError as error:
+            if not self._start_from_file(str(error)):
+                raise
+            self._lost_since = self._clock.now()
+            return
+        if not self.revision:
+            self._start_from_file(f"{self.url}: the engine has lost its state")
+        self._write_snapshot()
+        self._announce(self._document())
+
+    def _start_from_file(self, why: str) -> bool:
+        """Begin with the values of the snapshot file; return whether it has any."""
+        state = read_snapshot(self._options.snapshot) if self._options.snapshot else None
+        if state is None or not state.revision:
+            return False
+        self._member = self._new_member(state)
+        self._member.start(read=False)
+        self._problem = why
+        self._note = f"; the values are those of {self._options.snapshot}"
+        return True
+
+    def _refuse_double(self) -> None:
+        """Raise FleetError if a process of this machine that runs has the name."""
+        if self._options.observe:
+            return
+        other = _document.document_of(self.store, self.name) or {}
+        pid, process = other.get("pid"), other.get("process")
+        if other.get("host") != self.host or not isinstance(pid, int) or pid == os.getpid():
+            return
+        if process and _role.process_of(pid) == process:  # else this is the successor of one killed
+            what = f"{self.name} is a member already, process {pid} of this machine"
+            raise FleetError(f"{self.url}: {what}; give another name or rank")
+
+    def leave(self) -> None:
+        """Be no member any longer; the values stay, and don't change.
+
+        It takes two seconds at most, also if the engine hangs: then the lease ends by itself.
+        """
+        if self.left:
+            return
+        self.left = True
+        self._member.steps.move_gate(NEVER)
+        end = self._clock.now() + _PATIENCE
+        self._clock.spawn(self._withdraw, f"paddle_flags fleet {self.name} leaves")
+        while not self._has_left and self._clock.now() < end:
+            self._clock.sleep(_POLL)
+
+    def _withdraw(self) -> None:
+        try:
+            with self._lock:  # of what the thread is saying
+                us, who = self._published, ("host", "pid", "process")
+                there = _document.document_of(self.store, self.name) if us else None
+                has_successor = there and any(there.get(each) != us[each] for each in who)
+                if us and not has_successor:  # whom a farewell would hide
+                    self.store.withdraw(self.name, _document.farewell(us))
+        except (FleetError, OSError):
+            pass  # the lease ends by itself
+        finally:
+            self.store.close()
+            self._has_left = True
+
+    def abandon(self) -> None:
+        """Forget the membership in a forked child, which has no thread for it."""
+        self.left = True
+        self._member.steps.move_gate(NEVER)
+        self._lock = allocate_reentrant_lock()  # the other one may be held for ever
+
+    # ---- The threads ----
+
+    def _run(self) -> None:
+        pause = 0.0
+        while not self.left:
+            try:
+                self._follow_once()
+            except (UnreachableError, OSError) as error:
+                self._problem = str(error)
+                if self._lost_since is None:
+                    self._lost_since = self._clock.now()
+                with self._lock:
+                    self._member.end_without_engine()
+            except Exception as error:  # noqa: BLE001 - a thread that ends would say nothing
+                is_known = isinstance(error, FleetError)
+                self._problem = str(error) if is_known else f"{type(error).__name__}: {error}"
+                self._try_to_publish()
+            else:
+                pause = 0.0
+                continue
+            pause = min(max(_PAUSE, 2 * pause), _LONGEST_PAUSE, self.ttl / 3)
+            self._clock.sleep(pause)
+
+    def _follow_once(self) -> None:
+        """Wait for news, act on them, and say so."""
+        last = None
+        if self._lost_since is None and not self._problem:
+            timeout = min(self.ttl / 3, self._member.seconds_until_due())
+            last = self.store.wait(self.revision, timeout)
+        if self.left:
+            return
+        with self._lock:
+            is_back = self._lost_since is not None or bool(self._problem)
+            due = self._clock.now() - self._renewed_at >= self.ttl / 3
+            if due or is_back:
+                self._member.follower.verify()
+            news = self._member.follow(last)
+            news |= self._note_details_wanted()
+            self._lost_since = None
+            self._problem = self._note = ""
+            if news:
+                self._write_snapshot()
+        if news:
+            self._clock.sleep(self._clock.spread(self._member.for_all(_ANSWER_OF_ONE)))
+        if news or due or is_back:
+            with self._lock:
+                self._publish()
+
+    def _watch(self) -> None:
+        """Act when the lease has run out, whatever the other thread waits for."""
+        while not self.left:
+            left = self._renewed_at + self.ttl - self._clock.now()
+            if left > 0 or self._is_lost:
+                self._clock.sleep(max(left, _POLL))
+                continue
+            self._is_lost = True
+            if self._options.on_lost == "exit":
+                self._flags.end_program()
+            else:
+                self._member.withhold_values(withheld=True)
+
+    def _write_snapshot(self) -> None:
+        """Write the snapshot file; that it can't be written is no reason to stop following."""
+        if self._options.snapshot:
+            try:
+                write_snapshot(self._options.snapshot, self._member.state)
+                self._file_problem = ""
+            except OSError as error:
+                self._file_problem = str(error)
+
+    # ---- What the member says ----
+
+    def _try_to_publish(self) -> None:
+        with suppress(FleetError, OSError), self._lock:
+            self._publish()
+
+    def _publish(self) -> None:
+        """Publish the document if it has changed, and renew the lease, unless the member leaves."""
+        if self.left:
+            return
+        document = self._document()
+        if document == self._published and not self._options.observe:
+            with suppress(LeaseError):  # it ended while the process was stopped or the engine away
+                self._renew()
+                return
+        try:
+            self._announce(document)
+        except UnreachableError:
+            raise
+        except FleetError:  # such as that of a full disk, which says nothing about the member
+            self._renew()
+            raise
+
+    def _renew(self) -> None:
+        self.store.keep_alive(self.name)
+        self._note_renewal()
+
+    def _announce(self, document: dict[str, Any]) -> None:
+        if not self._options.observe:
+            data = _document.encode({**document, "time": self._clock.date()})
+            self.store.announce(self.name, data, self.ttl)
+        self._published = document
+        self.compared = [*self.compared, document["digest"]][-_MOST_COMPARED:]
+        self._note_renewal()
+
+    def _note_renewal(self) -> None:
+        self._renewed_at = self._clock.now()
+        if self._is_lost:
+            self._is_lost = False
+            self._member.withhold_values(withheld=False)
+
+    def _document(self) -> dict[str, Any]:
+        member, state = self._member, self._member.state
+        facts = self._flags.facts(self._options.key)
+        changes = [each for batch in state.batches for each in batch.changes]
+        selected = {each.name for each in changes if each.on != ALL} & facts.values.keys()
+        texts = {name: each.text for name, each in facts.values.items() if name not in selected}
+        variables = _document.variables_of(self._patterns, facts.sensitive)
+        texts.update({f"${name}": value for name, value in variables.items()})
+        return {
+            "version": 2,
+            **_some(self, "name", "role", "rank", "world", "host"),
+            "pid": self._flags.pid,
+            "process": _role.process_of(self._flags.pid),
+            "tick_timeout": self._options.tick_timeout,
+            **_some(state, "revision", "changed", "fleet"),
+            "step": member.steps.last,
+            "answers": {str(n): member.answers[n] for n in sorted(member.answers)[-_MOST_ANSWERS:]},
+            "counting": member.list_counted(),
+            "wanted": member.wanted_values(),
+            "values": {n: each for n, each in facts.values.items() if each.source != "default"},
+            "selected": sorted(selected),
+            "digest": _document.digest(texts) if facts.is_checked else _document.UNCHECKED,
+            **_some(facts, "sensitive", "unsafe", "aliases", "defaults"),
+            "standing": member.list_untaken(),
+            "problem": self.problem,
+            "check": {"round": self._round, "expect": self._expect} if self._round else {},
+            "details": self._details if self._clock.now() < self._details_end else {},
+        }
+
+    def update_document(self, *, again: bool = False) -> None:
+        """Look at the flags, which have come or changed; `again`: those of another process."""
+        with self._lock:
+            if again:
+                self._member.forget_what_was_applied()
+            self._member.follow()
+            self._publish()
+
+    def drop_refused_values(self) -> None:
+        """Give the values that hold without those that a flag has just refused."""
+        self._member.update_values()
+        self._clock.spawn(self._try_to_publish, f"paddle_flags fleet {self.name} says")
+
+    def begin_check(self, patterns: list[str], expect: int | None) -> int:
+        """Publish that `check` was called; return how often it was."""
+        with self._lock:
+            if self._options.observe:
+                what = f"{self.name} observes the fleet: expected a member"
+                raise FleetError(f"{self.url}: {what}")
+            self._member.follow()
+            self._round += 1
+            self._patterns, self._expect, self.compared = patterns, expect, []
+            self._announce(self._document())
+            return self._round
+
+    def write(self, record: Record, is_wanted: Callable[[], bool] = lambda: True) -> None:
+        """Write a record about a check; a member that may not write the log notes it for itself."""
+        with self._lock:
+            try:
+                self._member.write(record, is_wanted)
+            except ReadOnlyError:
+                self.notes.append(record._replace(revision=self.revision + 1))
+            self._note_details_wanted()
+            self._publish()
+
     @property
-    def left(self) -> bool:
-        """Whether this process is no member any longer."""
-        return self._stopped
+    def notes(self) -> list[Record]:
+        """The last records about checks; the thread reads what comes."""
+        return self._member.notes
+
+    def _note_details_wanted(self) -> bool:
+        """Note all values, if somebody has asked for them since the last time."""
+        asked = [each for each in self.notes if each.check.get("stage") == TELL]
+        if not asked or asked[-1].revision <= self._details.get("of", 0):
+            return False
+        facts, patterns = self._flags.facts(self._options.key), asked[-1].check.get("environment")
+        self._details = {
+            "of": asked[-1].revision,
+            "values": facts.values,
+            "variables": _document.variables_of(patterns or (), facts.sensitive),
+        }
+        self._details_end = self._clock.now() + _DETAILS
+        return True
+
+    def tick(self, step: int) -> None:
+        """Begin a step; see `paddle_flags.fleet.tick`."""
+        if step.__class__ is not int or step < 0:
+            check_count("step", -1 if step is None else step)
+        self._flags.is_ticking = True
+        if self._member.steps.reach(step):
+            self._pass_gate(step)
+
+    def _pass_gate(self, step: int) -> None:
+        """Wait until it is decided what happens at this step, and do that."""
+        member, timeout = self._member, self._options.tick_timeout
+        deadline = self._clock.now() + timeout
+        late: Record | None = None
+        while not self.left and late is None:
+            with self._lock:
+                try:
+                    member.follow()
+                except (FleetError, OSError) as error:
+                    self._problem = str(error)
+                if not member.is_undecided(step):
+                    break
+                if self._clock.now() >= deadline:
+                    late = member.state.question
+                    member.stop_waiting()
+            self._clock.sleep(max(_POLL, member.for_all(PAUSE_OF_ONE)))
+        if self.left:
+            return
+        with self._lock:
+            member.update_values()
+            member.set_gate()
+        self._try_to_publish()
+        if late is not None and self._options.on_late == "raise":
+            asked = f"the change that revision {late.revision} asks about"
+            what = f"is to happen at step {late.at_step}, and wasn't decided within {timeout:g} s"
+            raise TickTimeoutError(f"{self.url}: step {step}: {asked} {what}")
+
+
+def _some(thing: object, *names: str) -> dict[str, Any]:
+    return {name: getattr(thing, name) for name in names}

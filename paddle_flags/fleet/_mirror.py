@@ -13,22 +13,20 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.frames import public
 from paddle_flags.errors import FlagError
 from paddle_flags.fleet._follow import Follower, StateLostError
 from paddle_flags.fleet._open import TIMEOUT, open_store
-from paddle_flags.fleet._operate import ConflictError, Operator, Order, SensitiveError
+from paddle_flags.fleet._operate import ConflictError, Operator, SensitiveError
 from paddle_flags.fleet._record import CHANGE, END, Change, Record
-from paddle_flags.fleet._state import tables_of
+from paddle_flags.fleet._state import entries_of
 from paddle_flags.fleet._store import FleetError, UnreachableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from paddle_flags.fleet._follow import Numbered
-    from paddle_flags.fleet._state import Entry, State
     from paddle_flags.fleet._store import Store
 
 POLL = 1.0  # seconds between two looks at both fleets
@@ -122,7 +120,7 @@ class Mirror:
         self._source.store.close()
         self._target.store.close()
 
-    def turn(self) -> Numbered | None:
+    def turn(self) -> tuple[int, Record] | None:
         """Make the target what it should be; return the change, or None if there was none.
 
         Looks for differences only if the source has changed, or somebody else the target. Two
@@ -152,17 +150,17 @@ class Mirror:
         if self.name == _place(target.store) or (fleet and fleet == target.state.fleet):
             what = f"is the fleet {self.name} itself: expected another one"
             raise FleetError(f"{target.store.url}: {what}")
-        values = {key: entry.value for key, entry in _entries(self._source.state).items()}
+        values = {key: entry.value for key, entry in entries_of(self._source.state).items()}
         self._is_due |= values != self._values or target.base != base
         self._values = values
 
-    def _notice(self, news: list[Numbered]) -> None:
-        others = [record for _, record in news if record.by != self.name]
+    def _notice(self, news: list[Record]) -> None:
+        others = [record for record in news if record.by != self.name]
         self._is_due |= any(each.kind in (CHANGE, END) for each in others)
 
     def _changes(self) -> list[Change]:
         """Return what makes the target what it should be."""
-        there = _entries(self._target.state).items()
+        there = entries_of(self._target.state).items()
         mine = {key: entry.value for key, entry in there if entry.by == self.name}
         return [
             Change(key[1], self._values.get(key), key[0])
@@ -170,12 +168,12 @@ class Mirror:
             if mine.get(key) != self._values.get(key)
         ]
 
-    def _write(self, changes: list[Change]) -> Numbered:
+    def _write(self, changes: list[Change]) -> tuple[int, Record]:
         reason, expect = f"mirrored from {self.name}", self._target.state.changed
         record = Record(CHANGE, tuple(changes), by=self.name, reason=reason)
-        order = Order(record, 0.0, force=True, expect=expect, confirm=self._confirm)
+        how: Any = {"force": True, "expect": expect, "confirm": self._confirm}
         try:
-            revision = Operator(self._target, order).run().revision
+            revision = Operator(self._target, record, 0.0, **how).run().revision
         except SensitiveError as error:
             message = f"{error}; nothing is mirrored until {self.name} has no value for it"
             raise SensitiveError(message) from None
@@ -188,9 +186,3 @@ class Mirror:
 def _place(store: Store) -> str:
     """Return the address without options, by which a mirror knows its values again."""
     return store.url.partition("?")[0]
-
-
-def _entries(state: State) -> dict[tuple[str, str], Entry]:
-    """Return entries by selector and name."""
-    tables = tables_of(state, lasting=True).items()
-    return {(on, name): entry for on, table in tables for name, entry in table.items()}

@@ -2,41 +2,28 @@
 
 from __future__ import annotations
 
+import difflib
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from paddle_flags.fleet import _document, _flags
-from paddle_flags.fleet._difference import members_text
-from paddle_flags.fleet._history import COMMITTED, DRY_RUN, history_of
-from paddle_flags.fleet._outcome import Outcome, Replies, describe_nobody, members_for
-from paddle_flags.fleet._record import (
-    ABORT,
-    ASK,
-    CHANGE,
-    Change,
-    Record,
-    changes_text,
-    check_batch,
-    new_id,
-    question_text,
-)
-from paddle_flags.fleet._state import tables_of
+from paddle_flags.fleet import _document, _record, _state
+from paddle_flags.fleet._document import Documents, documents_of, find_other_log, members_text
+from paddle_flags.fleet._flags import GOOD, PENDING, REJECTED, RESTART, Answer
+from paddle_flags.fleet._record import ABORT, ASK, CHANGE, Change, Record
+from paddle_flags.fleet._state import COMMITTED, DRY_RUN, Selected, State, Step, history_of
 from paddle_flags.fleet._store import FleetError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection
 
-    from paddle_flags.fleet._document import Documents
-    from paddle_flags.fleet._flags import Answer
     from paddle_flags.fleet._follow import Follower
-    from paddle_flags.fleet._history import Step
-    from paddle_flags.fleet._state import State
 
 _POLL = 0.02  # seconds between two looks for answers
 _LOOK = 0.001  # the same for each member: a look reads the documents of all
 _TRIES = 100  # of appends that others were faster than
 _MOST_NAMED = 5
-_VERBS = {_flags.REJECTED: "rejects it", _flags.RESTART: _flags.RESTART}
+_VERBS = {REJECTED: "rejects it", RESTART: RESTART}
 _SHARE = 0.8  # of the time that members wait at a step, for a decision
 
 
@@ -68,30 +55,58 @@ class AbortedError(FleetError):
     outcome: Outcome
 
 
-class Order(NamedTuple):
-    """What an operator wants."""
+class Outcome(NamedTuple):
+    """What became of a change, as far as its writer waited for it."""
 
-    record: Record
-    """Of the kind `change`."""
-    patience: float
-    """Seconds for the answers of the members before the change."""
-    wait: float | None = None
-    """Seconds for their answers after it; None: not at all."""
+    revision: int
+    """Of the change; 0 if nothing had to be changed."""
+    verdict: str
+    """`"committed"`, `"dry run"`, or `"aborted"` with the reason."""
+    answers: dict[str, Answer]
+    """By member, of those that the change concerns and that have answered."""
+    silent: dict[str, str]
+    """By member, why there is no answer: it is slow, or gone."""
+    is_checked: bool = True
+    """Whether the members were asked first. They aren't by force, and if there are none."""
+    note: str = ""
+    """Why there is none, if there are members: such as that none of them has a role."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the change took effect in all members that it concerns, as far as is known.
+
+        Values that are pending have done so if they aren't pending in all members.
+        """
+        return (
+            not self.silent
+            and not self.verdict.startswith("aborted")
+            and not self.unknown
+            and all(answer.state in GOOD for answer in self.answers.values())
+        )
+
+    @property
+    def unknown(self) -> bool:
+        """Whether no member that has answered has defined all the flags: a name may be misspelt."""
+        return {answer.state for answer in self.answers.values()} == {PENDING}
+
+
+@dataclass
+class Operator:
+    """Makes one change. Used by one thread."""
+
+    _follower: Follower
+    record: Record  # of the kind `change`
+    patience: float  # seconds for the answers of the members before the change
+    wait: float | None = None  # seconds for their answers after it; None: not at all
     force: bool = False
     expect: int | None = None
     confirm: Collection[str] = ()
 
-
-class Operator:
-    """Carries out one order. Used by one thread."""
-
-    def __init__(self, follower: Follower, order: Order) -> None:
-        self._follower = follower
-        self._store = follower.store
-        self._clock = follower.clock
-        self._order = order
-        self._turn_end = 0.0
-        """Until when to wait for decisions of others, by the monotonic clock."""
+    def __post_init__(self) -> None:
+        self._store, self._clock = self._follower.store, self._follower.clock
+        self._turn_end = self._clock.now() + self.patience  # of waiting for decisions of others
+        self._wanted: set[str] = set()  # members whose answers count
+        self._count = 0  # of all members, when their documents were read last
 
     @property
     def _state(self) -> State:
@@ -99,122 +114,137 @@ class Operator:
 
     def run(self) -> Outcome:
         """Make the change, unless a member rejects it; raise AbortedError then."""
-        order = self._order
-        self._turn_end = self._clock.now() + order.patience
         documents = self._wait_for_turn()
-        record = order.record._replace(peers=len(documents))
-        is_for_some = bool(members_for(record, documents))
-        note = describe_nobody(record, documents) if documents and not is_for_some else ""
-        if not record.dry_run and (order.force or not is_for_some):
+        record = self.record._replace(peers=len(documents))
+        is_for_some = bool(_members_for(record, documents))
+        note = _describe_nobody(record, documents) if documents and not is_for_some else ""
+        if not record.dry_run and (self.force or not is_for_some):
             revision = self._append(record)
-            outcome = Outcome(revision, COMMITTED, {}, {}, is_checked=False, note=note)
-            return self._wait(outcome)
-        patience = _limited(record, documents, order.patience)
-        asked = record._replace(kind=ASK, patience=patience, id=new_id())
+            return self._wait(Outcome(revision, COMMITTED, {}, {}, is_checked=False, note=note))
+        patience = _limited(record, documents, self.patience)
+        asked = record._replace(kind=ASK, patience=patience, id=_record.new_id())
         try:
-            replies = self._replies(self._append(asked))
-            why = self._gather(replies, asked.id, patience)
-            if record.dry_run:
-                return replies.outcome(DRY_RUN)._replace(note=note)
-            return self._decide(replies, why)
+            found = Outcome(self._append(asked), DRY_RUN, {}, {}, note=note)
+            why = self._gather(found, asked.id, patience)
+            found = found._replace(is_checked=bool(found.answers or found.silent))
+            return found if record.dry_run else self._decide(found, why)
         except BaseException:  # Ctrl+C, and an engine that is away: the members wait for a decision
-            self._abort_own(asked.id)
+            with suppress(FleetError):
+                self._follower.catch_up()  # it may be there although its revision isn't known
+                question = self._state.question
+                if question is not None and question.id == asked.id:
+                    self._write_abort(question.revision, "its operator gave up")
             raise
-
-    # ---- Before ----
 
     def _wait_for_turn(self) -> Documents:
         """Wait for the decision on an earlier change, and check what can be checked here."""
-        while True:
-            self._catch_up()
-            documents = _document.documents_of(self._store)
-            _check_allowed(self._order.record, documents, self._order.confirm)
-            question = self._state.question
-            if question is None:
-                return documents
-            if self._order.force and not self._order.record.dry_run:
-                self._write_abort(question.revision, f"forced aside by {self._order.record.by}")
+        self._catch_up()
+        documents = self._read_allowed()
+        ends: dict[int, float] = {}  # of questions
+        while question := self._state.question:
+            now = self._clock.now()
+            end = ends.setdefault(question.revision, now + question.patience)
+            if self.force and not self.record.dry_run:
+                self._write_abort(question.revision, f"forced aside by {self.record.by}")
+            elif now >= end:
+                why = f"nobody had decided after {question.patience:g} s"
+                self._write_abort(question.revision, why)
+            elif now >= self._turn_end:
+                what = f"waited {self.patience:g} s for the decision on another change"
+                raise FleetError(f"{self._store.url}: {what}: {_record.question_text(question)}")
             else:
-                self._await_decision(question)
+                self._clock.sleep(_POLL)
+            self._catch_up()
+            if self._state.question is None:
+                documents = self._read_allowed()
+        return documents
+
+    def _read_allowed(self) -> Documents:
+        documents = documents_of(self._store)
+        _check_allowed(self.record, documents, self.confirm)
+        return documents
 
     def _catch_up(self) -> None:
         self._follower.catch_up()
-        expect = self._order.expect
+        expect = self.expect
         if expect is not None and not self._state.changed <= expect <= self._state.revision:
             raise self._conflict(expect)
-
-    def _await_decision(self, question: Record) -> None:
-        """Wait for a decision of others; raise FleetError if it doesn't come in time."""
-        end = self._clock.now() + question.patience
-        while self._state.question == question:
-            if self._clock.now() >= end:
-                why = f"nobody had decided after {question.patience:g} s"
-                self._write_abort(question.revision, why)
-                return
-            if self._clock.now() >= self._turn_end:
-                what = f"waited {self._order.patience:g} s for the decision on another change"
-                message = f"{self._store.url}: {what}: {question_text(question)}"
-                raise FleetError(message)
-            self._clock.sleep(_POLL)
-            self._follower.catch_up()
 
     def _append(self, record: Record) -> int:
         """Write a record when no other change waits for its decision."""
         for _ in range(_TRIES):
             if self._state.question is not None:
                 self._wait_for_turn()
-            revision = self._follower.append(self._with_other_names(record))
-            if revision:
+            if revision := self._follower.append(self._with_other_names(record)):
                 return revision
             self._catch_up()
-        message = f"{self._store.url}: others were faster {_TRIES} times in a row"
-        raise FleetError(message)
+        raise FleetError(f"{self._store.url}: others were faster {_TRIES} times in a row")
 
     def _with_other_names(self, record: Record) -> Record:
         """Return a record that takes a flag back by each name by which it was set.
 
-        Values are written by the names that operators give, which may be aliases and former names:
-        members find their flags by them, also older programs that know only the former name.
+        Those are names that operators gave: aliases too, and former names for older programs.
         """
         if all(each.value is not None for each in record.changes):
             return record
-        documents, tables = _document.documents_of(self._store), tables_of(self._state)
+        documents, tables = documents_of(self._store), _state.tables_of(self._state.batches)
         changes = list(record.changes)
         given = {(each.name, each.on) for each in changes}
         for name, value, on in record.changes:
             if value is None:
                 others = _document.names_like(name, documents) & tables.get(on, {}).keys()
                 changes += [Change(each, None, on) for each in others if (each, on) not in given]
-        return record._replace(changes=check_batch(dict.fromkeys(changes)))
+        return record._replace(changes=_record.check_batch(dict.fromkeys(changes)))
 
     def _conflict(self, expect: int) -> ConflictError:
         since = [each for each in history_of(self._follower.log()) if each.revision > expect]
-        lines = [
-            f"revision {step.revision} by {step.record.by}: {changes_text(step.record)}"
-            for step in since
-        ]
         at = f"was changed by revision {self._state.changed}, expected {expect}"
         if expect > self._state.revision:  # of another log, or of one that the engine has lost
             at = f"ends with revision {self._state.revision}, expected {expect}"
+        lines = [f"revision {n} by {each.by}: {_record.changes_text(each)}" for n, each, _ in since]
         error = ConflictError("; ".join([f"{self._store.url}: {at}", *lines]))
         error.records = tuple(since)
         return error
 
-    # ---- The question ----
+    def _gather(self, found: Outcome, asked: str, patience: float) -> str:
+        """Wait for the answers to a question; return why there can't be a change, or ""."""
+        end = self._clock.now() + patience
+        dry_run = self.record.dry_run
+        while True:
+            missing = self._read(found)
+            refusals = [
+                f"{name} {_VERBS[answer.state]}: {answer.why}"
+                for name, answer in sorted(found.answers.items())
+                if answer.state in _VERBS
+            ]
+            if refusals and not (dry_run and missing):
+                return "; ".join(refusals[:_MOST_NAMED])
+            if not missing:
+                return ""
+            if self._clock.now() >= end:
+                return f"no answer of {members_text(missing)} after {patience:g} s"
+            self._follower.catch_up(self._store.last())
+            question = self._state.question
+            is_closed = not dry_run and (not question or question.id != asked)
+            if is_closed and self._clock.now() < end:  # later, the answers say more
+                return self._fate_of(found.revision)
+            self._pause()
 
-    def _decide(self, replies: Replies, why: str) -> Outcome:
+    def _decide(self, found: Outcome, why: str) -> Outcome:
         """Make the change, unless there is a reason against it; raise AbortedError then."""
-        question, by = replies.revision, self._order.record.by
-        why = why or _unknown(replies.answers)
+        question, by = found.revision, self.record.by
+        why = why or _unknown(found.answers)
         if why:
-            self._abort(question, why)
+            with suppress(FleetError):  # the members do it when its time is over
+                self._follower.catch_up()
+                self._write_abort(question, why)
         else:
-            made = self._write_decision(Record(CHANGE, of=question, by=by, peers=replies.count))
+            made = self._write_decision(Record(CHANGE, of=question, by=by, peers=self._count))
             if made:
-                return self._wait(replies.outcome(COMMITTED)._replace(revision=made))
+                return self._wait(found._replace(revision=made, verdict=COMMITTED))
             why = self._fate_of(question)
         error = AbortedError(f"{self._store.url}: nothing was changed: {why}")
-        error.outcome = replies.outcome(f"aborted: {why}")
+        error.outcome = found._replace(verdict=f"aborted: {why}")
         raise error
 
     def _fate_of(self, question: int) -> str:
@@ -225,70 +255,76 @@ class Operator:
 
     def _write_decision(self, record: Record) -> int:
         """Write a decision; return its revision, or 0 if there is another one."""
-        while self._state.question and self._state.question.revision == record.of:
-            revision = self._follower.append(record)
-            if revision:
-                return revision
-            self._follower.catch_up()
-        return 0
+
+        def is_open() -> bool:
+            question = self._state.question
+            return question is not None and question.revision == record.of
+
+        return self._follower.write(record, is_open)
 
     def _write_abort(self, question: int, why: str) -> None:
-        self._write_decision(Record(ABORT, of=question, by=self._order.record.by, reason=why))
-
-    def _abort(self, question: int, why: str) -> None:
-        with suppress(FleetError):  # the members do it when its time is over
-            self._follower.catch_up()
-            self._write_abort(question, why)
-
-    def _abort_own(self, asked: str) -> None:
-        """Abort the question with this id, which may be there although its revision isn't known."""
-        with suppress(FleetError):
-            self._follower.catch_up()
-            question = self._state.question
-            if question is not None and question.id == asked:
-                self._abort(question.revision, "its operator gave up")
-
-    def _gather(self, replies: Replies, asked: str, patience: float) -> str:
-        """Wait for the answers to a question; return why there can't be a change, or ""."""
-        end = self._clock.now() + patience
-        while True:
-            missing = replies.read(self._store)
-            refusals = [
-                f"{name} {_VERBS[answer.state]}: {answer.why}"
-                for name, answer in sorted(replies.answers.items())
-                if answer.state in _VERBS
-            ]
-            if refusals and not (self._order.record.dry_run and missing):
-                return "; ".join(refusals[:_MOST_NAMED])
-            if not missing:
-                return ""
-            if self._clock.now() >= end:
-                return f"no answer of {members_text(missing)} after {patience:g} s"
-            self._follower.catch_up(self._store.last())
-            question = self._state.question
-            is_closed = not self._order.record.dry_run and (not question or question.id != asked)
-            if is_closed and self._clock.now() < end:  # later, the answers say more
-                return self._fate_of(replies.revision)
-            self._pause(replies)
-
-    # ---- After ----
+        self._write_decision(Record(ABORT, of=question, by=self.record.by, reason=why))
 
     def _wait(self, outcome: Outcome) -> Outcome:
         """Wait until all members that a change concerns have it, or the time is over."""
-        if self._order.wait is None:
+        if self.wait is None:
             return outcome
-        end = self._clock.now() + self._order.wait
-        asked = {*outcome.answers, *outcome.silent}
-        replies = self._replies(outcome.revision, asked)
-        while replies.read(self._store) and self._clock.now() < end:
-            self._pause(replies)
-        return outcome._replace(answers=replies.answers, silent=replies.silent)
+        end = self._clock.now() + self.wait
+        self._wanted = {*outcome.answers, *outcome.silent}
+        outcome = outcome._replace(answers={}, silent={})
+        while self._read(outcome) and self._clock.now() < end:
+            self._pause()
+        return outcome
 
-    def _replies(self, revision: int, members: Iterable[str] = ()) -> Replies:
-        return Replies(self._state.fleet, revision, self._order.record, members)
+    def _read(self, found: Outcome) -> list[str]:
+        """Read the answers to a revision; return the members that are here and have given none."""
+        documents, fleet = documents_of(self._store), self._state.fleet
+        self._count = len(documents)
+        self._wanted |= _members_for(self.record, documents)
+        for name in self._wanted & documents.keys():
+            answer = documents[name]["answers"].get(found.revision)
+            if answer is not None and not find_other_log(documents[name], fleet):
+                found.answers[name] = answer
+        missing = sorted(self._wanted - found.answers.keys())
+        found.silent.clear()
+        for name in missing:
+            found.silent[name] = _silence(documents.get(name), found.revision, fleet)
+        return [name for name in missing if name in documents]
 
-    def _pause(self, replies: Replies) -> None:
-        self._clock.sleep(max(_POLL, _LOOK * replies.count))
+    def _pause(self) -> None:
+        self._clock.sleep(max(_POLL, _LOOK * self._count))
+
+
+def _silence(document: _document.Document | None, revision: int, fleet: str) -> str:
+    if document is None:
+        return "gone: its lease has ended, or it left"
+    if problem := document.get("problem"):
+        return str(problem)
+    if other := find_other_log(document, fleet):
+        return f"lost: {other}"
+    seen = document.get("revision", 0)
+    slow = f"slow: it has read revision {seen}"
+    return slow if seen < revision else "it has read the change, and not answered yet"
+
+
+def _describe_nobody(record: Record, documents: Documents) -> str:
+    """Return why a record is for none of the members that there are, with the nearest name."""
+    found = []
+    for kind, _, name in sorted({each.on.partition(":") for each in record.changes}):
+        field = "name" if kind == "member" else kind
+        known = sorted({str(each[field]) for each in documents.values() if each.get(field)})
+        near = difflib.get_close_matches(name, known, n=1)
+        what = f"no member has {kind} {name}" if field == kind else f"there is no member {name}"
+        found.append(what + (f"; did you mean {near[0]}?" if near else ""))
+    return "; ".join(found)
+
+
+def _members_for(record: Record, documents: Documents) -> set[str]:
+    return {
+        name
+        for name, each in documents.items()
+        if Selected(name, each.get("role"), each.get("host", "")).is_concerned(record.changes)
+    }
 
 
 def _limited(record: Record, documents: Documents, patience: float) -> float:

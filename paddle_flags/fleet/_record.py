@@ -27,17 +27,13 @@ ASK = "ask"
 ABORT = "abort"
 END = "end"
 CHECK = "check"
-TELL = "tell"
-"""The stage of a check at which all members are to publish what they have."""
-
-KINDS = (CHANGE, ASK, ABORT, END, CHECK)
+TELL = "tell"  # the stage of a check at which all members are to publish what they have
 
 ALL = "all"
-SELECTORS = ("all", "role", "host", "member")
-"""What a change can be for; the last one that fits a member wins."""
-
 _WIDEST = 60  # letters of changes in a message
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,254}")
+_ON = re.compile(r"all|(role|host|member):.+", re.DOTALL)
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")  # for some engine or some language
 
 
 class Change(NamedTuple):
@@ -87,17 +83,13 @@ class Record(NamedTuple):
 
 
 def new_id() -> str:
-    """Return an identity for a record or a fleet."""
     return uuid.uuid4().hex[:16]
 
 
 def encode(record: Record) -> bytes:
-    """Return a record as JSON; what has its default is left out."""
+    """Return a record as JSON, without lone surrogates, which command lines may have."""
     kept = fields_of(record._replace(revision=0))
-    for key in ("by", "reason"):  # from a command line, they may be no text
-        if key in kept:
-            kept[key] = kept[key].encode("utf-8", "replace").decode()
-    data = json.dumps(kept, separators=(",", ":")).encode()
+    data = json.dumps(kept, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
     try:
         decode(data, 0)  # what readers would take for nothing is an error of the writer
     except FleetError:
@@ -117,11 +109,11 @@ def decode(data: bytes, revision: int) -> Record:
     try:
         return record_of(_json.read(data))._replace(revision=revision)
     except (TypeError, ValueError, KeyError, AttributeError):
-        message = f"revision {revision}: {shown(data[:80])}: expected a record of paddle_flags"
-        raise FleetError(message) from None
+        what = f"{shown(data[:80])}: expected a record of paddle_flags"
+        raise FleetError(f"revision {revision}: {what}") from None
 
 
-_FORM: dict[str, Any] = {
+_FORM: dict[str, Any] = {  # of a record, in which nothing has its default
     "kind": str,
     "changes": list[list[str | None]],
     **dict.fromkeys(("id", "fleet", "by", "reason"), str),
@@ -130,7 +122,6 @@ _FORM: dict[str, Any] = {
     "dry_run": bool,
     "check": dict[str, Any],
 }
-"""Of a record, in which nothing has its default."""
 
 _CHECK: dict[str, Any] = {
     **dict.fromkeys(("round", "count"), int),
@@ -143,12 +134,12 @@ _CHECK: dict[str, Any] = {
 
 def record_of(fields: Any) -> Record:
     """Return the record of such fields; raise an error of Python if they aren't those of one."""
-    if fields["kind"] not in KINDS:
+    if fields["kind"] not in (CHANGE, ASK, ABORT, END, CHECK):
         raise ValueError
     known = {key: fields[key] for key in _FORM.keys() & fields}  # later versions may add some
     if known_fields(known, _FORM) != known:
         raise TypeError
-    known["changes"] = tuple(changes_of(known.get("changes", [])))
+    known["changes"] = tuple(check_change(Change(*each)) for each in known.get("changes", []))
     known["check"] = known_fields(known.get("check"), _CHECK)
     return Record(**known)
 
@@ -160,21 +151,15 @@ def known_fields(fields: Any, form: Mapping[str, Any]) -> dict[str, Any]:
     return {n: fields[n] for n in form.keys() & fields if fault_of(fields[n], form[n]) is None}
 
 
-def changes_of(listed: Iterable[Iterable[Any]]) -> list[Change]:
-    """Return changes as JSON has them; raise FlagArgumentError or TypeError for others."""
-    return [check_change(Change(*each)) for each in listed]
-
-
 def check_change(change: Change) -> Change:
     """Return a change with the name as the registry writes it, or raise FlagArgumentError."""
     name, value, on = change
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        message = f"{shown(name)}: expected the name of a flag, of at most 255 characters"
-        raise FlagArgumentError(message)
+        what = "expected the name of a flag, of at most 255 characters"
+        raise FlagArgumentError(f"{shown(name)}: {what}")
     if value is not None:
         check_text(name, value)
-    check_selector(on)
-    return Change(name.replace("-", "_"), value, on)
+    return Change(name.replace("-", "_"), value, _check_selector(on))
 
 
 def text_of(name: str, value: object) -> str:
@@ -189,54 +174,31 @@ def text_of(name: str, value: object) -> str:
         return repr(value)
     if isinstance(value, (list, tuple)):
         return encode_list(tuple(value))
-    message = f"{name}: {shown(value)}: expected bool, int, float, str or a list of them"
-    raise FlagTypeError(message)
-
-
-def is_storable(value: object) -> bool:
-    """Return whether a value is text that every engine and every language can have."""
-    if not isinstance(value, str) or "\0" in value:
-        return False
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    what = "expected bool, int, float, str or a list of them"
+    raise FlagTypeError(f"{name}: {shown(value)}: {what}")
 
 
 def check_text(name: str, text: str) -> str:
     """Return a text that a record can have, the parameter `name` of a function."""
-    if is_storable(text):
+    if isinstance(text, str) and not _NO_TEXT.search(text):
         return text
-    message = f"{name} is {shown(text)}: expected text without NUL and lone surrogates"
-    raise FlagArgumentError(message)
+    what = "expected text without NUL and lone surrogates"
+    raise FlagArgumentError(f"{name} is {shown(text)}: {what}")
 
 
-def check_selector(on: str) -> str:
-    """Return a selector, or raise FlagArgumentError."""
-    kind, colon, which = on.partition(":") if isinstance(on, str) else ("", "", "")
-    fits = (kind == ALL and not colon) or (kind in SELECTORS[1:] and which)
-    if not fits or not is_storable(on):
-        message = f"{shown(on)}: expected all, role:ROLE, host:HOST or member:NAME"
-        raise FlagArgumentError(message)
-    return on
+def _check_selector(on: str) -> str:
+    if isinstance(on, str) and _ON.fullmatch(on) and not _NO_TEXT.search(on):
+        return on
+    raise FlagArgumentError(f"{shown(on)}: expected all, role:ROLE, host:HOST or member:NAME")
 
 
 def selector(role: str | None = None, host: str | None = None, member: str | None = None) -> str:
     """Return the selector of the argument that is given, of which there may be one."""
-    given = [("role", role), ("host", host), ("member", member)]
-    chosen = [(kind, which) for kind, which in given if which is not None]
-    if not chosen:
-        return ALL
+    given = {"role": role, "host": host, "member": member}
+    chosen = [f"{kind}:{which}" for kind, which in given.items() if which is not None]
     if len(chosen) > 1:
-        names = " and ".join(kind for kind, _ in chosen)
-        message = f"{names}: expected one of role, host and member"
-        raise FlagArgumentError(message)
-    kind, which = chosen[0]
-    if not which:
-        message = f"{kind}: expected a name, not an empty text"
-        raise FlagArgumentError(message)
-    return f"{kind}:{which}"
+        raise FlagArgumentError(f"{' and '.join(chosen)}: expected one of role, host and member")
+    return _check_selector(chosen[0]) if chosen else ALL
 
 
 def check_batch(changes: Iterable[Change]) -> tuple[Change, ...]:
@@ -244,8 +206,7 @@ def check_batch(changes: Iterable[Change]) -> tuple[Change, ...]:
     found: dict[tuple[str, str], Change] = {}
     for change in map(check_change, changes):
         if (change.name, change.on) in found:
-            message = f"{change.name}: is given twice for {change.on}"
-            raise FlagArgumentError(message)
+            raise FlagArgumentError(f"{change.name}: is given twice for {change.on}")
         found[change.name, change.on] = change
     return tuple(found.values())
 

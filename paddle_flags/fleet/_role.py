@@ -1,20 +1,28 @@
-"""Who a process is in its job, from the variables that launchers set."""
+"""Who a member is, by what it is given and by the variables that launchers set."""
 
 from __future__ import annotations
 
 import os
 import re
 import socket
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags._core.status import shown
-from paddle_flags.errors import FlagArgumentError
+from paddle_flags.errors import FlagArgumentError, FlagTypeError
+from paddle_flags.fleet._arguments import check_choice, check_count, check_seconds
+from paddle_flags.fleet._record import check_text
+from paddle_flags.fleet._store import check_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Literal
 
-AGENT = "PADDLE_FLAGS_FLEET_AGENT"
-"""The environment variable in which an agent says which member its program is."""
+    OnLost = Literal["keep", "default", "exit"]
+    OnLate = Literal["raise", "keep"]
+
+_BIGGEST_RANK = (1 << 31) - 1
+
+AGENT = "PADDLE_FLAGS_FLEET_AGENT"  # in which an agent says which member its program is
 
 
 class Place(NamedTuple):
@@ -22,14 +30,13 @@ class Place(NamedTuple):
 
     role: str | None
     rank: int | None
-    world: int | None
-    """How many processes the job has, all roles together."""
+    world: int | None  # how many processes the job has, all roles together
 
 
 def place_of(environment: Mapping[str, str] | None = None) -> Place:
-    """Return what the environment says: Paddle's variables, then those of torchrun and others.
+    """Return what Paddle's variables say, and then those of torchrun and others.
 
-    Paddle's parameter servers have no rank of their own: it is their place in the list of servers.
+    The rank of a parameter server is its place in the list of servers.
     """
     env = os.environ if environment is None else environment
     servers = [each for each in env.get("PADDLE_PSERVERS_IP_PORT_LIST", "").split(",") if each]
@@ -52,12 +59,10 @@ def _number(env: Mapping[str, str], name: str) -> int | None:
         return None
     if text.isascii() and text.isdigit() and len(text) < 10:  # noqa: PLR2004 - fits int32
         return int(text)
-    message = f"{name}={shown(text)}: expected a number"
-    raise FlagArgumentError(message)
+    raise FlagArgumentError(f"{name}={shown(text)}: expected a number")
 
 
 def host_name() -> str:
-    """Return the name of this machine."""
     return storable(socket.gethostname() or "localhost")
 
 
@@ -87,3 +92,43 @@ def name_for(role: str | None, rank: int | None) -> str:
     if rank is None:
         return f"{host_name()}-{os.getpid()}"
     return f"{storable(role) if role else 'rank'}-{rank}"
+
+
+class Options(NamedTuple):
+    """What a member was asked for."""
+
+    name: str
+    role: str | None
+    rank: int | None
+    world: int | None
+    ttl: float = 10.0
+    on_lost: OnLost = "keep"
+    on_late: OnLate = "raise"
+    tick_timeout: float = 60.0
+    snapshot: str | None = None
+    observe: bool = False
+    key: bytes | None = None
+
+
+def options_of(
+    role: str | None, rank: int | None, name: str | None, key: str | bytes | None, *others: Any
+) -> Options:
+    """Return what a member is; `others` are its options from `ttl` on."""
+    for parameter, text in (("role", role), ("name", name)):
+        if text is not None:
+            check_text(parameter, text)
+    check_count("rank", rank, _BIGGEST_RANK)
+    place = place_of()
+    role = place.role if role is None else role
+    rank = place.rank if rank is None else rank
+    name = check_name(name_for(role, rank) if name is None else name)
+    key = os.environ.get("PADDLE_FLAGS_FLEET_KEY") if key is None else key
+    if not isinstance(key, (str, bytes, type(None))):
+        raise FlagTypeError(f"key: expected text or bytes, not {type(key).__name__}")
+    data = key.encode("utf-8", "surrogateescape") if isinstance(key, str) else key
+    options = Options(name, role, rank, place.world, *others)._replace(key=data or None)
+    check_seconds("ttl", options.ttl, needed=True)
+    check_seconds("tick_timeout", options.tick_timeout, needed=True)
+    check_choice("on_lost", options.on_lost, ("keep", "default", "exit"))
+    check_choice("on_late", options.on_late, ("raise", "keep"))
+    return options

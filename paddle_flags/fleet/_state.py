@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags.fleet import _json
-from paddle_flags.fleet._record import ABORT, ASK, CHANGE, END, Record, fields_of, record_of
+from paddle_flags.fleet import _json, _record
+from paddle_flags.fleet._record import ABORT, ASK, CHANGE, END, Change, Record
 from paddle_flags.fleet._store import FleetError
 from paddle_flags.live._documents import fault_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-    from paddle_flags.fleet._record import Change
 
 _DEEP = 8  # later lasting batches for the same flags, after which a batch isn't kept
 _DEEPEST = 64  # the same, temporary ones and those for a step included
@@ -32,17 +31,14 @@ class State:
     """What a log says up to a revision."""
 
     revision: int = 0
-    changed: int = 0
-    """The last revision that has changed a value."""
+    changed: int = 0  # the last revision that has changed a value
     fleet: str = ""
-    batches: tuple[Record, ...] = ()
-    """The changes that took effect, each with its revision and what members need of it."""
-    question: Record | None = None
-    """The one that waits for its decision: no other change comes before that."""
+    batches: tuple[Record, ...] = ()  # the changes that took effect, with what members need of them
+    question: Record | None = None  # the one that waits for its decision
 
     def after(self, record: Record) -> State:
         """Return the state after the next record."""
-        revision, question = self.revision + 1, self.question
+        question, revision = self.question, self.revision + 1
         then = replace(self, revision=revision, fleet=self.fleet or record.fleet)
         if record.kind == END:
             return _ended(then, record.of)
@@ -87,9 +83,6 @@ def _kept(batches: tuple[Record, ...]) -> tuple[Record, ...]:
     return tuple(reversed(found))
 
 
-# ---- Values ----
-
-
 class Entry(NamedTuple):
     """What one selector says of one flag."""
 
@@ -102,8 +95,7 @@ class Entry(NamedTuple):
     at_step: int | None = None
 
 
-Tables = dict[str, dict[str, Entry]]
-"""By selector and name."""
+Tables = dict[str, dict[str, Entry]]  # by selector and name
 
 
 def with_batch(tables: Tables, batch: Record) -> Tables:
@@ -119,13 +111,19 @@ def with_batch(tables: Tables, batch: Record) -> Tables:
     return {on: table for on, table in made.items() if table}
 
 
-def tables_of(state: State, *, lasting: bool = False) -> Tables:
-    """Return what the fleet says; without what ends by itself, if `lasting`."""
+def tables_of(batches: Iterable[Record]) -> Tables:
+    """Return what batches say together."""
     tables: Tables = {}
-    for batch in state.batches:
-        if not lasting or batch.duration is None:
-            tables = with_batch(tables, batch)
+    for batch in batches:
+        tables = with_batch(tables, batch)
     return tables
+
+
+def entries_of(state: State, *, lasting: bool = True) -> dict[tuple[str, str], Entry]:
+    """Return entries by selector and name; without what ends by itself, if `lasting`."""
+    kept = [each for each in state.batches if not lasting or each.duration is None]
+    tables = tables_of(kept).items()
+    return {(on, name): entry for on, table in tables for name, entry in table.items()}
 
 
 class Selected(NamedTuple):
@@ -142,8 +140,7 @@ class Selected(NamedTuple):
 
     def is_concerned(self, changes: Iterable[Change]) -> bool:
         """Return whether changes may change this member."""
-        fitting = self.selectors()
-        return any(each.on in fitting for each in changes)
+        return not {each.on for each in changes}.isdisjoint(self.selectors())
 
     def values(self, tables: Tables) -> dict[str, Entry]:
         """Return the values of the member, each of the most specific selector that has one."""
@@ -153,28 +150,21 @@ class Selected(NamedTuple):
         return found
 
 
-# ---- Members ----
-
-
 class Verdict(NamedTuple):
     """What a member does with a batch."""
 
     batch: Record
-    why: Any
-    """Why it isn't taken; None: it is."""
-    values: dict[str, Entry]
-    """What the member has after it."""
+    why: Any  # why it isn't taken; None: it is
+    values: dict[str, Entry]  # what the member has after it
 
 
 def fold(
-    batches: Iterable[Record],
-    selected: Selected,
-    judge: Callable[[Record, dict[str, Entry]], Any],
+    batches: Iterable[Record], selected: Selected, judge: Callable[[Record, dict[str, Entry]], Any]
 ) -> tuple[dict[str, Entry], list[Verdict]]:
     """Return the values of a member after batches, and what it does with each that concerns it.
 
-    Each batch is judged as a whole, on what those before it have given: `judge` returns why the
-    member can't have these values, or None. What is rejected leaves the values before.
+    Each is judged as a whole, on what those before it have given: `judge` returns why the member
+    can't have these values, or None.
     """
     tables: Tables = {}
     values: dict[str, Entry] = {}
@@ -191,7 +181,47 @@ def fold(
     return values, verdicts
 
 
-# ---- As JSON: bases, and the file for a start without the engine ----
+COMMITTED = "committed"
+DRY_RUN = "dry run"
+ENDED = "ended"
+
+
+class Step(NamedTuple):
+    """A change with its revision, and what became of it."""
+
+    revision: int
+    record: Record
+    verdict: str | None
+    """`"committed"`; `"aborted: …"` with the reason; `"dry run"`; `"ended"` for the end of the
+    temporary change `record.of`; None: it waits for its decision."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether it took effect."""
+        return self.verdict in (COMMITTED, ENDED)
+
+
+def history_of(records: Iterable[Record]) -> list[Step]:
+    """Return the changes in records that follow each other, the oldest first."""
+    found: dict[int, Step] = {}
+    state = State()
+    for record in records:
+        question, revision = state.question, record.revision
+        state = State(revision - 1, question=question).after(record)
+        if record.kind == END:
+            found[revision] = Step(revision, record, ENDED)
+        elif question and state.question is None:
+            asked = found.pop(question.revision)
+            made = asked.record._replace(kind=CHANGE, of=record.of, time=record.time)
+            if record.kind == CHANGE:
+                found[revision] = Step(revision, made._replace(revision=revision), COMMITTED)
+            else:
+                found[asked.revision] = asked._replace(verdict=f"aborted: {record.reason}")
+        elif record.kind == CHANGE and state.changed == revision:
+            found[revision] = Step(revision, record, COMMITTED)
+        elif record.kind == ASK and (record.dry_run or state.question != question):
+            found[revision] = Step(revision, record, DRY_RUN if record.dry_run else None)
+    return [found[each] for each in sorted(found)]
 
 
 def to_json(state: State) -> bytes:
@@ -201,28 +231,19 @@ def to_json(state: State) -> bytes:
         "fleet": state.fleet,
         "revision": state.revision,
         "changed": state.changed,
-        "batches": [fields_of(each) for each in state.batches],
+        "batches": [_record.fields_of(each) for each in state.batches],
     }
     return json.dumps(document, separators=(",", ":")).encode()
 
 
 def from_json(data: bytes, what: str, revision: int | None = None) -> State:
     """Return the state of JSON; raise FleetError if it isn't one, or of another revision."""
-    try:
-        state = _state_of(_json.read(data))
-    except (ValueError, TypeError, KeyError, AttributeError):
-        state = None
-    if state is not None and revision in (None, state.revision):
-        return state
-    message = f"{what}: expected the values of a fleet, as paddle_flags writes them"
-    raise FleetError(message)
+    with suppress(ValueError, TypeError, KeyError, AttributeError):
+        fields = _json.read(data)
+        if fault_of(fields, _FORM) is None and revision in (None, fields["revision"]):
+            batches = tuple(map(_record.record_of, fields["batches"]))
+            return State(fields["revision"], fields["changed"], fields["fleet"], batches)
+    raise FleetError(f"{what}: expected the values of a fleet, as paddle_flags writes them")
 
 
 _FORM: dict[str, Any] = {"revision": int, "changed": int, "fleet": str, "batches": list[Any]}
-
-
-def _state_of(fields: Any) -> State:
-    if fault_of(fields, _FORM) is not None:
-        raise TypeError
-    batches = tuple(map(record_of, fields["batches"]))
-    return State(fields["revision"], fields["changed"], fields["fleet"], batches)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags.fleet import _flags
-from paddle_flags.fleet._document import absent_ranks, find_other_log
+from paddle_flags.fleet import _document
+from paddle_flags.fleet._document import Difference, Documents, all_of, differences_of
+from paddle_flags.fleet._flags import GOOD, Answer
+from paddle_flags.fleet._follow import Follower
 from paddle_flags.fleet._record import question_text
+from paddle_flags.fleet._state import State, Step, Tables, history_of, tables_of
+from paddle_flags.fleet._store import FleetError, Store
+from paddle_flags.fleet._threads import allocate_lock, start_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from paddle_flags.fleet._document import Documents
-    from paddle_flags.fleet._flags import Answer
-    from paddle_flags.fleet._history import Step
-    from paddle_flags.fleet._state import State
+    from collections.abc import Callable, Mapping
 
 CURRENT = "current"
 BEHIND = "behind"
@@ -24,12 +24,14 @@ GONE = "gone"
 LEFT = "left"
 MISSING = "missing"
 LOST = "lost"
-ABSENT = (GONE, LEFT, MISSING)
-"""States of members that are not here."""
+ABSENT = (GONE, LEFT, MISSING)  # those of members that are not here
 WELL = (CURRENT, BEHIND, LEFT)
 
 _SOON = 2.0  # seconds in which a member that is well has read a revision
 _RECENT = 600.0  # seconds for which a member that is gone is listed although others went on
+_PERIOD = 0.5  # seconds between two looks, while somebody asks
+_SHARE = 4  # a look that takes long is followed by so many times as long a pause
+_POLL = 0.02
 
 
 class MemberStatus(NamedTuple):
@@ -78,7 +80,10 @@ def status_of(url: str, state: State, documents: Documents, log: list[Step]) -> 
     members = [
         _member(name, each, state, log)
         for name, each in documents.items()
-        if each["alive"] or each.get("left") or _is_missed(each, state)
+        if each["alive"]
+        or each.get("left")
+        or time.time() - each.get("time", 0.0) < _RECENT
+        or each.get("revision", 0) >= state.changed
     ]
     members += _missing(documents, members)
     members.sort(
@@ -89,48 +94,27 @@ def status_of(url: str, state: State, documents: Documents, log: list[Step]) -> 
     return Status(url, state.fleet, state.revision, members, undecided, asked)
 
 
-def _is_missed(document: Mapping[str, Any], state: State) -> bool:
-    """Return whether a member that is gone was here at the last change, or until just now."""
-    is_recent = time.time() - document.get("time", 0.0) < _RECENT
-    return is_recent or bool(document.get("revision", 0) >= state.changed)
-
-
 def _member(name: str, document: Mapping[str, Any], state: State, log: list[Step]) -> MemberStatus:
     fate, why = _fate(document, state, log)
     is_here = fate not in ABSENT
     answers = document["answers"] if is_here else {}
     standing = document.get("standing", ())
-    return MemberStatus(
-        name,
-        fate,
-        document.get("role"),
-        document.get("rank"),
-        str(document.get("host", "")),
-        int(document.get("pid", 0)) if is_here else 0,
-        int(document.get("revision", 0)),
-        document.get("step"),
-        why,
-        answers,
-        {r: a for r, a in answers.items() if r in standing and a.state not in _flags.GOOD},
-    )
+    problems = {r: a for r, a in answers.items() if r in standing and a.state not in GOOD}
+    who = (document.get("role"), document.get("rank"), document.get("host", ""))
+    pid, revision = document.get("pid", 0) if is_here else 0, document.get("revision", 0)
+    step = document.get("step")
+    return MemberStatus(name, fate, *who, pid, revision, step, why, answers, problems)
 
 
 def _fate(document: Mapping[str, Any], state: State, log: list[Step]) -> tuple[str, str]:
-    """Return the state of a member, and why."""
-    revision = int(document.get("revision", 0))
+    """Return the state of a member, and why; it is late by the age of what it hasn't read."""
+    revision = document.get("revision", 0)
     if document.get("left"):
         return LEFT, ""
     if not document["alive"]:
         return GONE, f"its lease has ended; it had read revision {revision}"
-    if document.get("problem"):
-        return LOST, str(document["problem"])
-    if other := find_other_log(document, state.fleet):
-        return LOST, other
-    return _pace(revision, state, log)
-
-
-def _pace(revision: int, state: State, log: list[Step]) -> tuple[str, str]:
-    """Return how far a member is that reads; it is late by the age of what it hasn't read."""
+    if problem := document.get("problem") or _document.find_other_log(document, state.fleet):
+        return LOST, problem
     if revision >= state.changed:
         return CURRENT, ""
     unread = next((step for step in log if step.revision > revision and step.holds), None)
@@ -143,16 +127,100 @@ def _pace(revision: int, state: State, log: list[Step]) -> tuple[str, str]:
 
 def _missing(documents: Documents, known: list[MemberStatus]) -> list[MemberStatus]:
     """Return the ranks below the highest number that a member of their role knows."""
-    here = {
-        name: each for name, each in documents.items() if each["alive"] and not each.get("left")
-    }
+    here = {n: each for n, each in documents.items() if each["alive"] and not each.get("left")}
     world = max((each.get("world") or 0 for each in here.values()), default=0)
-    role, ranks = absent_ranks(here, world)
+    role, ranks = _document.absent_ranks(here, world)
     others = {each.rank for each in known if each.role == role} | {each.name for each in known}
-    found = [(rank, f"{role or 'rank'}-{rank}") for rank in ranks]
     why = f"the job has {world} processes"
     return [
         MemberStatus(name, MISSING, role, rank, "", 0, 0, None, why, {}, {})
-        for rank, name in found
+        for rank, name in ((rank, f"{role or 'rank'}-{rank}") for rank in ranks)
         if not {rank, name} & others
     ]
+
+
+class Seen(NamedTuple):
+    """A fleet, as it was at one moment."""
+
+    status: Status
+    differences: list[Difference]
+    sensitive: frozenset[str]  # the flags that are sensitive in any member
+    tables: Tables
+    log: list[Step]  # the oldest first
+    moment: float  # when, by the monotonic clock
+
+    @property
+    def present(self) -> int:
+        """How many members are here."""
+        return sum(each.state not in ABSENT for each in self.status.members)
+
+    @property
+    def problems(self) -> int:
+        """How many members are not well, or have not taken a value that the fleet has now."""
+        members = self.status.members
+        return sum(each.state not in WELL or bool(each.problems) for each in members)
+
+
+class View:
+    """Looks at the fleet on a thread of its own, which exists only while somebody asks.
+
+    Whoever asks gets what was seen last, and never waits for the engine.
+    """
+
+    def __init__(self, url: str, connect: Callable[[], Store]) -> None:
+        self.url = url
+        self.problem = ""
+        """Why the latest look saw nothing, or `""`."""
+        self._connect = connect
+        self._seen: Seen | None = None
+        self._lock = allocate_lock()
+        self._until = 0.0  # the thread goes on up to then
+        self._runs = False
+        self._follower: Follower | None = None
+
+    def look(self, *, wait: float = 0.0, linger: float = 0.0) -> Seen | None:
+        """Return what was seen last, and look again, for `linger` seconds.
+
+        None: nothing was seen yet, though it was waited for `wait` seconds.
+        """
+        now = time.monotonic()
+        with self._lock:
+            self._until = max(self._until, now + linger)
+            starts, self._runs = not self._runs, True
+        if starts:
+            start_thread(self._run, f"paddle_flags view of {self.url}")
+        while self._seen is None and not self.problem and time.monotonic() < now + wait:
+            time.sleep(_POLL)
+        return self._seen
+
+    def _run(self) -> None:
+        while True:
+            began = time.monotonic()
+            try:
+                self._seen = self._read()
+                self.problem = ""
+            except Exception as error:  # noqa: BLE001 - the next look may see something
+                is_known = isinstance(error, (FleetError, OSError))
+                self.problem = str(error) if is_known else f"{type(error).__name__}: {error}"
+            time.sleep(max(_PERIOD, _SHARE * (time.monotonic() - began)))
+            with self._lock:
+                if time.monotonic() >= self._until:
+                    self._runs = False
+                    return
+
+    def _read(self) -> Seen:
+        store = self._connect()
+        follower = self._follower = self._follower or Follower(store)
+        follower.verify()
+        follower.catch_up()
+        log = history_of(follower.log())
+        documents = all_of(store)
+        here = {name: each for name, each in documents.items() if each["alive"]}
+        return Seen(
+            status_of(store.url, follower.state, documents, log),
+            differences_of(here),
+            frozenset(name for each in here.values() for name in each.get("sensitive", ())),
+            tables_of(follower.state.batches),
+            log,
+            time.monotonic(),
+        )

@@ -11,13 +11,11 @@ from paddle_flags.fleet._record import END
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from paddle_flags.fleet._difference import Difference
+    from paddle_flags.fleet._document import Difference
     from paddle_flags.fleet._flags import Answer
-    from paddle_flags.fleet._history import Step
-    from paddle_flags.fleet._outcome import Outcome
-    from paddle_flags.fleet._state import Tables
-    from paddle_flags.fleet._status import MemberStatus
-    from paddle_flags.fleet._view import Seen, View
+    from paddle_flags.fleet._operate import Outcome
+    from paddle_flags.fleet._state import Step, Tables
+    from paddle_flags.fleet._status import MemberStatus, Seen, View
 
 _MOST_MEMBERS = 1000
 _MOST_DIFFERENCES = 500

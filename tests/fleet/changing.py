@@ -6,7 +6,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from paddle_flags.fleet import Fleet
-from paddle_flags.fleet._outcome import Outcome
+from paddle_flags.fleet._operate import Outcome
 
 
 class Kind(NamedTuple):

@@ -10,12 +10,12 @@ from programs import Program, narrow, wide
 from worlds import TIMEOUT, FaultError, Process, World
 
 from paddle_flags.fleet import _flags
+from paddle_flags.fleet._flags import NEVER, TickTimeoutError
 from paddle_flags.fleet._member import Member
-from paddle_flags.fleet._membership import Options
-from paddle_flags.fleet._presence import Presence
+from paddle_flags.fleet._membership import Membership
 from paddle_flags.fleet._record import CHANGE, Change, Record
+from paddle_flags.fleet._role import Options
 from paddle_flags.fleet._state import State, Verdict, fold
-from paddle_flags.fleet._steps import NEVER, TickTimeoutError
 from paddle_flags.fleet._store import UnreachableError
 
 TICK_TIMEOUT = 8.0
@@ -48,7 +48,7 @@ class Life:
         world = self.world
         self.process = Process(self.name, world.draw((0.0, 0.0, 30.0, -30.0)), self.lag)
         self.program = Program(self.rule, {"a", "b", "lo", "hi", "x", "y"})
-        self.presence: Presence | None = None
+        self.presence: Membership | None = None
         self.accepted: dict[int, Any] = {}  # questions, and in which circumstances
         self.given_up: set[int] = set()  # questions for whose decision it waits no longer
         self.resumed = self.joined = world.time
@@ -81,14 +81,14 @@ class Life:
         world, clock = self.world, self.world.clock(process)
         defines_late = world.chance(0.5)
         options = Options(
-            self.name, self.role, None, None, TTL, self.on_lost, "raise", TICK_TIMEOUT, None, None,
+            self.name, self.role, None, None, TTL, self.on_lost, "raise", TICK_TIMEOUT, None,
             self.observes,
         )  # fmt: skip
         while True:
             store = world.connect(process, writes=not self.observes)
-            presence = Presence(store, options, program, clock)
+            presence = Membership(store, options, program, clock)
             try:
-                presence.start(lambda work, _: world.spawn(process, work))
+                presence.start()
                 break
             except UnreachableError:
                 clock.sleep(0.5)
@@ -101,7 +101,7 @@ class Life:
             self.step += 1
             clock.sleep(world.random.uniform(0.1, 1.5))
 
-    def _tick(self, presence: Presence) -> None:
+    def _tick(self, presence: Membership) -> None:
         began = self.world.time
         try:
             presence.tick(self.step)
@@ -115,7 +115,7 @@ class Life:
         if took > longest and not self.was_stopped:
             raise FaultError(f"{self.name}: step {self.step} took {took:.1f} s")
 
-    def _look_at_gate(self, presence: Presence) -> None:
+    def _look_at_gate(self, presence: Membership) -> None:
         """A step does not begin while it isn't decided what happens at it."""
         member = presence._member
         for batch in () if presence.left else self._concerning(member):
@@ -134,7 +134,7 @@ class Life:
                 f"{self.name} begins step {self.step}, and {question.revision} is open"
             )
 
-    def _leave(self, process: Process, presence: Presence) -> None:
+    def _leave(self, process: Process, presence: Membership) -> None:
         began = self.world.time
         presence.leave()
         took = self.world.time - began
@@ -168,7 +168,7 @@ class Life:
         if answer not in (*ACCEPTED, _flags.HELD):
             raise FaultError(f"{self.name} says {answer!r} of {asked}, and its change is made")
 
-    def _look_at_ends(self, presence: Presence) -> None:
+    def _look_at_ends(self, presence: Membership) -> None:
         """Temporary values end at their time, also while the engine is away."""
         now, member = self.world.time, presence._member
         longest = 3.0 if self.world.hung < now - 2 * TIMEOUT else 3 * TIMEOUT
@@ -177,7 +177,7 @@ class Life:
             if held and end.is_sure and now > max(end.at, self.resumed) + longest:
                 raise FaultError(f"{self.name} has a value of {revision}, which has ended")
 
-    def _look_at_words(self, presence: Presence) -> None:
+    def _look_at_words(self, presence: Membership) -> None:
         """Who has accepted a change takes it, unless something else has happened in between."""
         member = presence._member
         for revision, answer in member.answers.items():
@@ -261,7 +261,7 @@ class Life:
                 f"{self.name} has values {self.world.time - since:.1f} s after its lease"
             )
 
-    def _look_at_steps(self, presence: Presence) -> None:
+    def _look_at_steps(self, presence: Membership) -> None:
         """Changes at a step come at that step, in those that have accepted them."""
         member = presence._member
         question = member.state.question

@@ -17,7 +17,7 @@ from paddle_flags.fleet._record import ASK, CHANGE, Change, Record
 
 if TYPE_CHECKING:
     from paddle_flags.fleet import Fleet, Store
-    from paddle_flags.fleet._outcome import Outcome
+    from paddle_flags.fleet._operate import Outcome
 
 SOON = 60  # seconds until something must have happened, on a slow and busy machine
 

@@ -5,10 +5,10 @@ Each function is called with something that has `setattr`, such as pytest's monk
 
 from __future__ import annotations
 
-from paddle_flags.fleet import _member, _operate, _presence, _state
+from paddle_flags.fleet import _member, _membership, _operate, _state
 from paddle_flags.fleet._member import Member
+from paddle_flags.fleet._membership import Membership
 from paddle_flags.fleet._operate import Operator
-from paddle_flags.fleet._presence import Presence
 from paddle_flags.fleet._record import CHANGE
 
 
@@ -21,7 +21,7 @@ def an_end_takes_nothing_back(patch):
 
 
 def a_newcomer_trusts_its_clock(patch):
-    patch.setattr(Presence, "_counts_elsewhere", lambda *_: False)
+    patch.setattr(Member, "_counts_elsewhere", lambda *_: False)
 
 
 def an_aborted_change_is_made(patch):
@@ -93,11 +93,11 @@ def an_acknowledged_change_is_lost(patch):
 
 
 def a_lease_that_ends_is_not_noticed(patch):
-    patch.setattr(Presence, "_watch", lambda _: None)
+    patch.setattr(Membership, "_watch", lambda _: None)
 
 
 def one_that_leaves_waits_for_the_engine(patch):
-    patch.setattr(_presence, "_PATIENCE", 30.0)
+    patch.setattr(_membership, "_PATIENCE", 30.0)
 
 
 def an_answer_is_as_of_the_day_it_was_given(patch):

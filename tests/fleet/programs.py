@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from paddle_flags.fleet._document import Facts
-from paddle_flags.fleet._flags import Look, Values
+from paddle_flags.fleet._flags import Look, Steps, Values
 from paddle_flags.fleet._record import Record
-from paddle_flags.fleet._steps import Steps
 
 Rule = Callable[[dict[str, int]], bool]
 

@@ -28,9 +28,8 @@ from crews import Crew, Event
 from schedules import Fault, Outcome, Subject
 
 from paddle_flags.fleet import UnreachableError, open_store
-from paddle_flags.fleet._history import COMMITTED, history_of
 from paddle_flags.fleet._record import CHANGE, Record, decode
-from paddle_flags.fleet._state import Selected, State
+from paddle_flags.fleet._state import COMMITTED, Selected, State, history_of
 
 MEMBERS = 4
 LATER = 2  # members that join while the others live
@@ -274,7 +273,7 @@ class Judge:
 
     def _promises(self) -> list[str]:
         """Return what operators were told and isn't so."""
-        steps = [each for each in history_of(enumerate(self._log, 1)) if each.verdict == COMMITTED]
+        steps = [each for each in history_of(self._log) if each.verdict == COMMITTED]
         made = {(each.revision, each.record.by) for each in steps}
         decided = {each.of for each in self._log if each.kind == CHANGE and each.of}
         events = self._fleet.crew.events

@@ -16,7 +16,7 @@ from changing import Kind, change
 
 from paddle_flags.errors import FlagError
 from paddle_flags.fleet import AbortedError, Fleet, UnreachableError, _follow
-from paddle_flags.fleet._history import COMMITTED
+from paddle_flags.fleet._state import COMMITTED
 
 OPTIONS = json.loads(sys.argv[1])
 KIND = Kind(highest=14, forces=0.5, steps=0.2)

@@ -18,12 +18,11 @@ from lives import TTL, Life
 from worlds import HANGS, REFUSES, WELL, FaultError, Process, World
 
 from paddle_flags.errors import FlagError
-from paddle_flags.fleet import _follow, _operate, _presence
+from paddle_flags.fleet import _follow, _membership, _operate
 from paddle_flags.fleet._fleet import Fleet
-from paddle_flags.fleet._history import COMMITTED, history_of
 from paddle_flags.fleet._operate import AbortedError
 from paddle_flags.fleet._record import ASK, CHANGE, END, Record, decode
-from paddle_flags.fleet._state import State
+from paddle_flags.fleet._state import COMMITTED, State, history_of
 
 LONGEST_SET = 90.0  # seconds: other questions, its own, and an engine that is away for a while
 SOON = 15.0  # seconds
@@ -239,7 +238,7 @@ class Scenario:
 
     def check_end(self) -> None:
         """Compare what all have been told, and what they have, with what the log says."""
-        history = history_of(enumerate(self.log, 1))
+        history = history_of(self.log)
         steps = [each for each in history if each.verdict == COMMITTED]
         committed = {(each.revision, each.record.by) for each in steps}
         for revision, who in self.acknowledged:
@@ -271,7 +270,7 @@ def _quick() -> Iterator[None]:
     with (
         mock.patch.multiple(_follow, _KEPT=10, _MOST=30),
         mock.patch.object(_operate, "_POLL", 0.1),
-        mock.patch.object(_presence, "_POLL", 0.1),
+        mock.patch.object(_membership, "_POLL", 0.1),
     ):
         yield
 

@@ -22,7 +22,7 @@ def lines(ended):
         (["set"], "expected NAME=VALUE, --unset NAME or --file FILE"),
         (["set", "level"], "level: expected NAME=VALUE"),
         (["set", "level=1", "level=2"], "level: is given twice"),
-        (["set", "level=1", "--role", "a", "--host", "b"], "role and host: expected one of"),
+        (["set", "level=1", "--role", "a", "--host", "b"], "role:a and host:b: expected one of"),
         (["set", "level=1", "--for", "soon"], "'soon': expected a time such as 90s, 10m or 1h30m"),
         (["set", "level=1", "--at-step", "-1"], "'-1': expected a whole number"),
         (["set", "level=1", "--wait", "1e300"], "a positive number of seconds, up to 1000000"),

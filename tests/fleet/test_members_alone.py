@@ -65,7 +65,7 @@ def program():
 
 @pytest.fixture
 def member(store, program, clock):
-    made = Member(store, Selected("one", None, "here"), program, clock=clock)
+    made = Member(store, Selected("one", None, "here"), program, None, clock)
     made.start()
     return made
 
@@ -100,7 +100,7 @@ def test_the_log_has_the_records_that_were_read_before_the_engine_went_away(stor
         follower.log()
     store.breaks = False
     decide(store, 1)
-    assert [number for number, _ in follower.log()] == [1, 2]
+    assert [each.revision for each in follower.log()] == [1, 2]
 
 
 def test_a_value_that_is_over_before_it_was_taken_is_not_taken(store, member, program, clock):

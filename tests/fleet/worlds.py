@@ -220,6 +220,9 @@ class _WorldClock(Clock):
     def lock(self) -> Lock:
         return Lock(self._world)
 
+    def spawn(self, function: Callable[[], object], name: str) -> None:  # noqa: ARG002 - as Clock
+        self._world.spawn(self._process, function)
+
 
 class Lock:
     """A lock between actors, which one of them may take again."""
