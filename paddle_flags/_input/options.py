@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from paddle_flags._input.config import Path
+    from paddle_flags._input.named_plugins import Plugins
 
     Order = Literal["remove", "leave", "reorder"]
 
@@ -59,6 +60,8 @@ class Options:
         warn_unknown_env: bool = False,
         config: Path | Sequence[Path] | None = None,
         config_flag: str | None = None,
+        plugins: Plugins | None = None,
+        plugin_flag: str | None = None,
         allow_pending: bool = False,
         known_only: bool = False,
         arguments: bool = True,
@@ -75,6 +78,8 @@ class Options:
         self.warn_unknown_env = warn_unknown_env
         self.config = config
         self.config_flag = config_flag
+        self.plugins = plugins
+        self.plugin_flag = plugin_flag
         self.allow_pending = allow_pending
         self.known_only = known_only
         self.arguments = arguments
@@ -103,8 +108,9 @@ class Options:
             other = "allow_pending=True" if self.allow_pending else "arguments=False"
             message = f"known_only: returns undefined flags, expected it without {other}"
             raise errors.FlagArgumentError(message)
-        if self.config_flag is not None:
-            to_argument("config_flag", self.config_flag)
+        for name, flag in (("config_flag", self.config_flag), ("plugin_flag", self.plugin_flag)):
+            if flag is not None:
+                to_argument(name, flag)
 
     def _check_environment(self) -> None:
         if self.env_prefix is not None:

@@ -20,6 +20,8 @@ from paddle_flags.cli.parse import (
     check_exit,
     define_config_flag,
     help_for,
+    load_named_plugins,
+    prepare_completion,
     program_of,
     read_or_end,
     tokens_of,
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
     from paddle_flags._completion.answer import Answer
     from paddle_flags._input.config import Path
+    from paddle_flags._input.named_plugins import Plugins
     from paddle_flags.cli.parse import Exit
 
 
@@ -46,6 +49,8 @@ def commands(  # noqa: PLR0913 - as parse()
     warn_unknown_env: bool = False,
     config: Path | Sequence[Path] | None = None,
     config_flag: str | None = None,
+    plugins: Plugins | None = None,
+    plugin_flag: str | None = None,
     allow_pending: bool = False,
     stop_at_argument: bool = False,
     usage: str | None = None,
@@ -85,6 +90,8 @@ def commands(  # noqa: PLR0913 - as parse()
         warn_unknown_env=warn_unknown_env,
         config=config,
         config_flag=config_flag,
+        plugins=plugins,
+        plugin_flag=plugin_flag,
         allow_pending=allow_pending,
         stop_at_argument=stop_at_argument,
         usage=usage,
@@ -98,8 +105,11 @@ def commands(  # noqa: PLR0913 - as parse()
     if "_PD_FLAGS_COMPLETE" in os.environ:  # a shell asks what could be typed
         from paddle_flags._completion.flags import answer_with  # noqa: PLC0415 - seldom used
 
+        prepare_completion(options)
         answer_with(line.complete)
-    tokens = line.choose(tokens_of(argv))
+    tokens = tokens_of(argv)
+    load_named_plugins(tokens, options)
+    tokens = line.choose(tokens)
     options.help_page = line.help_page
     options.flag_in_file = line.flag_in_file
     if exit and line.is_bare:

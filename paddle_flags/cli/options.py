@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
-import re
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags import errors
-from paddle_flags._core.plugin import load_named
+from paddle_flags._core.plugin import load_named, plugin_parts
 from paddle_flags._input.options import Options
 from paddle_flags.cli.parse import read_flags
 
@@ -36,15 +35,6 @@ PROGRAM = _program()
 _COMMON = "[-p FILE]... [--config FILE]... [--env-prefix PREFIX]"
 
 NO_ARGUMENT = ": expected no argument"  # in messages of C
-
-# "beta=libbeta.so" for a plugin in a namespace; a path has no such beginning.
-_IN_NAMESPACE = re.compile(r"([A-Za-z_][\w.-]*)=(.+)")
-
-
-def plugin_parts(plugin: str) -> tuple[str, str]:
-    """Return namespace and path of FILE or NAMESPACE=FILE."""
-    parts = None if os.path.exists(plugin) else _IN_NAMESPACE.fullmatch(plugin)
-    return (parts[1], parts[2]) if parts else ("", plugin)
 
 
 def load(plugin: str) -> None:
