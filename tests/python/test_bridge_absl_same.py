@@ -114,6 +114,56 @@ def test_a_validator_may_read_other_flags_when_parse_asks(python) -> None:
     assert python(text).stdout == "2\nTrue\n"
 
 
+READS = """
+from absl import flags
+F = flags.FLAGS
+flags.DEFINE_integer("low", 0, "")
+flags.DEFINE_integer("high", 10, "")
+flags.register_validator("low", lambda value: value <= F.high, message="low is above high")
+pf.bridge_absl()
+"""
+
+
+@pytest.mark.parametrize("line", [["--low=50", "--high=90"], ["--high=90", "--low=50"]])
+def test_a_validator_that_reads_another_flag_sees_what_the_line_gives_it(python, line) -> None:
+    text = READS + f"pf.parse(['p', *{line}], exit=False)\nprint(F.low, F.high)"
+    assert python(text).stdout == "50 90\n"
+
+
+def test_a_validator_is_asked_when_a_flag_that_it_reads_changes(python) -> None:
+    text = READS + (
+        "for line in ['--low=50'], ['--high=-5'], ['--low=9']:\n"
+        "    try: pf.parse(['p', *line], exit=False)\n"
+        "    except pf.FlagParseError as error: print(error)\n"
+        "print(F.low, F.high)\n"
+        "pf.FLAGS.update(low=20, high=30)\n"
+        "try: pf.set('high', 5)\n"
+        "except pf.FlagValueError as error: print(error)"
+    )
+    why = "low is above high (validator of absl)"
+    *printed, last = python(text).stdout.splitlines()
+    assert printed == [
+        f"--low=50 (argv[1]), --high=10 (default): {why}",
+        f"--low=0 (default), --high=-5 (argv[1]): {why}",
+        "9 10",
+    ]
+    assert last.startswith("--low=20 (")
+    assert last.endswith(why)
+
+
+def test_a_validator_goes_on_when_a_flag_that_it_has_read_goes(python) -> None:
+    text = (
+        "from absl import flags\nF = flags.FLAGS\nflags.DEFINE_integer('low', 0, '')\n"
+        "pf.bridge_absl()\npf.define('high', 10)\n"
+        "flags.register_validator('low', lambda v: v <= (F.high if 'high' in F else 3))\n"
+        "pf.parse(['p', '--low=9'])\npf.undefine('high')\n"
+        "try: pf.set('low', 4)\n"
+        "except pf.FlagValueError: print('refused')\n"
+        "pf.set('low', 2)\nprint(F.low)"
+    )
+    assert python(text).stdout == "refused\n2\n"
+
+
 def test_what_a_serializer_cannot_write_is_an_error_of_absl(python) -> None:
     text = (
         "from absl import flags\nclass Fails(flags.ArgumentSerializer):\n"
