@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from paddle_flags._completion.flags import awaits_value, is_flag
+from paddle_flags._core.lists import encode
 from paddle_flags._core.registry import FLAGS
 from paddle_flags._input.argv import read_argv
 from paddle_flags._input.options import Options
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from paddle_flags._input.config import Path
 
@@ -69,6 +71,30 @@ class Line:
         )
         options.former = [FLAGS[name].handle for name in former]
         read_argv([sys.argv[0] if sys.argv else "", *self._tokens], options)
+
+
+def quote_items(
+    tokens: list[str], is_whole: Callable[[str], bool], *, stop_at_argument: bool
+) -> list[str]:
+    """Return the tokens of a line with values as one item of a list, commas included.
+
+    `is_whole` says for which names, as `--name`.
+    """
+    read = list(tokens)
+    at = 1
+    while at < len(tokens) and tokens[at] != "--":
+        token = tokens[at]
+        if stop_at_argument and not is_flag(token):
+            break
+        value_at = at + awaits_value(token)
+        name, equals, text = token.partition("=")
+        if is_flag(token) and is_whole(name):
+            if equals:
+                read[at] = f"{name}={encode((text,))}"
+            elif at < value_at < len(tokens):
+                read[value_at] = encode((tokens[value_at],))
+        at = value_at + 1
+    return read
 
 
 def find_token(tokens: Sequence[str], start: int, option: str) -> int | None:

@@ -17,7 +17,7 @@ from paddle_flags._core.status import (
     to_switch,
     warn,
 )
-from paddle_flags._input.argv import HelpWanted, read_argv
+from paddle_flags._input.argv import HelpWanted, before_reading, read_argv
 from paddle_flags._input.ignored import ignored_warnings
 from paddle_flags._input.options import Options
 from paddle_flags.cli.output import print_error, print_text
@@ -38,10 +38,16 @@ _NAMELESS = "program"  # in messages, if sys.argv has no name
 
 def read_flags(tokens: list[str], options: Options) -> list[str]:
     """Read a command line as `parse` does, and raise its errors."""
-    rest = read_argv(tokens, options)
+    read = tokens
+    for rewrite in before_reading:
+        read = rewrite(read, options)
+    rest = read_argv(read, options)
     if isinstance(rest, HelpWanted):
         raise help_for(tokens, rest, options)
-    return rest
+    if read == tokens or options.order == "remove":
+        return rest
+    written = dict(zip(read, tokens))
+    return [written.get(token, token) for token in rest]
 
 
 def help_for(tokens: list[str], wanted: HelpWanted, options: Options) -> errors.HelpRequested:

@@ -114,6 +114,54 @@ def test_a_validator_may_read_other_flags_when_parse_asks(python) -> None:
     assert python(text).stdout == "2\nTrue\n"
 
 
+MULTI = """
+from absl import flags
+import enum
+F = flags.FLAGS
+class Color(enum.Enum): RED, BLUE = 1, 2
+flags.DEFINE_multi_string("words", ["z"], "", short_name="w")
+flags.DEFINE_multi_integer("numbers", None, "")
+flags.DEFINE_multi_enum("kinds", ["a"], ["a", "b"], "")
+flags.DEFINE_multi_enum_class("colors", None, Color, "")
+flags.DEFINE_list("items", ["y"], "")
+pf.bridge_absl()
+def read(*tokens, **options):
+    try: print("kept", {parse}(["p", *tokens], **options))
+    except Exception as error: print(type(error).__name__)
+    print(F.words, F.numbers, F.kinds, [each.name for each in F.colors or []], F.items)
+"""
+
+
+@pytest.mark.parametrize(
+    "tokens",
+    [
+        ["--words=a,b", "--words=c", "--items=d,e"],
+        ["--words", "a,b", "x", "-w", 'say "hi", you'],
+        ["--words=", "--", "--words=a,b"],
+        ["--numbers=1", "--numbers=2", "--kinds", "b", "--colors=red", "--colors=BLUE"],
+    ],
+)
+def test_each_use_of_a_multi_flag_is_one_item(python, tokens) -> None:
+    text = f"\nread(*{tokens})"
+    ours = python(MULTI.replace("{parse}", "pf.parse") + text, "p").stdout
+    theirs = python(MULTI.replace("{parse}", "F") + text, "p").stdout
+    assert ours.splitlines()[1:] == theirs.splitlines()[1:]
+
+
+@pytest.mark.parametrize("token", ["--numbers=1,2", "--kinds=a,b", "--colors=red,blue"])
+def test_commas_in_an_item_of_a_multi_flag_are_refused_as_absl_does(python, token) -> None:
+    text = MULTI.replace("{parse}", "pf.parse") + f"\nread({token!r}, exit=False)"
+    assert python(text, check=False).stdout == "FlagParseError\n"
+
+
+def test_parse_returns_the_tokens_of_a_multi_flag_as_they_were(python) -> None:
+    text = MULTI.replace("{parse}", "pf.parse") + (
+        "\nread('x', '--words=a,b', order='leave')\nread('--words', 'a,b', order='reorder')\n"
+    )
+    kept = [each for each in python(text).stdout.splitlines() if "kept" in each]
+    assert kept == ["kept ['x', '--words=a,b']", "kept ['--words', 'a,b']"]
+
+
 READS = """
 from absl import flags
 F = flags.FLAGS
