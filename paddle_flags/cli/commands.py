@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from paddle_flags import errors
 from paddle_flags._core.checks import check_refused
 from paddle_flags._core.frames import public
-from paddle_flags._core.registry import FLAGS, all_flags
+from paddle_flags._core.registry import FLAGS, all_flags, for_each
 from paddle_flags._core.status import shown
 from paddle_flags._input.look import look
 from paddle_flags._input.options import Options
@@ -184,7 +184,7 @@ class _Line:
     def _enter(self, name: str) -> None:
         before = set(all_flags())
         value = command_of([*self.names, name], self.table[name])
-        self._imported = [flag.module for flag in all_flags() if flag not in before]
+        self._imported = for_each(set(all_flags()) - before, lambda flag: flag.module)
         self.names.append(name)
         if isinstance(value, Command):
             self.command = value
