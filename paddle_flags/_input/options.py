@@ -18,12 +18,22 @@ from paddle_flags._native import ffi, lib
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any, Literal
+    from typing import Any, Literal, TypedDict
 
     from paddle_flags._input.config import Path
     from paddle_flags._input.named_plugins import Plugins
 
     Order = Literal["remove", "leave", "reorder"]
+
+    class Environment(TypedDict, total=False):
+        """How `parse` reads the environment: its parameters that say so."""
+
+        env_prefix: str | None
+        env_flags: str | None
+        env_ignore_empty: bool
+        env_files: bool
+        warn_unknown_env: bool
+
 
 # "helpfull" and the others by their numbers.
 HELP_KINDS: dict[int, str] = {
@@ -35,6 +45,7 @@ _ORDERS = {
     "leave": lib.PD_ARRANGE_LEAVE,
     "reorder": lib.PD_ARRANGE_REORDER,
 }
+ENVIRONMENT = ("env_prefix", "env_flags", "env_ignore_empty", "env_files", "warn_unknown_env")
 _SWITCHES = (
     "env_ignore_empty",
     "env_files",

@@ -32,7 +32,10 @@ def _program() -> str:
 
 PROGRAM = _program()
 
-_COMMON = "[-p FILE]... [--config FILE]... [--env-prefix PREFIX]"
+_COMMON = (
+    "[-p FILE]... [--config FILE]... [--env-prefix PREFIX]",
+    "[--env-ignore-empty] [--env-files] [--env-flags VARIABLE]",
+)
 
 NO_ARGUMENT = ": expected no argument"  # in messages of C
 
@@ -76,8 +79,18 @@ def set_flags(
     line.check()
     if not allow_pending:
         line.check_spelling(parser)
+    for option, given in (
+        ("--env-ignore-empty", options.env_ignore_empty),
+        ("--env-files", options.env_files),
+    ):
+        if given and options.env_prefix is None:
+            message = f"{option}: expected --env-prefix PREFIX with it"
+            raise errors.FlagArgumentError(message)
     wanted = Options(
         env_prefix=options.env_prefix,
+        env_flags=options.env_flags,
+        env_ignore_empty=options.env_ignore_empty,
+        env_files=options.env_files,
         config=options.config or None,
         keep_startup=True,
         allow_pending=allow_pending,
@@ -129,7 +142,7 @@ def add_command(  # noqa: PLR0913 - each is a part of the help
     parser = main_parser.add_command(
         name,
         summary,
-        usage=indent.join([f"{PROGRAM} {name} {_COMMON}", *more.splitlines()]),
+        usage=f"{PROGRAM} {name} " + indent.join([*_COMMON, *more.splitlines()]),
         epilog="Options, flags and names may come in any order.\n\n"
         f"example:\n  {PROGRAM} {example}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -162,5 +175,20 @@ def add_command(  # noqa: PLR0913 - each is a part of the help
         "--env-prefix",
         metavar="PREFIX",
         help="read flags from environment variables named PREFIX<flag>",
+    )
+    parser.add_argument(
+        "--env-ignore-empty",
+        action="store_true",
+        help="treat an empty variable as one that is not set",
+    )
+    parser.add_argument(
+        "--env-files",
+        action="store_true",
+        help="let PREFIX<flag>_FILE name a file with the value",
+    )
+    parser.add_argument(
+        "--env-flags",
+        metavar="VARIABLE",
+        help="read flags from this variable, written --name=value and separated by blanks",
     )
     return parser
