@@ -124,6 +124,14 @@ def value_suggestion(tokens: list[str], *, stop_at_argument: bool = False) -> st
     return next(filter(None, (each.rpartition(NO_ARGUMENT)[2] for each in found)), "")
 
 
+def check_name(name: str, line: Line, *, is_known: bool) -> None:
+    """Raise FlagArgumentError for an unknown name that may be meant as the value of a flag."""
+    suggestion = "" if is_known else value_suggestion(line.rest)
+    if suggestion:
+        message = f"unexpected argument {name}{suggestion}"
+        raise errors.FlagArgumentError(message)
+
+
 def may_be_secret(tokens: list[str], *, stop_at_argument: bool = False) -> bool:
     """Return whether the first argument may be the rest of a sensitive value."""
     found = argument_errors(tokens, stop_at_argument=stop_at_argument)

@@ -260,7 +260,7 @@ def _read_or_exit(tokens: list[str], options: Options, name: str, *, gflags: boo
     try:
         rest = read_flags(tokens, options)
     except errors.FlagParseError as error:
-        print_warnings(name or program_of(tokens))
+        print_warnings(name or program_of(tokens), error)
         why = error
     else:
         print_warnings(name or program_of(tokens))
@@ -281,12 +281,17 @@ def program_of(tokens: Sequence[str]) -> str:
     return os.path.basename(tokens[0] if tokens else "") or _NAMELESS
 
 
-def print_warnings(program: str) -> None:
+def print_warnings(program: str, refusal: errors.FlagError | None = None) -> None:
     """Print the warnings about the command line, such as deprecated names, to stderr.
 
     Those about variables that name no flag are left for `settle`: filters are about them.
+    Those with advice that an error has too are left out.
     """
+    refusals = "\n".join(map(str, refusal.errors)) if refusal else ""
     for message in take_warnings():
+        advice = str(message).partition("; ")[2]
+        if advice and advice in refusals:
+            continue
         if isinstance(message, errors.UnknownVariableWarning):
             leave_warning(message)
         else:
