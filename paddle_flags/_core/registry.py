@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from _collections_abc import (
     ItemsView,
     Mapping,
@@ -12,7 +11,7 @@ from _collections_abc import (
 from paddle_flags._core import late
 from paddle_flags._core.assign import assign, caller
 from paddle_flags._core.flag import Flag, find_flag, flag_of
-from paddle_flags._core.frames import public, public_class
+from paddle_flags._core.frames import frame_above, public, public_class
 from paddle_flags._core.scope import Scope
 from paddle_flags._core.status import shown, to_bytes
 from paddle_flags._fast import RegistryBase, attach
@@ -209,7 +208,7 @@ def _get_attribute(name: str) -> Any:
     if name.startswith("__"):  # asked for by copy, inspect and others
         raise AttributeError(name)
     if name == "copy":
-        _refuse_patch_dict(sys._getframe(1))  # noqa: SLF001 - the documented way
+        _refuse_patch_dict(frame_above(1))
     return find(name).value
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from absl import flags
 
 from paddle_flags._core.assign import assign
+from paddle_flags._core.frames import native_frame
 from paddle_flags._core.status import check, new_error, to_bytes
 from paddle_flags._core.values import REDACTED
 from paddle_flags._integrations.absl_validators import Watch, state
@@ -229,10 +230,10 @@ inside = _Inside
 
 def outside() -> FrameType:
     """Return the frame of the code that called absl."""
-    frame = sys._getframe(1)  # noqa: SLF001 - the documented way
-    while frame.f_back and _is_between(str(frame.f_globals.get("__name__"))):
+    frame: FrameType | None = sys._getframe()  # noqa: SLF001 - the documented way
+    while frame and _is_between(str(frame.f_globals.get("__name__"))):
         frame = frame.f_back
-    return frame
+    return frame or native_frame()
 
 
 def _where() -> tuple[str, int]:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.frames import outside, public
+from paddle_flags._core.frames import frame_above, outside, public
 from paddle_flags._core.missing import importing
 from paddle_flags._core.status import shown, to_argument, to_switch
 from paddle_flags._integrations.line import Inputs
@@ -133,7 +133,7 @@ def adopt(
         raise _not_a(parser, "an ArgumentParser")
     from paddle_flags._integrations import argparse_adopt  # noqa: PLC0415 - seldom used
 
-    frame = outside(sys._getframe(1))  # noqa: SLF001 - the documented way
+    frame = outside(frame_above(1))
     switch = to_switch("replace", replace)
     return argparse_adopt.adopt(parser, inputs, frame, namespace=namespace, replace=switch)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags import errors
 from paddle_flags._core.checks import check_refused
-from paddle_flags._core.frames import public
+from paddle_flags._core.frames import frame_above, public
 from paddle_flags._core.registry import FLAGS, all_flags, for_each
 from paddle_flags._core.status import shown
 from paddle_flags._input.look import look
@@ -100,7 +100,7 @@ def commands(  # noqa: PLR0913 - as parse()
     options.check()
     if config_flag is not None:
         define_config_flag(config_flag)
-    caller = str(sys._getframe(1).f_globals.get("__name__"))  # noqa: SLF001 - the documented way
+    caller = str(frame_above(1).f_globals.get("__name__"))
     line = _Line(table, options, caller)
     if "_PD_FLAGS_COMPLETE" in os.environ:  # a shell asks what could be typed
         from paddle_flags._completion.flags import answer_with  # noqa: PLC0415 - seldom used
