@@ -1115,7 +1115,8 @@ typedef enum pd_arrange {
  * PD_WARNING_UNKNOWN.
  * All or nothing, as pd_batch_set; a flag that is defined later and whose variable does not suit
  * keeps its default, and its definition reports the error. `prefix` is copied; NULL turns this
- * off. A setuid or setgid process takes nothing from the environment. */
+ * off. A setuid or setgid process takes nothing from the environment. For empty variables, files and
+ * many flags in one variable, use pd_parse_argv, which has options for these. */
 PD_API pd_status pd_environment_enable(const char *prefix, pd_error_list *errors,
                                        pd_error *err);
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from paddle_flags._core.frames import native_frame
 from paddle_flags._core.status import ErrorList, new_error, settle, to_bytes
 from paddle_flags._core.values import Assignments
 from paddle_flags._fast import push as _push
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
 
 def caller(depth: int) -> tuple[str, int]:
     """Return file and line of the code that is `depth` calls above the caller."""
-    frame = sys._getframe(depth + 1)  # noqa: SLF001 - the documented way
+    try:
+        frame = sys._getframe(depth + 1)  # noqa: SLF001 - the documented way
+    except ValueError:
+        frame = native_frame()
     return frame.f_code.co_filename, frame.f_lineno
 
 

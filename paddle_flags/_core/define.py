@@ -12,7 +12,7 @@ from paddle_flags._core.definition import (
     with_meaning,
 )
 from paddle_flags._core.flag import Flag, flags_made
-from paddle_flags._core.frames import outside, public
+from paddle_flags._core.frames import frame_above, native_frame, outside, public
 from paddle_flags._core.header import MARKS, TEXTS
 from paddle_flags._core.status import (
     shown,
@@ -96,7 +96,7 @@ def _define_with(
         choices, category, aliases, unit, deprecated, retired, old_names, metavar,
     )  # fmt: skip
     # end of attributes
-    frame = outside(sys._getframe(2))  # noqa: SLF001 - the documented way
+    frame = outside(frame_above(2))
     if case_sensitive is True and not to_switch("replace", replace):
         flag = _define_plain(
             flags_made, frame, name, default, help, type, items, min, max, *marks, *texts
@@ -473,7 +473,10 @@ def define(name: str, default: Any, help: str = "", **attributes: Any) -> Flag[A
     """
     if attributes:
         return _define_with(name, default, help, **attributes)
-    frame = sys._getframe(1)  # noqa: SLF001 - the documented way
+    try:
+        frame = sys._getframe(1)  # noqa: SLF001 - the documented way
+    except ValueError:
+        frame = native_frame()
     flag = _define_plain(flags_made, frame, name, default, help)
     return _define_with(name, default, help) if flag is None else flag
 

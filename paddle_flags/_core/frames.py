@@ -13,11 +13,11 @@ from paddle_flags._fast import public as _public
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
     from types import FrameType, TracebackType
-    from typing import TypeVar
+    from typing import Any, TypeVar
 
     T = TypeVar("T")
 
-_FUNCTION = type(lambda: None)
+_FUNCTION: Any = type(lambda: None)
 
 
 def public(function: T) -> T:
@@ -47,9 +47,28 @@ def is_ours(frame: FrameType) -> bool:
 
 def outside(frame: FrameType) -> FrameType:
     """Return the innermost frame, from this one on, that is not of this package."""
-    while is_ours(frame) and frame.f_back:
-        frame = frame.f_back
+    each: FrameType | None = frame
+    while each and is_ours(each):
+        each = each.f_back
+    return each or native_frame()
+
+
+_NATIVE = "<native code>"
+
+
+def native_frame() -> FrameType:
+    """Return a frame that stands for native code that has called us, as atexit does."""
+    code = (lambda get: get()).__code__.replace(co_filename=_NATIVE, co_firstlineno=1)
+    frame: FrameType = _FUNCTION(code, {"__name__": _NATIVE})(sys._getframe)  # noqa: SLF001
     return frame
+
+
+def frame_above(depth: int) -> FrameType:
+    """Return the frame that is `depth` calls above the caller."""
+    try:
+        return sys._getframe(depth + 1)  # noqa: SLF001 - the documented way
+    except ValueError:
+        return native_frame()
 
 
 def without_ours(traceback: TracebackType | None) -> TracebackType | None:

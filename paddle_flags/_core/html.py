@@ -17,7 +17,7 @@ _LONGEST = 80  # characters of a cell
 
 
 def html_table(flags: Iterable[Flag[Any]]) -> str:
-    """Return a table of flags; values of sensitive ones are redacted."""
+    """Return a table of the flags that aren't hidden; values of sensitive ones are redacted."""
     header = "".join(f"<th>{name}</th>" for name in _HEADER)
     rows = "".join(map(_row, flags))
     return f"<table><thead><tr>{header}</tr></thead><tbody>{rows}</tbody></table>"
@@ -25,6 +25,8 @@ def html_table(flags: Iterable[Flag[Any]]) -> str:
 
 def _row(flag: Flag[Any]) -> str:
     try:
+        if flag.hidden:
+            return ""
         kind = f"list of {flag.items}" if flag.items else flag.type
         cells = (flag.name, str(flag), kind, flag.source, flag.help.partition("\n")[0])
     except UndefinedFlagError:  # its plugin may leave, on another thread

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from contextlib import suppress
 from typing import Any, Self
 
@@ -150,6 +151,16 @@ def load_plugin(path: str | os.PathLike[str], *, namespace: str = "") -> Plugin:
     Any thread may call this. Constructors of the library run with the GIL held.
     """
     return load_named(path, namespace, 'load_plugin({path!r}, namespace="{namespace}")')
+
+
+# "beta=libbeta.so" for a plugin in a namespace; a path has no such beginning.
+_IN_NAMESPACE = re.compile(r"([A-Za-z_][\w.-]*)=(.+)")
+
+
+def plugin_parts(plugin: str) -> tuple[str, str]:
+    """Return namespace and path of FILE or NAMESPACE=FILE."""
+    parts = None if os.path.exists(plugin) else _IN_NAMESPACE.fullmatch(plugin)
+    return (parts[1], parts[2]) if parts else ("", plugin)
 
 
 def load_named(path: str | os.PathLike[str], namespace: str, remedy: str) -> Plugin:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from _collections_abc import (
     ItemsView,
     Mapping,
@@ -12,7 +11,7 @@ from _collections_abc import (
 from paddle_flags._core import late
 from paddle_flags._core.assign import assign, caller
 from paddle_flags._core.flag import Flag, find_flag, flag_of
-from paddle_flags._core.frames import public, public_class
+from paddle_flags._core.frames import frame_above, public, public_class
 from paddle_flags._core.scope import Scope
 from paddle_flags._core.status import shown, to_bytes
 from paddle_flags._fast import RegistryBase, attach
@@ -21,13 +20,14 @@ from paddle_flags.errors import FlagError, FlagNameError, FlagTypeError, Undefin
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from types import FrameType
-    from typing import Any
+    from typing import Any, TypeVar
 
     from paddle_flags._core.assign import Assignment
 
     Value = bool | int | float | str | Sequence[bool | int | float | str]
+    T = TypeVar("T")
     # By Flag or name: type checkers infer no common key of a dictionary that has both.
     Values = Mapping[Any, object]
 
@@ -69,6 +69,9 @@ class _Values(ValuesView["Flag[Any]"]):
 
     def __iter__(self) -> Iterator[Flag[Any]]:
         return iter(all_flags())
+
+    def __contains__(self, value: object) -> bool:
+        return isinstance(value, Flag) and value.defined
 
 
 class _Attributes(dict[str, "Any"]):
@@ -186,7 +189,7 @@ class Registry(RegistryBase, _Unstored, Mapping[str, "Flag[Any]"]):
         """Return a table of the flags, for notebooks."""
         from paddle_flags._core.html import html_table  # noqa: PLC0415 - seldom used
 
-        return html_table([flag for flag in all_flags() if not flag.hidden])
+        return html_table(all_flags())
 
     def update(self, values: Values | None = None, /, **named: object) -> None:
         """Set several flags: all of them, or none if a value is refused.
@@ -205,7 +208,7 @@ def _get_attribute(name: str) -> Any:
     if name.startswith("__"):  # asked for by copy, inspect and others
         raise AttributeError(name)
     if name == "copy":
-        _refuse_patch_dict(sys._getframe(1))  # noqa: SLF001 - the documented way
+        _refuse_patch_dict(frame_above(1))
     return find(name).value
 
 
@@ -280,6 +283,17 @@ def all_flags() -> list[Flag[Any]]:
             pass
         handle = lib.pd_flag_next(handle)
     return flags
+
+
+def for_each(flags: Iterable[Flag[Any]], report: Callable[[Flag[Any]], T]) -> list[T]:
+    """Return `report(flag)` for each flag; one that another thread undefines is left out."""
+    found: list[T] = []
+    for flag in flags:
+        try:  # noqa: SIM105 - contextlib takes its time
+            found.append(report(flag))
+        except UndefinedFlagError:
+            pass
+    return found
 
 
 FLAGS = Registry()

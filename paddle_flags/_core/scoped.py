@@ -7,7 +7,7 @@ from _thread import get_ident
 
 from paddle_flags._core.assign import caller, open_scope
 from paddle_flags._core.following import follow
-from paddle_flags._core.frames import outside, public, public_class
+from paddle_flags._core.frames import frame_above, outside, public, public_class
 from paddle_flags._core.registry import by_flag, named_values
 from paddle_flags._core.status import failures, settle_or, warnings_left
 from paddle_flags._core.steps import (
@@ -113,7 +113,7 @@ class scoped:  # noqa: N801 - reads as a statement
         self._open: list[tuple[int, int]] = []  # number, and the place where it was opened
 
     def __enter__(self) -> None:
-        frame = sys._getframe(1)  # noqa: SLF001 - the documented way
+        frame = frame_above(1)
         if _may_suspend(frame) and not follow():
             _refuse_tasks(frame, "scoped", "the decorator @scoped(...)")
         self._enter()
@@ -214,7 +214,7 @@ class ScopeContext:
         return in_steps(self._own, lambda: _Attached(self._context), function)  # type: ignore[no-any-return]
 
     def __enter__(self) -> None:
-        _refuse_tasks(sys._getframe(1), "ScopeContext", "await context.run_async(...)")  # noqa: SLF001
+        _refuse_tasks(frame_above(1), "ScopeContext", "await context.run_async(...)")
         self._attached.append((get_ident(), _attach(self._context)))
 
     def __exit__(

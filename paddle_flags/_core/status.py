@@ -7,6 +7,7 @@ import sys
 from _thread import get_ident  # without what `threading` brings along
 
 from paddle_flags import errors
+from paddle_flags._core.frames import frame_above
 from paddle_flags._fast import close_gates, in_hook, is_waiting, listen, take_deferred
 from paddle_flags._fast import take_warnings as take_native_warnings
 from paddle_flags._native import ffi, lib
@@ -293,7 +294,7 @@ _LOADERS = ("paddle_flags.", "ctypes", "importlib.", "_frozen_importlib")
 
 def _loading_frame() -> FrameType:
     """Return the frame that has probably loaded the module, or that just happens to run."""
-    frame = sys._getframe(1)  # noqa: SLF001 - the documented way
+    frame = frame_above(1)
     while frame.f_back and str(frame.f_globals.get("__name__")).startswith(_LOADERS):
         frame = frame.f_back
     return frame

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags._core.bridged import Library, libraries
-from paddle_flags._core.registry import all_flags
+from paddle_flags._core.registry import all_flags, for_each
 from paddle_flags._doctor.markers import BRIDGES
 from paddle_flags._doctor.process import cell_addresses
 from paddle_flags._doctor.variables import variables_in
@@ -15,6 +15,7 @@ from paddle_flags._doctor.variables import variables_in
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from paddle_flags._core.flag import Flag
     from paddle_flags._doctor.binary import Binary
     from paddle_flags._doctor.libraries import Loaded
     from paddle_flags._doctor.markers import Variable
@@ -68,10 +69,12 @@ def bridged_flags() -> Bridged:
     """Return what tells whether a variable of another library is that of a flag here."""
     cells: dict[int, str] = {}
     files: dict[str, set[str]] = {}
-    for flag in all_flags():
-        if flag.defined:
-            cells.update(dict.fromkeys(cell_addresses(flag), flag.name))
-            files.setdefault(os.path.realpath(flag.module), set()).add(flag.name)
+
+    def add(flag: Flag[Any]) -> None:
+        files.setdefault(os.path.realpath(flag.module), set()).add(flag.name)
+        cells.update(dict.fromkeys(cell_addresses(flag), flag.name))
+
+    for_each(all_flags(), add)
     return Bridged(cells, files)
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.registry import all_flags
+from paddle_flags._core.registry import all_flags, for_each
 from paddle_flags._doctor.process import cells_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from paddle_flags._core.flag import Flag
     from paddle_flags._doctor.binary import Binary
     from paddle_flags._doctor.process import Report
 
@@ -25,11 +26,16 @@ def is_schema(name: str) -> bool:
 
 
 def _schemas() -> Iterator[Report]:
-    for flag in all_flags():
-        match = _SCHEMA.fullmatch(flag.name)
-        if match and flag.hidden and flag.read_only and str(flag.default).startswith(match[2]):
-            modules = [cell["module"] for cell in cells_of(flag)]
-            yield {"set": match[1], "hash": flag.default, "modules": modules}
+    return filter(None, for_each(all_flags(), _schema_of))
+
+
+def _schema_of(flag: Flag[Any]) -> Report | None:
+    """Return the schema that a flag holds, if it holds one."""
+    match = _SCHEMA.fullmatch(flag.name)
+    if not (match and flag.hidden and flag.read_only and str(flag.default).startswith(match[2])):
+        return None
+    modules = [cell["module"] for cell in cells_of(flag)]
+    return {"set": match[1], "hash": flag.default, "modules": modules}
 
 
 def _schemas_in(binary: Binary) -> Iterator[Report]:

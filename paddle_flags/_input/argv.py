@@ -54,6 +54,9 @@ def read_argv(tokens: list[str], options: Options) -> list[str] | HelpWanted:
     return rest
 
 
+before_reading: list[Callable[[list[str], Options], list[str]]] = []
+"""Functions that return the tokens of a line of `parse` as it is to read them, one for each."""
+
 after_reading: list[Callable[[], None]] = []
 """Functions that are called when a command line has been read and its flags are set."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from paddle_flags._core.flag import flags_made
+from paddle_flags._core.registry import for_each
 from paddle_flags._core.status import shown
 from paddle_flags._core.values import REDACTED
 from paddle_flags.errors import FlagWarning
@@ -24,9 +25,10 @@ def ignored_warnings(tokens: list[str]) -> Iterator[FlagWarning]:
     names = [name if name in made else name.removeprefix("no") for name in named]
     if not made.keys() >= set(names):  # it may be an alias
         names = list(made)
-    for flag in map(made.__getitem__, names):
-        if flag.defined and flag.source == "run time":
-            yield from _warnings_about(flag, tokens)
+    for warnings in for_each(
+        map(made.__getitem__, names), lambda flag: _warnings_about(flag, tokens)
+    ):
+        yield from warnings
 
 
 _by_name: dict[str, Flag[Any]] = {}
@@ -47,7 +49,10 @@ def _name_in(token: str) -> str:
     return _plain(token.lstrip("-").partition("=")[0])
 
 
-def _warnings_about(flag: Flag[Any], tokens: list[str]) -> Iterator[FlagWarning]:
+def _warnings_about(flag: Flag[Any], tokens: list[str]) -> list[FlagWarning]:
+    if flag.source != "run time":
+        return []
+    found: list[FlagWarning] = []
     now = flag.value
     names = {_plain(name) for name in (flag.name, *flag.aliases, *flag.old_names)}
     names |= {f"no{name}" for name in names}
@@ -58,8 +63,10 @@ def _warnings_about(flag: Flag[Any], tokens: list[str]) -> Iterator[FlagWarning]
         if entry.value == now and not flag.sensitive:
             continue
         line, seen = (shown(entry.value), shown(now)) if not flag.sensitive else (REDACTED,) * 2
-        yield FlagWarning(
+        message = (
             f"--{flag.name}={line} has no effect: code has set the flag to {seen} at {flag.place},"
             " which takes precedence over the command line; to use the line, call"
             f" FLAGS[{flag.name!r}].reset() before parse()"
         )
+        found.append(FlagWarning(message))
+    return found

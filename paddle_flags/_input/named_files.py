@@ -12,7 +12,7 @@ from paddle_flags._core.status import shown
 from paddle_flags._input.config import ConfigFiles, fail, new_config
 from paddle_flags._input.look import look
 from paddle_flags._input.options import Options
-from paddle_flags._native import lib
+from paddle_flags._native import ffi, lib
 
 if TYPE_CHECKING:
     from paddle_flags._core.flag import Flag
@@ -22,9 +22,13 @@ _HELP = "Read flags from these files, of which later ones win; ?FILE may be miss
 
 def config_flag(options: Options) -> Flag[Any]:
     """Return the flag that names files; define it if the program has not."""
-    name = options.config_flag or ""
+    return naming_flag("config_flag", options.config_flag or "", _HELP)
+
+
+def naming_flag(parameter: str, name: str, about: str) -> Flag[Any]:
+    """Return the flag of a parameter of `parse` by which users name files or modules."""
     flag: Flag[Any] = (
-        FLAGS[name] if name in FLAGS else define(name, (), _HELP, items=str, multi=True)
+        FLAGS[name] if name in FLAGS else define(name, (), about, items=str, multi=True)
     )
     why = ""
     type_ = flag._type  # noqa: SLF001 - of the package
@@ -32,9 +36,9 @@ def config_flag(options: Options) -> Flag[Any]:
     if flag.type != "string" or flag.items not in (None, "string") or is_table:
         why = "expected a flag for text or for a list of texts"
     elif flag.sensitive:
-        why = "is sensitive, and messages name the files"
+        why = "is sensitive, and messages name what it has"
     if why:
-        message = f"config_flag: {shown(name)}: {why}"
+        message = f"{parameter}: {shown(name)}: {why}"
         raise errors.FlagArgumentError(message)
     return flag
 
@@ -57,8 +61,14 @@ def find(tokens: list[str], options: Options) -> ConfigFiles | None:
 
 
 def _named(tokens: list[str], options: Options) -> list[str]:
-    flag = config_flag(options)
-    text = look(tokens, options, flag=flag).text
+    return names_of(config_flag(options), tokens, options)
+
+
+def names_of(
+    flag: Flag[Any], tokens: list[str], options: Options, config: Any = ffi.NULL
+) -> list[str]:
+    """Return what a flag will have once the line is parsed."""
+    text = look(tokens, options, flag=flag, config=config).text
     if text is None:  # nothing new: what the flag has
         text = flag.text
     return list(lists.decode(str, text)) if flag.items else [text][: len(text)]

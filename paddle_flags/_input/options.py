@@ -18,11 +18,22 @@ from paddle_flags._native import ffi, lib
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any, Literal
+    from typing import Any, Literal, TypedDict
 
     from paddle_flags._input.config import Path
+    from paddle_flags._input.named_plugins import Plugins
 
     Order = Literal["remove", "leave", "reorder"]
+
+    class Environment(TypedDict, total=False):
+        """How `parse` reads the environment: its parameters that say so."""
+
+        env_prefix: str | None
+        env_flags: str | None
+        env_ignore_empty: bool
+        env_files: bool
+        warn_unknown_env: bool
+
 
 # "helpfull" and the others by their numbers.
 HELP_KINDS: dict[int, str] = {
@@ -34,6 +45,7 @@ _ORDERS = {
     "leave": lib.PD_ARRANGE_LEAVE,
     "reorder": lib.PD_ARRANGE_REORDER,
 }
+ENVIRONMENT = ("env_prefix", "env_flags", "env_ignore_empty", "env_files", "warn_unknown_env")
 _SWITCHES = (
     "env_ignore_empty",
     "env_files",
@@ -59,6 +71,8 @@ class Options:
         warn_unknown_env: bool = False,
         config: Path | Sequence[Path] | None = None,
         config_flag: str | None = None,
+        plugins: Plugins | None = None,
+        plugin_flag: str | None = None,
         allow_pending: bool = False,
         known_only: bool = False,
         arguments: bool = True,
@@ -75,6 +89,8 @@ class Options:
         self.warn_unknown_env = warn_unknown_env
         self.config = config
         self.config_flag = config_flag
+        self.plugins = plugins
+        self.plugin_flag = plugin_flag
         self.allow_pending = allow_pending
         self.known_only = known_only
         self.arguments = arguments
@@ -103,8 +119,9 @@ class Options:
             other = "allow_pending=True" if self.allow_pending else "arguments=False"
             message = f"known_only: returns undefined flags, expected it without {other}"
             raise errors.FlagArgumentError(message)
-        if self.config_flag is not None:
-            to_argument("config_flag", self.config_flag)
+        for name, flag in (("config_flag", self.config_flag), ("plugin_flag", self.plugin_flag)):
+            if flag is not None:
+                to_argument(name, flag)
 
     def _check_environment(self) -> None:
         if self.env_prefix is not None:

@@ -16,7 +16,7 @@ from paddle_flags._core import bridged, former
 from paddle_flags._core.definition import define_at, place_of
 from paddle_flags._core.registry import FLAGS, all_flags
 from paddle_flags._core.values import REDACTED, native
-from paddle_flags._input.argv import after_reading
+from paddle_flags._input.argv import after_reading, before_reading
 from paddle_flags._integrations.absl_link import (
     Link,
     OurLink,
@@ -26,7 +26,7 @@ from paddle_flags._integrations.absl_link import (
     outside,
 )
 from paddle_flags._integrations.absl_values import Codec, Proposal
-from paddle_flags._integrations.line import Inputs, Line, find_token
+from paddle_flags._integrations.line import Inputs, Line, find_token, quote_items
 from paddle_flags._report import facts
 from paddle_flags.errors import FlagConflictError, FlagError
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from paddle_flags._core.definition import Place
     from paddle_flags._core.flag import Flag
+    from paddle_flags._input.options import Options
 
 
 flags.disclaim_key_flags()  # absl looks for the module that defines a flag behind this one
@@ -225,6 +226,15 @@ class Bridge(former.Listener):
         return _Redacting(validator, sensitive) if sensitive else validator
 
     # ---- command lines ----
+
+    def quote_items(self, tokens: list[str], options: Options) -> list[str]:
+        """Return the tokens with each value of a MultiFlag as one item, also with commas."""
+        return quote_items(tokens, self._is_multi, stop_at_argument=options.stop_at_argument)
+
+    def _is_multi(self, token: str) -> bool:
+        name = token.removeprefix("-").removeprefix("-")
+        link = self._links.get(FLAGS[name].name) if name in FLAGS else None
+        return isinstance(link, TheirLink) and isinstance(link.theirs, flags.MultiFlag)
 
     def read(self, argv: Sequence[str], read: Any, *, known_only: bool) -> list[str]:
         """Let absl read a command line; set all flags at its end, or none."""
@@ -457,6 +467,7 @@ def bridge(values: Any, inputs: Inputs, *, lenient: bool = False) -> dict[str, s
     if not isinstance(found, Bridge):
         found = Bridge(values)
         object.__setattr__(values, "__class__", _class_for(type(values), found))
+        before_reading.append(found.quote_items)
         after_reading.append(values.mark_as_parsed)
     found.inputs.update(inputs)
     found.take_all(lenient=lenient)

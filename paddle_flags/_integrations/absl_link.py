@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from absl import flags
 
 from paddle_flags._core.assign import assign
-from paddle_flags._core.hooks import add_validator
+from paddle_flags._core.frames import native_frame
 from paddle_flags._core.status import check, new_error, to_bytes
 from paddle_flags._core.values import REDACTED
+from paddle_flags._integrations.absl_validators import Watch, state
 from paddle_flags._integrations.absl_values import SharedList, verify
 from paddle_flags._integrations.texts import set_texts
 from paddle_flags._native import lib
@@ -30,16 +30,6 @@ if TYPE_CHECKING:
 _UNKNOWN = object()
 
 
-class State(threading.local):
-    """What a thread is doing with the flags of absl."""
-
-    inside = False  # absl sets a value, and will ask its validators itself
-    source = lib.PD_SOURCE_RUNTIME
-
-
-state = State()
-
-
 class Link:
     """The value of both flags is that of ours; absl's has an object made from it."""
 
@@ -51,7 +41,8 @@ class Link:
         self.given: list[str] | None = None  # texts from a command line that is being read
         self._seen: Any = _UNKNOWN  # value of ours that absl's value was made from
         self._hooked = False
-        self._hooks: list[Hook] = []
+        self._hooks: list[Hook | Watch] = []
+        self.followers: set[Watch] = set()  # of other flags, whose validators read this one
         self.meaning = meaning_of(ours)
         self.pinned: Any = _UNKNOWN  # a value that absl has set, which is the default of ours, too
         self.alone = False  # the value was parsed outside of a command line
@@ -72,6 +63,8 @@ class Link:
         """Leave what our side sets unchecked."""
         for hook in self._hooks:
             hook.remove()
+        for watch in self.followers.difference(self._hooks):
+            watch.unfollow(self)
 
     def leave(self) -> None:
         """Make absl's flag what it was."""
@@ -96,7 +89,12 @@ class Link:
     # ---- the value ----
 
     def get(self) -> Any:
-        """Return absl's value."""
+        """Return absl's value; to a validator, the one that is proposed."""
+        proposals = state.proposals
+        if proposals is not None:
+            proposals.read.append(self)
+            if self in proposals.values:
+                return proposals.values[self]
         if self.given is None:
             now = self.ours.value
             if self._seen is _UNKNOWN or now != self._seen:
@@ -194,36 +192,24 @@ class Link:
         if names[0] != self.theirs.name or None in links:
             return  # another of the flags asks for it
 
-        def accept(*values: Any) -> bool:
-            if not state.inside:
-                verify(validator, self.values, dict(zip(names, map(_proposed, links, values))))
-            return True
-
-        flags_here = [link.ours for link in links if link]
-        self._hooks.append(add_validator(flags_here, accept, ""))
+        ask = partial(verify, validator, self.values)
+        self._hooks.append(Watch([link for link in links if link], ask))
 
     def hook(self) -> None:
         """Check what is set on our side, from now on."""
         if not self._hooked:
             self._hooked = True
-            self._hooks.append(add_validator([self.ours], self._accept, ""))
+            self._hooks.append(Watch([self], self._ask))
 
-    def _accept(self, value: Any) -> bool:
-        proposed = _proposed(self, value)
-        if not state.inside:
-            for validator in list(self.theirs.validators):
-                if list(validator.get_flags_names()) == [self.theirs.name]:
-                    verify(validator, self.values, {self.theirs.name: proposed})
-        return True
+    def _ask(self, proposed: dict[str, Any]) -> None:
+        for validator in list(self.theirs.validators):
+            if list(validator.get_flags_names()) == [self.theirs.name]:
+                verify(validator, self.values, proposed)
 
 
 def meaning_of(flag: Flag[Any]) -> tuple[Any, ...]:
     """Return what tells the definition of a flag from another of the same name."""
     return flag.type, flag.items, flag.module, flag.file, flag.line
-
-
-def _proposed(link: Link | None, value: Any) -> Any:
-    return link.to_theirs(value) if link else value
 
 
 class _Inside:
@@ -244,10 +230,10 @@ inside = _Inside
 
 def outside() -> FrameType:
     """Return the frame of the code that called absl."""
-    frame = sys._getframe(1)  # noqa: SLF001 - the documented way
-    while frame.f_back and _is_between(str(frame.f_globals.get("__name__"))):
+    frame: FrameType | None = sys._getframe()  # noqa: SLF001 - the documented way
+    while frame and _is_between(str(frame.f_globals.get("__name__"))):
         frame = frame.f_back
-    return frame
+    return frame or native_frame()
 
 
 def _where() -> tuple[str, int]:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.frames import outside, public
+from paddle_flags._core.frames import frame_above, outside, public
 from paddle_flags._core.missing import importing
 from paddle_flags._core.status import shown, to_argument, to_switch
 from paddle_flags._integrations.line import Inputs
@@ -14,12 +14,13 @@ from paddle_flags.errors import FlagTypeError, FlagUnsupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import TypeVar
+    from typing import TypeVar, Unpack
 
     from absl.flags import FlagValues
     from click import Command
 
     from paddle_flags._input.config import Path
+    from paddle_flags._input.options import Environment
     from paddle_flags._integrations.options import Only
 
     F = TypeVar("F", bound=Callable[..., Any])
@@ -30,9 +31,9 @@ def add_to(
     parser: argparse.ArgumentParser | Command,
     *,
     only: Only = None,
-    env_prefix: str | None = None,
     config: Path | Sequence[Path] | None = None,
     allow_pending: bool = False,
+    **environment: Unpack[Environment],
 ) -> None:
     """Add the flags to a parser of argparse, or to a command of click, as options.
 
@@ -42,9 +43,10 @@ def add_to(
     the flags that are new.
 
     The parser reads the command line as always. At its end, the values are set as `parse`
-    sets them: all or none, and with `env_prefix` and `config` as there. What is refused is
-    an error of that parser, such as `ArgumentParser.error`. The values are in `FLAGS`, not
-    in the parser's own result.
+    sets them: all or none, and with `config` and those parameters as there that are about
+    the environment: `env_prefix`, `env_flags`, `env_ignore_empty`, `env_files` and
+    `warn_unknown_env`. What is refused is an error of that parser, such as
+    `ArgumentParser.error`. The values are in `FLAGS`, not in the parser's own result.
 
     When a parser of argparse reads another command line, what the last one set is dropped
     first, as for `adopt`.
@@ -57,7 +59,7 @@ def add_to(
     Raises FlagConflictError if the parser has an option of the name already; the flags
     before it have been added then. Not to be called while a command line is being read.
     """
-    inputs = Inputs(env_prefix, config)
+    inputs = Inputs(config, **environment)
     to_switch("allow_pending", allow_pending)
     if isinstance(parser, argparse.ArgumentParser):
         from paddle_flags._integrations.argparse_parser import add  # noqa: PLC0415 - seldom used
@@ -96,10 +98,10 @@ def _not_a(found: object, expected: str) -> FlagTypeError:
 def adopt(
     parser: argparse.ArgumentParser,
     *,
-    env_prefix: str | None = None,
     config: Path | Sequence[Path] | None = None,
     namespace: str = "",
     replace: bool = False,
+    **environment: Unpack[Environment],
 ) -> dict[str, str]:
     """Define a flag for each option of a parser of argparse.
 
@@ -109,7 +111,7 @@ def adopt(
     plugins can then set what the option sets, and `parse_args` returns the values that the
     flags have at its end: what the command line gives is set with source argv, and for an
     option that nothing has set the namespace has argparse's own default. What is refused is
-    an error of the parser.
+    an error of the parser. `config`, `env_prefix` and the others are as for `add_to`.
 
     An option with a `type` of its own becomes a flag of text, which the type must accept;
     each value is converted again. Positional arguments are left alone. Sub-parsers need a
@@ -125,13 +127,13 @@ def adopt(
     Returns what was left out: the reason for each such dest or command. Raises
     FlagConflictError if a name is taken.
     """
-    inputs = Inputs(env_prefix, config)
+    inputs = Inputs(config, **environment)
     to_argument("namespace", namespace)
     if not isinstance(parser, argparse.ArgumentParser):
         raise _not_a(parser, "an ArgumentParser")
     from paddle_flags._integrations import argparse_adopt  # noqa: PLC0415 - seldom used
 
-    frame = outside(sys._getframe(1))  # noqa: SLF001 - the documented way
+    frame = outside(frame_above(1))
     switch = to_switch("replace", replace)
     return argparse_adopt.adopt(parser, inputs, frame, namespace=namespace, replace=switch)
 
@@ -139,8 +141,8 @@ def adopt(
 @public
 def click_options(
     *names: str,
-    env_prefix: str | None = None,
     config: Path | Sequence[Path] | None = None,
+    **environment: Unpack[Environment],
 ) -> Callable[[F], F]:
     """Decorate a command of click, or the function below `@click.command`, to have the flags.
 
@@ -152,14 +154,14 @@ def click_options(
     all of them. `alpha.*` stands for all names that match. `add_to` does the same for a
     command that exists, and adds flags that have been defined since.
 
-    The flags are set before the body of the command runs: all or none, and with
-    `env_prefix` and `config` as in `parse`. What is refused is a `click.UsageError`. When
+    The flags are set before the body of the command runs: all or none, and with `config`,
+    `env_prefix` and the others as for `add_to`. What is refused is a `click.UsageError`. When
     the outermost command ends, the values from its command line are dropped.
 
     Raises FlagConflictError if the command has an option of the name already, and
     ImportError if click is missing.
     """
-    inputs = Inputs(env_prefix, config)
+    inputs = Inputs(config, **environment)
     for name in names:
         if not isinstance(name, str):
             message = (
@@ -185,8 +187,8 @@ def click_options(
 def bridge_absl(
     flag_values: FlagValues | None = None,
     *,
-    env_prefix: str | None = None,
     config: Path | Sequence[Path] | None = None,
+    **environment: Unpack[Environment],
 ) -> dict[str, str]:
     """Join absl's flags with those of this registry, in both directions.
 
@@ -194,7 +196,7 @@ def bridge_absl(
     and each flag here is one of absl, also those that either side defines later. Both have
     one value: what one side sets, the other sees, and the validators of both check it.
     `app.run` and `FLAGS(argv)` read a command line for both. They set all flags at its end
-    or none, and with `env_prefix` and `config` as in `parse`. What is refused is a
+    or none, and with `config`, `env_prefix` and the others as for `add_to`. What is refused is a
     `flags.IllegalFlagValueError`. If `parse` reads a command line, absl's flags are parsed
     as well.
 
@@ -205,7 +207,7 @@ def bridge_absl(
     absl defines others. Raises FlagConflictError if a name has another meaning here, and
     ImportError if absl-py is missing. Calling this again does no harm.
     """
-    inputs = Inputs(env_prefix, config)
+    inputs = Inputs(config, **environment)
     with importing("bridge_absl", "absl-py", "absl"):
         from paddle_flags._integrations import absl_flags  # noqa: PLC0415 - an extra
     return absl_flags.bridge(flag_values, inputs)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from paddle_flags._core import bridged, late
 from paddle_flags._core.frames import public
 from paddle_flags._core.missing import importing
-from paddle_flags._core.registry import all_flags
+from paddle_flags._core.registry import all_flags, for_each
 from paddle_flags._core.status import leave_warning, settle, shown, to_argument
 from paddle_flags._core.types import nearest
 from paddle_flags.errors import (
@@ -168,9 +168,7 @@ def sync() -> None:
     """
     if _followed:
         _search_again()
-    for flag in all_flags():
-        if flag.defined:
-            flag.source  # noqa: B018 - any call about a flag takes over what was assigned
+    for_each(all_flags(), lambda flag: flag.source)  # any call takes over what was assigned
     settle()
 
 

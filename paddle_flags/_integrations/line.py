@@ -3,32 +3,40 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+from paddle_flags._completion.flags import awaits_value, is_flag
+from paddle_flags._core.lists import encode
 from paddle_flags._core.registry import FLAGS
 from paddle_flags._input.argv import read_argv
-from paddle_flags._input.options import Options
+from paddle_flags._input.options import ENVIRONMENT, Options
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from typing import Unpack
 
     from paddle_flags._input.config import Path
+    from paddle_flags._input.options import Environment
 
 
 class Inputs:
     """Where values come from besides the other parser's command line; as in `parse`."""
 
     def __init__(
-        self, env_prefix: str | None = None, config: Path | Sequence[Path] | None = None
+        self, config: Path | Sequence[Path] | None = None, **environment: Unpack[Environment]
     ) -> None:
-        self.env_prefix = env_prefix
+        for name in environment:
+            if name not in ENVIRONMENT:
+                message = f"got an unexpected keyword argument {name!r}"
+                raise TypeError(message)
         self.config = config
-        Options(env_prefix=env_prefix).check()
+        self.environment = environment
+        Options(**environment).check()
 
     def update(self, other: Inputs) -> None:
         """Take what a later call says."""
-        if other.env_prefix is not None:
-            self.env_prefix = other.env_prefix
+        given = {name: value for name, value in other.environment.items() if value is not None}
+        self.environment = cast("Environment", {**self.environment, **given})
         if other.config is not None:
             self.config = other.config
 
@@ -64,11 +72,33 @@ class Line:
 
         The flags named `former` lose what the command line before gave them.
         """
-        options = Options(
-            env_prefix=inputs.env_prefix, config=inputs.config, allow_pending=allow_pending
-        )
+        options = Options(config=inputs.config, allow_pending=allow_pending, **inputs.environment)
         options.former = [FLAGS[name].handle for name in former]
         read_argv([sys.argv[0] if sys.argv else "", *self._tokens], options)
+
+
+def quote_items(
+    tokens: list[str], is_whole: Callable[[str], bool], *, stop_at_argument: bool
+) -> list[str]:
+    """Return the tokens of a line with values as one item of a list, commas included.
+
+    `is_whole` says for which names, as `--name`.
+    """
+    read = list(tokens)
+    at = 1
+    while at < len(tokens) and tokens[at] != "--":
+        token = tokens[at]
+        if stop_at_argument and not is_flag(token):
+            break
+        value_at = at + awaits_value(token)
+        name, equals, text = token.partition("=")
+        if is_flag(token) and is_whole(name):
+            if equals:
+                read[at] = f"{name}={encode((text,))}"
+            elif at < value_at < len(tokens):
+                read[value_at] = encode((tokens[value_at],))
+        at = value_at + 1
+    return read
 
 
 def find_token(tokens: Sequence[str], start: int, option: str) -> int | None:

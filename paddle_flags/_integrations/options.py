@@ -8,7 +8,7 @@ from _collections_abc import Iterable  # as collections.abc, without what that i
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from paddle_flags._core.registry import all_flags, find
+from paddle_flags._core.registry import all_flags, find, for_each
 from paddle_flags._core.status import shown
 from paddle_flags._report import facts
 from paddle_flags.errors import FlagTypeError
@@ -69,7 +69,7 @@ def options(wanted: list[str] | None) -> dict[str, list[Option]]:
     """Return the flags under the headings of help: all, or those that a pattern matches."""
     flags = [
         flag
-        for flag in facts.each(all_flags(), facts.Snapshot)
+        for flag in for_each(all_flags(), facts.Snapshot)
         if wanted is None or any(fnmatchcase(flag.name, pattern) for pattern in wanted)
     ]
     program = os.path.basename(sys.argv[0]) if sys.argv else ""

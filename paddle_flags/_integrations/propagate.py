@@ -8,13 +8,12 @@ import sys
 from typing import Any, NamedTuple
 
 from paddle_flags._core.frames import public
-from paddle_flags._core.registry import FLAGS, all_flags
+from paddle_flags._core.registry import FLAGS, all_flags, for_each
 from paddle_flags._core.status import check, leave_warning, new_error, to_bytes, to_text
 from paddle_flags._core.waiting import drop_waiting, waiting
 from paddle_flags._input.argv import read_argv
 from paddle_flags._input.options import Options
 from paddle_flags._native import ffi, lib
-from paddle_flags._report.facts import each
 from paddle_flags.errors import FlagError, FlagWarning
 
 VARIABLE = "PADDLE_FLAGS_PARENT"
@@ -133,7 +132,7 @@ def _given(*, sensitive: bool) -> tuple[_Given, dict[str, str]]:
             kept = given.fleet if flag.source == "fleet" else given.values
             kept[flag.name] = flag.text
 
-    each(all_flags(), look)
+    for_each(all_flags(), look)
     for name, value in _waiting().items():
         if value.sensitive and not sensitive:
             left_out[name] = "is sensitive"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.registry import all_flags
+from paddle_flags._core.registry import all_flags, for_each
 from paddle_flags._core.steps import captured, switch
 from paddle_flags._fast import scopes_ended
 from paddle_flags._native import lib
@@ -76,20 +76,21 @@ class Watch:
         """
         changed, redefined = self._changed(), self._state.redefined()
         new = [flag for flag in self._state.new_definitions() if definitions]
-        after = facts.each(changed, _Seen)
+        after = for_each(changed, _Seen)
         lines = [f"{flag.name}: {_definition_of(flag)}" for flag in [*redefined, *new]]
         self._scopes.end()
         if changed or redefined:
             self._state.restore_flags(redefined)
         if new:
             self._state.forget(new)
-        before = {seen.name: seen for seen in facts.each(changed, _Seen)}
+        before = {seen.name: seen for seen in for_each(changed, _Seen)}
         return lines + _differences(before, after)
 
     def _changed(self) -> list[Flag[Any]]:
         changed = self._state.changes()
         if self._scopes.are_left():
-            changed += [flag for flag in all_flags() if flag.scoped and flag not in changed]
+            scoped = for_each(all_flags(), lambda flag: [flag] * flag.scoped)
+            changed += [flag for found in scoped for flag in found if flag not in changed]
         return changed
 
     def changed_names(self) -> set[str]:

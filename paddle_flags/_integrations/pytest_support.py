@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pytest
 
 from paddle_flags._core.assign import assign
-from paddle_flags._core.registry import FLAGS, all_flags, by_flag
+from paddle_flags._core.registry import FLAGS, all_flags, by_flag, for_each
 from paddle_flags._core.status import ErrorList, check, new_error, to_bytes, to_text
 from paddle_flags._integrations.pytest_leaks import Watch, leaves
 from paddle_flags._native import ffi, lib
@@ -248,7 +248,7 @@ class Reports:
 
 
 def _not_default() -> str:
-    rows = [row for row in facts.each(all_flags(), _row) if row]
+    rows = [row for row in for_each(all_flags(), _row) if row]
     return table(("flag", "value", "source", "place"), rows) if rows else ""
 
 

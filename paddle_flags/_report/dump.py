@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, overload
 
 from paddle_flags._core.frames import public
 from paddle_flags._core.missing import importing
-from paddle_flags._core.registry import all_flags
+from paddle_flags._core.registry import all_flags, for_each
 from paddle_flags._core.status import shown, to_prefix, to_switch, to_text
 from paddle_flags._core.waiting import waiting
 from paddle_flags._input.argv import environment_prefix
 from paddle_flags._input.unknown import variable_of
 from paddle_flags._native import lib
-from paddle_flags._report.facts import each, one_line
+from paddle_flags._report.facts import one_line
 from paddle_flags._report.help import collect
 from paddle_flags.errors import (
     FlagArgumentError,
@@ -234,7 +234,7 @@ def dump(
         raise FlagTypeError(message)
     used = environment_prefix() if prefix is None else prefix
     to_prefix("prefix", used)
-    seen = each(all_flags(), lambda flag: _look(flag, all=all))
+    seen = for_each(all_flags(), lambda flag: _look(flag, all=all))
     missing = {flag.name: flag.why for flag in seen if isinstance(flag, _LeftOut)}
     missing.update(_pending())
     if left_out is not None:

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import math
 import os
-from contextlib import suppress
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeVar, Union
 
 from paddle_flags._core.flag import Flag, bound, names_in
 from paddle_flags._core.header import MARKS
 from paddle_flags._core.lists import encode
-from paddle_flags._core.registry import all_flags
+from paddle_flags._core.registry import all_flags, for_each
 from paddle_flags._core.status import to_text
 from paddle_flags._core.values import REDACTED, from_c, kind_of, native
-from paddle_flags.errors import UndefinedFlagError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
 T = TypeVar("T")
 
@@ -209,15 +207,6 @@ def heading(flag: Described) -> str:
     return f"{module}, {one_line(flag.category)}" if flag.category else module
 
 
-def each(flags: Iterable[Flag[Any]], report: Callable[[Flag[Any]], T]) -> list[T]:
-    """Return `report(flag)` for each flag; a plugin may leave on another thread."""
-    found = []
-    for flag in flags:
-        with suppress(UndefinedFlagError):
-            found.append(report(flag))
-    return found
-
-
 def groups(flags: Iterable[Snapshot], program: str) -> dict[str, list[Snapshot]]:
     """Group flags by module and category, as the help written in C does.
 
@@ -236,5 +225,5 @@ def groups(flags: Iterable[Snapshot], program: str) -> dict[str, list[Snapshot]]
 
 def listed(*, hidden: bool) -> list[Snapshot]:
     """Return the flags that listings show."""
-    flags = each(all_flags(), Snapshot)
+    flags = for_each(all_flags(), Snapshot)
     return [flag for flag in flags if (hidden or not flag.hidden) and not flag.retired]

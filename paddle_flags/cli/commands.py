@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags import errors
 from paddle_flags._core.checks import check_refused
-from paddle_flags._core.frames import public
-from paddle_flags._core.registry import FLAGS, all_flags
+from paddle_flags._core.frames import frame_above, public
+from paddle_flags._core.registry import FLAGS, all_flags, for_each
 from paddle_flags._core.status import shown
 from paddle_flags._input.look import look
 from paddle_flags._input.options import Options
@@ -20,6 +20,8 @@ from paddle_flags.cli.parse import (
     check_exit,
     define_config_flag,
     help_for,
+    load_named_plugins,
+    prepare_completion,
     program_of,
     read_or_end,
     tokens_of,
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
     from paddle_flags._completion.answer import Answer
     from paddle_flags._input.config import Path
+    from paddle_flags._input.named_plugins import Plugins
     from paddle_flags.cli.parse import Exit
 
 
@@ -46,6 +49,8 @@ def commands(  # noqa: PLR0913 - as parse()
     warn_unknown_env: bool = False,
     config: Path | Sequence[Path] | None = None,
     config_flag: str | None = None,
+    plugins: Plugins | None = None,
+    plugin_flag: str | None = None,
     allow_pending: bool = False,
     stop_at_argument: bool = False,
     usage: str | None = None,
@@ -85,6 +90,8 @@ def commands(  # noqa: PLR0913 - as parse()
         warn_unknown_env=warn_unknown_env,
         config=config,
         config_flag=config_flag,
+        plugins=plugins,
+        plugin_flag=plugin_flag,
         allow_pending=allow_pending,
         stop_at_argument=stop_at_argument,
         usage=usage,
@@ -93,13 +100,16 @@ def commands(  # noqa: PLR0913 - as parse()
     options.check()
     if config_flag is not None:
         define_config_flag(config_flag)
-    caller = str(sys._getframe(1).f_globals.get("__name__"))  # noqa: SLF001 - the documented way
+    caller = str(frame_above(1).f_globals.get("__name__"))
     line = _Line(table, options, caller)
     if "_PD_FLAGS_COMPLETE" in os.environ:  # a shell asks what could be typed
         from paddle_flags._completion.flags import answer_with  # noqa: PLC0415 - seldom used
 
+        prepare_completion(options)
         answer_with(line.complete)
-    tokens = line.choose(tokens_of(argv))
+    tokens = tokens_of(argv)
+    load_named_plugins(tokens, options)
+    tokens = line.choose(tokens)
     options.help_page = line.help_page
     options.flag_in_file = line.flag_in_file
     if exit and line.is_bare:
@@ -174,7 +184,7 @@ class _Line:
     def _enter(self, name: str) -> None:
         before = set(all_flags())
         value = command_of([*self.names, name], self.table[name])
-        self._imported = [flag.module for flag in all_flags() if flag not in before]
+        self._imported = for_each(set(all_flags()) - before, lambda flag: flag.module)
         self.names.append(name)
         if isinstance(value, Command):
             self.command = value

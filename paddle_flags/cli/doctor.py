@@ -7,7 +7,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from paddle_flags import errors
-from paddle_flags.cli.options import add_command, load, plugin_parts, set_flags
+from paddle_flags._core.plugin import plugin_parts
+from paddle_flags.cli.options import add_command, load, set_flags
 from paddle_flags.cli.output import print_text
 
 if TYPE_CHECKING:

@@ -5,8 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paddle_flags import errors
+from paddle_flags._core.registry import FLAGS
 from paddle_flags._report.explain import explain
-from paddle_flags.cli.options import SECRET, add_command, may_be_secret, set_flags, value_suggestion
+from paddle_flags.cli.options import (
+    SECRET,
+    add_command,
+    check_name,
+    may_be_secret,
+    set_flags,
+    value_suggestion,
+)
 from paddle_flags.cli.output import print_text
 
 if TYPE_CHECKING:
@@ -36,6 +44,8 @@ def prepare(parser: Parser, options: argparse.Namespace, line: Line) -> Action:
         message = f"expected the name of one flag, not {len(rest)} arguments"
         raise errors.FlagArgumentError(message + value_suggestion(line.rest))
     try:
+        if not may_be_secret(line.rest):
+            check_name(rest[0], line, is_known=rest[0] in FLAGS)
         text = explain(rest[0])
     except errors.UndefinedFlagError:
         if not may_be_secret(line.rest):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from paddle_flags import errors
 from paddle_flags._ops.operation import op, ops
 from paddle_flags._report.impls import as_data, details, overview
-from paddle_flags.cli.options import add_command, set_flags, value_suggestion
+from paddle_flags.cli.options import add_command, check_name, set_flags, value_suggestion
 from paddle_flags.cli.output import print_text
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ def prepare(parser: Parser, options: argparse.Namespace, line: Line) -> Action:
     if len(rest) > 1:
         message = f"expected the name of one operation, not {len(rest)} arguments"
         raise errors.FlagArgumentError(message + value_suggestion(line.rest))
+    if rest:
+        check_name(rest[0], line, is_known=any(each.name == rest[0] for each in ops()))
     found = [op(rest[0])] if rest else list(ops())
     if options.json:
         import json  # noqa: PLC0415 - seldom used

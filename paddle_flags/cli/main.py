@@ -173,7 +173,7 @@ def _act_on_plugins(parser: Parser, tokens: Sequence[str]) -> int:
         print_text(str(help_))
         return 0
     except errors.FlagError as error:
-        print_warnings(PROGRAM)
+        print_warnings(PROGRAM, error)
         for each in error.errors:
             print_error(f"{PROGRAM}: error: {each}")
         return 2

@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
-import re
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags import errors
-from paddle_flags._core.plugin import load_named
+from paddle_flags._core.plugin import load_named, plugin_parts
 from paddle_flags._input.options import Options
 from paddle_flags.cli.parse import read_flags
 
@@ -33,18 +32,12 @@ def _program() -> str:
 
 PROGRAM = _program()
 
-_COMMON = "[-p FILE]... [--config FILE]... [--env-prefix PREFIX]"
+_COMMON = (
+    "[-p FILE]... [--config FILE]... [--env-prefix PREFIX]",
+    "[--env-ignore-empty] [--env-files] [--env-flags VARIABLE]",
+)
 
 NO_ARGUMENT = ": expected no argument"  # in messages of C
-
-# "beta=libbeta.so" for a plugin in a namespace; a path has no such beginning.
-_IN_NAMESPACE = re.compile(r"([A-Za-z_][\w.-]*)=(.+)")
-
-
-def plugin_parts(plugin: str) -> tuple[str, str]:
-    """Return namespace and path of FILE or NAMESPACE=FILE."""
-    parts = None if os.path.exists(plugin) else _IN_NAMESPACE.fullmatch(plugin)
-    return (parts[1], parts[2]) if parts else ("", plugin)
 
 
 def load(plugin: str) -> None:
@@ -86,8 +79,18 @@ def set_flags(
     line.check()
     if not allow_pending:
         line.check_spelling(parser)
+    for option, given in (
+        ("--env-ignore-empty", options.env_ignore_empty),
+        ("--env-files", options.env_files),
+    ):
+        if given and options.env_prefix is None:
+            message = f"{option}: expected --env-prefix PREFIX with it"
+            raise errors.FlagArgumentError(message)
     wanted = Options(
         env_prefix=options.env_prefix,
+        env_flags=options.env_flags,
+        env_ignore_empty=options.env_ignore_empty,
+        env_files=options.env_files,
         config=options.config or None,
         keep_startup=True,
         allow_pending=allow_pending,
@@ -121,6 +124,14 @@ def value_suggestion(tokens: list[str], *, stop_at_argument: bool = False) -> st
     return next(filter(None, (each.rpartition(NO_ARGUMENT)[2] for each in found)), "")
 
 
+def check_name(name: str, line: Line, *, is_known: bool) -> None:
+    """Raise FlagArgumentError for an unknown name that may be meant as the value of a flag."""
+    suggestion = "" if is_known else value_suggestion(line.rest)
+    if suggestion:
+        message = f"unexpected argument {name}{suggestion}"
+        raise errors.FlagArgumentError(message)
+
+
 def may_be_secret(tokens: list[str], *, stop_at_argument: bool = False) -> bool:
     """Return whether the first argument may be the rest of a sensitive value."""
     found = argument_errors(tokens, stop_at_argument=stop_at_argument)
@@ -139,7 +150,7 @@ def add_command(  # noqa: PLR0913 - each is a part of the help
     parser = main_parser.add_command(
         name,
         summary,
-        usage=indent.join([f"{PROGRAM} {name} {_COMMON}", *more.splitlines()]),
+        usage=f"{PROGRAM} {name} " + indent.join([*_COMMON, *more.splitlines()]),
         epilog="Options, flags and names may come in any order.\n\n"
         f"example:\n  {PROGRAM} {example}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -172,5 +183,20 @@ def add_command(  # noqa: PLR0913 - each is a part of the help
         "--env-prefix",
         metavar="PREFIX",
         help="read flags from environment variables named PREFIX<flag>",
+    )
+    parser.add_argument(
+        "--env-ignore-empty",
+        action="store_true",
+        help="treat an empty variable as one that is not set",
+    )
+    parser.add_argument(
+        "--env-files",
+        action="store_true",
+        help="let PREFIX<flag>_FILE name a file with the value",
+    )
+    parser.add_argument(
+        "--env-flags",
+        metavar="VARIABLE",
+        help="read flags from this variable, written --name=value and separated by blanks",
     )
     return parser

@@ -17,7 +17,7 @@ from paddle_flags._core.status import (
     to_switch,
     warn,
 )
-from paddle_flags._input.argv import HelpWanted, read_argv
+from paddle_flags._input.argv import HelpWanted, before_reading, read_argv
 from paddle_flags._input.ignored import ignored_warnings
 from paddle_flags._input.options import Options
 from paddle_flags.cli.output import print_error, print_text
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from paddle_flags._input.config import Path
+    from paddle_flags._input.named_plugins import Plugins
     from paddle_flags._input.options import Order
 
     Exit = bool | Literal["gflags"]
@@ -37,10 +38,16 @@ _NAMELESS = "program"  # in messages, if sys.argv has no name
 
 def read_flags(tokens: list[str], options: Options) -> list[str]:
     """Read a command line as `parse` does, and raise its errors."""
-    rest = read_argv(tokens, options)
+    read = tokens
+    for rewrite in before_reading:
+        read = rewrite(read, options)
+    rest = read_argv(read, options)
     if isinstance(rest, HelpWanted):
         raise help_for(tokens, rest, options)
-    return rest
+    if read == tokens or options.order == "remove":
+        return rest
+    written = dict(zip(read, tokens))
+    return [written.get(token, token) for token in rest]
 
 
 def help_for(tokens: list[str], wanted: HelpWanted, options: Options) -> errors.HelpRequested:
@@ -77,6 +84,8 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
     warn_unknown_env: bool = False,
     config: Path | Sequence[Path] | None = None,
     config_flag: str | None = None,
+    plugins: Plugins | None = None,
+    plugin_flag: str | None = None,
     allow_pending: bool = False,
     known_only: bool = False,
     arguments: bool = True,
@@ -114,6 +123,14 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
     it is a list of texts, or text. Its value in the environment works too. Wherever it
     stands on the line, what the line gives other flags takes precedence over the files.
 
+    `plugins` is the path of a library, or the name of a module such as "package.module", or
+    a list of these. They are loaded, as by `load_plugin`, or imported before the line is
+    read: `--help` lists their flags. "NAMESPACE=FILE" loads a library into a namespace.
+
+    `plugin_flag="plugins"` lets users name such plugins, as in `--plugins=liba.so,b.c`, also
+    in the environment or in a file. It is defined as `config_flag` is. A user then runs code
+    of their choice in the program. A plugin that cannot be loaded is an error of the line.
+
     `allow_pending=True` keeps values of undefined flags, written as `--name=value`,
     `--name` or `--noname`, until a plugin or `define` defines the flag; `check_pending`
     reports those that remain.
@@ -146,15 +163,6 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
     written and the program exits with status 0.
     """
     check_exit(exit)
-    if "_PD_FLAGS_COMPLETE" in os.environ:  # a shell asks what could be typed
-        from paddle_flags._completion.flags import answer_shell  # noqa: PLC0415 - seldom used
-
-        if config_flag is not None:
-            define_config_flag(config_flag)
-        answer_shell(arguments=arguments, stop_at_argument=stop_at_argument)
-    if to_switch("check_modules", check_modules):
-        check_refused()
-    tokens = tokens_of(argv)
     options = Options(
         env_prefix=env_prefix,
         env_flags=env_flags,
@@ -163,6 +171,8 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
         warn_unknown_env=warn_unknown_env,
         config=config,
         config_flag=config_flag,
+        plugins=plugins,
+        plugin_flag=plugin_flag,
         allow_pending=allow_pending,
         known_only=known_only,
         arguments=arguments,
@@ -171,6 +181,15 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
         usage=usage,
         version=version,
     )
+    if "_PD_FLAGS_COMPLETE" in os.environ:  # a shell asks what could be typed
+        from paddle_flags._completion.flags import answer_shell  # noqa: PLC0415 - seldom used
+
+        prepare_completion(options)
+        answer_shell(arguments=arguments, stop_at_argument=stop_at_argument)
+    if to_switch("check_modules", check_modules):
+        check_refused()
+    tokens = tokens_of(argv)
+    load_named_plugins(tokens, options)
     return read_or_end(tokens, options, exit)
 
 
@@ -186,6 +205,25 @@ def define_config_flag(name: str) -> None:
     from paddle_flags._input.named_files import config_flag  # noqa: PLC0415 - seldom used
 
     config_flag(Options(config_flag=name))
+
+
+def load_named_plugins(tokens: list[str], options: Options) -> None:
+    """Load the plugins of the program and those that a line names, if there can be any."""
+    if options.plugins is not None or options.plugin_flag is not None:
+        from paddle_flags._input.named_plugins import load_plugins  # noqa: PLC0415 - seldom used
+
+        load_plugins(tokens, options)
+
+
+def prepare_completion(options: Options) -> None:
+    """Define the flags that `parse` would define before it reads the line of a shell."""
+    from paddle_flags._completion.request import read_request  # noqa: PLC0415 - seldom used
+
+    if options.config_flag is not None:
+        define_config_flag(options.config_flag)
+    request = read_request()
+    if request:
+        load_named_plugins(["", *request.tokens], options)
 
 
 def tokens_of(argv: Sequence[str] | None) -> list[str]:
@@ -222,7 +260,7 @@ def _read_or_exit(tokens: list[str], options: Options, name: str, *, gflags: boo
     try:
         rest = read_flags(tokens, options)
     except errors.FlagParseError as error:
-        print_warnings(name or program_of(tokens))
+        print_warnings(name or program_of(tokens), error)
         why = error
     else:
         print_warnings(name or program_of(tokens))
@@ -243,12 +281,17 @@ def program_of(tokens: Sequence[str]) -> str:
     return os.path.basename(tokens[0] if tokens else "") or _NAMELESS
 
 
-def print_warnings(program: str) -> None:
+def print_warnings(program: str, refusal: errors.FlagError | None = None) -> None:
     """Print the warnings about the command line, such as deprecated names, to stderr.
 
     Those about variables that name no flag are left for `settle`: filters are about them.
+    Those with advice that an error has too are left out.
     """
+    refusals = "\n".join(map(str, refusal.errors)) if refusal else ""
     for message in take_warnings():
+        advice = str(message).partition("; ")[2]
+        if advice and advice in refusals:
+            continue
         if isinstance(message, errors.UnknownVariableWarning):
             leave_warning(message)
         else:

@@ -307,7 +307,8 @@ def add(main_parser: Parser, name: str, plugins: Parser | None = None) -> None:
         parser.other = plugins
 
 
-_LOADING = ("-p", "--plugin", "-m", "--config", "--env-prefix", "--format", "--long")
+_ENVIRONMENT = ("--env-prefix", "--env-ignore-empty", "--env-files", "--env-flags")
+_LOADING = ("-p", "--plugin", "-m", "--config", *_ENVIRONMENT, "--format", "--long")
 
 
 def is_about_plugins(parser: Parser, plugins: Parser, tokens: Sequence[str]) -> bool:

@@ -434,6 +434,24 @@ TEST(a_default_must_be_a_value_of_the_flag) {
   refuse(&def, PD_ERR_RANGE, "definition of 'd': default nan: expected a number <= 1");
 }
 
+TEST(choices_with_a_wrong_separator_are_told) {
+  pd_flag_def def = definition(PD_TYPE_string, "s");
+  def.choices = "fast,best";
+  def.default_value.str = "fast";
+  refuse(
+      &def, PD_ERR_CHOICE,
+      "definition of 's': default 'fast': expected one of fast,best; choices are separated by |, "
+      "as in a|b");
+  def.default_value.str = "fast,best"; /* the one choice */
+  accept(&def);
+  def = definition(PD_TYPE_int32, "n");
+  def.choices = "0; 8";
+  refuse(
+      &def, PD_ERR_CHOICE,
+      "definition of 'n': choice '0; 8': expected a value of type int32; choices are separated by "
+      "|, as in a|b");
+}
+
 TEST(choices_of_numbers_are_compared_as_numbers) {
   pd_flag_def def = definition(PD_TYPE_int32, "bits");
   def.choices = "0|8|0x10";

@@ -114,6 +114,104 @@ def test_a_validator_may_read_other_flags_when_parse_asks(python) -> None:
     assert python(text).stdout == "2\nTrue\n"
 
 
+MULTI = """
+from absl import flags
+import enum
+F = flags.FLAGS
+class Color(enum.Enum): RED, BLUE = 1, 2
+flags.DEFINE_multi_string("words", ["z"], "", short_name="w")
+flags.DEFINE_multi_integer("numbers", None, "")
+flags.DEFINE_multi_enum("kinds", ["a"], ["a", "b"], "")
+flags.DEFINE_multi_enum_class("colors", None, Color, "")
+flags.DEFINE_list("items", ["y"], "")
+pf.bridge_absl()
+def read(*tokens, **options):
+    try: print("kept", {parse}(["p", *tokens], **options))
+    except Exception as error: print(type(error).__name__)
+    print(F.words, F.numbers, F.kinds, [each.name for each in F.colors or []], F.items)
+"""
+
+
+@pytest.mark.parametrize(
+    "tokens",
+    [
+        ["--words=a,b", "--words=c", "--items=d,e"],
+        ["--words", "a,b", "x", "-w", 'say "hi", you'],
+        ["--words=", "--", "--words=a,b"],
+        ["--numbers=1", "--numbers=2", "--kinds", "b", "--colors=red", "--colors=BLUE"],
+    ],
+)
+def test_each_use_of_a_multi_flag_is_one_item(python, tokens) -> None:
+    text = f"\nread(*{tokens})"
+    ours = python(MULTI.replace("{parse}", "pf.parse") + text, "p").stdout
+    theirs = python(MULTI.replace("{parse}", "F") + text, "p").stdout
+    assert ours.splitlines()[1:] == theirs.splitlines()[1:]
+
+
+@pytest.mark.parametrize("token", ["--numbers=1,2", "--kinds=a,b", "--colors=red,blue"])
+def test_commas_in_an_item_of_a_multi_flag_are_refused_as_absl_does(python, token) -> None:
+    text = MULTI.replace("{parse}", "pf.parse") + f"\nread({token!r}, exit=False)"
+    assert python(text, check=False).stdout == "FlagParseError\n"
+
+
+def test_parse_returns_the_tokens_of_a_multi_flag_as_they_were(python) -> None:
+    text = MULTI.replace("{parse}", "pf.parse") + (
+        "\nread('x', '--words=a,b', order='leave')\nread('--words', 'a,b', order='reorder')\n"
+    )
+    kept = [each for each in python(text).stdout.splitlines() if "kept" in each]
+    assert kept == ["kept ['x', '--words=a,b']", "kept ['--words', 'a,b']"]
+
+
+READS = """
+from absl import flags
+F = flags.FLAGS
+flags.DEFINE_integer("low", 0, "")
+flags.DEFINE_integer("high", 10, "")
+flags.register_validator("low", lambda value: value <= F.high, message="low is above high")
+pf.bridge_absl()
+"""
+
+
+@pytest.mark.parametrize("line", [["--low=50", "--high=90"], ["--high=90", "--low=50"]])
+def test_a_validator_that_reads_another_flag_sees_what_the_line_gives_it(python, line) -> None:
+    text = READS + f"pf.parse(['p', *{line}], exit=False)\nprint(F.low, F.high)"
+    assert python(text).stdout == "50 90\n"
+
+
+def test_a_validator_is_asked_when_a_flag_that_it_reads_changes(python) -> None:
+    text = READS + (
+        "for line in ['--low=50'], ['--high=-5'], ['--low=9']:\n"
+        "    try: pf.parse(['p', *line], exit=False)\n"
+        "    except pf.FlagParseError as error: print(error)\n"
+        "print(F.low, F.high)\n"
+        "pf.FLAGS.update(low=20, high=30)\n"
+        "try: pf.set('high', 5)\n"
+        "except pf.FlagValueError as error: print(error)"
+    )
+    why = "low is above high (validator of absl)"
+    *printed, last = python(text).stdout.splitlines()
+    assert printed == [
+        f"--low=50 (argv[1]), --high=10 (default): {why}",
+        f"--low=0 (default), --high=-5 (argv[1]): {why}",
+        "9 10",
+    ]
+    assert last.startswith("--low=20 (")
+    assert last.endswith(why)
+
+
+def test_a_validator_goes_on_when_a_flag_that_it_has_read_goes(python) -> None:
+    text = (
+        "from absl import flags\nF = flags.FLAGS\nflags.DEFINE_integer('low', 0, '')\n"
+        "pf.bridge_absl()\npf.define('high', 10)\n"
+        "flags.register_validator('low', lambda v: v <= (F.high if 'high' in F else 3))\n"
+        "pf.parse(['p', '--low=9'])\npf.undefine('high')\n"
+        "try: pf.set('low', 4)\n"
+        "except pf.FlagValueError: print('refused')\n"
+        "pf.set('low', 2)\nprint(F.low)"
+    )
+    assert python(text).stdout == "refused\n2\n"
+
+
 def test_what_a_serializer_cannot_write_is_an_error_of_absl(python) -> None:
     text = (
         "from absl import flags\nclass Fails(flags.ArgumentSerializer):\n"

@@ -267,6 +267,8 @@ A_LIST = "items of a list are separated by commas, as in --sizes=1,2,3"
             ["explain", "verbose", "--sizes", "1", "2", "3"],
             f"expected the name of one flag, not 3 arguments; {A_LIST}",
         ),
+        (["explain", "--verbose", "true"], f"unexpected argument true; {A_BOOL}"),
+        (["impls", "--verbose", "true"], f"unexpected argument true; {A_BOOL}"),
         (["explain", "verbose", "x"], "expected the name of one flag, not 2 arguments"),
         (["run", "--verbose", "true"], f"true: no such file; {A_BOOL}"),
         (["run", "--sizes", "1", "2", "3", "--x"], f"2: no such file; {A_LIST}"),
@@ -284,6 +286,7 @@ def test_an_argument_that_looks_like_a_part_of_a_value_gets_a_suggestion(plugin,
     assert (ended.returncode, ended.stdout) == (2, "")
     lines = ended.stderr.splitlines()
     assert any(each.startswith(f"python -m paddle_flags: error: {message}") for each in lines)
+    assert sum(A_BOOL in each for each in lines) == (A_BOOL in message)
 
 
 def test_a_warning_is_printed_once_although_the_line_is_refused(plugin):

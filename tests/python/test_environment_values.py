@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 import pytest
+from support import installed, run, write
 
 import paddle_flags as pf
 
@@ -293,3 +295,57 @@ def test_a_command_behind_a_bool_is_left_alone(name):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         pf.commands({"on": lambda: None}, ["program", f"--{name}", "on"], exit=False)
+
+
+# ---- Other parsers, and our own commands ----
+
+VARIABLES = {"APP_n": "", "APP_OPTIONS": "--m=4", "PATH": ""}
+HOW = "env_prefix='APP_', env_ignore_empty=True, env_files=True, env_flags='APP_OPTIONS'"
+FLAGS_HERE = "pf.define('n', 1); pf.define('m', 1); pf.define('token', '')\n"
+SHOW = "print(*[pf.FLAGS[name].value for name in ('n', 'm', 'token')])"
+
+
+@pytest.mark.parametrize(
+    ("library", "code"),
+    [
+        ("argparse", f"p = argparse.ArgumentParser(); pf.add_to(p, {HOW}); p.parse_args([])"),
+        ("argparse", f"p = argparse.ArgumentParser(); pf.adopt(p, {HOW}); p.parse_args([])"),
+        (
+            "click",
+            (
+                f"c = click.command()(pf.click_options({HOW})(lambda: {SHOW}))\n"
+                "c([], standalone_mode=False)"
+            ),
+        ),
+        ("absl", f"import absl.flags; pf.bridge_absl({HOW}); absl.flags.FLAGS(['p'])"),
+    ],
+)
+def test_other_parsers_read_the_environment_in_each_way(tmp_path, library, code):
+    if library != "argparse":
+        installed(library)
+    (tmp_path / "token").write_text("secret\n")
+    env = VARIABLES | {"APP_token_FILE": str(tmp_path / "token")}
+    ran = in_program(f"import {library}\n{FLAGS_HERE}{code}\n{SHOW}", env=env)
+    assert ran.stdout.splitlines()[:1] == ["1 4 secret"], ran.stderr
+
+
+def test_other_parsers_take_no_other_parameters_of_parse():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'usage'"):
+        pf.add_to(argparse.ArgumentParser(), usage="x")  # type: ignore[call-arg]
+    with pytest.raises(pf.FlagArgumentError, match="env_files: needs an env_prefix"):
+        pf.adopt(argparse.ArgumentParser(), env_files=True)
+
+
+def test_our_commands_read_the_environment_in_each_way(tmp_path):
+    write(tmp_path / "flags_here.py", f"import paddle_flags as pf\n{FLAGS_HERE}")
+    (tmp_path / "token").write_text("secret\n")
+    env = VARIABLES | {"APP_token_FILE": str(tmp_path / "token")}
+    command = [sys.executable, "-m", "paddle_flags", "list", "-m", "flags_here"]
+    ways = ["--env-prefix=APP_", "--env-ignore-empty", "--env-files", "--env-flags", "APP_OPTIONS"]
+    listed = run(*command, *ways, cwd=tmp_path, env=env).stdout
+    rows = [line.split()[:4] for line in listed.splitlines()[1:]]
+    assert ["n", "int64", "1", "default"] in rows
+    assert ["m", "int64", "4", "environment"] in rows
+    assert ["token", "string", "secret", "environment"] in rows
+    alone = run(*command, "--env-files", cwd=tmp_path, env=env, check=False)
+    assert "error: --env-files: expected --env-prefix PREFIX with it" in alone.stderr

@@ -165,3 +165,45 @@ def test_a_flag_that_was_found_once_is_an_item_of_flags_without_python_code(name
     finally:
         sys.setprofile(None)
     assert not [call for call in calls if call.startswith("call ")]
+
+
+UNDEFINING = """
+import threading
+kept = pf.define("kept", 1)
+over = threading.Event()
+
+def undefine():
+    while not over.is_set():
+        for name in "abc":
+            pf.define(name, 1, scoped=name == "a")
+        for name in "abc":
+            pf.undefine(name)
+
+other = threading.Thread(target=undefine)
+other.start()
+try:
+    for _ in range(200):
+        assert kept in pf.FLAGS.values() and ("kept", kept) in pf.FLAGS.items()
+        gone = pf.FLAGS.get("b")
+        gone in pf.FLAGS.values(), ("b", gone) in pf.FLAGS.items(), gone in pf.FLAGS
+        list(pf.FLAGS.items()), [repr(each) for each in pf.FLAGS.values()], repr(pf.FLAGS)
+        pf.FLAGS._repr_html_(), pf.dump("json"), pf.describe("json"), pf.sync()
+        try: pf.FLAGS.c = 2
+        except pf.UndefinedFlagError: pass
+        pf.parse(["prog", "--c=3"], env_prefix="APP_", allow_pending=True)
+finally:
+    over.set()
+    other.join()
+"""
+
+
+def test_looking_through_all_flags_goes_on_while_another_thread_undefines_some(python):
+    python(UNDEFINING)
+
+
+def test_only_a_defined_flag_is_among_the_values(name):
+    flag = pf.define(name, 1)
+    assert flag in pf.FLAGS.values()
+    assert 1 not in pf.FLAGS.values()
+    pf.undefine(name)
+    assert flag not in pf.FLAGS.values()

@@ -190,3 +190,43 @@ def test_an_interrupt_while_frames_are_dropped_is_raised(name):
     flag = pf.define(name, 1)
     with flag.validate(refuse), pytest.raises(KeyboardInterrupt):
         flag.value = 2
+
+
+AT_EXIT = """
+import argparse
+import atexit
+from functools import partial
+x = pf.define("x", 1)
+parser = argparse.ArgumentParser()
+parser.add_argument("--late")
+for call in [  # the last one is called first
+    partial(print, "end"),
+    lambda: print(pf.FLAGS["y"].file, pf.FLAGS["y"].line, pf.FLAGS["y"].module, y_places),
+    lambda: y_places.extend(entry.place for entry in pf.FLAGS["y"].history),
+    partial(setattr, pf.FLAGS, "y", 4),
+    partial(pf.set, "y", 3),
+    partial(pf.FLAGS.update, y=2),
+    partial(pf.define, "y", 1),
+    partial(pf.define, "z", None, type=int, help="with keywords"),
+    partial(pf.define, "x", 2, replace=True),
+    partial(x.set_default, 5),
+    partial(x.override, 6),
+    partial(pf.override, x=7),
+    partial(pf.scoped, x=7),
+    partial(pf.capture),
+    partial(pf.adopt, parser),
+    partial(pf.commands, {"run": print}, ["prog", "run"]),
+    partial(getattr, pf.FLAGS, "copy", None),
+]:
+    atexit.register(call)
+y_places = []
+"""
+
+
+def test_a_call_without_python_code_above_it_comes_from_native_code(python):
+    ended = python(AT_EXIT)
+    assert ended.stderr == ""
+    assert ended.stdout.splitlines()[1:] == [
+        "<native code> 1 <native code> ['<native code>:1', '<native code>:1']",
+        "end",
+    ]

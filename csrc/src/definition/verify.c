@@ -77,15 +77,21 @@ static pd_status check_names(const pd_flag_def *def, pd_error *err) {
   return status;
 }
 
+/* Returns what to add to an error about choices: one that looks like several is misspelt. */
+static const char *suggest_separator(const pd_flag_def *def) {
+  bool misspelt = !strchr(def->choices, '|') && strpbrk(def->choices, ",; ");
+  return misspelt ? "; choices are separated by |, as in a|b" : "";
+}
+
 static pd_status check_choices(const pd_flag_def *def, pd_error *err) {
   for (const char *cursor = pd__list_begin(def->choices); cursor;) {
     char quoted[PD__QUOTE_SIZE];
     const char *choice = cursor;
     size_t length = pd__list_next(&cursor);
     if (pd__choice_is_valid(def, choice, length)) continue;
-    return fail_definition(def, err, PD_ERR_CHOICE, "choice '%s': expected a value of type %s",
+    return fail_definition(def, err, PD_ERR_CHOICE, "choice '%s': expected a value of type %s%s",
                            pd__quote_part(quoted, choice, length),
-                           pd_type_name(def->list ? def->list : def->type));
+                           pd_type_name(def->list ? def->list : def->type), suggest_separator(def));
   }
   return PD_OK;
 }
@@ -125,8 +131,8 @@ static pd_status check_default(const pd_flag_def *def, pd_error *err) {
   if (status == PD_OK) return PD_OK;
   const char *text = pd__value_text(def->type, def->default_value, number);
   pd__value_write_fault(def, text, complaint, sizeof complaint);
-  return fail_definition(def, err, status, "default %s: %s", pd__def_show_default(def, shown),
-                         complaint);
+  return fail_definition(def, err, status, "default %s: %s%s", pd__def_show_default(def, shown),
+                         complaint, status == PD_ERR_CHOICE ? suggest_separator(def) : "");
 }
 
 static pd_status check_kind(const pd_flag_def *def, pd_error *err) {

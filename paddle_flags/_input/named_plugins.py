@@ -1,0 +1,88 @@
+"""The plugins of a command line: those of the program and those that the user names."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags import errors
+from paddle_flags._core.plugin import load_named, plugin_parts
+from paddle_flags._core.status import shown
+from paddle_flags._input.named_files import find, names_of, naming_flag
+from paddle_flags._native import ffi
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from paddle_flags._core.flag import Flag
+    from paddle_flags._input.options import Options
+
+    Plugin = str | os.PathLike[str]
+    Plugins = Plugin | Sequence[Plugin]
+
+_HELP = "Load these plugins first: libraries, NAMESPACE=FILE for one in a namespace, or modules"
+_LIBRARIES = ("so", "dylib", "dll", "pyd")
+
+
+def plugin_flag(options: Options) -> Flag[Any]:
+    """Return the flag that names plugins; define it if the program has not."""
+    return naming_flag("plugin_flag", options.plugin_flag or "", _HELP)
+
+
+def load_plugins(tokens: list[str], options: Options) -> None:
+    """Load the plugins of a line that is to be parsed; add errors of the user to the options.
+
+    Raises the errors of the program's own plugins, and what the import of a module raises.
+    """
+    options.check()
+    for plugin in _plugins_of(options.plugins):
+        _load(plugin, 'plugins=["{namespace}={path}"]')
+    if options.plugin_flag is None:
+        return
+    flag = plugin_flag(options)
+    files = find(tokens, options)
+    config = files.read() if files else ffi.NULL
+    for name in names_of(flag, tokens, options, config):
+        try:
+            _load(name, f"--{flag.name}={{namespace}}={{path}}")
+        except errors.FlagError as error:
+            options.problems += [f"--{flag.name}: {each}" for each in error.errors]
+
+
+def _plugins_of(plugins: Plugins | None) -> list[Plugin]:
+    if plugins is None:
+        return []
+    every = [plugins] if isinstance(plugins, (str, os.PathLike)) else plugins
+    try:
+        return list(every)
+    except TypeError:
+        expected = "expected a library or a module, or a list of them"
+        message = f"plugins is {shown(plugins)}: {expected}"
+        raise errors.FlagTypeError(message) from None
+
+
+def _load(plugin: Plugin, remedy: str) -> None:
+    if isinstance(plugin, str) and _is_module(plugin):
+        _import(plugin)
+    elif isinstance(plugin, str):
+        namespace, file = plugin_parts(plugin)
+        load_named(file, namespace, remedy)
+    else:
+        load_named(plugin, "", remedy)
+
+
+def _is_module(name: str) -> bool:
+    """Return whether text is the name of a module, not the path of a library."""
+    parts = name.split(".")
+    return all(map(str.isidentifier, parts)) and parts[-1].lower() not in _LIBRARIES
+
+
+def _import(module: str) -> None:
+    try:
+        importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise  # of another module, which it imports
+        message = f"{module}: no such module; the path of a library has a / or ends in .so"
+        raise errors.FlagArgumentError(message) from None
