@@ -81,6 +81,17 @@ print([F[name].present for name in ("given", "assigned", "alone")])
 F(["p", "--given=2"])
 print(F["given"].present, F["given"].using_default_value)
 """,
+    "present_after_a_value_parsed_alone": """
+flags.DEFINE_integer("i", 1, "")
+flags.DEFINE_multi_string("several", None, "")
+F(["p"])
+F["i"].parse("2")
+F["several"].parse(["a", "b"])
+print([F[name].present for name in ("i", "several")])
+F["i"].parse("3")
+F["several"].parse("c")
+print([F[name].present for name in ("i", "several")], F.i, F.several)
+""",
 }
 
 
@@ -101,6 +112,16 @@ def test_what_a_variable_or_parse_gives_is_present(python) -> None:
     )
     env = {"SAME_a": "5"}
     assert python(text, env=env).stdout == "[1, 1, 0] [False, False, True]\n"
+
+
+def test_a_value_parsed_alone_is_counted_once_whatever_had_given_one(python) -> None:
+    text = (
+        "from absl import flags\nF = flags.FLAGS\nflags.DEFINE_integer('a', 1, '')\n"
+        "pf.define('ours', 1)\npf.bridge_absl()\n"
+        "pf.parse(['p'], env_prefix='SAME_')\nfor name in ('a', 'ours'): F[name].parse('2')\n"
+        "print([(F[name].present, F[name].value) for name in ('a', 'ours')])"
+    )
+    assert python(text, env={"SAME_a": "5"}).stdout == "[(1, 2), (1, 2)]\n"
 
 
 def test_a_validator_may_read_other_flags_when_parse_asks(python) -> None:
