@@ -81,6 +81,20 @@ print([F[name].present for name in ("given", "assigned", "alone")])
 F(["p", "--given=2"])
 print(F["given"].present, F["given"].using_default_value)
 """,
+    "deleted": """
+flags.DEFINE_integer("gone", 3, "", short_name="g")
+F(["p", "--gone=7"])
+del F.gone
+print("gone" in F, "gone" in list(F), "gone" in F.get_help())
+flags.DEFINE_string("gone", "again", "")
+print(F.gone, F["gone"].using_default_value, F["gone"].present)
+some = flags.FlagValues()
+flags.DEFINE_integer("new", 1, "", flag_values=some, short_name="n")
+F.append_flag_values(some)
+F(["p", "-n", "2"])
+F.remove_flag_values(some)
+print("new" in F, "n" in F, some.new)
+""",
     "present_after_a_value_parsed_alone": """
 flags.DEFINE_integer("i", 1, "")
 flags.DEFINE_multi_string("several", None, "")
