@@ -95,6 +95,27 @@ F(["p", "-n", "2"])
 F.remove_flag_values(some)
 print("new" in F, "n" in F, some.new)
 """,
+    "members_that_are_text": """
+import enum
+class Mode(str, enum.Enum):
+    FAST = "fast"
+    SLOW = "slow"
+flags.DEFINE_enum_class("mode", Mode.FAST, Mode, "")
+flags.DEFINE_multi_enum_class("modes", [Mode.FAST], Mode, "")
+flags.DEFINE_enum("choice", Mode.FAST, list(Mode), "")
+flags.DEFINE_string("text", Mode.FAST, "")
+print(F["mode"].serialize())
+F(["p"])
+print(F.mode, F.modes, F.choice == "fast", F.text == "fast")
+F(["p", "--mode=slow", "--modes=slow", "--modes=fast", "--choice=slow", "--text=a"])
+print(F.mode, F.modes, F.choice == "slow", F.text, F["mode"].serialize())
+F.mode = Mode.FAST
+print(F.mode)
+try:
+    F(["p", "--mode=fats"])
+except flags.IllegalFlagValueError:
+    print("refused")
+""",
     "present_after_a_value_parsed_alone": """
 flags.DEFINE_integer("i", 1, "")
 flags.DEFINE_multi_string("several", None, "")
