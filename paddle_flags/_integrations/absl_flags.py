@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from absl import flags
 
 from paddle_flags._core import bridged, former
 from paddle_flags._core.definition import define_at, place_of
+from paddle_flags._core.redefine import undefine
 from paddle_flags._core.registry import FLAGS, all_flags
 from paddle_flags._core.values import REDACTED, native
 from paddle_flags._input.argv import after_reading, before_reading
@@ -210,13 +212,23 @@ class Bridge(former.Listener):
         self._links[flag.name] = link
         (self._ours if isinstance(link, OurLink) else self._known.names).add(flag.name)
 
-    def release(self, name: str) -> None:
-        """Stop linking a flag that absl has dropped; ours stays."""
+    def release(self, name: str) -> Flag[Any] | None:
+        """Stop linking a flag that absl has dropped; return ours."""
         link = self._links.get(name)
-        if link is not None and name not in self._ours:
-            del self._links[name]
-            self._known.names.discard(name)
-            link.leave()
+        if link is None or name in self._ours:
+            return None
+        del self._links[name]
+        self._known.names.discard(name)
+        link.leave()
+        return link.ours
+
+    def delete(self, name: str) -> None:
+        """Undefine a flag that absl has deleted, unless another module defines it, too."""
+        ours = self.release(name)
+        if ours is not None:
+            with suppress(FlagError):
+                ours.reset()  # the next definition of the name doesn't get its values
+                undefine(ours)
 
     def redacting(self, validator: Any) -> Any:
         """Return the validator, or one whose message shows no sensitive value."""
@@ -388,7 +400,7 @@ def _class_for(kind: type, bridge: Bridge) -> type:  # noqa: C901 - a class with
             flag = self.__dict__["__flags"].get(name)
             super().__delattr__(name)
             if flag is not None and flag.name == name:
-                bridge.release(name)
+                bridge.delete(name)
 
         def _set_attributes(self, **attributes: Any) -> None:
             for name in attributes:

@@ -316,7 +316,7 @@ class OurLink(Link):
                 self._set_text(argument)
             self.alone = True
             self.forget()
-        self.theirs.present += 1
+        self.theirs.__dict__["present"] += 1
 
     def _set_text(self, argument: Any) -> None:
         if not isinstance(argument, str):
@@ -350,6 +350,11 @@ def reading(link: Link) -> bool:
     return bool(type(link.values).bridge.reading)
 
 
+def _counting(link: Link) -> bool:
+    """Return whether absl is counting what it parses."""
+    return reading(link) or bool(state.source == lib.PD_SOURCE_ARGV)
+
+
 # ---- absl's flags ----
 
 
@@ -375,7 +380,7 @@ class Bridged:
     def present(self) -> int:
         """How often the command line has given the flag; 1 if a variable or a file gives it."""
         given = self.link.ours.source in ("argv", "environment", "file", "fleet")
-        return self.__dict__["present"] or int(given and not reading(self.link))
+        return self.__dict__["present"] or int(given and not _counting(self.link))
 
     @present.setter
     def present(self, count: int) -> None:

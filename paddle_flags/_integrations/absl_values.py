@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import enum
 import functools
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +56,10 @@ class Codec:
         return self._item_to_ours(value)
 
     def _item_to_ours(self, value: Any) -> Any:
-        if self._is_exact or isinstance(value, str):
+        is_member = isinstance(value, enum.Enum)  # which may be a text as well
+        if isinstance(value, str) and (self._is_exact or not is_member):
+            return str.__str__(value)
+        if self._is_exact:
             plain = _PLAIN.get(self.kind)
             return plain(value) if plain and isinstance(value, int) else value
         serializer = self._flag.serializer
@@ -104,7 +108,7 @@ class Codec:
             low = lowest is None or lowest <= default
             high = highest is None or default <= highest
             return {"min": lowest, "max": highest} if low and high else {}
-        choices = getattr(self._parser, "enum_values", None)
+        choices = [str.__str__(each) for each in getattr(self._parser, "enum_values", ())]
         if choices and getattr(self._parser, "case_sensitive", True) and default in choices:
             return {} if any("|" in each for each in choices) else {"choices": choices}
         return {}

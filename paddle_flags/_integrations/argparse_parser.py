@@ -132,11 +132,13 @@ class Bridge:
         self._groups: dict[str, Any] = {}
         self._wanted: list[list[str] | None] = []
         known, intermixed = parser.parse_known_args, parser.parse_known_intermixed_args
-        self._wrap("parse_known_args", self._reader(known))
-        self._wrap("parse_known_intermixed_args", self._reader(intermixed))
+        self._wrap("parse_known_args", self.reader(known))
+        self._wrap("parse_known_intermixed_args", self.reader(intermixed))
         for name in ("parse_args", "parse_intermixed_args"):
             if getattr(type(parser), name) is getattr(argparse.ArgumentParser, name):
                 self._wrap(name, self._whole_reader(getattr(parser, name)))
+            else:
+                parser.__class__ = _class_below(type(parser), self)
         for name in ("format_help", "format_usage"):
             self._wrap(name, self._formatter(getattr(parser, name)))
 
@@ -238,7 +240,9 @@ class Bridge:
 
     # ---- reading ----
 
-    def _reader(self, parse: Parse) -> Parse:
+    def reader(self, parse: Parse) -> Parse:
+        """Return what stands in front of a method that reads a command line."""
+
         def read(args: Any = None, namespace: Any = None, **others: Any) -> Parsed:
             with _lock:  # `others` are those of a class of the program's own
                 args = sys.argv[1:] if args is None else args
@@ -350,6 +354,18 @@ class Bridge:
                     action.required = was
 
         return text
+
+
+def _class_below(kind: Any, bridge: Bridge) -> Any:
+    """Return a class whose methods meet the bridge when they call those of `super()`."""
+
+    class Below(argparse.ArgumentParser):
+        def parse_known_args(self, *args: Any, **named: Any) -> Any:
+            parse: Any = super().parse_known_args
+            parse = bridge.reader(parse) if self is bridge.parser else parse
+            return parse(*args, **named)
+
+    return type(kind.__name__, (kind, Below), {"__module__": kind.__module__})
 
 
 def bridge_of(parser: argparse.ArgumentParser) -> Bridge:

@@ -81,6 +81,52 @@ print([F[name].present for name in ("given", "assigned", "alone")])
 F(["p", "--given=2"])
 print(F["given"].present, F["given"].using_default_value)
 """,
+    "deleted": """
+flags.DEFINE_integer("gone", 3, "", short_name="g")
+F(["p", "--gone=7"])
+del F.gone
+print("gone" in F, "gone" in list(F), "gone" in F.get_help())
+flags.DEFINE_string("gone", "again", "")
+print(F.gone, F["gone"].using_default_value, F["gone"].present)
+some = flags.FlagValues()
+flags.DEFINE_integer("new", 1, "", flag_values=some, short_name="n")
+F.append_flag_values(some)
+F(["p", "-n", "2"])
+F.remove_flag_values(some)
+print("new" in F, "n" in F, some.new)
+""",
+    "members_that_are_text": """
+import enum
+class Mode(str, enum.Enum):
+    FAST = "fast"
+    SLOW = "slow"
+flags.DEFINE_enum_class("mode", Mode.FAST, Mode, "")
+flags.DEFINE_multi_enum_class("modes", [Mode.FAST], Mode, "")
+flags.DEFINE_enum("choice", Mode.FAST, list(Mode), "")
+flags.DEFINE_string("text", Mode.FAST, "")
+print(F["mode"].serialize())
+F(["p"])
+print(F.mode, F.modes, F.choice == "fast", F.text == "fast")
+F(["p", "--mode=slow", "--modes=slow", "--modes=fast", "--choice=slow", "--text=a"])
+print(F.mode, F.modes, F.choice == "slow", F.text, F["mode"].serialize())
+F.mode = Mode.FAST
+print(F.mode)
+try:
+    F(["p", "--mode=fats"])
+except flags.IllegalFlagValueError:
+    print("refused")
+""",
+    "present_after_a_value_parsed_alone": """
+flags.DEFINE_integer("i", 1, "")
+flags.DEFINE_multi_string("several", None, "")
+F(["p"])
+F["i"].parse("2")
+F["several"].parse(["a", "b"])
+print([F[name].present for name in ("i", "several")])
+F["i"].parse("3")
+F["several"].parse("c")
+print([F[name].present for name in ("i", "several")], F.i, F.several)
+""",
 }
 
 
@@ -101,6 +147,16 @@ def test_what_a_variable_or_parse_gives_is_present(python) -> None:
     )
     env = {"SAME_a": "5"}
     assert python(text, env=env).stdout == "[1, 1, 0] [False, False, True]\n"
+
+
+def test_a_value_parsed_alone_is_counted_once_whatever_had_given_one(python) -> None:
+    text = (
+        "from absl import flags\nF = flags.FLAGS\nflags.DEFINE_integer('a', 1, '')\n"
+        "pf.define('ours', 1)\npf.bridge_absl()\n"
+        "pf.parse(['p'], env_prefix='SAME_')\nfor name in ('a', 'ours'): F[name].parse('2')\n"
+        "print([(F[name].present, F[name].value) for name in ('a', 'ours')])"
+    )
+    assert python(text, env={"SAME_a": "5"}).stdout == "[(1, 2), (1, 2)]\n"
 
 
 def test_a_validator_may_read_other_flags_when_parse_asks(python) -> None:

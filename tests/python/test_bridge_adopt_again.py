@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import io
+import os
 from typing import Any
 
 import pytest
@@ -270,6 +271,34 @@ def test_arguments_of_other_classes_of_parsers_reach_them(name: str) -> None:
         ("", {}, 1),
     ):
         assert getattr(parse(args, env_vars=variables), name) == value == pf.get(name)
+
+
+class PassingParser(argparse.ArgumentParser):
+    """Passes its own method by, as that of HTTPie."""
+
+    def parse_args(self, place, args=None, namespace=None):  # type: ignore[no-untyped-def, override]
+        found, rest = super().parse_known_args(args, namespace)
+        found.place, found.rest = place, rest
+        return found
+
+
+@pytest.mark.parametrize("sub", [False, True])
+def test_a_parser_that_passes_its_own_method_by_is_adopted(name: str, sub: bool) -> None:
+    top: Any = PassingParser()
+    made: Any = top.add_subparsers().add_parser("sub") if sub else top
+    made.add_argument(f"--{name}", type=int, default=1)
+    if sub:
+        assert list(pf.adopt(top)) == ["sub"]
+    assert pf.adopt(made, env_prefix="PASS_") == {}
+    os.environ[f"PASS_{name}"] = "4"
+    try:
+        for args, value in (([], 4), ([f"--{name}=5", "more"], 5), ([], 4)):
+            found = top.parse_args("here", ["sub", *args] if sub else args)
+            assert getattr(found, name) == value == pf.get(name)
+            assert (found.place, found.rest) == ("here", args[1:])
+    finally:
+        del os.environ[f"PASS_{name}"]
+    assert isinstance(made, PassingParser)
 
 
 def test_a_parser_of_configargparse_is_adopted(name: str) -> None:

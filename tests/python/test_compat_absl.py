@@ -274,3 +274,20 @@ def test_a_file_can_keep_the_flags_of_abseil_although_compat_is_in_its_path(tmp_
     found = run(*CXX, *flags, source).stdout
     assert found.count("// The real one: ") == len(headers)
     assert "pd_absl" not in found
+
+
+def test_a_program_with_a_copy_of_abseils_strings_does_not_meet_another_abseil(tmp_path):
+    copied, other = tmp_path / "copied", tmp_path / "other"
+    for folder in (copied / "absl/strings", other / "absl/types"):
+        folder.mkdir(parents=True)
+    view = "#include <string_view>\nnamespace absl { using std::string_view; }\n"
+    write(copied / "absl/strings/string_view.h", view)
+    write(other / "absl/types/optional.h", "#error of another Abseil\n")
+    source = write(
+        tmp_path / "small.cc",
+        '#include <absl/flags/flag.h>\nABSL_FLAG(std::optional<int>, small, 7, "");\n'
+        "int main() { return absl::GetFlag(FLAGS_small).value_or(0) - 7; }\n",
+    )
+    include = [*OURS, f"-I{copied}", f"-I{other}"]
+    run(*CXX, *CHECKED, "-std=c++17", *include, source, "-o", tmp_path / "small", *LINK)
+    run(tmp_path / "small")

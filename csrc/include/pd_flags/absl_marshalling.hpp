@@ -12,7 +12,8 @@
 #include <absl/strings/string_view.h>
 #define PD__ABSL_HAS_VIEW
 #endif
-#if __has_include(<absl/types/optional.h>)
+/* A program's small copy of Abseil's strings is not to meet the rest of the system's Abseil. */
+#if defined(ABSL_BASE_CONFIG_H_) && __has_include(<absl/types/optional.h>)
 #include <absl/types/optional.h>
 #define PD__ABSL_HAS_OPTIONAL
 #endif
