@@ -22,11 +22,14 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags.errors import FlagError
 from paddle_flags.fleet import _files
+from paddle_flags.fleet._memory import MemoryStore
 from paddle_flags.fleet._record import ALL, CHANGE, Change, Record, check_change, encode
-from paddle_flags.fleet._store import ReadOnlyError, Store, UnreachableError
+from paddle_flags.fleet._store import ReadOnlyError
 
 if TYPE_CHECKING:
-    from paddle_flags.fleet._url import Url
+    from collections.abc import Sequence
+
+    from paddle_flags.fleet._open import Url
 
 POLL = 1.0  # seconds between two looks at the folder
 SELECTORS = "selectors.json"
@@ -35,14 +38,13 @@ _DATA = "..data"
 Values = dict[tuple[str, str], str]  # by selector and name
 
 
-class ConfigMapStore(Store):
+class ConfigMapStore(MemoryStore):
     """The contents of a mounted ConfigMap, as this process has seen them one after the other."""
 
     def __init__(self, url: Url, timeout: float) -> None:
         super().__init__(url.text)
         self._root = Path(url.path)
         self._timeout, self._poll = timeout, url.poll(POLL)
-        self._records: list[bytes] = []
         self._values: Values = {}
         self._seen: object = None
         self._forked()
@@ -50,10 +52,9 @@ class ConfigMapStore(Store):
     def _forked(self) -> None:
         self._lock = threading.Lock()
 
-    def _call(self, method: str, *args: Any) -> Any:
+    def _do(self, method: str, args: Sequence[Any]) -> Any:
         if method in ("last", "read", "wait", "base"):
-            return super()._call(method, *args)
-        self.check_open()
+            return super()._do(method, args)
         message = (
             "a ConfigMap is read-only: change it by kubectl; members and their "
             "answers need a second, writable store, such as etcd:// or dir://, in which "
@@ -63,21 +64,18 @@ class ConfigMapStore(Store):
 
     def _last(self) -> int:
         self._look()
-        return len(self._records)
+        return super()._last()
 
     def _read(self, first: int) -> list[bytes]:
         self._look()
-        return self._records[first - 1 :]
-
-    def _base(self) -> tuple[int, bytes]:
-        return 0, b""
+        return super()._read(first)
 
     def _look(self) -> None:
         """Add a record, if the content has changed."""
         end = time.monotonic() + self._timeout
         with self._lock:
             while True:
-                told = "it changes all the time"
+                told: OSError = TimeoutError("it changes all the time")
                 try:
                     seen = self._mark()
                     if seen == self._seen:
@@ -85,12 +83,12 @@ class ConfigMapStore(Store):
                     values = self._read_values()
                     if self._mark() == seen:
                         break
-                except OSError as error:  # files were replaced; or the folder isn't mounted
-                    told = f"{error.strerror}: {error.filename}"
-                    if not isinstance(error, FileNotFoundError) or not self._root.is_dir():
-                        end = 0.0
+                except FileNotFoundError as error:  # files were replaced; or it isn't mounted
+                    if not self._root.is_dir():
+                        raise
+                    told = error
                 if time.monotonic() > end:
-                    raise self.error(f"cannot read it: {told}", UnreachableError)
+                    raise told
                 self.closed.wait(0.01)
             self._add(values)
             self._seen = seen
@@ -130,14 +128,14 @@ class ConfigMapStore(Store):
         record = Record(
             CHANGE, tuple(changes), digest, fleet="configmap", by=self.url, time=time.time()
         )
-        self._records.append(self._sized(encode(record)))
+        self._log.append(self._sized(encode(record)))
         self._values = values
 
 
 def _changes(path: Path) -> list[Change]:
     """Return the values that a file has."""
     try:
-        text = _files.read(path.resolve()).decode().removesuffix("\n")
+        text = _files.read(path.resolve())[0].decode().removesuffix("\n")
         if path.name != SELECTORS:
             return [Change(path.name, text, ALL)]
         return [

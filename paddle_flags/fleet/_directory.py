@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import math
 import os
 import re
 import stat
@@ -35,13 +36,13 @@ from paddle_flags.fleet._store import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from paddle_flags.fleet._url import Url
+    from paddle_flags.fleet._open import Url
 
 _READ_AT_ONCE = 8 << 20  # bytes, about
 _TEMPORARY = 3600.0  # seconds after which a temporary file has no owner
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
-# Removed; or what another member made, which must stop nobody: a link, its own file, a socket.
-_NO_MEMBER = (errno.ENOENT, errno.ELOOP, errno.EACCES, errno.ENXIO)
+# Removed; or what another member made, which must stop nobody: a link, its own file, a socket, ...
+_NO_MEMBER = (errno.ENOENT, errno.ELOOP, errno.EACCES, errno.ENXIO, errno.EISDIR)
 _HIDDEN = b"10\n"  # the lease that members have by default, and no document
 _NUMBER = re.compile(r"[0-9]{20}")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -67,47 +68,38 @@ class DirectoryStore(Store):
 
     def check_exists(self) -> None:
         """Raise FleetError if there is no fleet in the folder, and this user may look for it."""
-        with contextlib.suppress(OSError):
-            _files.refresh(self._root.parent)
-            _files.refresh(self._root)
         with contextlib.suppress(OSError):  # the first call says more
+            _files.refresh(self._root.parent)  # it fails if nothing is mounted there
             try:
                 self._log.stat()
             except (FileNotFoundError, NotADirectoryError):
+                what = "there is no fleet in this folder; the first member or change makes one"
                 if self._root.is_file():
                     what = "is a file, expected a folder"
-                    raise self.error(what) from None
-                if self._root.parent.is_dir():  # otherwise it isn't mounted
-                    what = "there is no fleet in this folder; the first member or change makes one"
-                    raise self.error(what) from None
+                raise self.error(what) from None
 
     def _forked(self) -> None:
         self._lock = threading.Lock()  # guards the ages
         self._ages = _files.Ages(lambda: _files.clock(self._documents))
 
-    def _call(self, method: str, *args: Any) -> Any:
-        self.check_open()
-        doing = "create"
-        try:
-            if not self._is_prepared:
-                for folder in (self._root, self._log, self._bases, self._documents):
-                    if not folder.is_dir():
-                        with contextlib.suppress(FileExistsError):
-                            folder.mkdir(0o700)
-                self._is_prepared = True
-            doing = _WRITES.get(method, "read")
-            return super()._call(method, *args)
-        except OSError as error:
-            raise self._fault(error, doing) from error
+    def _do(self, method: str, args: Sequence[Any]) -> Any:
+        if not self._is_prepared:
+            for folder in (self._root, self._log, self._bases, self._documents):
+                if not folder.is_dir():
+                    with contextlib.suppress(FileExistsError):
+                        folder.mkdir(0o700)
+            self._is_prepared = True
+        return super()._do(method, args)
 
-    def _fault(self, error: OSError, doing: str) -> FleetError:
+    def _fault(self, error: OSError, method: str) -> FleetError:
+        doing = _WRITES.get(method, "read") if self._is_prepared else "create"
         where = f": {error.filename}" if error.filename else ""
         what = f"cannot {doing} it: {error.strerror}{where}"
         if error.errno in _FORBIDDEN:
             return self.error(what, FleetError if doing == "read" else ReadOnlyError)
         if error.errno in _FULL:
             return self.error(what)
-        if isinstance(error, FileNotFoundError) and not os.path.isdir(self._root):
+        if isinstance(error, FileNotFoundError) and not self._root.is_dir():
             what = f"there is no folder {self._root}"
         return self.error(what, UnreachableError)
 
@@ -137,17 +129,13 @@ class DirectoryStore(Store):
     def _read(self, first: int) -> list[bytes]:
         found: list[bytes] = []
         size = 0
-        if first <= self._last_base():
-            raise self._replaced(first)
         if not self._record(first).exists():
             _files.refresh(self._log)
-        while size < _READ_AT_ONCE:
-            try:
-                found.append(_files.read(self._record(first + len(found))))
-            except FileNotFoundError:
-                break
-            size += len(found[-1]) + 1000
-        if not found and first <= self._last_base():
+        with contextlib.suppress(FileNotFoundError):
+            while size < _READ_AT_ONCE:
+                found.append(_files.read(self._record(first + len(found)))[0])
+                size += len(found[-1]) + 1000
+        if first <= self._last_base():
             raise self._replaced(first)
         return found
 
@@ -157,12 +145,10 @@ class DirectoryStore(Store):
     # -- The base --
 
     def _base(self) -> tuple[int, bytes]:
-        while True:
-            number = self._last_base()
-            try:
-                return number, _files.read(self._bases / _text(number)) if number else b""
-            except FileNotFoundError:  # two later ones are there now
-                continue
+        while number := self._last_base():
+            with contextlib.suppress(FileNotFoundError):  # two later ones are there now
+                return number, _files.read(self._bases / _text(number))[0]
+        return 0, b""
 
     def _compact(self, number: int, base: bytes) -> bool:
         self._check_base(number, self._last())
@@ -176,24 +162,22 @@ class DirectoryStore(Store):
 
     def _removed(self) -> int:
         """Return the number up to which records may have been removed: that of the base before."""
-        return ([0, 0, *sorted(_numbers(self._bases))])[-2]
+        return sorted([0, 0, *_numbers(self._bases)])[-2]
 
     def _tidy(self) -> None:
         """Remove what no reader can want. What an earlier compaction left is removed, too."""
         removed = self._removed()
-        for number in sorted(_numbers(self._log)):
-            if number <= removed:
-                _files.remove(self._record(number))
-        for number in _numbers(self._bases):
-            if number < removed:
-                _files.remove(self._bases / _text(number))
+        old = [self._record(number) for number in sorted(_numbers(self._log)) if number <= removed]
+        old += [self._bases / _text(each) for each in _numbers(self._bases) if each < removed]
         now = _files.clock(self._bases)
         for folder in (self._log, self._bases, self._documents):
             for path in folder.glob(".*"):
                 with contextlib.suppress(OSError):
                     # While NFS creates a file, its modification time is a random number.
                     if now - path.stat().st_ctime > _TEMPORARY:
-                        path.unlink()
+                        old.append(path)
+        for path in old:
+            _files.remove(path)
         with contextlib.suppress(FleetError):
             self.members()
 
@@ -242,7 +226,8 @@ class DirectoryStore(Store):
                     if error.errno not in _NO_MEMBER:
                         raise
                     continue
-                ttl, document = _parse(data)
+                head, _, document = data.partition(b"\n")
+                ttl = _lease(head)
                 age = self._ages.age(name, status)
                 if age > max(ttl, 0.0) + REMEMBERED:
                     _files.remove(path)
@@ -254,7 +239,7 @@ class DirectoryStore(Store):
 def _read_document(path: Path) -> tuple[bytes, os.stat_result]:
     """Return a document with its lease. If it is hidden, its member is here all the same."""
     try:
-        return _files.read_with_status(path)
+        return _files.read(path)
     except PermissionError:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -262,14 +247,12 @@ def _read_document(path: Path) -> tuple[bytes, os.stat_result]:
         return _HIDDEN, status
 
 
-def _parse(data: bytes) -> tuple[float, bytes]:
-    """Return the lease in seconds and the document of a member; -1 if it is that of nobody."""
-    head, _, document = data.partition(b"\n")
-    try:
-        ttl = float(head)
-    except ValueError:  # empty, after a power failure
-        ttl = -1.0
-    return (ttl, document) if 0 <= ttl < float("inf") else (-1.0, b"")
+def _lease(head: bytes) -> float:
+    """Return seconds; -1 if that is no lease, as in an empty file after a power failure."""
+    with contextlib.suppress(ValueError):
+        if 0 <= float(head) < math.inf:
+            return float(head)
+    return -1.0
 
 
 def _text(number: int) -> str:

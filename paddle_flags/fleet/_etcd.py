@@ -20,12 +20,10 @@ import secrets
 import time
 from typing import TYPE_CHECKING
 
-from paddle_flags.fleet._deadline import Idle
 from paddle_flags.fleet._etcd_client import DENIED, EXHAUSTED, NOT_FOUND, Client, EtcdError
 from paddle_flags.fleet._store import (
     REMEMBERED,
     ReadOnlyError,
-    Store,
     StoredMember,
     UnreachableError,
     is_name,
@@ -34,9 +32,8 @@ from paddle_flags.fleet._store import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from paddle_flags.fleet._etcd_client import Body
-    from paddle_flags.fleet._etcd_http import Stream
-    from paddle_flags.fleet._url import Url
+    from paddle_flags.fleet._etcd_client import Body, Stream
+    from paddle_flags.fleet._open import Url
 
 _NONCE = 16
 _AT_ONCE = 256  # keys of one answer
@@ -44,24 +41,16 @@ _WATCH = 4.0  # seconds for which a watch is believed that tells nothing
 _PAUSE = 0.02  # seconds between two watches
 
 
-class EtcdStore(Store):
+class EtcdStore(Client):
     """A connection to a fleet in a cluster of etcd."""
 
     def __init__(self, url: Url, timeout: float) -> None:
-        super().__init__(url.text)
         if not url.hosts or not url.path.strip("/"):
             url.refuse("expected etcd://host:port/path: hosts, and a path that names the fleet")
-        self._client = Client(self, url, timeout)
+        super().__init__(url, timeout)
         self._prefix = "/{}/".format(url.path.strip("/"))
         self._leases: dict[str, str] = {}  # of members
         self._long = "", 0.0  # the lease of documents, and when to renew it
-        self._watches = Idle(self)
-
-    def _forked(self) -> None:
-        self._client.idle.close()
-        self._watches.close()
-
-    _disconnect = _forked
 
     # -- The log --
 
@@ -103,13 +92,13 @@ class EtcdStore(Store):
 
     def _wait(self, after: int, timeout: float) -> int:
         end = time.monotonic() + timeout
-        watch: Stream | None = self._watches.take()
+        watch: Stream | None = self._take("watch")
         number = watch.number if watch else 0
         is_old = number > after
         while number <= after and (left := end - time.monotonic()) > 0:
             if watch is None:
                 number, revision = self._head()
-                watch = self._client.watch(self._key("head"), revision + 1)
+                watch = self._watch(self._key("head"), revision + 1)
                 continue
             told = _told(watch, min(_WATCH, left))
             if told is not None:
@@ -120,7 +109,7 @@ class EtcdStore(Store):
                 self.closed.wait(_PAUSE)  # a new one may end at once, too
         if watch is not None:
             watch.number = number
-            self._watches.keep(watch)
+            self._keep("watch", watch)
         return self.last() if is_old or number <= after else number
 
     # -- The base --
@@ -176,7 +165,7 @@ class EtcdStore(Store):
     def _keep_alive(self, name: str) -> None:
         _, mark = self._keys(name)
         lease = self._leases.get(name, "")
-        if not lease or self._client.user:  # etcd renews leases for anybody: a look shows rights
+        if not lease or self._user:  # etcd renews leases for anybody: a look shows rights
             for kv in self._ask("kv/range", {"key": mark}).get("kvs", ()) or [{}]:
                 lease = str(kv.get("lease", ""))
         if not lease or not self._renew(lease):
@@ -239,7 +228,7 @@ class EtcdStore(Store):
         return self._key(f"log/{number:020}")
 
     def _ask(self, path: str, body: Body) -> Body:
-        return self._client.call(path, body)[0]
+        return self._request(path, body)[0]
 
     def _fitting(self, path: str, body: Body, part: Body) -> Body:
         """Ask for as many keys as one answer can have; `part` of the body is about them."""
@@ -259,7 +248,7 @@ class EtcdStore(Store):
         """Make a transaction; return the answer, and whether an earlier attempt may count."""
         body = {"compare": compare, "success": success, "failure": list(failure)}
         try:
-            return self._client.call("kv/txn", body)
+            return self._request("kv/txn", body)
         except EtcdError as error:
             if error.code == DENIED:
                 raise ReadOnlyError(str(error)) from error

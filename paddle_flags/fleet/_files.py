@@ -14,22 +14,17 @@ from typing import TYPE_CHECKING
 from paddle_flags.fleet._store import MAX_RECORD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection
     from pathlib import Path
 
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY
+_LONGEST = MAX_RECORD + 4096  # bytes of a file that others may write
 _NO_CLOCK = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
 _NO_SYNC = (errno.EINVAL, errno.ENOTSUP)  # file systems that can't sync a folder
 _JUMP = 1.0  # seconds by which the clock of a file system may drift between two looks
 
 
-@contextlib.contextmanager
-def _opened(path: Path, flags: int) -> Iterator[int]:
-    handle = os.open(path, flags | os.O_CLOEXEC, 0o600)
-    try:
-        yield handle
-    finally:
-        os.close(handle)
+def _open(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW, 0o600)
 
 
 def create(folder: Path, name: str, data: bytes) -> bool:
@@ -40,12 +35,7 @@ def create(folder: Path, name: str, data: bytes) -> bool:
             return False
     finally:
         remove(temporary)
-    with _opened(folder, _FOLDER) as handle:  # so that the new name is durable, too
-        try:
-            os.fsync(handle)
-        except OSError as error:
-            if error.errno not in _NO_SYNC:
-                raise
+    refresh(folder, durable=True)
     return True
 
 
@@ -54,14 +44,14 @@ def _link(temporary: Path, target: Path) -> bool:
     try:
         os.link(temporary, target)
     except FileExistsError:
-        with _opened(temporary, os.O_RDONLY) as handle:  # stat() may have the count of before
-            return os.fstat(handle).st_nlink > 1
+        with open(temporary, "rb") as file:  # stat() may have an old count
+            return os.fstat(file.fileno()).st_nlink > 1
     return True
 
 
-def replace(folder: Path, name: str, data: bytes) -> None:
-    """Create or replace a file. After a power failure, the file may be empty."""
-    temporary = write(folder, data, durable=False)
+def replace(folder: Path, name: str, data: bytes, *, mode: int | None = None) -> None:
+    """Create or replace a file. After a power failure, one without a mode may be empty."""
+    temporary = write(folder, data, durable=mode is not None, mode=mode)
     try:
         temporary.replace(folder / name)
     except OSError:
@@ -69,50 +59,53 @@ def replace(folder: Path, name: str, data: bytes) -> None:
         raise
 
 
-def write(folder: Path, data: bytes, *, durable: bool) -> Path:
+def write(folder: Path, data: bytes, *, durable: bool, mode: int | None = None) -> Path:
     """Write a temporary file, whose name begins with a dot."""
     path = folder / f".{secrets.token_hex(8)}"
-    try:
-        with _opened(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL) as handle:
+    with open(path, "xb", opener=_open) as file:
+        try:
             # Whoever may read the folder may read the file, whatever the umask; nobody else writes.
-            os.fchmod(handle, folder.stat().st_mode & 0o444 | 0o600)
-            with open(handle, "wb", closefd=False) as file:
-                file.write(data)
+            os.fchmod(file.fileno(), mode or folder.stat().st_mode & 0o444 | 0o600)
+            file.write(data)
+            file.flush()
             if durable:
-                os.fsync(handle)
-    except BaseException:
-        remove(path)
-        raise
+                os.fsync(file.fileno())
+        except BaseException:
+            remove(path)
+            raise
     return path
 
 
-def read(path: Path) -> bytes:
-    """Return the content of a file. Raises FileNotFoundError if somebody removes it meanwhile."""
-    return read_with_status(path)[0]
+def read(path: Path, longest: int = _LONGEST) -> tuple[bytes, os.stat_result]:
+    """Return the content of a file and its status, which NFS clients ask for when they open it.
 
-
-def read_with_status(path: Path) -> tuple[bytes, os.stat_result]:
-    """Return the content and the status, which an NFS client asks for when it opens a file."""
+    Raises FileNotFoundError if somebody removes it meanwhile.
+    """
     try:
-        with _opened(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW) as handle:
-            status = os.fstat(handle)
-            if not stat.S_ISREG(status.st_mode):
-                return b"", status  # a folder, or a pipe that would be waited for
-            with open(handle, "rb", closefd=False) as file:
-                return file.read(MAX_RECORD + 4096), status
+        with open(path, "rb", opener=_open) as file:
+            status = os.fstat(file.fileno())
+            # A pipe has no content, which would be waited for.
+            return file.read(longest) if stat.S_ISREG(status.st_mode) else b"", status
     except OSError as error:
         if error.errno == errno.ESTALE:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from error
         raise
 
 
-def refresh(folder: Path) -> None:
+def refresh(folder: Path, *, durable: bool = False) -> None:
     """Let an NFS client ask whether a folder has changed, as it does when one is opened.
 
-    Otherwise it may go on for a minute to say that a file isn't there.
+    Otherwise it may go on for a minute to say that a file isn't there. Make names durable, too.
     """
-    with _opened(folder, _FOLDER):
-        pass
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        if durable:
+            os.fsync(handle)
+    except OSError as error:
+        if error.errno not in _NO_SYNC:
+            raise
+    finally:
+        os.close(handle)
 
 
 def remove(path: Path) -> None:
@@ -156,13 +149,13 @@ class Ages:
 
     def age(self, name: str, file: os.stat_result) -> float:
         """Return how many seconds ago a member renewed its lease."""
-        stamp, seen = _stamp(file), self._renewals.get(name)
+        stamp, now = (file.st_mtime_ns, file.st_ino), time.monotonic()
+        seen = self._renewals.get(name)
         if seen is None or seen[0] != stamp:
             if self._now is None:
                 self._now = self._measure()
-            age = max(0.0, self._now - file.st_mtime)
-            seen = self._renewals[name] = stamp, time.monotonic() - age
-        return time.monotonic() - seen[1]
+            seen = self._renewals[name] = stamp, now - max(0.0, self._now - file.st_mtime)
+        return now - seen[1]
 
     def _measure(self) -> float:
         now = self._clock()
@@ -172,12 +165,8 @@ class Ages:
 
     def renewed(self, name: str, file: os.stat_result) -> None:
         """Note that this process has just renewed a lease."""
-        self._renewals[name] = _stamp(file), time.monotonic()
+        self._renewals[name] = (file.st_mtime_ns, file.st_ino), time.monotonic()
 
     def keep(self, names: Collection[str]) -> None:
         """Forget all other members."""
         self._renewals = {name: seen for name, seen in self._renewals.items() if name in names}
-
-
-def _stamp(file: os.stat_result) -> object:
-    return file.st_mtime_ns, file.st_ino

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import time
+from concurrent.futures import CancelledError, Future
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags.fleet._store import (
@@ -18,13 +20,13 @@ from paddle_flags.fleet._store import (
     LeaseError,
     Store,
     StoredMember,
-    UnreachableError,
 )
+from paddle_flags.fleet._threads import start_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from paddle_flags.fleet._url import Url
+    from paddle_flags.fleet._open import Url
 
 METHODS = frozenset({
     *("last", "append", "read", "wait", "base", "compact"),
@@ -34,6 +36,23 @@ _READ_AT_ONCE = 8 << 20  # bytes, about
 _WAIT_AT_ONCE = 5.0  # seconds of one call; a server that is gone is noticed after them
 _URL = "<url>"  # stands in a server's messages for the address that the client used
 _ERRORS = {kind.__name__: kind for kind in (FleetError, CompactedError, LeaseError)}
+
+# By process, and connections of the parent: a forked child that freed them would take them from the
+# parent's loop.
+_loops: dict[int, asyncio.AbstractEventLoop] = {}
+_inherited: list[object] = []
+
+
+def event_loop() -> asyncio.AbstractEventLoop:
+    """Return the event loop of all stores of this process, which a thread runs."""
+    pid = os.getpid()
+    if pid not in _loops:
+        made = asyncio.new_event_loop()
+        if _loops.setdefault(pid, made) is made:
+            start_thread(made.run_forever, "paddle_flags engine")
+        else:
+            made.close()
+    return _loops[pid]
 
 
 class _Member(NamedTuple):
@@ -156,44 +175,70 @@ class Server:
 
 
 class RemoteStore(Store):
-    """A store whose state a `Server` has. Subclasses bring the transport."""
+    """A store whose state a `Server` has. Subclasses bring the transport, in `event_loop()`."""
 
     def __init__(self, url: Url, timeout: float) -> None:
         super().__init__(url.text)
         url.option({})
         self._job = url.path.strip("/")
         self._timeout = timeout
+        self._links: list[Any] = []  # connections; only the loop uses them
+        self._calls: set[Future[Any]] = set()  # that wait for a reply
 
-    def _reply(self, method: str, args: Sequence[Any], timeout: float) -> tuple[str, Any]:
-        """Call `Server.call` and return what it returned, or raise OSError."""
+    def _forked(self) -> None:
+        _inherited.append(self._links)
+        self._links, self._calls = [], set()
+
+    def _disconnect(self) -> None:
+        for call in list(self._calls):
+            call.cancel()
+        if self._links:
+            event_loop().call_soon_threadsafe(self._hang_up)
+
+    def _hang_up(self) -> None:
+        """Close the connections, in the loop."""
         raise NotImplementedError
 
-    def _call(self, method: str, *args: Any, extra: float = 0.0) -> Any:
-        self.check_open()
-        timeout = self._timeout + extra
+    async def _ask(self, method: str, args: Sequence[Any]) -> tuple[str, Any]:
+        """Return what `Server.call` returned, or raise OSError."""
+        raise NotImplementedError
+
+    def _reply(self, method: str, args: Sequence[Any], timeout: float) -> tuple[str, Any]:
+        asked = asyncio.wait_for(self._ask(method, args), timeout)
+        call = asyncio.run_coroutine_threadsafe(asked, event_loop())
+        self._calls.add(call)
         try:
-            kind, result = self._reply(method, args, timeout)
-        except OSError as error:
-            self.check_open()  # `close` may have ended the connection
-            what = str(error) or f"no answer in {timeout:g} seconds"
-            message = f"the engine cannot be reached: {what}"
-            raise self.error(message, UnreachableError) from error
+            self.check_open()
+            return call.result()
+        except CancelledError as error:
+            raise ConnectionAbortedError from error
+        finally:
+            call.cancel()
+            self._calls.discard(call)
+
+    def _do(self, method: str, args: Sequence[Any]) -> Any:
+        if method in ("wait", "members"):
+            return super()._do(method, args)
+        return self._request(method, args)
+
+    def _request(self, method: str, args: Sequence[Any], extra: float = 0.0) -> Any:
+        kind, result = self._reply(method, args, self._timeout + extra)
         if kind:
             raise _ERRORS.get(kind, FleetError)(str(result).replace(_URL, self.url, 1))
         return result
 
-    def wait(self, after: int, timeout: float) -> int:
+    def _wait(self, after: int, timeout: float) -> int:
         end = time.monotonic() + timeout
         while True:
             now = min(_WAIT_AT_ONCE, max(0.0, end - time.monotonic()))
-            last = int(self._call("wait", after, now, extra=now))
+            last = int(self._request("wait", (after, now), extra=now))
             if last > after or time.monotonic() >= end:
                 return last
 
-    def members(self) -> dict[str, StoredMember]:
+    def _members(self) -> dict[str, StoredMember]:
         found: dict[str, StoredMember] = {}
         last = ""
-        while page := self._call("page", last):
+        while page := self._request("page", (last,)):
             for last, document, alive in page:
                 found[last] = StoredMember(bytes(document), bool(alive))
         return found

@@ -12,9 +12,12 @@ import re
 import threading
 import time
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags.errors import FlagError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MAX_RECORD = 1 << 20  # bytes of a record, base or member's document; etcd takes 1.5 MiB
 MAX_NAME = 128  # characters of the name of a member
@@ -27,8 +30,6 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]*")
 class FleetError(FlagError):
     """The fleet or its engine refused something, or can't be reached."""
 
-    __module__ = "paddle_flags.fleet"
-
     def __str__(self) -> str:
         """Return the message in one line; what members and engines wrote is escaped."""
         from paddle_flags._report.facts import one_line  # noqa: PLC0415 - seldom used
@@ -39,25 +40,21 @@ class FleetError(FlagError):
 class UnreachableError(FleetError):
     """The engine does not answer, or has no quorum. The change may have been made."""
 
-    __module__ = "paddle_flags.fleet"
-
 
 class CompactedError(FleetError):
     """The revision is so old that a base has replaced it."""
-
-    __module__ = "paddle_flags.fleet"
 
 
 class ReadOnlyError(FleetError):
     """The engine, or the user's rights in it, allow no writing."""
 
-    __module__ = "paddle_flags.fleet"
-
 
 class LeaseError(FleetError):
     """The lease of a member has ended: the member must announce itself again."""
 
-    __module__ = "paddle_flags.fleet"
+
+for _kind in (FleetError, UnreachableError, CompactedError, ReadOnlyError, LeaseError):
+    _kind.__module__ = "paddle_flags.fleet"
 
 
 class StoredMember(NamedTuple):
@@ -77,7 +74,7 @@ class Store:
     fork is usable in the child; it opens connections of its own there.
 
     An engine is made of a `Url` and a timeout in seconds; nothing is asked yet. It implements
-    `_last`, `_append`, ..., whose arguments have been checked.
+    `_last`, `_append`, ..., whose arguments have been checked, and which may raise OSError.
     """
 
     _poll = 0.05  # seconds between two looks, of an engine that can't wait for a record
@@ -166,9 +163,22 @@ class Store:
     # -- What engines use and change --
 
     def _call(self, method: str, *args: Any) -> Any:
-        """Let the engine do what a method is for."""
         self.check_open()
+        try:
+            return self._do(method, args)
+        except OSError as error:
+            self.check_open()  # `close` may have ended the connection
+            raise self._fault(error, method) from error
+
+    def _do(self, method: str, args: Sequence[Any]) -> Any:
+        """Let the engine do what a method is for."""
         return getattr(self, f"_{method}")(*args)
+
+    def _fault(self, error: OSError, method: str) -> FleetError:  # noqa: ARG002 - for engines
+        """Return the error of a call."""
+        where = f": {error.filename}" if error.filename else ""
+        what = error.strerror or str(error) or "no answer in time"
+        return self.error(f"the engine cannot be reached: {what}{where}", UnreachableError)
 
     def check_open(self) -> None:
         """Refuse to work after `close`, and begin anew in a forked child."""
@@ -183,7 +193,6 @@ class Store:
             raise self.error(message)
 
     def error(self, what: str, kind: type[FleetError] = FleetError) -> FleetError:
-        """Return an error of this store."""
         return kind(f"{self.url}: {what}")
 
     def _forked(self) -> None:

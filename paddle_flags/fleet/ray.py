@@ -11,10 +11,14 @@ actor if there is none, and workers wait for it. Ray restarts an actor that died
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import hmac
 import json
+import math
 import os
 import secrets
+import struct
 import threading
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,19 +27,17 @@ import msgpack
 import ray
 from ray.experimental import internal_kv
 
-from paddle_flags.fleet import _join, _socket
-from paddle_flags.fleet._deadline import Idle
-from paddle_flags.fleet._memory import RemoteStore
+from paddle_flags.fleet import _join
+from paddle_flags.fleet._memory import RemoteStore, Server, event_loop
 from paddle_flags.fleet._open import open_store
-from paddle_flags.fleet._store import FleetError, UnreachableError
+from paddle_flags.fleet._store import MAX_RECORD, FleetError, UnreachableError
 from paddle_flags.fleet._threads import Line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from paddle_flags.fleet._deadline import DeadlineSocket
     from paddle_flags.fleet._membership import Membership
-    from paddle_flags.fleet._url import Url
+    from paddle_flags.fleet._open import Url
 
 __all__ = ["address", "runtime_env", "setup", "start"]
 
@@ -50,8 +52,12 @@ ENGINE = "PADDLE_FLAGS_FLEET_ENGINE"  # is set in the actor's process, which is 
 _START = 60.0  # seconds for Ray to start the actor
 _POLL = 0.05  # seconds between two looks for it
 _KEY = b"paddle_flags/fleet"
+_LENGTH = struct.Struct(">Q")
+_LONGEST = 2 * MAX_RECORD  # bytes of a call; a reply may be longer
+_GREETING = 5.0  # seconds within which a new connection must show the token
 
 _connecting = threading.Lock()
+_servers: list[asyncio.Server] = []  # of the actor's process
 
 
 def address(job: str = JOB) -> str:
@@ -113,10 +119,42 @@ class FleetActor:
 
     def __init__(self) -> None:
         """Serve, and say where."""
-        host = ray.util.get_node_ip_address()
-        token = secrets.token_bytes(32)
-        place = Place(host, _socket.serve(host, token), token, os.getpid())
+        host, token = ray.util.get_node_ip_address(), secrets.token_bytes(32)
+        port = asyncio.run_coroutine_threadsafe(_serve(host, token), event_loop()).result()
+        place = Place(host, port, token, os.getpid())
         internal_kv._internal_kv_put(_KEY, msgpack.packb(place))  # noqa: SLF001 - see find_place
+
+
+async def _serve(host: str, token: bytes) -> int:
+    """Serve fleets to those who know a token. Return the port."""
+    fleets = Server()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError, EOFError, ValueError):
+            shown = await asyncio.wait_for(_receive(reader, _LONGEST), _GREETING)
+            while hmac.compare_digest(shown, token):
+                call = await _receive(reader, _LONGEST)
+                writer.write(_message(await fleets.call(*call)))
+                await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, host, 0)
+    await server.start_serving()
+    port: int = server.sockets[0].getsockname()[1]
+    _servers.append(server)
+    return port
+
+
+async def _receive(reader: asyncio.StreamReader, longest: float = math.inf) -> Any:
+    (length,) = _LENGTH.unpack(await reader.readexactly(_LENGTH.size))
+    if length > longest:
+        raise ValueError(length)
+    return msgpack.unpackb(await reader.readexactly(length))
+
+
+def _message(content: object) -> bytes:
+    data: bytes = msgpack.packb(content)
+    return _LENGTH.pack(len(data)) + data
 
 
 def find_place() -> Place | None:
@@ -146,25 +184,42 @@ class RayStore(RemoteStore):
         self._address = f"{host}:{port}" if port else host
         self._ray_process = os.getpid() if ray.is_initialized() else 0  # 0: that of the first call
         self._known: Place | None = None
-        self._idle = Idle(self)  # calls at once use a connection each
-
-    def _forked(self) -> None:
-        self._idle.close()
-
-    _disconnect = _forked
 
     def _reply(self, method: str, args: Sequence[Any], timeout: float) -> tuple[str, Any]:
         place = self._known or self._start()
         end = time.monotonic() + timeout
-        connection = self._idle.take() or self._connect(place, end)
         try:
-            kind, result = _socket.exchange(connection, [self._job, method, args], end)
-        except BaseException:
-            connection.close()
-            self._idle.close()
+            return super()._reply(method, args, timeout)
+        except ConnectionRefusedError:  # the actor had ended before it was asked
+            self._find(end, ended=place)
+            return super()._reply(method, args, end - time.monotonic())
+
+    async def _ask(self, method: str, args: Sequence[Any]) -> tuple[str, Any]:
+        reader, writer = self._links.pop() if self._links else await self._connect()
+        try:
+            writer.write(_message([self._job, method, args]))
+            kind, result = await _receive(reader)
+        except BaseException as error:
+            writer.transport.abort()
+            self._hang_up()
+            if isinstance(error, EOFError):
+                message = "the engine closed the connection"
+                raise ConnectionResetError(message) from error
             raise
-        self._idle.keep(connection)
+        self._links.append((reader, writer))
+        if self.closed.is_set():
+            self._hang_up()  # again: that of `close` came in between
         return kind, result
+
+    async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        host, port, token, _ = self._known or Place("", 0, b"", 0)
+        reader, writer = await asyncio.open_connection(host, port)
+        writer.write(_message(token))
+        return reader, writer
+
+    def _hang_up(self) -> None:
+        while self._links:
+            self._links.pop()[1].transport.abort()
 
     def _start(self) -> Place:
         """Find the actor, or make it. This may take as long as Ray needs to start a process."""
@@ -178,31 +233,24 @@ class RayStore(RemoteStore):
         self._ray_process = self._ray_process or os.getpid()
         return self._find(time.monotonic() + max(self._timeout, _START))
 
-    def _connect(self, place: Place, end: float) -> DeadlineSocket:
-        try:
-            return _socket.connect(place[:2], place.token, end, self.closed)
-        except ConnectionError:
-            place = self._find(end, ended=place)
-            return _socket.connect(place[:2], place.token, end, self.closed)
-
     def _find(self, end: float, ended: Place | None = None) -> Place:
         """Return where the actor answers, which is not where one of them has ended."""
         if os.getpid() != self._ray_process:
             message = "a forked child finds no new actor of Ray"
             raise self.error(message, UnreachableError)
-        place: Place | None = self._ask(find_place, end)
-        if place in (None, ended) and not _is_worker():
-            self._ask(_make, end)
-        while place in (None, ended):
+        is_worker, is_asked = _is_worker(), False
+        while (place := self._run(find_place, end)) in (None, ended):
+            if not is_worker and not is_asked:
+                self._run(_make, end)
+                is_asked = True
             if time.monotonic() > end:
-                who = "" if not _is_worker() else ": the driver makes it, by paddle_flags.fleet.ray"
+                who = ": the driver makes it, by paddle_flags.fleet.ray" if is_worker else ""
                 raise self.error(f"Ray has no actor with the fleet{who}", UnreachableError)
             time.sleep(_POLL)
-            place = self._ask(find_place, end)
-        self._known = place
-        return place
+        self._known = found = Place(*place)
+        return found
 
-    def _ask(self, function: Callable[[], Any], end: float) -> Any:
+    def _run(self, function: Callable[[], Any], end: float) -> Any:
         """Call a function of Ray in a thread: some wait for ever for a head that is gone."""
         line = Line("paddle_flags ray")
         answer = line.call(function)

@@ -21,7 +21,7 @@ from paddle_flags.errors import FlagError
 from paddle_flags.fleet import _files
 from paddle_flags.fleet._directory import DirectoryStore
 from paddle_flags.fleet._files import Ages
-from paddle_flags.fleet._open import open_store
+from paddle_flags.fleet._open import open_store, split
 from paddle_flags.fleet._store import (
     REMEMBERED,
     CompactedError,
@@ -30,7 +30,6 @@ from paddle_flags.fleet._store import (
     ReadOnlyError,
     UnreachableError,
 )
-from paddle_flags.fleet._url import split
 
 NOBODY = 65534
 HOUR = 3600.0

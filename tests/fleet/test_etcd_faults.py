@@ -131,7 +131,7 @@ def test_a_watch_from_a_revision_that_etcd_has_forgotten_ends_at_once(cluster, u
     for _ in range(3):
         append(store, b"x")
     cluster.ctl("compact", revision(cluster), "--physical")
-    stream = store._client.watch(store._key("head"), then)  # noqa: SLF001
+    stream = store._watch(store._key("head"), then)  # noqa: SLF001
     assert _etcd._told(stream, SOON) == {"kvs": []}  # noqa: SLF001 - that it begins
     assert _etcd._told(stream, SOON) is None  # noqa: SLF001
     stream.close()
