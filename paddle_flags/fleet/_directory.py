@@ -115,10 +115,8 @@ class DirectoryStore(Store):
         self._known = number
         return number
 
-    def _append(self, number: int, record: bytes) -> bool:
-        last = self._last()
-        self._check_next(number, last)
-        if number <= last or not _files.create(self._log, _text(number), record):
+    def _create(self, number: int, record: bytes) -> bool:
+        if not _files.create(self._log, _text(number), record):
             return False
         if number <= self._removed():
             self._known = 0
@@ -150,9 +148,8 @@ class DirectoryStore(Store):
                 return number, _files.read(self._bases / _text(number))[0]
         return 0, b""
 
-    def _compact(self, number: int, base: bytes) -> bool:
-        self._check_base(number, self._last())
-        if number <= self._last_base() or not _files.create(self._bases, _text(number), base):
+    def _rebase(self, number: int, base: bytes) -> bool:
+        if not _files.create(self._bases, _text(number), base):
             return False
         self._tidy()
         return True  # readers may have seen it, even if a later one is there by now
@@ -199,9 +196,6 @@ class DirectoryStore(Store):
     def _renewed(self, name: str) -> None:
         with self._lock:
             self._ages.renewed(name, (self._documents / name).stat())
-
-    def _withdraw(self, name: str, document: bytes) -> None:
-        self._announce(name, document, 0.0)
 
     def _member(self, name: str) -> StoredMember | None:
         return self._stored([name]).get(name)

@@ -76,10 +76,7 @@ class MemoryStore(Store):
     def _last(self) -> int:
         return self._stored[0] + len(self._log)
 
-    def _append(self, number: int, record: bytes) -> bool:
-        self._check_next(number, self._last())
-        if number <= self._last():
-            return False
+    def _create(self, number: int, record: bytes) -> bool:  # noqa: ARG002 - the next one
         self._log.append(record)
         return True
 
@@ -91,10 +88,7 @@ class MemoryStore(Store):
     def _base(self) -> tuple[int, bytes]:
         return self._stored
 
-    def _compact(self, number: int, base: bytes) -> bool:
-        self._check_base(number, self._last())
-        if number <= self._stored[0]:
-            return False
+    def _rebase(self, number: int, base: bytes) -> bool:
         del self._log[: number - self._stored[0]]
         self._stored = number, base
         self._members()
@@ -108,9 +102,6 @@ class MemoryStore(Store):
         if member is None or member.end <= self._clock():
             raise self._ended(name)
         self._announce(name, member.document, member.ttl)
-
-    def _withdraw(self, name: str, document: bytes) -> None:
-        self._announce(name, document, 0.0)
 
     def _member(self, name: str) -> StoredMember | None:
         found, now = self._by_name.get(name), self._clock()

@@ -1,11 +1,8 @@
 """The values of one fleet kept in another: of a ConfigMap, which has no members, in one that has.
 
 What the source has, the target has, in the name of the mirror; what the target has in the name of
-the mirror and the source hasn't is unset. All else is the operators' own. So the target says what
-was mirrored, and a mirror that starts again needs to remember nothing.
-
-Values that end by themselves don't count, on either side: a temporary value of an operator hides
-the mirrored one until it ends.
+the mirror and the source hasn't is unset. So a mirror that starts again needs to remember nothing.
+Values that end by themselves don't count: one of an operator hides the mirrored one until it ends.
 """
 
 from __future__ import annotations
@@ -25,11 +22,10 @@ from paddle_flags.fleet._state import tables_of
 from paddle_flags.fleet._store import FleetError, UnreachableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from paddle_flags.fleet._follow import Numbered
-    from paddle_flags.fleet._state import Entry, State
-    from paddle_flags.fleet._store import Store
+    from paddle_flags.fleet._state import Entry
 
 POLL = 1.0  # seconds between two looks at both fleets
 _PAUSE = 1.0  # seconds until the next try
@@ -75,28 +71,28 @@ def repeat(turn: Callable[[], object], stop: threading.Event, on_problem: OnProb
     """Make turns, with a pause behind each, until `stop` is set.
 
     An engine that is away is waited for. Any other error is raised before the first turn that
-    succeeds: then a person is there, or a supervisor that shows it. Later ones are tried again,
-    if `on_problem` takes them.
+    succeeds: then a person is there, or a supervisor that shows it.
     """
+    report = on_problem or (lambda _: None)
     told: set[str] = set()
     has_begun = False
     while not stop.is_set():
         try:
             turn()
         except FlagError as error:
-            is_away = isinstance(error, UnreachableError)
-            if not is_away and (on_problem is None or not has_begun):
+            can_wait = isinstance(error, UnreachableError) or (on_problem and has_begun)
+            if not can_wait:
                 raise
-            if on_problem is not None and str(error) not in told:
+            if str(error) not in told:
                 told.add(str(error))
-                on_problem(error)
+                report(error)
             stop.wait(_PAUSE)
-            continue
-        has_begun = True
-        if told and on_problem is not None:
-            told.clear()
-            on_problem(None)
-        stop.wait(POLL)
+        else:
+            has_begun = True
+            if told:
+                told.clear()
+                report(None)
+            stop.wait(POLL)
 
 
 class Mirror:
@@ -107,7 +103,7 @@ class Mirror:
     ) -> None:
         self._source = Follower(open_store(source, timeout=timeout, create=False))
         self._target = Follower(open_store(target, timeout=timeout))
-        self.name = _place(self._source.store)
+        self.name = _place(self._source)
         self._confirm = confirm
         self._values: dict[tuple[str, str], str] = {}  # of the source, by selector and name
         self._is_due = True  # whether the target may differ
@@ -143,32 +139,26 @@ class Mirror:
         self._source.catch_up()
         base = self._target.base
         try:
-            self._notice(self._target.catch_up())
+            for _, record in self._target.catch_up():
+                self._is_due |= record.by != self.name and record.kind in (CHANGE, END)
         except StateLostError:
             self._target = Follower(self._target.store)  # as after a new start
             self._is_due = True
             raise
         target, fleet = self._target, self._source.state.fleet
-        if self.name == _place(target.store) or (fleet and fleet == target.state.fleet):
+        if self.name == _place(target) or (fleet and fleet == target.state.fleet):
             what = f"is the fleet {self.name} itself: expected another one"
             raise FleetError(f"{target.store.url}: {what}")
-        values = {key: entry.value for key, entry in _entries(self._source.state).items()}
+        values = {key: entry.value for key, entry in _entries(self._source)}
         self._is_due |= values != self._values or target.base != base
         self._values = values
 
-    def _notice(self, news: list[Numbered]) -> None:
-        others = [record for _, record in news if record.by != self.name]
-        self._is_due |= any(each.kind in (CHANGE, END) for each in others)
-
     def _changes(self) -> list[Change]:
         """Return what makes the target what it should be."""
-        there = _entries(self._target.state).items()
-        mine = {key: entry.value for key, entry in there if entry.by == self.name}
-        return [
-            Change(key[1], self._values.get(key), key[0])
-            for key in sorted({**mine, **self._values})
-            if mine.get(key) != self._values.get(key)
-        ]
+        wanted = self._values
+        mine = {key: each.value for key, each in _entries(self._target) if each.by == self.name}
+        differing = (key for key in {**mine, **wanted} if mine.get(key) != wanted.get(key))
+        return [Change(name, wanted.get((on, name)), on) for on, name in sorted(differing)]
 
     def _write(self, changes: list[Change]) -> Numbered:
         reason, expect = f"mirrored from {self.name}", self._target.state.changed
@@ -185,12 +175,13 @@ class Mirror:
         return revision, record
 
 
-def _place(store: Store) -> str:
+def _place(follower: Follower) -> str:
     """Return the address without options, by which a mirror knows its values again."""
-    return store.url.partition("?")[0]
+    return follower.store.url.partition("?")[0]
 
 
-def _entries(state: State) -> dict[tuple[str, str], Entry]:
-    """Return entries by selector and name."""
-    tables = tables_of(state, lasting=True).items()
-    return {(on, name): entry for on, table in tables for name, entry in table.items()}
+def _entries(follower: Follower) -> Iterator[tuple[tuple[str, str], Entry]]:
+    """Yield the lasting entries by selector and name."""
+    for on, table in tables_of(follower.state, lasting=True).items():
+        for name, entry in table.items():
+            yield (on, name), entry

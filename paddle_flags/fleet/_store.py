@@ -58,11 +58,10 @@ for _kind in (FleetError, UnreachableError, CompactedError, ReadOnlyError, Lease
 
 
 class StoredMember(NamedTuple):
-    """A member, as an engine has it."""
+    """A member, as an engine has it. It is alive while its lease runs."""
 
     document: bytes
     alive: bool
-    """Whether its lease runs."""
 
 
 class Store:
@@ -74,7 +73,8 @@ class Store:
     fork is usable in the child; it opens connections of its own there.
 
     An engine is made of a `Url` and a timeout in seconds; nothing is asked yet. It implements
-    `_last`, `_append`, ..., whose arguments have been checked, and which may raise OSError.
+    `_last`, `_create`, `_read`, `_base`, `_rebase`, `_announce`, `_keep_alive`, `_member` and
+    `_members`, whose arguments have been checked, and which may raise OSError.
     """
 
     _poll = 0.05  # seconds between two looks, of an engine that can't wait for a record
@@ -171,14 +171,12 @@ class Store:
             raise self._fault(error, method) from error
 
     def _do(self, method: str, args: Sequence[Any]) -> Any:
-        """Let the engine do what a method is for."""
         return getattr(self, f"_{method}")(*args)
 
     def _fault(self, error: OSError, method: str) -> FleetError:  # noqa: ARG002 - for engines
-        """Return the error of a call."""
         where = f": {error.filename}" if error.filename else ""
         what = error.strerror or str(error) or "no answer in time"
-        return self.error(f"the engine cannot be reached: {what}{where}", UnreachableError)
+        return self.error(f"cannot be reached: {what}{where}", UnreachableError)
 
     def check_open(self) -> None:
         """Refuse to work after `close`, and begin anew in a forked child."""
@@ -192,14 +190,16 @@ class Store:
             message = "the store is closed"
             raise self.error(message)
 
-    def error(self, what: str, kind: type[FleetError] = FleetError) -> FleetError:
-        return kind(f"{self.url}: {what}")
-
     def _forked(self) -> None:
         """Make anew, in a child, what threads of the parent may be using."""
 
     def _disconnect(self) -> None:
         """Close what is open, now that `closed` is set."""
+
+    def _append(self, number: int, record: bytes) -> bool:
+        last = self.last()
+        self._check_next(number, last)
+        return number > last and bool(self._do("create", (number, record)))
 
     def _wait(self, after: int, timeout: float) -> int:
         end = time.monotonic() + timeout
@@ -209,6 +209,13 @@ class Store:
             if number > after or left <= 0:
                 return number
             self.closed.wait(min(self._poll, left))
+
+    def _compact(self, number: int, base: bytes) -> bool:
+        self._check_base(number, self.last())
+        return number > self.base()[0] and bool(self._do("rebase", (number, base)))
+
+    def _withdraw(self, name: str, document: bytes) -> None:
+        self.announce(name, document, 0.0)
 
     def _sized(self, data: bytes) -> bytes:
         if len(data) > MAX_RECORD:
@@ -222,6 +229,9 @@ class Store:
     def _check_base(self, number: int, last: int) -> None:
         if not 1 <= number <= last:
             raise self.error(f"base {number}: the last record is {last}")
+
+    def error(self, what: str, kind: type[FleetError] = FleetError) -> FleetError:
+        return kind(f"{self.url}: {what}")
 
     def _replaced(self, first: int) -> FleetError:
         return self.error(f"record {first} was replaced by a base", CompactedError)

@@ -211,13 +211,11 @@ class TcpStore(Store):
             self._known = number
         return number
 
-    def _append(self, number: int, record: bytes) -> bool:
-        last = self._last()
-        self._check_next(number, last)
-        if number <= last or not self._replace(f"log/{number}", b"", _random() + record):
-            return False
-        self._set("last", b"%d" % number)
-        return True
+    def _create(self, number: int, record: bytes) -> bool:
+        is_new = self._replace(f"log/{number}", b"", _random() + record)
+        if is_new:
+            self._set("last", b"%d" % number)
+        return is_new
 
     def _read(self, first: int) -> list[bytes]:
         end = min(self._last(), first + _AT_ONCE - 1)
@@ -234,8 +232,7 @@ class TcpStore(Store):
         number, _, base = text[_NUMBER:].partition(b"\n")
         return int(number or 0), base, text
 
-    def _compact(self, number: int, base: bytes) -> bool:
-        self._check_base(number, self._last())
+    def _rebase(self, number: int, base: bytes) -> bool:
         new = _random() + b"%d\n%s" % (number, base)
         while (held := self._base())[0] < number:
             if self._replace("base", held[2], new):

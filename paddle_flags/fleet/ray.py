@@ -57,7 +57,6 @@ _LONGEST = 2 * MAX_RECORD  # bytes of a call; a reply may be longer
 _GREETING = 5.0  # seconds within which a new connection must show the token
 
 _connecting = threading.Lock()
-_servers: list[asyncio.Server] = []  # of the actor's process
 
 
 def address(job: str = JOB) -> str:
@@ -75,10 +74,8 @@ def runtime_env(
     """
     made, hook = dict(base or {}), f"{__name__}.{setup.__name__}"
     if made.setdefault(HOOK, hook) != hook:
-        what = (
-            f"base has one; put it into what runtime_env returns instead, and call {hook}() in it"
-        )
-        raise FleetError(f"{HOOK}: {what}")
+        what = "base has one; put it into what runtime_env returns instead, and call"
+        raise FleetError(f"{HOOK}: {what} {hook}() in it")
     call = json.dumps({"url": address(job), "role": role, **options})
     made["env_vars"] = {**made.get("env_vars", {}), OPTIONS: call}
     return made
@@ -139,9 +136,7 @@ async def _serve(host: str, token: bytes) -> int:
         writer.close()
 
     server = await asyncio.start_server(answer, host, 0)
-    await server.start_serving()
     port: int = server.sockets[0].getsockname()[1]
-    _servers.append(server)
     return port
 
 
@@ -183,10 +178,11 @@ class RayStore(RemoteStore):
             url.refuse("expected a port, as in ray://head:6379/job")
         self._address = f"{host}:{port}" if port else host
         self._ray_process = os.getpid() if ray.is_initialized() else 0  # 0: that of the first call
-        self._known: Place | None = None
+        self._place: Any = None
 
     def _reply(self, method: str, args: Sequence[Any], timeout: float) -> tuple[str, Any]:
-        place = self._known or self._start()
+        # Ray may need its time to start the process of an actor.
+        place = self._place or self._find(time.monotonic() + max(self._timeout, _START))
         end = time.monotonic() + timeout
         try:
             return super()._reply(method, args, timeout)
@@ -195,7 +191,11 @@ class RayStore(RemoteStore):
             return super()._reply(method, args, end - time.monotonic())
 
     async def _ask(self, method: str, args: Sequence[Any]) -> tuple[str, Any]:
-        reader, writer = self._links.pop() if self._links else await self._connect()
+        if self._links:
+            reader, writer = self._links.pop()
+        else:
+            reader, writer = await asyncio.open_connection(self._place.host, self._place.port)
+            writer.write(_message(self._place.token))
         try:
             writer.write(_message([self._job, method, args]))
             kind, result = await _receive(reader)
@@ -211,18 +211,31 @@ class RayStore(RemoteStore):
             self._hang_up()  # again: that of `close` came in between
         return kind, result
 
-    async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        host, port, token, _ = self._known or Place("", 0, b"", 0)
-        reader, writer = await asyncio.open_connection(host, port)
-        writer.write(_message(token))
-        return reader, writer
-
     def _hang_up(self) -> None:
         while self._links:
             self._links.pop()[1].transport.abort()
 
-    def _start(self) -> Place:
-        """Find the actor, or make it. This may take as long as Ray needs to start a process."""
+    def _find(self, end: float, ended: Place | None = None) -> Any:
+        """Return where the actor answers, which is not where one of them has ended; or make it."""
+        self._connect()
+        is_worker = getattr(ray.get_runtime_context().worker, "mode", None) == ray.WORKER_MODE
+        place: Place | None = self._run(find_place, end)
+        if place in (None, ended) and not is_worker:  # only drivers may create an actor safely
+            self._run(_make, end)
+        while place in (None, ended):
+            if time.monotonic() > end:
+                who = ": the driver makes it, by paddle_flags.fleet.ray" if is_worker else ""
+                raise self.error(f"Ray has no actor with the fleet{who}", UnreachableError)
+            time.sleep(_POLL)
+            place = self._run(find_place, end)
+        self._place = place
+        return place
+
+    def _connect(self) -> None:
+        """Connect this process with Ray, if it isn't yet."""
+        if os.getpid() != (self._ray_process or os.getpid()):
+            message = "a forked child finds no new actor of Ray"
+            raise self.error(message, UnreachableError)
         options = {"namespace": NAMESPACE, "log_to_driver": False, "configure_logging": False}
         with _connecting:
             if not ray.is_initialized():
@@ -230,25 +243,7 @@ class RayStore(RemoteStore):
                     ray.init(self._address, **options)
                 except (OSError, RuntimeError, ValueError) as error:
                     raise self._away(str(error)) from error
-        self._ray_process = self._ray_process or os.getpid()
-        return self._find(time.monotonic() + max(self._timeout, _START))
-
-    def _find(self, end: float, ended: Place | None = None) -> Place:
-        """Return where the actor answers, which is not where one of them has ended."""
-        if os.getpid() != self._ray_process:
-            message = "a forked child finds no new actor of Ray"
-            raise self.error(message, UnreachableError)
-        is_worker, is_asked = _is_worker(), False
-        while (place := self._run(find_place, end)) in (None, ended):
-            if not is_worker and not is_asked:
-                self._run(_make, end)
-                is_asked = True
-            if time.monotonic() > end:
-                who = ": the driver makes it, by paddle_flags.fleet.ray" if is_worker else ""
-                raise self.error(f"Ray has no actor with the fleet{who}", UnreachableError)
-            time.sleep(_POLL)
-        self._known = found = Place(*place)
-        return found
+        self._ray_process = os.getpid()
 
     def _run(self, function: Callable[[], Any], end: float) -> Any:
         """Call a function of Ray in a thread: some wait for ever for a head that is gone."""
@@ -258,9 +253,8 @@ class RayStore(RemoteStore):
         try:
             return answer.result(max(0.1, end - time.monotonic()))
         except Exception as error:  # many kinds, of Ray and of gRPC
-            what = str(error).strip().partition("\n")[0]
-            if isinstance(error, TimeoutError):
-                what = "its head does not answer"
+            is_late = isinstance(error, TimeoutError)
+            what = "its head does not answer" if is_late else str(error).strip().partition("\n")[0]
             raise self._away(what) from error
 
     def _away(self, what: str) -> FleetError:
@@ -277,9 +271,3 @@ def _make() -> None:
         num_cpus=0,
         runtime_env={"env_vars": {ENGINE: "1"}},
     ).remote()
-
-
-def _is_worker() -> bool:
-    """Return whether this process runs tasks or actors. Only drivers may create an actor safely."""
-    worker = getattr(ray.get_runtime_context(), "worker", None)
-    return bool(getattr(worker, "mode", None) == ray.WORKER_MODE)
