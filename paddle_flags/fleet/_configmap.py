@@ -27,8 +27,6 @@ from paddle_flags.fleet._record import ALL, CHANGE, Change, Record, check_change
 from paddle_flags.fleet._store import ReadOnlyError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from paddle_flags.fleet._open import Url
 
 POLL = 1.0  # seconds between two looks at the folder
@@ -52,9 +50,10 @@ class ConfigMapStore(MemoryStore):
     def _forked(self) -> None:
         self._lock = threading.Lock()
 
-    def _do(self, method: str, args: Sequence[Any]) -> Any:
+    def _do(self, method: str, *args: Any) -> Any:
         if method in ("last", "read", "wait", "base"):
-            return super()._do(method, args)
+            self._look()
+            return super()._do(method, *args)
         message = (
             "a ConfigMap is read-only: change it by kubectl; members and their "
             "answers need a second, writable store, such as etcd:// or dir://, in which "
@@ -62,16 +61,7 @@ class ConfigMapStore(MemoryStore):
         )
         raise self.error(message, ReadOnlyError)
 
-    def _last(self) -> int:
-        self._look()
-        return super()._last()
-
-    def _read(self, first: int) -> list[bytes]:
-        self._look()
-        return super()._read(first)
-
     def _look(self) -> None:
-        """Add a record, if the content has changed."""
         end = time.monotonic() + self._timeout
         with self._lock:
             while True:
@@ -101,48 +91,44 @@ class ConfigMapStore(MemoryStore):
         return [(name, s.st_ino, s.st_mtime_ns, s.st_size) for name, s in found]
 
     def _read_values(self) -> Values:
-        """Return all values, of one folder."""
         data = self._root / _DATA
         folder = data.resolve() if data.is_symlink() else self._root
         found: Values = {}
         for path in sorted(folder.iterdir()):
             if not path.name.startswith(".") and not path.is_dir():
                 try:
-                    for each in _changes(path):
-                        found[(each.on, check_change(each).name)] = str(each.value)
+                    found.update(_values_of(path))
                 except FlagError as error:
                     raise self.error(f"{path.name}: {error}") from error
         return found
 
     def _add(self, values: Values) -> None:
-        before = self._values
-        changes = [
-            Change(name, values.get((on, name)), on)
-            for on, name in sorted({**before, **values})
-            if values.get((on, name)) != before.get((on, name))
-        ]
+        changes = changes_between(self._values, values)
         if not changes:
             return
         listed = [[on, name, value] for (on, name), value in sorted(values.items())]
         digest = hashlib.sha256(json.dumps(listed).encode()).hexdigest()[:16]
-        record = Record(
-            CHANGE, tuple(changes), digest, fleet="configmap", by=self.url, time=time.time()
-        )
+        record = Record(CHANGE, changes, digest, fleet="configmap", by=self.url, time=time.time())
         self._log.append(self._sized(encode(record)))
         self._values = values
 
 
-def _changes(path: Path) -> list[Change]:
-    """Return the values that a file has."""
+def changes_between(before: Values, after: Values) -> tuple[Change, ...]:
+    """Return what turns some values, by selector and name, into others."""
+    keys = sorted(key for key in {**before, **after} if before.get(key) != after.get(key))
+    return tuple(Change(name, after.get((on, name)), on) for on, name in keys)
+
+
+def _values_of(path: Path) -> Values:
+    found: Values = {}
     try:
         text = _files.read(path.resolve())[0].decode().removesuffix("\n")
-        if path.name != SELECTORS:
-            return [Change(path.name, text, ALL)]
-        return [
-            Change(name, value if isinstance(value, str) else json.dumps(value), on)
-            for on, table in json.loads(text).items()
-            for name, value in table.items()
-        ]
+        tables = {ALL: {path.name: text}} if path.name != SELECTORS else json.loads(text)
+        for on, table in tables.items():
+            for name, value in table.items():
+                is_text = isinstance(value, str)
+                change = check_change(Change(name, value if is_text else json.dumps(value), on))
+                found[(on, change.name)] = str(change.value)
     except UnicodeDecodeError as error:
         message = "expected UTF-8"
         raise FlagError(message) from error
@@ -150,3 +136,4 @@ def _changes(path: Path) -> list[Change]:
         told = "" if isinstance(error, AttributeError) else f"{error}; "
         expected = 'expected JSON such as {"role:trainer": {"name": "value"}}'
         raise FlagError(f"{told}{expected}") from error
+    return found

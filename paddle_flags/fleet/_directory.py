@@ -34,8 +34,6 @@ from paddle_flags.fleet._store import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from paddle_flags.fleet._open import Url
 
 _READ_AT_ONCE = 8 << 20  # bytes, about
@@ -82,14 +80,14 @@ class DirectoryStore(Store):
         self._lock = threading.Lock()  # guards the ages
         self._ages = _files.Ages(lambda: _files.clock(self._documents))
 
-    def _do(self, method: str, args: Sequence[Any]) -> Any:
+    def _do(self, method: str, *args: Any) -> Any:
         if not self._is_prepared:
             for folder in (self._root, self._log, self._bases, self._documents):
                 if not folder.is_dir():
                     with contextlib.suppress(FileExistsError):
                         folder.mkdir(0o700)
             self._is_prepared = True
-        return super()._do(method, args)
+        return super()._do(method, *args)
 
     def _fault(self, error: OSError, method: str) -> FleetError:
         doing = _WRITES.get(method, "read") if self._is_prepared else "create"
@@ -103,22 +101,21 @@ class DirectoryStore(Store):
             what = f"there is no folder {self._root}"
         return self.error(what, UnreachableError)
 
-    # -- The log --
-
     def _last(self) -> int:
         _files.refresh(self._log)
-        number = max(self._known, self._last_base())
-        if number and number == self._known and not self._record(number).exists():
-            number = max([0, self._last_base(), *_numbers(self._log)])
-        while self._record(number + 1).exists():
+        base = self._newest_bases()[1]
+        number = max(self._known, base)
+        if number and number == self._known and not _path(self._log, number).exists():
+            number = max([base, *_numbers(self._log)])
+        while _path(self._log, number + 1).exists():
             number += 1
         self._known = number
         return number
 
     def _create(self, number: int, record: bytes) -> bool:
-        if not _files.create(self._log, _text(number), record):
+        if not _files.create(_path(self._log, number), record):
             return False
-        if number <= self._removed():
+        if number <= self._newest_bases()[0]:
             self._known = 0
             # This process slept while others appended and compacted twice.
             raise self.error(f"record {number} may have been created", UnreachableError)
@@ -127,45 +124,36 @@ class DirectoryStore(Store):
     def _read(self, first: int) -> list[bytes]:
         found: list[bytes] = []
         size = 0
-        if not self._record(first).exists():
-            _files.refresh(self._log)
+        _files.refresh(self._log)
         with contextlib.suppress(FileNotFoundError):
             while size < _READ_AT_ONCE:
-                found.append(_files.read(self._record(first + len(found)))[0])
+                found.append(_files.read(_path(self._log, first + len(found)))[0])
                 size += len(found[-1]) + 1000
-        if first <= self._last_base():
+        if first <= self._newest_bases()[1]:
             raise self._replaced(first)
         return found
 
-    def _record(self, number: int) -> Path:
-        return self._log / _text(number)
-
-    # -- The base --
-
     def _base(self) -> tuple[int, bytes]:
-        while number := self._last_base():
+        while number := self._newest_bases()[1]:
             with contextlib.suppress(FileNotFoundError):  # two later ones are there now
-                return number, _files.read(self._bases / _text(number))[0]
+                return number, _files.read(_path(self._bases, number))[0]
         return 0, b""
 
     def _rebase(self, number: int, base: bytes) -> bool:
-        if not _files.create(self._bases, _text(number), base):
+        if not _files.create(_path(self._bases, number), base):
             return False
         self._tidy()
         return True  # readers may have seen it, even if a later one is there by now
 
-    def _last_base(self) -> int:
-        return max(_numbers(self._bases), default=0)
-
-    def _removed(self) -> int:
-        """Return the number up to which records may have been removed: that of the base before."""
-        return sorted([0, 0, *_numbers(self._bases)])[-2]
+    def _newest_bases(self) -> list[int]:
+        """Return the numbers of two bases: records up to the first one may have been removed."""
+        return sorted([0, 0, *_numbers(self._bases)])[-2:]
 
     def _tidy(self) -> None:
         """Remove what no reader can want. What an earlier compaction left is removed, too."""
-        removed = self._removed()
-        old = [self._record(number) for number in sorted(_numbers(self._log)) if number <= removed]
-        old += [self._bases / _text(each) for each in _numbers(self._bases) if each < removed]
+        removed = self._newest_bases()[0]
+        old = [_path(self._log, each) for each in sorted(_numbers(self._log)) if each <= removed]
+        old += [_path(self._bases, each) for each in _numbers(self._bases) if each < removed]
         now = _files.clock(self._bases)
         for folder in (self._log, self._bases, self._documents):
             for path in folder.glob(".*"):
@@ -178,20 +166,16 @@ class DirectoryStore(Store):
         with contextlib.suppress(FleetError):
             self.members()
 
-    # -- Members --
-
     def _announce(self, name: str, document: bytes, ttl: float) -> None:
-        _files.replace(self._documents, name, b"%r\n%s" % (float(ttl), document))
+        _files.replace(self._documents / name, b"%r\n%s" % (float(ttl), document))
         self._renewed(name)
 
     def _keep_alive(self, name: str) -> None:
-        with contextlib.suppress(FileNotFoundError):
-            found = self._member(name)
-            if found is not None and found.alive:
-                os.utime(self._documents / name)
-                self._renewed(name)
-                return
-        raise self._ended(name)
+        found = self._member(name)
+        if found is None or not found.alive:
+            raise self._ended(name)
+        os.utime(self._documents / name)
+        self._renewed(name)
 
     def _renewed(self, name: str) -> None:
         with self._lock:
@@ -206,7 +190,7 @@ class DirectoryStore(Store):
             self._ages.keep(names)
         return self._stored(names)
 
-    def _stored(self, names: Sequence[str]) -> dict[str, StoredMember]:
+    def _stored(self, names: list[str]) -> dict[str, StoredMember]:
         """Return members; remove what has been without a lease for long."""
         found = {}
         _files.refresh(self._documents)
@@ -249,8 +233,8 @@ def _lease(head: bytes) -> float:
     return -1.0
 
 
-def _text(number: int) -> str:
-    return f"{number:020}"
+def _path(folder: Path, number: int) -> Path:
+    return folder / f"{number:020}"
 
 
 def _numbers(folder: Path) -> list[int]:

@@ -42,7 +42,7 @@ Body = dict[str, Any]
 Node = tuple[str, int]  # host and port
 
 PORT = 2379
-_LOGIN, _WATCH = "/v3/auth/authenticate", "/v3/watch"
+_LOGIN, WATCH = "auth/authenticate", "watch"
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25  # seconds, after all nodes were asked
 _PATIENCE = 2.0  # seconds for a node in the first round
 _LOOK = 0.25  # seconds until a read looks whether the store is closed
@@ -61,14 +61,9 @@ _ADVICE = {
     "expected the password of user {user}",
 }
 
-# Options of the address, and where the environment has them.
-VARIABLES = {
-    "ca": "PADDLE_FLAGS_ETCD_CA",
-    "cert": "PADDLE_FLAGS_ETCD_CERT",
-    "key": "PADDLE_FLAGS_ETCD_KEY",
-    "password_file": "PADDLE_FLAGS_ETCD_PASSWORD_FILE",
-}
-PASSWORD = "PADDLE_FLAGS_ETCD_PASSWORD"
+# Options of the address. The environment has them, and the password, behind a prefix.
+OPTIONS = ("ca", "cert", "key", "password_file")
+VARIABLE = "PADDLE_FLAGS_ETCD_"
 
 
 class EtcdError(FleetError):
@@ -83,9 +78,6 @@ class _NotNowError(Exception):
     def __init__(self, reason: str, *, is_doubtful: bool) -> None:
         super().__init__(reason)
         self.is_doubtful = is_doubtful  # the request may have happened all the same
-
-
-# -- Connections --
 
 
 class _Socket(socket):
@@ -138,7 +130,6 @@ def _seconds_until(end: float) -> float:
 
 @contextlib.contextmanager
 def _trouble(*, is_doubtful: bool) -> Iterator[None]:
-    """Turn the errors of a connection into one."""
     try:
         yield
     except (OSError, http.client.HTTPException, HTTPError) as error:
@@ -184,7 +175,8 @@ class Client(Store):
 
     def __init__(self, url: Url, timeout: float) -> None:
         super().__init__(url.text)
-        options = url.option({name: os.environ.get(of, "") for name, of in VARIABLES.items()})
+        variables = {name: os.environ.get(VARIABLE + name.upper(), "") for name in OPTIONS}
+        options = url.option(variables)
         self._timeout = timeout
         self._tls = _tls(url, options)
         self._user, self._password = url.user, _password(url, options)
@@ -202,7 +194,6 @@ class Client(Store):
     _disconnect = _forked
 
     def _take(self, place: object) -> Any:
-        """Return a connection that nobody else has, or None."""
         with contextlib.suppress(IndexError):
             return self._idle[place].pop()
         return None
@@ -217,17 +208,8 @@ class Client(Store):
         else:
             connection.close()
 
-    def _request(self, path: str, body: Body) -> tuple[Body, bool]:
+    def _request(self, path: str, body: Body) -> tuple[Any, bool]:
         """Return what the first node answers that can, and whether an earlier attempt may count."""
-        return self._attempt(f"/v3/{path}", body)
-
-    def _watch(self, key: str, revision: int) -> Stream:
-        """Return events of a key from a revision of etcd on."""
-        body = {"create_request": {"key": key, "start_revision": str(revision)}}
-        stream: Stream = self._attempt(_WATCH, body)[0]
-        return stream
-
-    def _attempt(self, path: str, body: Body) -> tuple[Any, bool]:
         nodes = self._nodes[self._at :] + self._nodes[: self._at]
         end = time.monotonic() + self._timeout
         reasons: dict[Node, str] = {}
@@ -238,10 +220,9 @@ class Client(Store):
             for left, node in zip(range(len(nodes), 0, -1), nodes):
                 self.check_open()  # close may have ended the connection
                 now = time.monotonic()
+                until = now + min((end - now) / left, patience)
                 try:
-                    answer = self._ask_node(
-                        node, path, body, now + min((end - now) / left, patience)
-                    )
+                    answer = self._ask_node(node, path, body, until)
                 except _NotNowError as error:
                     reasons[node] = str(error)
                     is_doubtful |= error.is_doubtful
@@ -267,10 +248,7 @@ class Client(Store):
         what = f"no answer from etcd within {self._timeout:g} s: {told}{advice}"
         return self.error(what, UnreachableError)
 
-    # -- One node --
-
     def _ask_node(self, node: Node, path: str, body: Body, end: float) -> Any:
-        """Ask a node with the token of the user."""
         if self._user and not self._token and path != _LOGIN:
             login = {"name": self._user, "password": self._password or ""}
             self._token = str(self._ask_node(node, _LOGIN, login, end)["token"])
@@ -290,9 +268,9 @@ class Client(Store):
             with _trouble(is_doubtful=True):
                 # A node that refuses a client may have closed by now; its alert is read below.
                 with contextlib.suppress(ConnectionError, ssl.SSLEOFError):
-                    connection.request("POST", path, body, headers, preload_content=False)
+                    connection.request("POST", f"/v3/{path}", body, headers, preload_content=False)
                 response = connection.getresponse()
-                if path == _WATCH and response.status == _OK:
+                if path == WATCH and response.status == _OK:
                     return _OK, Stream(link, response)
                 content = response.read()
         except BaseException:
@@ -317,7 +295,6 @@ class Client(Store):
         return made
 
     def _judge(self, node: Node, status: int, content: bytes) -> Body:
-        """Return the document that a node answered; raise its error."""
         try:
             body = json.loads(content)
         except ValueError:
@@ -338,7 +315,6 @@ class Client(Store):
         raise self.error(what)
 
     def _refusal(self, body: Body) -> Exception:
-        """Return the exception for an error that etcd answered."""
         code = body.get("code", body.get("grpc_code", 0))
         text = str(body.get("message") or body.get("error"))
         if any(old in text for old in _OLD_TOKEN):
@@ -355,12 +331,11 @@ class Client(Store):
 
 
 def _password(url: Url, options: dict[str, str]) -> str | None:
-    """Return the password: of the address, of a file, or of the environment."""
     if url.password is not None or not url.user:
         return url.password
     path = options["password_file"]
     if not path:
-        return os.environ.get(PASSWORD)
+        return os.environ.get(f"{VARIABLE}PASSWORD")
     try:
         return Path(path).read_text("utf-8").rstrip("\n")
     except OSError as error:
@@ -368,7 +343,6 @@ def _password(url: Url, options: dict[str, str]) -> str | None:
 
 
 def _tls(url: Url, options: dict[str, str]) -> ssl.SSLContext | None:
-    """Return how to encrypt, and whom to trust; None without TLS."""
     if url.scheme != "etcds":
         for name in ("ca", "cert", "key"):
             if name in url.options:

@@ -27,15 +27,15 @@ def _open(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW, 0o600)
 
 
-def create(folder: Path, name: str, data: bytes) -> bool:
+def create(path: Path, data: bytes) -> bool:
     """Create a durable file with its content; return False if there is one of this name."""
-    temporary = write(folder, data, durable=True)
+    temporary = write(path.parent, data, durable=True)
     try:
-        if not _link(temporary, folder / name):
+        if not _link(temporary, path):
             return False
     finally:
         remove(temporary)
-    refresh(folder, durable=True)
+    refresh(path.parent, durable=True)
     return True
 
 
@@ -49,11 +49,11 @@ def _link(temporary: Path, target: Path) -> bool:
     return True
 
 
-def replace(folder: Path, name: str, data: bytes, *, mode: int | None = None) -> None:
+def replace(path: Path, data: bytes, *, mode: int | None = None) -> None:
     """Create or replace a file. After a power failure, one without a mode may be empty."""
-    temporary = write(folder, data, durable=mode is not None, mode=mode)
+    temporary = write(path.parent, data, durable=mode is not None, mode=mode)
     try:
-        temporary.replace(folder / name)
+        temporary.replace(path)
     except OSError:
         remove(temporary)
         raise
@@ -109,7 +109,6 @@ def refresh(folder: Path, *, durable: bool = False) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file, if it is there and this user may."""
     with contextlib.suppress(OSError):
         path.unlink()
 
@@ -164,9 +163,7 @@ class Ages:
         return -math.inf if has_jumped else now  # no file is old by a clock that has jumped
 
     def renewed(self, name: str, file: os.stat_result) -> None:
-        """Note that this process has just renewed a lease."""
         self._renewals[name] = (file.st_mtime_ns, file.st_ino), time.monotonic()
 
     def keep(self, names: Collection[str]) -> None:
-        """Forget all other members."""
         self._renewals = {name: seen for name, seen in self._renewals.items() if name in names}

@@ -28,19 +28,13 @@ if TYPE_CHECKING:
 
     from paddle_flags.fleet._open import Url
 
-METHODS = frozenset({
-    *("last", "append", "read", "wait", "base", "compact"),
-    *("announce", "keep_alive", "withdraw", "member", "page"),
-})  # fmt: skip
+METHODS = {"last", "append", "read", "wait", "base", "compact"}
+METHODS |= {"announce", "keep_alive", "withdraw", "member", "page"}
 _READ_AT_ONCE = 8 << 20  # bytes, about
 _WAIT_AT_ONCE = 5.0  # seconds of one call; a server that is gone is noticed after them
 _URL = "<url>"  # stands in a server's messages for the address that the client used
 _ERRORS = {kind.__name__: kind for kind in (FleetError, CompactedError, LeaseError)}
-
-# By process, and connections of the parent: a forked child that freed them would take them from the
-# parent's loop.
-_loops: dict[int, asyncio.AbstractEventLoop] = {}
-_inherited: list[object] = []
+_loops: dict[int, asyncio.AbstractEventLoop] = {}  # by process
 
 
 def event_loop() -> asyncio.AbstractEventLoop:
@@ -64,9 +58,7 @@ class _Member(NamedTuple):
 class MemoryStore(Store):
     """A fleet in memory, which ends with the process. Used by one thread at a time."""
 
-    def __init__(
-        self, url: str = "memory:", *, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, url: str = "memory:", clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(url)
         self._clock = clock
         self._stored = (0, b"")  # the base
@@ -110,7 +102,6 @@ class MemoryStore(Store):
         return StoredMember(found.document, now < found.end)
 
     def _members(self) -> dict[str, StoredMember]:
-        """Return all members; forget those whose lease ended long ago."""
         now = self._clock()
         for name in [n for n, each in self._by_name.items() if each.end + REMEMBERED <= now]:
             del self._by_name[name]
@@ -149,20 +140,18 @@ class Server:
             return "FleetError", f"{_URL}: the engine has another version: it knows no {method!r}"
         try:
             if method == "wait":
-                return "", await self._wait(job, *args)
+                after, seconds = args
+                if store.last() <= after:
+                    grown = self._grown.setdefault(job, asyncio.Event())
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(grown.wait(), seconds)
+                return "", store.last()
             result = getattr(store, method)(*args)
         except FleetError as error:
             return type(error).__name__, str(error)
         if method == "append" and result:
             self._grown.pop(job, asyncio.Event()).set()
         return "", result
-
-    async def _wait(self, job: str, after: int, timeout: float) -> int:  # noqa: ASYNC109 - as Store
-        if self._stores[job].last() <= after:
-            grown = self._grown.setdefault(job, asyncio.Event())
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(grown.wait(), timeout)
-        return self._stores[job].last()
 
 
 class RemoteStore(Store):
@@ -177,7 +166,6 @@ class RemoteStore(Store):
         self._calls: set[Future[Any]] = set()  # that wait for a reply
 
     def _forked(self) -> None:
-        _inherited.append(self._links)
         self._links, self._calls = [], set()
 
     def _disconnect(self) -> None:
@@ -188,7 +176,6 @@ class RemoteStore(Store):
 
     def _hang_up(self) -> None:
         """Close the connections, in the loop."""
-        raise NotImplementedError
 
     async def _ask(self, method: str, args: Sequence[Any]) -> tuple[str, Any]:
         """Return what `Server.call` returned, or raise OSError."""
@@ -207,12 +194,12 @@ class RemoteStore(Store):
             call.cancel()
             self._calls.discard(call)
 
-    def _do(self, method: str, args: Sequence[Any]) -> Any:
+    def _do(self, method: str, *args: Any) -> Any:
         if method in ("wait", "members"):
-            return super()._do(method, args)
-        return self._request(method, args)
+            return super()._do(method, *args)
+        return self._request(method, *args)
 
-    def _request(self, method: str, args: Sequence[Any], extra: float = 0.0) -> Any:
+    def _request(self, method: str, *args: Any, extra: float = 0.0) -> Any:
         kind, result = self._reply(method, args, self._timeout + extra)
         if kind:
             raise _ERRORS.get(kind, FleetError)(str(result).replace(_URL, self.url, 1))
@@ -222,14 +209,14 @@ class RemoteStore(Store):
         end = time.monotonic() + timeout
         while True:
             now = min(_WAIT_AT_ONCE, max(0.0, end - time.monotonic()))
-            last = int(self._request("wait", (after, now), extra=now))
+            last = int(self._request("wait", after, now, extra=now))
             if last > after or time.monotonic() >= end:
                 return last
 
     def _members(self) -> dict[str, StoredMember]:
         found: dict[str, StoredMember] = {}
         last = ""
-        while page := self._request("page", (last,)):
+        while page := self._request("page", last):
             for last, document, alive in page:
                 found[last] = StoredMember(bytes(document), bool(alive))
         return found

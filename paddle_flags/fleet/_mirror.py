@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 from paddle_flags._core.frames import public
 from paddle_flags.errors import FlagError
+from paddle_flags.fleet._configmap import changes_between
 from paddle_flags.fleet._follow import Follower, StateLostError
 from paddle_flags.fleet._open import TIMEOUT, open_store
 from paddle_flags.fleet._operate import ConflictError, Operator, Order, SensitiveError
-from paddle_flags.fleet._record import CHANGE, END, Change, Record
+from paddle_flags.fleet._record import CHANGE, END, Record
 from paddle_flags.fleet._state import tables_of
 from paddle_flags.fleet._store import FleetError, UnreachableError
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from paddle_flags.fleet._follow import Numbered
+    from paddle_flags.fleet._record import Change
     from paddle_flags.fleet._state import Entry
 
 POLL = 1.0  # seconds between two looks at both fleets
@@ -51,14 +53,13 @@ def mirror(  # noqa: PLR0913 - each is a part of its meaning, and most have a de
     such as `etcd://10.0.0.5:2379/job42`. Each flag that the source has gets its value in the
     target, for the same members, as a change by the address of the source; a flag that the source
     no longer has is unset. If an operator changes such a flag, it is set back; a value for some
-    time holds until it ends. All other values of the target stay as they are. Values of the source
-    that end by themselves are left out, and those for a step take effect at once.
+    time holds until it ends. Values of the source that end by themselves are left out, and those
+    for a step take effect at once.
 
-    It is a loop of its own: run it in a side-car process. While an engine is away, it waits.
-    `confirm` names the unsafe flags that are meant, as in `Fleet.change`.
-    `on_problem` is called with each new problem, and with None when it is over; the values stay
-    meanwhile. An error other than UnreachableError is raised instead if there is no `on_problem`,
-    or if nothing has been compared yet.
+    Run it in a side-car process. `confirm` names the unsafe flags that are meant, as in
+    `Fleet.change`. `on_problem` is called with each new problem, and with None when it is over. An
+    error other than UnreachableError is raised instead if there is no `on_problem`, or if nothing
+    has been compared yet.
     """
     one = Mirror(source, target, timeout, tuple(confirm))
     try:
@@ -114,7 +115,6 @@ class Mirror:
         return self._target.state.revision
 
     def close(self) -> None:
-        """Close both stores."""
         self._source.store.close()
         self._target.store.close()
 
@@ -127,7 +127,7 @@ class Mirror:
         """
         for _ in range(_TRIES):
             self._catch_up()
-            changes = self._changes() if self._is_due else []
+            changes = self._changes() if self._is_due else ()
             if not changes:
                 self._is_due = False
                 return None
@@ -153,16 +153,13 @@ class Mirror:
         self._is_due |= values != self._values or target.base != base
         self._values = values
 
-    def _changes(self) -> list[Change]:
-        """Return what makes the target what it should be."""
-        wanted = self._values
+    def _changes(self) -> tuple[Change, ...]:
         mine = {key: each.value for key, each in _entries(self._target) if each.by == self.name}
-        differing = (key for key in {**mine, **wanted} if mine.get(key) != wanted.get(key))
-        return [Change(name, wanted.get((on, name)), on) for on, name in sorted(differing)]
+        return changes_between(mine, self._values)
 
-    def _write(self, changes: list[Change]) -> Numbered:
+    def _write(self, changes: tuple[Change, ...]) -> Numbered:
         reason, expect = f"mirrored from {self.name}", self._target.state.changed
-        record = Record(CHANGE, tuple(changes), by=self.name, reason=reason)
+        record = Record(CHANGE, changes, by=self.name, reason=reason)
         order = Order(record, 0.0, force=True, expect=expect, confirm=self._confirm)
         try:
             revision = Operator(self._target, order).run().revision
@@ -181,7 +178,6 @@ def _place(follower: Follower) -> str:
 
 
 def _entries(follower: Follower) -> Iterator[tuple[tuple[str, str], Entry]]:
-    """Yield the lasting entries by selector and name."""
     for on, table in tables_of(follower.state, lasting=True).items():
         for name, entry in table.items():
             yield (on, name), entry

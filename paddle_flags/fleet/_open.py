@@ -52,7 +52,6 @@ class Url:
     options: dict[str, str] = field(default_factory=dict)
 
     def refuse(self, what: str) -> NoReturn:
-        """Raise an error about this address."""
         raise FleetError(f"{self.text}: {what}") from None
 
     def option(self, known: dict[str, str]) -> dict[str, str]:

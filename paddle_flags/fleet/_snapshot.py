@@ -28,9 +28,8 @@ def read_snapshot(path: str) -> State | None:
 
 def write_snapshot(path: str, state: State) -> None:
     """Replace a file, whole or not at all."""
-    place = Path(path)
     try:
-        _files.replace(place.parent, place.name, to_json(state), mode=0o600)
+        _files.replace(Path(path), to_json(state), mode=0o600)
     except OSError as error:
         raise _error(path, error.strerror) from None
 

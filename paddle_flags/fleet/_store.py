@@ -12,12 +12,9 @@ import re
 import threading
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from paddle_flags.errors import FlagError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 MAX_RECORD = 1 << 20  # bytes of a record, base or member's document; etcd takes 1.5 MiB
 MAX_NAME = 128  # characters of the name of a member
@@ -25,6 +22,7 @@ REMEMBERED = 86400.0
 """Seconds for which the document of a member stays after its lease has ended."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]*")
+_inherited: list[object] = []  # of the parent: a child must not free its connections
 
 
 class FleetError(FlagError):
@@ -160,17 +158,15 @@ class Store:
         self.closed.set()
         self._disconnect()
 
-    # -- What engines use and change --
-
     def _call(self, method: str, *args: Any) -> Any:
         self.check_open()
         try:
-            return self._do(method, args)
+            return self._do(method, *args)
         except OSError as error:
             self.check_open()  # `close` may have ended the connection
             raise self._fault(error, method) from error
 
-    def _do(self, method: str, args: Sequence[Any]) -> Any:
+    def _do(self, method: str, *args: Any) -> Any:
         return getattr(self, f"_{method}")(*args)
 
     def _fault(self, error: OSError, method: str) -> FleetError:  # noqa: ARG002 - for engines
@@ -181,6 +177,7 @@ class Store:
     def check_open(self) -> None:
         """Refuse to work after `close`, and begin anew in a forked child."""
         if self._pid != os.getpid():
+            _inherited.append(dict(vars(self)))
             self._pid = os.getpid()
             was_closed, self.closed = self.closed.is_set(), threading.Event()
             self._forked()
@@ -199,7 +196,7 @@ class Store:
     def _append(self, number: int, record: bytes) -> bool:
         last = self.last()
         self._check_next(number, last)
-        return number > last and bool(self._do("create", (number, record)))
+        return number > last and bool(self._do("create", number, record))
 
     def _wait(self, after: int, timeout: float) -> int:
         end = time.monotonic() + timeout
@@ -211,8 +208,10 @@ class Store:
             self.closed.wait(min(self._poll, left))
 
     def _compact(self, number: int, base: bytes) -> bool:
-        self._check_base(number, self.last())
-        return number > self.base()[0] and bool(self._do("rebase", (number, base)))
+        last = self.last()
+        if not 1 <= number <= last:
+            raise self.error(f"base {number}: the last record is {last}")
+        return number > self.base()[0] and bool(self._do("rebase", number, base))
 
     def _withdraw(self, name: str, document: bytes) -> None:
         self.announce(name, document, 0.0)
@@ -225,10 +224,6 @@ class Store:
     def _check_next(self, number: int, last: int) -> None:
         if not 1 <= number <= last + 1:
             raise self.error(f"record {number}: the next record is {last + 1}")
-
-    def _check_base(self, number: int, last: int) -> None:
-        if not 1 <= number <= last:
-            raise self.error(f"base {number}: the last record is {last}")
 
     def error(self, what: str, kind: type[FleetError] = FleetError) -> FleetError:
         return kind(f"{self.url}: {what}")

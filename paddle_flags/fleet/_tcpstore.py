@@ -1,7 +1,6 @@
 """The engine `tcpstore://host:port/job`: the TCPStore of torch.distributed.
 
     log/1      a record; a compaction replaces it by GONE, and no key is ever deleted
-    last       a number near that of the last record, from which readers count on
     base       the number of the last record that it replaces, a newline, the base
     names      those of all members, each with a newline
     of/NAME    an announcement: a random number, the lease in seconds, a newline, a document;
@@ -10,8 +9,8 @@
                renewal changes
 
 Records and bases begin with a random number of their writer, who sees by it that they are its own.
-All keys begin with `paddle_flags/job/`, beside those of torch itself. TCPStore has no access
-control: whoever reaches the port may write. It has no leases either, and cannot list keys.
+All keys begin with `paddle_flags/job/`. TCPStore has no access control and no leases, and cannot
+list keys.
 
 A reader counts, on its own monotonic clock, how long it has seen an announcement without a renewal.
 When that is longer than the lease, the reader marks the announcement as ended, if it is still the
@@ -22,8 +21,8 @@ Of other machines, there is only the time, by clocks that may differ. If that le
 reader looks again until it sees a renewal, or should have seen one: members renew their leases
 after a third of them, and by two thirds at the latest.
 
-The calls of torch that need an answer have no time limit: if the process with the store hangs, or
-a network drops all packets, they wait. So each runs in a thread that is given up when it is late.
+Calls of torch wait for ever if the process with the store hangs. So each runs in a thread that is
+given up when it is late.
 """
 
 # pyright: reportMissingImports=false, reportMissingModuleSource=false
@@ -50,9 +49,7 @@ if TYPE_CHECKING:
 
     from paddle_flags.fleet._open import Url
 
-# Connecting for the first time may take longer than a call: torch looks up the name of the address,
-# and a name server that does not answer costs 5 seconds or more.
-_CONNECT = 60.0  # seconds
+_CONNECT = 60.0  # seconds of the first call: a name server that is away costs 5 seconds or more
 _AT_ONCE = 64  # keys of one call
 _LEAVE = 1.0  # seconds that a store waits for its threads when it is closed
 _OLDEST = (2, 4)  # of torch; others have no `check`, or end the process when a record is long
@@ -73,9 +70,6 @@ def _machine() -> str:
 
 
 MACHINE = _machine()
-
-# Connections of the parent, which a forked child must not shut down.
-_inherited: list[object] = []
 
 
 class _Line(Line):
@@ -119,17 +113,14 @@ class TcpStore(Store):
         self._timeout = timeout
         self._patience = max(timeout, _CONNECT)  # of the first call that succeeds
         self._poll = url.poll(self._poll)
-        self._line: _Line | None = None
         self._known = 0  # the last record that this store has seen
         self._names: set[str] = set()  # that are stored
         self._looks: dict[str, _Look] = {}
         self._forked()
 
     def _forked(self) -> None:
-        """Leave the connection to the parent, of which another thread may have the lock."""
         self._lock = threading.Lock()
-        _inherited.append(self._line)
-        self._line = None
+        self._line: _Line | None = None
         self._lines: list[_Line] = []  # that one, and those that still end
 
     def _disconnect(self) -> None:
@@ -140,8 +131,6 @@ class TcpStore(Store):
         end = time.monotonic() + _LEAVE
         for line in self._lines:
             line.thread.join(max(0.0, end - time.monotonic()))
-
-    # -- Calls of torch --
 
     def _ask(self, method: str, *args: Any) -> Any:
         with self._lock:
@@ -156,8 +145,11 @@ class TcpStore(Store):
             result = future.result(self._patience)
         except (RuntimeError, OSError) as error:
             future.cancel()
-            if line.store is not None:  # what is late is the store, not the connection
-                self._give_up(line)
+            with self._lock:
+                if line.store and line is self._line:  # late is the store, not the connection
+                    line.end()
+                    self._line = None
+                    self._known, self._names = 0, set()  # another store may be there next time
             what = str(error).partition("\n")[0] or f"no answer in {self._patience:g} seconds"
             raise OSError(what) from error
         self._patience = self._timeout
@@ -172,15 +164,7 @@ class TcpStore(Store):
             line.store = PrefixStore(f"paddle_flags/{self._job}", store)
         return line.store
 
-    def _give_up(self, line: _Line) -> None:
-        line.end()
-        with self._lock:
-            if line is self._line:
-                self._line = None
-                self._known, self._names = 0, set()  # another store may be there next time
-
     def _has(self, *keys: str) -> bool:
-        """Return whether all of the keys exist."""
         return bool(self._ask("check", keys))
 
     def _get(self, keys: Sequence[str]) -> list[bytes]:
@@ -200,22 +184,17 @@ class TcpStore(Store):
         """Store a value if the key has the value `old`; b"" is that of a key that isn't there."""
         return bool(self._ask("compare_set", key, old, new) == new)
 
-    # -- The log --
-
     def _last(self) -> int:
-        number = self._known
+        number = self._known or self._base()[0]
         if self._has(f"log/{number + 1}"):
-            number = max(number, int(self._find("last") or 0))
-            while self._has(f"log/{number + 1}"):
-                number += 1
-            self._known = number
+            for step in (_AT_ONCE, 1):
+                while self._has(*(f"log/{number + each}" for each in range(1, step + 1))):
+                    number += step
+        self._known = number
         return number
 
     def _create(self, number: int, record: bytes) -> bool:
-        is_new = self._replace(f"log/{number}", b"", _random() + record)
-        if is_new:
-            self._set("last", b"%d" % number)
-        return is_new
+        return self._replace(f"log/{number}", b"", _random() + record)
 
     def _read(self, first: int) -> list[bytes]:
         end = min(self._last(), first + _AT_ONCE - 1)
@@ -223,8 +202,6 @@ class TcpStore(Store):
         if _GONE in values or first <= self._base()[0]:
             raise self._replaced(first)
         return [value[_NUMBER:] for value in values]
-
-    # -- The base --
 
     def _base(self) -> tuple[int, bytes, bytes]:
         """Return the number, the base, and the stored text that has both."""
@@ -244,8 +221,6 @@ class TcpStore(Store):
                 return True
         return False
 
-    # -- Members --
-
     def _announce(self, name: str, document: bytes, ttl: float) -> None:
         self._renew(name)
         self._write(name, b"%s %r\n%s" % (_random(), ttl, document))
@@ -254,7 +229,6 @@ class TcpStore(Store):
         self._write(name, _ended(document))
 
     def _write(self, name: str, text: bytes) -> None:
-        """Store the announcement of a member, and then its name."""
         self._set(f"of/{name}", text)
         while name not in self._names:
             listed = self._find("names")
@@ -263,8 +237,7 @@ class TcpStore(Store):
                 self._replace("names", listed, b"%s%s\n" % (listed, name.encode()))
 
     def _keep_alive(self, name: str) -> None:
-        _, alive = self._look_at(self._listed(name)).get(name, (b"", False))
-        if alive is False:
+        if not self._has(f"of/{name}") or self._look_at([name]).get(name, (b"", False))[1] is False:
             raise self._ended(name)
         self._renew(name)
 
@@ -275,17 +248,12 @@ class TcpStore(Store):
         self._looks[name] = _Look(beat, now, sure=True)
 
     def _member(self, name: str) -> StoredMember | None:
-        return self._stored(self._listed(name)).get(name)
+        return self._stored([name]).get(name) if self._has(f"of/{name}") else None
 
     def _members(self) -> dict[str, StoredMember]:
         return self._stored(self._find("names").decode().split())
 
-    def _listed(self, name: str) -> list[str]:
-        """Return a list of the name, if there is such a member."""
-        return [name] if self._has(f"of/{name}") else []
-
     def _stored(self, names: Sequence[str]) -> dict[str, StoredMember]:
-        """Return members, as soon as no doubt is left."""
         found: dict[str, StoredMember] = {}
         while True:
             seen = self._look_at(names)
@@ -313,7 +281,6 @@ class TcpStore(Store):
         return seen
 
     def _runs(self, name: str, text: bytes, beat: bytes) -> bool | None:
-        """Return whether a lease runs; mark it if it has ended."""
         head, _, document = text.partition(b"\n")
         ttl, look = float(head.split()[1]), self._look(name, beat)
         seen = time.monotonic() - look.since
@@ -327,7 +294,6 @@ class TcpStore(Store):
         return False if is_silent else None
 
     def _look(self, name: str, beat: bytes) -> _Look:
-        """Return what this reader knows of the last renewal."""
         look, now = self._looks.get(name), time.monotonic()
         if look is None or look.beat != beat:
             machine, clock, _, _ = beat.decode().split()

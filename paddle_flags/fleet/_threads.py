@@ -49,13 +49,11 @@ class Line:
         self.thread.start()
 
     def call(self, function: Callable[..., Any], *args: Any) -> Future[Any]:
-        """Let the thread call a function."""
         future: Future[Any] = Future()
         self._calls.put((future, function, args))
         return future
 
     def end(self) -> None:
-        """Let the thread end after what it has to do."""
         self._calls.put(None)
 
     def _run(self) -> None:

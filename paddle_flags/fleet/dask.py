@@ -89,9 +89,6 @@ async def dask_setup(
         await JoinPlugin(fleet_job, role=fleet_role).setup(server)
 
 
-# -- The engine --
-
-
 class FleetPlugin(SchedulerPlugin):  # type: ignore[misc]  # of an optional package
     """Lets a scheduler hold the state of fleets."""
 

@@ -99,9 +99,6 @@ def start(job: str = JOB, *, timeout: float = 60.0) -> str:
     return address(job)
 
 
-# -- The engine --
-
-
 class Place(NamedTuple):
     """Where the actor answers."""
 
@@ -232,7 +229,6 @@ class RayStore(RemoteStore):
         return place
 
     def _connect(self) -> None:
-        """Connect this process with Ray, if it isn't yet."""
         if os.getpid() != (self._ray_process or os.getpid()):
             message = "a forked child finds no new actor of Ray"
             raise self.error(message, UnreachableError)
