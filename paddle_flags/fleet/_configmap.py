@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.errors import FlagError
-from paddle_flags.fleet import _files
+from paddle_flags.fleet import _directory
 from paddle_flags.fleet._memory import MemoryStore
 from paddle_flags.fleet._record import ALL, CHANGE, Change, Record, check_change, encode
 from paddle_flags.fleet._store import ReadOnlyError
@@ -122,7 +122,7 @@ def changes_between(before: Values, after: Values) -> tuple[Change, ...]:
 def _values_of(path: Path) -> Values:
     found: Values = {}
     try:
-        text = _files.read(path.resolve())[0].decode().removesuffix("\n")
+        text = _directory.read(path.resolve())[0].decode().removesuffix("\n")
         tables = {ALL: {path.name: text}} if path.name != SELECTORS else json.loads(text)
         for on, table in tables.items():
             for name, value in table.items():

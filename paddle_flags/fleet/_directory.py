@@ -17,13 +17,15 @@ import errno
 import math
 import os
 import re
+import secrets
 import stat
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags.fleet import _files
 from paddle_flags.fleet._store import (
+    MAX_RECORD,
     REMEMBERED,
     FleetError,
     ReadOnlyError,
@@ -34,6 +36,8 @@ from paddle_flags.fleet._store import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
     from paddle_flags.fleet._open import Url
 
 _READ_AT_ONCE = 8 << 20  # bytes, about
@@ -49,6 +53,10 @@ _WRITES = {
     "compact": "compact",
     **dict.fromkeys(("announce", "keep_alive", "withdraw"), "announce in"),
 }
+_LONGEST = MAX_RECORD + 4096  # bytes of a file that others may write
+_NO_CLOCK = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
+_NO_SYNC = (errno.EINVAL, errno.ENOTSUP)  # file systems that can't sync a folder
+_JUMP = 1.0  # seconds by which the clock of a file system may drift between two looks
 
 
 class DirectoryStore(Store):
@@ -67,7 +75,7 @@ class DirectoryStore(Store):
     def check_exists(self) -> None:
         """Raise FleetError if there is no fleet in the folder, and this user may look for it."""
         with contextlib.suppress(OSError):  # the first call says more
-            _files.refresh(self._root.parent)  # it fails if nothing is mounted there
+            refresh(self._root.parent)  # it fails if nothing is mounted there
             try:
                 self._log.stat()
             except (FileNotFoundError, NotADirectoryError):
@@ -78,7 +86,7 @@ class DirectoryStore(Store):
 
     def _forked(self) -> None:
         self._lock = threading.Lock()  # guards the ages
-        self._ages = _files.Ages(lambda: _files.clock(self._documents))
+        self._ages = Ages(lambda: clock(self._documents))
 
     def _do(self, method: str, *args: Any) -> Any:
         if not self._is_prepared:
@@ -102,7 +110,7 @@ class DirectoryStore(Store):
         return self.error(what, UnreachableError)
 
     def _last(self) -> int:
-        _files.refresh(self._log)
+        refresh(self._log)
         base = self._newest_bases()[1]
         number = max(self._known, base)
         if number and number == self._known and not _path(self._log, number).exists():
@@ -113,7 +121,7 @@ class DirectoryStore(Store):
         return number
 
     def _create(self, number: int, record: bytes) -> bool:
-        if not _files.create(_path(self._log, number), record):
+        if not create(_path(self._log, number), record):
             return False
         if number <= self._newest_bases()[0]:
             self._known = 0
@@ -124,10 +132,10 @@ class DirectoryStore(Store):
     def _read(self, first: int) -> list[bytes]:
         found: list[bytes] = []
         size = 0
-        _files.refresh(self._log)
+        refresh(self._log)
         with contextlib.suppress(FileNotFoundError):
             while size < _READ_AT_ONCE:
-                found.append(_files.read(_path(self._log, first + len(found)))[0])
+                found.append(read(_path(self._log, first + len(found)))[0])
                 size += len(found[-1]) + 1000
         if first <= self._newest_bases()[1]:
             raise self._replaced(first)
@@ -136,11 +144,11 @@ class DirectoryStore(Store):
     def _base(self) -> tuple[int, bytes]:
         while number := self._newest_bases()[1]:
             with contextlib.suppress(FileNotFoundError):  # two later ones are there now
-                return number, _files.read(_path(self._bases, number))[0]
+                return number, read(_path(self._bases, number))[0]
         return 0, b""
 
     def _rebase(self, number: int, base: bytes) -> bool:
-        if not _files.create(_path(self._bases, number), base):
+        if not create(_path(self._bases, number), base):
             return False
         self._tidy()
         return True  # readers may have seen it, even if a later one is there by now
@@ -154,7 +162,7 @@ class DirectoryStore(Store):
         removed = self._newest_bases()[0]
         old = [_path(self._log, each) for each in sorted(_numbers(self._log)) if each <= removed]
         old += [_path(self._bases, each) for each in _numbers(self._bases) if each < removed]
-        now = _files.clock(self._bases)
+        now = clock(self._bases)
         for folder in (self._log, self._bases, self._documents):
             for path in folder.glob(".*"):
                 with contextlib.suppress(OSError):
@@ -162,12 +170,12 @@ class DirectoryStore(Store):
                     if now - path.stat().st_ctime > _TEMPORARY:
                         old.append(path)
         for path in old:
-            _files.remove(path)
+            remove(path)
         with contextlib.suppress(FleetError):
             self.members()
 
     def _announce(self, name: str, document: bytes, ttl: float) -> None:
-        _files.replace(self._documents / name, b"%r\n%s" % (float(ttl), document))
+        replace(self._documents / name, b"%r\n%s" % (float(ttl), document))
         self._renewed(name)
 
     def _keep_alive(self, name: str) -> None:
@@ -193,7 +201,7 @@ class DirectoryStore(Store):
     def _stored(self, names: list[str]) -> dict[str, StoredMember]:
         """Return members; remove what has been without a lease for long."""
         found = {}
-        _files.refresh(self._documents)
+        refresh(self._documents)
         with self._lock:
             self._ages.look()
             for name in names:
@@ -208,7 +216,7 @@ class DirectoryStore(Store):
                 ttl = _lease(head)
                 age = self._ages.age(name, status)
                 if age > max(ttl, 0.0) + REMEMBERED:
-                    _files.remove(path)
+                    remove(path)
                 elif ttl >= 0:
                     found[name] = StoredMember(document, age < ttl)
         return found
@@ -217,7 +225,7 @@ class DirectoryStore(Store):
 def _read_document(path: Path) -> tuple[bytes, os.stat_result]:
     """Return a document with its lease. If it is hidden, its member is here all the same."""
     try:
-        return _files.read(path)
+        return read(path)
     except PermissionError:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -239,3 +247,149 @@ def _path(folder: Path, number: int) -> Path:
 
 def _numbers(folder: Path) -> list[int]:
     return [int(name) for name in os.listdir(folder) if _NUMBER.fullmatch(name)]
+
+
+def _open(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW, 0o600)
+
+
+def create(path: Path, data: bytes) -> bool:
+    """Create a durable file with its content; return False if there is one of this name."""
+    temporary = write(path.parent, data, durable=True)
+    try:
+        if not _link(temporary, path):
+            return False
+    finally:
+        remove(temporary)
+    refresh(path.parent, durable=True)
+    return True
+
+
+def _link(temporary: Path, target: Path) -> bool:
+    """Give a file its name. An NFS client may send the call twice: then the first one counts."""
+    try:
+        os.link(temporary, target)
+    except FileExistsError:
+        with open(temporary, "rb") as file:  # stat() may have an old count
+            return os.fstat(file.fileno()).st_nlink > 1
+    return True
+
+
+def replace(path: Path, data: bytes, *, mode: int | None = None) -> None:
+    """Create or replace a file. After a power failure, one without a mode may be empty."""
+    temporary = write(path.parent, data, durable=mode is not None, mode=mode)
+    try:
+        temporary.replace(path)
+    except OSError:
+        remove(temporary)
+        raise
+
+
+def write(folder: Path, data: bytes, *, durable: bool, mode: int | None = None) -> Path:
+    """Write a temporary file, whose name begins with a dot."""
+    path = folder / f".{secrets.token_hex(8)}"
+    with open(path, "xb", opener=_open) as file:
+        try:
+            # Whoever may read the folder may read the file, whatever the umask; nobody else writes.
+            os.fchmod(file.fileno(), mode or folder.stat().st_mode & 0o444 | 0o600)
+            file.write(data)
+            file.flush()
+            if durable:
+                os.fsync(file.fileno())
+        except BaseException:
+            remove(path)
+            raise
+    return path
+
+
+def read(path: Path, longest: int = _LONGEST) -> tuple[bytes, os.stat_result]:
+    """Return the content of a file and its status, which NFS clients ask for when they open it.
+
+    Raises FileNotFoundError if somebody removes it meanwhile.
+    """
+    try:
+        with open(path, "rb", opener=_open) as file:
+            status = os.fstat(file.fileno())
+            # A pipe has no content, which would be waited for.
+            return file.read(longest) if stat.S_ISREG(status.st_mode) else b"", status
+    except OSError as error:
+        if error.errno == errno.ESTALE:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from error
+        raise
+
+
+def refresh(folder: Path, *, durable: bool = False) -> None:
+    """Let an NFS client ask whether a folder has changed, as it does when one is opened.
+
+    Otherwise it may go on for a minute to say that a file isn't there. Make names durable, too.
+    """
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        if durable:
+            os.fsync(handle)
+    except OSError as error:
+        if error.errno not in _NO_SYNC:
+            raise
+    finally:
+        os.close(handle)
+
+
+def remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink()
+
+
+def clock(folder: Path) -> float:
+    """Return the time by which the file system stamps files; this machine's if it takes none."""
+    try:
+        path = write(folder, b".", durable=False)
+        try:
+            return path.stat().st_mtime
+        finally:
+            remove(path)
+    except OSError as error:
+        if error.errno not in _NO_CLOCK:
+            raise  # the file server does not answer
+        return time.time()
+
+
+class Ages:
+    """How old the files of members are, by the clock of their file system.
+
+    Members may be on other machines, whose clocks differ, and any clock may jump. So the time of a
+    file is compared only with the time that the file system gives to a new file. From then on the
+    reader counts on its own monotonic clock.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        # By name: what changes with each renewal, and when that was, on the monotonic clock.
+        self._renewals: dict[str, tuple[object, float]] = {}
+        self._offset: float | None = None
+        self._now: float | None = None
+
+    def look(self) -> None:
+        """Begin a look at some or all members; it asks for the time at most once."""
+        self._now = None
+
+    def age(self, name: str, file: os.stat_result) -> float:
+        """Return how many seconds ago a member renewed its lease."""
+        stamp, now = (file.st_mtime_ns, file.st_ino), time.monotonic()
+        seen = self._renewals.get(name)
+        if seen is None or seen[0] != stamp:
+            if self._now is None:
+                self._now = self._measure()
+            seen = self._renewals[name] = stamp, now - max(0.0, self._now - file.st_mtime)
+        return now - seen[1]
+
+    def _measure(self) -> float:
+        now = self._clock()
+        before, self._offset = self._offset, now - time.monotonic()
+        has_jumped = before is not None and abs(before - self._offset) > _JUMP
+        return -math.inf if has_jumped else now  # no file is old by a clock that has jumped
+
+    def renewed(self, name: str, file: os.stat_result) -> None:
+        self._renewals[name] = (file.st_mtime_ns, file.st_ino), time.monotonic()
+
+    def keep(self, names: Collection[str]) -> None:
+        self._renewals = {name: seen for name, seen in self._renewals.items() if name in names}

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from paddle_flags.errors import FlagFileError
-from paddle_flags.fleet import _files
+from paddle_flags.fleet import _directory
 from paddle_flags.fleet._state import State, from_json, to_json
 
 
@@ -16,7 +16,7 @@ def read_snapshot(path: str) -> State | None:
     Raises FlagFileError for a file that somebody else may have put there.
     """
     try:
-        data, status = _files.read(Path(path), -1)
+        data, status = _directory.read(Path(path), -1)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -29,7 +29,7 @@ def read_snapshot(path: str) -> State | None:
 def write_snapshot(path: str, state: State) -> None:
     """Replace a file, whole or not at all."""
     try:
-        _files.replace(Path(path), to_json(state), mode=0o600)
+        _directory.replace(Path(path), to_json(state), mode=0o600)
     except OSError as error:
         raise _error(path, error.strerror) from None
 

@@ -70,9 +70,9 @@ class Store:
     a little later: `append` is therefore read back by its callers. A store that was made before a
     fork is usable in the child; it opens connections of its own there.
 
-    An engine is made of a `Url` and a timeout in seconds; nothing is asked yet. It implements
-    `_last`, `_create`, `_read`, `_base`, `_rebase`, `_announce`, `_keep_alive`, `_member` and
-    `_members`, whose arguments have been checked, and which may raise OSError.
+    An engine is made of a `Url` and a timeout in seconds. It implements `_last`, `_create`,
+    `_read`, `_base`, `_rebase`, `_announce`, `_keep_alive`, `_member` and `_members`, whose
+    arguments have been checked, and which may raise OSError.
     """
 
     _poll = 0.05  # seconds between two looks, of an engine that can't wait for a record
@@ -175,7 +175,6 @@ class Store:
         return self.error(f"cannot be reached: {what}{where}", UnreachableError)
 
     def check_open(self) -> None:
-        """Refuse to work after `close`, and begin anew in a forked child."""
         if self._pid != os.getpid():
             _inherited.append(dict(vars(self)))
             self._pid = os.getpid()
@@ -236,12 +235,11 @@ class Store:
 
 
 def is_name(name: str) -> bool:
-    """Return whether a text can be the name of a member."""
     return len(name) <= MAX_NAME and _NAME.fullmatch(name) is not None
 
 
 def check_name(name: str) -> str:
-    """Return the name of a member, if every engine can store it."""
+    """Raise FleetError for a name that not every engine can store."""
     if not is_name(name):
         raise FleetError(
             f"{name!r}: expected at most {MAX_NAME} letters, digits and . _ @ -, "

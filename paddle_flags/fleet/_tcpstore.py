@@ -281,10 +281,15 @@ class TcpStore(Store):
         return seen
 
     def _runs(self, name: str, text: bytes, beat: bytes) -> bool | None:
+        machine, clock, date, _ = beat.decode().split()
+        look, now = self._looks.get(name), time.monotonic()
+        if look is None or look.beat != beat:
+            is_here = look is None and machine == MACHINE != "-"
+            since = min(now, float(clock)) if is_here else now
+            look = self._looks[name] = _Look(beat, since, sure=is_here or look is not None)
         head, _, document = text.partition(b"\n")
-        ttl, look = float(head.split()[1]), self._look(name, beat)
-        seen = time.monotonic() - look.since
-        age = seen if look.sure else time.time() - float(beat.split()[2])
+        ttl, seen = float(head.split()[1]), now - look.since
+        age = seen if look.sure else time.time() - float(date)
         is_silent = seen > min(ttl * 2 / 3, _NEAR) + _MARGIN
         if seen > ttl or (is_silent and age > ttl + _NEAR):
             self._replace(f"of/{name}", text, _ended(document))
@@ -292,15 +297,6 @@ class TcpStore(Store):
         if look.sure or -_NEAR < age < ttl - _NEAR:
             return True
         return False if is_silent else None
-
-    def _look(self, name: str, beat: bytes) -> _Look:
-        look, now = self._looks.get(name), time.monotonic()
-        if look is None or look.beat != beat:
-            machine, clock, _, _ = beat.decode().split()
-            is_here = look is None and machine == MACHINE != "-"
-            since = min(now, float(clock)) if is_here else now
-            look = self._looks[name] = _Look(beat, since, sure=is_here or look is not None)
-        return look
 
 
 def _random() -> bytes:
