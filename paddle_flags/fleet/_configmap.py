@@ -2,11 +2,8 @@
 
 Each file is a flag, whose value is its text, for all members. The file `selectors.json` has values
 for some of them: `{"role:trainer": {"check_nan_inf": true}}`. Kubernetes writes new files beside
-the old ones, and then switches the link `..data`; so all files are read behind one look at it. A
-plain folder works, too.
-
-Nothing has a number in a ConfigMap. A store counts the contents that it sees: record 1 has all
-values, and each later record has what changed.
+the old ones, and then switches the link `..data`. A plain folder works, too. A store counts the
+contents that it sees: record 1 has all values, and each later record has what changed.
 """
 
 from __future__ import annotations

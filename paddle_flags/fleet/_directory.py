@@ -31,7 +31,6 @@ from paddle_flags.fleet._store import (
     ReadOnlyError,
     Store,
     StoredMember,
-    UnreachableError,
     is_name,
 )
 
@@ -107,7 +106,7 @@ class DirectoryStore(Store):
             return self.error(what)
         if isinstance(error, FileNotFoundError) and not self._root.is_dir():
             what = f"there is no folder {self._root}"
-        return self.error(what, UnreachableError)
+        return self.unreachable(what)
 
     def _last(self) -> int:
         refresh(self._log)
@@ -126,7 +125,7 @@ class DirectoryStore(Store):
         if number <= self._newest_bases()[0]:
             self._known = 0
             # This process slept while others appended and compacted twice.
-            raise self.error(f"record {number} may have been created", UnreachableError)
+            raise self.unreachable(f"record {number} may have been created")
         return True
 
     def _read(self, first: int) -> list[bytes]:
@@ -303,10 +302,7 @@ def write(folder: Path, data: bytes, *, durable: bool, mode: int | None = None) 
 
 
 def read(path: Path, longest: int = _LONGEST) -> tuple[bytes, os.stat_result]:
-    """Return the content of a file and its status, which NFS clients ask for when they open it.
-
-    Raises FileNotFoundError if somebody removes it meanwhile.
-    """
+    """Return the content of a file and its status, which NFS clients ask for when they open it."""
     try:
         with open(path, "rb", opener=_open) as file:
             status = os.fstat(file.fileno())
@@ -321,7 +317,7 @@ def read(path: Path, longest: int = _LONGEST) -> tuple[bytes, os.stat_result]:
 def refresh(folder: Path, *, durable: bool = False) -> None:
     """Let an NFS client ask whether a folder has changed, as it does when one is opened.
 
-    Otherwise it may go on for a minute to say that a file isn't there. Make names durable, too.
+    Otherwise it may say for a minute that a file isn't there. If durable, names are, too.
     """
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -356,9 +352,8 @@ def clock(folder: Path) -> float:
 class Ages:
     """How old the files of members are, by the clock of their file system.
 
-    Members may be on other machines, whose clocks differ, and any clock may jump. So the time of a
-    file is compared only with the time that the file system gives to a new file. From then on the
-    reader counts on its own monotonic clock.
+    The time of a file is compared only with that of a new file, as clocks of machines differ and
+    may jump. From then on the reader counts on its own monotonic clock.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:

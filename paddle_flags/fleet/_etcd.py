@@ -20,21 +20,8 @@ import secrets
 import time
 from typing import TYPE_CHECKING
 
-from paddle_flags.fleet._etcd_client import (
-    DENIED,
-    EXHAUSTED,
-    NOT_FOUND,
-    WATCH,
-    Client,
-    EtcdError,
-)
-from paddle_flags.fleet._store import (
-    REMEMBERED,
-    ReadOnlyError,
-    StoredMember,
-    UnreachableError,
-    is_name,
-)
+from paddle_flags.fleet._etcd_client import WATCH, Client, EtcdError
+from paddle_flags.fleet._store import REMEMBERED, ReadOnlyError, StoredMember, is_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,7 +71,7 @@ class EtcdStore(Client):
         self._check_next(number, _number(last))
         if is_doubtful and not held.get("kvs"):
             what = f"record {number} may have been created, and then compacted"
-            raise self.error(what, UnreachableError)
+            raise self.unreachable(what)
         return any(value.startswith(attempt) for value in _values(held))
 
     def _read(self, first: int) -> list[bytes]:
@@ -155,7 +142,7 @@ class EtcdStore(Client):
         try:
             self._change([], [_put(key, document, self._long_lease()), also])
         except EtcdError as error:
-            if error.code != NOT_FOUND:
+            if error.code != error.NOT_FOUND:
                 raise
             self._long = "", 0.0  # it has ended, as on a machine that slept for a day
             self._change([], [_put(key, document, self._long_lease()), also])
@@ -228,7 +215,7 @@ class EtcdStore(Client):
             try:
                 return self._ask("kv/range", {"key": start, "range_end": end, "limit": str(limit)})
             except EtcdError as error:
-                if error.code != EXHAUSTED or limit == 1:
+                if error.code != error.EXHAUSTED or limit == 1:
                     raise
                 limit = max(1, limit // 4)
 
@@ -240,7 +227,7 @@ class EtcdStore(Client):
         try:
             return self._request("kv/txn", body)
         except EtcdError as error:
-            if error.code == DENIED:
+            if error.code == error.DENIED:
                 raise ReadOnlyError(str(error)) from error
             raise
 

@@ -5,8 +5,7 @@ until the timeout of the store. So a request may happen twice, or after a call h
 send only requests that show by themselves whether they have happened.
 
 Timeouts of urllib3 are for each read, and begin anew with each byte of a node that trickles. So the
-sockets have a deadline for a whole request. A forked child shares nothing with its parent: there is
-no lock, and it makes its own connections.
+sockets have a deadline for a whole request. There is no lock that a forked child could inherit.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError
 
-from paddle_flags.fleet._store import FleetError, Store, UnreachableError
+from paddle_flags.fleet._store import FleetError, Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -50,9 +49,7 @@ _OK, _SERVER_ERROR = 200, 500  # status of HTTP
 # A node without a leader says so, instead of waiting for one, and ends its watches.
 _HEADERS = {"Content-Type": "application/json", "Grpc-Metadata-Hasleader": "true"}
 
-# Codes of gRPC, as the gateway passes them on.
-CANCELLED, DEADLINE, NOT_FOUND, DENIED, EXHAUSTED, UNAVAILABLE = 1, 4, 5, 7, 8, 14
-_LATER = (CANCELLED, DEADLINE, UNAVAILABLE)  # no leader, its election, or a node that ends
+_LATER = (1, 4, 14)  # cancelled, late or unavailable: no leader, its election, or a node that ends
 _OLD_TOKEN = ("invalid auth token", "revision of auth store is old")
 _ADVICE = {
     "user name is empty": "expected a user, as in etcd://user@host/path",
@@ -67,9 +64,10 @@ VARIABLE = "PADDLE_FLAGS_ETCD_"
 
 
 class EtcdError(FleetError):
-    """An error that etcd answered."""
+    """An error that etcd answered, and its code of gRPC."""
 
-    code: int = 0
+    NOT_FOUND, DENIED, EXHAUSTED = 5, 7, 8
+    code = 0
 
 
 class _NotNowError(Exception):
@@ -98,8 +96,7 @@ class _Socket(socket):
 
     def _limit(self, longest: float) -> None:
         if self.closed.is_set():
-            message = "the store is closed"
-            raise TimeoutError(message)
+            raise TimeoutError
         self.settimeout(min(longest, _seconds_until(self.end)))
 
 
@@ -246,7 +243,7 @@ class Client(Store):
         elif not self._has_worked and not self._tls and "closed" in told:
             advice = "; expected etcds:// if the node has TLS"
         what = f"no answer from etcd within {self._timeout:g} s: {told}{advice}"
-        return self.error(what, UnreachableError)
+        return self.unreachable(what)
 
     def _ask_node(self, node: Node, path: str, body: Body, end: float) -> Any:
         if self._user and not self._token and path != _LOGIN:
@@ -323,7 +320,7 @@ class Client(Store):
         if code in _LATER or "too many requests" in text:
             return _NotNowError(text, is_doubtful=True)
         advice = [told for part, told in _ADVICE.items() if part in text]
-        if code == DENIED and not self._user:
+        if code == EtcdError.DENIED and not self._user:
             advice = [_ADVICE["user name is empty"]]
         error = EtcdError(": ".join([self.url, text, *advice]).replace("{user}", self._user or ""))
         error.code = int(code or 0)

@@ -13,14 +13,7 @@ import time
 from concurrent.futures import CancelledError, Future
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags.fleet._store import (
-    REMEMBERED,
-    CompactedError,
-    FleetError,
-    LeaseError,
-    Store,
-    StoredMember,
-)
+from paddle_flags.fleet._store import ERRORS, REMEMBERED, FleetError, Store, StoredMember
 from paddle_flags.fleet._threads import start_thread
 
 if TYPE_CHECKING:
@@ -33,7 +26,6 @@ METHODS |= {"announce", "keep_alive", "withdraw", "member", "page"}
 _READ_AT_ONCE = 8 << 20  # bytes, about
 _WAIT_AT_ONCE = 5.0  # seconds of one call; a server that is gone is noticed after them
 _URL = "<url>"  # stands in a server's messages for the address that the client used
-_ERRORS = {kind.__name__: kind for kind in (FleetError, CompactedError, LeaseError)}
 _loops: dict[int, asyncio.AbstractEventLoop] = {}  # by process
 
 
@@ -195,28 +187,24 @@ class RemoteStore(Store):
             self._calls.discard(call)
 
     def _do(self, method: str, *args: Any) -> Any:
-        if method in ("wait", "members"):
-            return super()._do(method, *args)
-        return self._request(method, *args)
-
-    def _request(self, method: str, *args: Any, extra: float = 0.0) -> Any:
+        extra = args[1] if method == "wait" else 0.0
         kind, result = self._reply(method, args, self._timeout + extra)
         if kind:
-            raise _ERRORS.get(kind, FleetError)(str(result).replace(_URL, self.url, 1))
+            raise ERRORS.get(kind, FleetError)(str(result).replace(_URL, self.url, 1))
         return result
 
-    def _wait(self, after: int, timeout: float) -> int:
+    def wait(self, after: int, timeout: float) -> int:
         end = time.monotonic() + timeout
         while True:
             now = min(_WAIT_AT_ONCE, max(0.0, end - time.monotonic()))
-            last = int(self._request("wait", after, now, extra=now))
+            last = int(self._call("wait", after, now))
             if last > after or time.monotonic() >= end:
                 return last
 
-    def _members(self) -> dict[str, StoredMember]:
+    def members(self) -> dict[str, StoredMember]:
         found: dict[str, StoredMember] = {}
         last = ""
-        while page := self._request("page", last):
+        while page := self._call("page", last):
             for last, document, alive in page:
                 found[last] = StoredMember(bytes(document), bool(alive))
         return found

@@ -121,9 +121,8 @@ class Mirror:
     def turn(self) -> Numbered | None:
         """Make the target what it should be; return the change, or None if there was none.
 
-        Looks for differences only if the source has changed, or somebody else the target. Two
-        mirrors of one ConfigMap, which see a change of it at different times, would otherwise
-        change the target to and fro meanwhile.
+        Nothing is compared unless the source has changed, or somebody else the target: two mirrors,
+        which see a change of the source at different times, would change the target to and fro.
         """
         for _ in range(_TRIES):
             self._catch_up()

@@ -64,13 +64,9 @@ class Url:
     def poll(self, default: float) -> float:
         """Return the value of the only option that is known, a number of seconds."""
         text = self.option({"poll": str(default)})["poll"]
-        try:
-            value = float(text)
-        except ValueError:
-            value = -1.0
-        if not 0 < value < float("inf"):
+        if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text) or not float(text):
             self.refuse(f"poll={text}: expected a number of seconds, more than 0")
-        return value
+        return float(text)
 
 
 def split(text: str) -> Url:

@@ -51,7 +51,9 @@ class LeaseError(FleetError):
     """The lease of a member has ended: the member must announce itself again."""
 
 
-for _kind in (FleetError, UnreachableError, CompactedError, ReadOnlyError, LeaseError):
+_KINDS = (FleetError, UnreachableError, CompactedError, ReadOnlyError, LeaseError)
+ERRORS = {kind.__name__: kind for kind in _KINDS}
+for _kind in _KINDS:
     _kind.__module__ = "paddle_flags.fleet"
 
 
@@ -172,7 +174,7 @@ class Store:
     def _fault(self, error: OSError, method: str) -> FleetError:  # noqa: ARG002 - for engines
         where = f": {error.filename}" if error.filename else ""
         what = error.strerror or str(error) or "no answer in time"
-        return self.error(f"cannot be reached: {what}{where}", UnreachableError)
+        return self.unreachable(f"cannot be reached: {what}{where}")
 
     def check_open(self) -> None:
         if self._pid != os.getpid():
@@ -226,6 +228,9 @@ class Store:
 
     def error(self, what: str, kind: type[FleetError] = FleetError) -> FleetError:
         return kind(f"{self.url}: {what}")
+
+    def unreachable(self, what: str) -> FleetError:
+        return self.error(what, UnreachableError)
 
     def _replaced(self, first: int) -> FleetError:
         return self.error(f"record {first} was replaced by a base", CompactedError)

@@ -14,12 +14,10 @@ list keys.
 
 A reader counts, on its own monotonic clock, how long it has seen an announcement without a renewal.
 When that is longer than the lease, the reader marks the announcement as ended, if it is still the
-same one: so a lease that has ended for one has ended for all, and its owner learns it.
-
-Whoever sees a member for the first time knows when it renewed its lease if both are on one machine.
-Of other machines, there is only the time, by clocks that may differ. If that leaves a doubt, the
-reader looks again until it sees a renewal, or should have seen one: members renew their leases
-after a third of them, and by two thirds at the latest.
+same one: so a lease that has ended for one has ended for all, and its owner learns it. Whoever sees
+a member of another machine for the first time has only the time, by clocks that may differ. If that
+leaves a doubt, the reader looks again until it sees a renewal, or should have seen one: members
+renew their leases after a third of them, and by two thirds at the latest.
 
 Calls of torch wait for ever if the process with the store hangs. So each runs in a thread that is
 given up when it is late.
@@ -34,6 +32,7 @@ import socket
 import threading
 import time
 import uuid
+from concurrent.futures import Future, wait
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -42,7 +41,7 @@ import torch
 from torch.distributed import PrefixStore, TCPStore
 
 from paddle_flags.fleet._store import REMEMBERED, Store, StoredMember
-from paddle_flags.fleet._threads import Line
+from paddle_flags.fleet._threads import call_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,16 +69,6 @@ def _machine() -> str:
 
 
 MACHINE = _machine()
-
-
-class _Line(Line):
-    """A connection, and the thread that uses it."""
-
-    store: PrefixStore | None = None
-
-    def end(self) -> None:
-        self.call(setattr, self, "store", None)
-        super().end()
 
 
 class _Look(NamedTuple):
@@ -119,50 +108,44 @@ class TcpStore(Store):
         self._forked()
 
     def _forked(self) -> None:
-        self._lock = threading.Lock()
-        self._line: _Line | None = None
-        self._lines: list[_Line] = []  # that one, and those that still end
+        self._lock = threading.Lock()  # is held while connecting
+        self._torch: PrefixStore | None = None
+        self._calls: set[Future[Any]] = set()
 
     def _disconnect(self) -> None:
-        with self._lock:
-            if self._line:
-                self._line.end()
+        self._torch = None
         # A thread that comes back from torch while Python ends would abort the process.
-        end = time.monotonic() + _LEAVE
-        for line in self._lines:
-            line.thread.join(max(0.0, end - time.monotonic()))
+        wait(list(self._calls), _LEAVE)
 
     def _ask(self, method: str, *args: Any) -> Any:
-        with self._lock:
-            self.check_open()
-            if self._line is None:
-                self._line = _Line("paddle_flags tcpstore")
-                alive = [each for each in self._lines if each.thread.is_alive()]
-                self._lines = [*alive, self._line]
-            line = self._line
-        future = line.call(lambda: getattr(self._connected(line), method)(*args))
+        self.check_open()
+        used = self._torch
+        call = call_in_thread(
+            lambda: getattr(self._connected(), method)(*args), "paddle_flags tcpstore"
+        )
+        self._calls.add(call)
+        call.add_done_callback(self._calls.discard)
         try:
-            result = future.result(self._patience)
+            result = call.result(self._patience)
         except (RuntimeError, OSError) as error:
-            future.cancel()
-            with self._lock:
-                if line.store and line is self._line:  # late is the store, not the connection
-                    line.end()
-                    self._line = None
-                    self._known, self._names = 0, set()  # another store may be there next time
+            if used in (None, self._torch):
+                self._torch = None
+                self._known, self._names = 0, set()  # another store may be there next time
             what = str(error).partition("\n")[0] or f"no answer in {self._patience:g} seconds"
             raise OSError(what) from error
         self._patience = self._timeout
         return result
 
-    def _connected(self, line: _Line) -> PrefixStore:
-        if line.store is None:
-            # torch prints what it cannot reach, and tries again for all of its time.
-            socket.create_connection(self._place, self._timeout).close()
-            limit = timedelta(seconds=_CONNECT)
-            store = TCPStore(*self._place, is_master=False, timeout=limit)
-            line.store = PrefixStore(f"paddle_flags/{self._job}", store)
-        return line.store
+    def _connected(self) -> PrefixStore:
+        with self._lock:
+            store = self._torch
+            if store is None:
+                # torch prints what it cannot reach, and tries again for all of its time.
+                socket.create_connection(self._place, self._timeout).close()
+                limit = timedelta(seconds=_CONNECT)
+                made = TCPStore(*self._place, is_master=False, timeout=limit)
+                store = self._torch = PrefixStore(f"paddle_flags/{self._job}", made)
+            return store
 
     def _has(self, *keys: str) -> bool:
         return bool(self._ask("check", keys))

@@ -1,9 +1,8 @@
 """Flags in the workers of Dask: from a client, or by `--preload paddle_flags.fleet.dask`.
 
 The engine `dask://scheduler:8786/job` is the memory of Dask's scheduler. A store has its own
-connection to it, in a thread of ours. So it is the same in a worker, in a client and in a process
-that is neither, and tasks that keep an event loop busy don't matter. If the scheduler has no server
-for fleets yet, the store asks it to load one.
+connection to it, in an event loop of ours, which tasks don't keep busy. If the scheduler has no
+server for fleets yet, the store asks it to load one.
 """
 
 # pyright: reportMissingImports=false, reportMissingModuleSource=false
@@ -125,9 +124,8 @@ class DaskStore(RemoteStore):
         security = self.security or distributed.Security()
         if not self._links:
             arguments = dict(security.get_connection_args("client"))
-            self._links.append(
-                distributed.rpc(self._address, timeout=self._timeout, connection_args=arguments)
-            )
+            options = {"timeout": self._timeout, "connection_args": arguments}
+            self._links.append(distributed.rpc(self._address, **options))
         [scheduler] = self._links
         serve = getattr(scheduler, _HANDLER)
         call = {"job": self._job, "method": method, "args": args}

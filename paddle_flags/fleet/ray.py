@@ -1,9 +1,9 @@
 """Flags in the tasks and actors of Ray.
 
-The engine `ray:///job` is a named, detached actor. It answers on a port of its own instead of by
-its methods: Ray ends a worker that calls a method in its setup hook, and a forked child can call
-none. The port's address and a token are in the key-value store of Ray's head. Drivers make the
-actor if there is none, and workers wait for it. Ray restarts an actor that died, without its state.
+The engine `ray:///job` is a named, detached actor. It answers on a port of its own, as setup hooks
+and forked children can call no methods. The port's address and a token are in the key-value store
+of Ray's head. Drivers make the actor if there is none, and workers wait for it. Ray restarts an
+actor that died, without its state.
 """
 
 # pyright: reportMissingImports=false, reportMissingModuleSource=false
@@ -30,8 +30,8 @@ from ray.experimental import internal_kv
 from paddle_flags.fleet import _join
 from paddle_flags.fleet._memory import RemoteStore, Server, event_loop
 from paddle_flags.fleet._open import open_store
-from paddle_flags.fleet._store import MAX_RECORD, FleetError, UnreachableError
-from paddle_flags.fleet._threads import Line
+from paddle_flags.fleet._store import MAX_RECORD, FleetError
+from paddle_flags.fleet._threads import call_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -150,10 +150,7 @@ def _message(content: object) -> bytes:
 
 
 def find_place() -> Place | None:
-    """Return where the actor answered last, from Ray's head.
-
-    Ray has no public function for this that works in a setup hook; its own libraries use this one.
-    """
+    """Return where the actor answered last, from Ray's head, also in a setup hook."""
     found = internal_kv._internal_kv_get(_KEY)  # noqa: SLF001
     return Place(*msgpack.unpackb(found)) if found else None
 
@@ -222,7 +219,7 @@ class RayStore(RemoteStore):
         while place in (None, ended):
             if time.monotonic() > end:
                 who = ": the driver makes it, by paddle_flags.fleet.ray" if is_worker else ""
-                raise self.error(f"Ray has no actor with the fleet{who}", UnreachableError)
+                raise self.unreachable(f"Ray has no actor with the fleet{who}")
             time.sleep(_POLL)
             place = self._run(find_place, end)
         self._place = place
@@ -231,30 +228,25 @@ class RayStore(RemoteStore):
     def _connect(self) -> None:
         if os.getpid() != (self._ray_process or os.getpid()):
             message = "a forked child finds no new actor of Ray"
-            raise self.error(message, UnreachableError)
+            raise self.unreachable(message)
         options = {"namespace": NAMESPACE, "log_to_driver": False, "configure_logging": False}
         with _connecting:
             if not ray.is_initialized():
                 try:
                     ray.init(self._address, **options)
                 except (OSError, RuntimeError, ValueError) as error:
-                    raise self._away(str(error)) from error
+                    raise self.unreachable(f"Ray cannot be reached: {error}") from error
         self._ray_process = os.getpid()
 
     def _run(self, function: Callable[[], Any], end: float) -> Any:
         """Call a function of Ray in a thread: some wait for ever for a head that is gone."""
-        line = Line("paddle_flags ray")
-        answer = line.call(function)
-        line.end()
+        answer = call_in_thread(function, "paddle_flags ray")
         try:
             return answer.result(max(0.1, end - time.monotonic()))
         except Exception as error:  # many kinds, of Ray and of gRPC
             is_late = isinstance(error, TimeoutError)
             what = "its head does not answer" if is_late else str(error).strip().partition("\n")[0]
-            raise self._away(what) from error
-
-    def _away(self, what: str) -> FleetError:
-        return self.error(f"Ray cannot be reached: {what}", UnreachableError)
+            raise self.unreachable(f"Ray cannot be reached: {what}") from error
 
 
 def _make() -> None:
