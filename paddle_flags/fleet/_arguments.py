@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
 
 from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _BIGGEST = (1 << 62) - 1  # step or revision
 _LONGEST = 366 * 86400.0  # seconds that a value can last
@@ -52,7 +48,7 @@ def check_count(name: str, count: int | None, most: int = _BIGGEST) -> None:
     raise FlagArgumentError(message)
 
 
-def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
+def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
         message = f"{name} is {shown(value)}: expected one of {', '.join(choices)}"
         raise FlagArgumentError(message)

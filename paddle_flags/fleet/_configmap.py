@@ -81,7 +81,6 @@ class ConfigMapStore(MemoryStore):
             self._seen = seen
 
     def _mark(self) -> object:
-        """Return what changes with the content."""
         with contextlib.suppress(FileNotFoundError):
             return os.readlink(self._root / _DATA)
         found = [(path.name, path.stat()) for path in sorted(self._root.iterdir())]

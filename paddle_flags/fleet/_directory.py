@@ -53,7 +53,6 @@ _WRITES = {
     **dict.fromkeys(("announce", "keep_alive", "withdraw"), "announce in"),
 }
 _LONGEST = MAX_RECORD + 4096  # bytes of a file that others may write
-_NO_CLOCK = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
 _NO_SYNC = (errno.EINVAL, errno.ENOTSUP)  # file systems that can't sync a folder
 _JUMP = 1.0  # seconds by which the clock of a file system may drift between two looks
 
@@ -344,7 +343,7 @@ def clock(folder: Path) -> float:
         finally:
             remove(path)
     except OSError as error:
-        if error.errno not in _NO_CLOCK:
+        if error.errno not in (*_FORBIDDEN, *_FULL):
             raise  # the file server does not answer
         return time.time()
 

@@ -105,10 +105,9 @@ class EtcdStore(Client):
         return self.last() if is_old or number <= after else number
 
     def _base(self) -> tuple[int, bytes]:
-        for found in _values(self._ask("kv/range", {"key": self._key("base")})):
-            number, _, base = found.partition(b"\n")
-            return int(number), base
-        return 0, b""
+        answer = self._ask("kv/range", {"key": self._key("base")})
+        number, _, base = b"".join(_values(answer)).partition(b"\n")
+        return int(number or 0), base
 
     def _rebase(self, number: int, base: bytes) -> bool:
         key, text, is_doubtful = self._key("compacted"), b"%d" % number, False
@@ -148,7 +147,6 @@ class EtcdStore(Client):
             self._change([], [_put(key, document, self._long_lease()), also])
 
     def _mark(self, name: str) -> str:
-        """Return the key behind that of a document, which is there while the lease runs."""
         return self._key(f"members/{name}!")
 
     def _keep_alive(self, name: str) -> None:

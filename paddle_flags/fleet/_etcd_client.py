@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 Body = dict[str, Any]
 Node = tuple[str, int]  # host and port
-
 PORT = 2379
 _LOGIN, WATCH = "auth/authenticate", "watch"
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25  # seconds, after all nodes were asked
@@ -48,7 +47,6 @@ _LOOK = 0.25  # seconds until a read looks whether the store is closed
 _OK, _SERVER_ERROR = 200, 500  # status of HTTP
 # A node without a leader says so, instead of waiting for one, and ends its watches.
 _HEADERS = {"Content-Type": "application/json", "Grpc-Metadata-Hasleader": "true"}
-
 _LATER = (1, 4, 14)  # cancelled, late or unavailable: no leader, its election, or a node that ends
 _OLD_TOKEN = ("invalid auth token", "revision of auth store is old")
 _ADVICE = {
@@ -57,7 +55,6 @@ _ADVICE = {
     "invalid user ID or password": "etcd has no user {user}, or this user has another password: "
     "expected the password of user {user}",
 }
-
 # Options of the address. The environment has them, and the password, behind a prefix.
 OPTIONS = ("ca", "cert", "key", "password_file")
 VARIABLE = "PADDLE_FLAGS_ETCD_"

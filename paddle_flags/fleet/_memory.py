@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import time
 from concurrent.futures import CancelledError, Future
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from paddle_flags.fleet._store import ERRORS, REMEMBERED, FleetError, Store, StoredMember
 from paddle_flags.fleet._threads import start_thread
@@ -25,6 +26,7 @@ METHODS = {"last", "append", "read", "wait", "base", "compact"}
 METHODS |= {"announce", "keep_alive", "withdraw", "member", "page"}
 _READ_AT_ONCE = 8 << 20  # bytes, about
 _WAIT_AT_ONCE = 5.0  # seconds of one call; a server that is gone is noticed after them
+_NOBODY = b"", 0.0, -math.inf
 _URL = "<url>"  # stands in a server's messages for the address that the client used
 _loops: dict[int, asyncio.AbstractEventLoop] = {}  # by process
 
@@ -41,12 +43,6 @@ def event_loop() -> asyncio.AbstractEventLoop:
     return _loops[pid]
 
 
-class _Member(NamedTuple):
-    document: bytes
-    ttl: float  # seconds
-    end: float  # of the lease, on the store's clock; the document stays longer
-
-
 class MemoryStore(Store):
     """A fleet in memory, which ends with the process. Used by one thread at a time."""
 
@@ -55,7 +51,8 @@ class MemoryStore(Store):
         self._clock = clock
         self._stored = (0, b"")  # the base
         self._log: list[bytes] = []  # the records behind the base
-        self._by_name: dict[str, _Member] = {}
+        # The documents, the leases in seconds, and their ends on the clock of this store.
+        self._by_name: dict[str, tuple[bytes, float, float]] = {}
 
     def _last(self) -> int:
         return self._stored[0] + len(self._log)
@@ -79,28 +76,22 @@ class MemoryStore(Store):
         return True
 
     def _announce(self, name: str, document: bytes, ttl: float) -> None:
-        self._by_name[name] = _Member(document, ttl, self._clock() + ttl)
+        self._by_name[name] = document, ttl, self._clock() + ttl
 
     def _keep_alive(self, name: str) -> None:
-        member = self._by_name.get(name)
-        if member is None or member.end <= self._clock():
+        document, ttl, end = self._by_name.get(name, _NOBODY)
+        if end <= self._clock():
             raise self._ended(name)
-        self._announce(name, member.document, member.ttl)
+        self._announce(name, document, ttl)
 
     def _member(self, name: str) -> StoredMember | None:
-        found, now = self._by_name.get(name), self._clock()
-        if found is None or found.end + REMEMBERED <= now:
-            return None
-        return StoredMember(found.document, now < found.end)
+        (document, _, end), now = self._by_name.get(name, _NOBODY), self._clock()
+        return StoredMember(document, now < end) if now < end + REMEMBERED else None
 
     def _members(self) -> dict[str, StoredMember]:
-        now = self._clock()
-        for name in [n for n, each in self._by_name.items() if each.end + REMEMBERED <= now]:
-            del self._by_name[name]
-        return {
-            name: StoredMember(each.document, now < each.end)
-            for name, each in sorted(self._by_name.items())
-        }
+        now, all_of_them = self._clock(), sorted(self._by_name.items())
+        self._by_name = {name: each for name, each in all_of_them if now < each[2] + REMEMBERED}
+        return {name: StoredMember(each[0], now < each[2]) for name, each in self._by_name.items()}
 
     def page(self, after: str) -> list[tuple[str, bytes, bool]]:
         """Return the members behind a name; all there are or some, and none at the end."""

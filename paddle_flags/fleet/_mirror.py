@@ -97,8 +97,6 @@ def repeat(turn: Callable[[], object], stop: threading.Event, on_problem: OnProb
 
 
 class Mirror:
-    """One mirror. Used by one thread."""
-
     def __init__(
         self, source: str, target: str, timeout: float, confirm: Sequence[str] = ()
     ) -> None:

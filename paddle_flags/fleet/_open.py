@@ -120,7 +120,6 @@ def _meant(name: str, known: Iterable[str]) -> str:
 
 
 def is_address(url: str | Store) -> TypeIs[str]:
-    """Return whether something is to be opened, or is a store already."""
     return not hasattr(url, "keep_alive")
 
 

@@ -17,16 +17,17 @@ from typing import Any, NamedTuple
 from paddle_flags.errors import FlagError
 
 MAX_RECORD = 1 << 20  # bytes of a record, base or member's document; etcd takes 1.5 MiB
-MAX_NAME = 128  # characters of the name of a member
 REMEMBERED = 86400.0
 """Seconds for which the document of a member stays after its lease has ended."""
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]*")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,127}")
 _inherited: list[object] = []  # of the parent: a child must not free its connections
 
 
 class FleetError(FlagError):
     """The fleet or its engine refused something, or can't be reached."""
+
+    __module__ = "paddle_flags.fleet"
 
     def __str__(self) -> str:
         """Return the message in one line; what members and engines wrote is escaped."""
@@ -51,9 +52,8 @@ class LeaseError(FleetError):
     """The lease of a member has ended: the member must announce itself again."""
 
 
-_KINDS = (FleetError, UnreachableError, CompactedError, ReadOnlyError, LeaseError)
-ERRORS = {kind.__name__: kind for kind in _KINDS}
-for _kind in _KINDS:
+ERRORS = {each.__name__: each for each in FleetError.__subclasses__()}
+for _kind in ERRORS.values():
     _kind.__module__ = "paddle_flags.fleet"
 
 
@@ -240,14 +240,12 @@ class Store:
 
 
 def is_name(name: str) -> bool:
-    return len(name) <= MAX_NAME and _NAME.fullmatch(name) is not None
+    return _NAME.fullmatch(name) is not None
 
 
 def check_name(name: str) -> str:
     """Raise FleetError for a name that not every engine can store."""
     if not is_name(name):
-        raise FleetError(
-            f"{name!r}: expected at most {MAX_NAME} letters, digits and . _ @ -, "
-            "with a letter or digit first"
-        )
+        what = "expected at most 128 letters, digits and . _ @ -, with a letter or digit first"
+        raise FleetError(f"{name!r}: {what}")
     return name

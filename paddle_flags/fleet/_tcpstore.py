@@ -121,7 +121,7 @@ class TcpStore(Store):
         self.check_open()
         used = self._torch
         call = call_in_thread(
-            lambda: getattr(self._connected(), method)(*args), "paddle_flags tcpstore"
+            lambda: getattr(self._connected(), method)(*args), "paddle_flags torch"
         )
         self._calls.add(call)
         call.add_done_callback(self._calls.discard)
@@ -156,7 +156,6 @@ class TcpStore(Store):
         return [value for page in pages for value in self._ask("multi_get", page)]
 
     def _find(self, key: str) -> bytes:
-        """Return the value of a key; b"" if it isn't there."""
         return self._get([key])[0] if self._has(key) else b""
 
     def _set(self, key: str, value: bytes) -> None:

@@ -138,8 +138,7 @@ class DaskStore(RemoteStore):
             if self._links == [scheduler]:
                 self._hang_up()
             raise
-        kind, result = reply
-        return kind, result
+        return reply[0], reply[1]
 
     async def _install(self, security: distributed.Security) -> None:
         options = {"asynchronous": True, "set_as_default": False, "security": security}

@@ -45,7 +45,6 @@ JOB = "flags"
 ROLE = "worker"
 OPTIONS = "PADDLE_FLAGS_FLEET_JOIN"  # what `setup` passes to `join`, as JSON
 HOOK = "worker_process_setup_hook"
-
 NAMESPACE = "paddle_flags"
 ACTOR = "fleet"
 ENGINE = "PADDLE_FLAGS_FLEET_ENGINE"  # is set in the actor's process, which is no member
@@ -55,7 +54,6 @@ _KEY = b"paddle_flags/fleet"
 _LENGTH = struct.Struct(">Q")
 _LONGEST = 2 * MAX_RECORD  # bytes of a call; a reply may be longer
 _GREETING = 5.0  # seconds within which a new connection must show the token
-
 _connecting = threading.Lock()
 
 
