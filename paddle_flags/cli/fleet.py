@@ -14,11 +14,11 @@ from paddle_flags.cli.target import Target
 from paddle_flags.errors import FlagArgumentError
 from paddle_flags.fleet._arguments import seconds_of
 from paddle_flags.fleet._fleet import Fleet
+from paddle_flags.fleet._open import split
 from paddle_flags.fleet._operate import AbortedError, ConflictError, UnconfirmedError
 from paddle_flags.fleet._record import Change, selector
 from paddle_flags.fleet._status import GONE, MISSING, SLOW
 from paddle_flags.fleet._store import FleetError, ReadOnlyError
-from paddle_flags.fleet._url import split
 
 if TYPE_CHECKING:
     import argparse

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
 
 from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _BIGGEST = (1 << 62) - 1  # step or revision
 _LONGEST = 366 * 86400.0  # seconds that a value can last
@@ -20,16 +16,15 @@ _PART = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(d|h|ms|m|s)")
 
 def seconds_of(duration: float | str | None, name: str) -> float | None:
     """Return the seconds of 90, `"90"`, `"90s"`, `"10m"` or `"1h30m"`; None is for ever."""
-    if duration is None:
-        return None
-    seconds = -1.0
+    seconds: float | None = -1.0
     if not isinstance(duration, str):
         seconds = duration
-    elif re.fullmatch(rf"(?:{_PART.pattern})+", duration):
-        seconds = sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(duration))
-    elif re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", duration):
-        seconds = float(duration)
-    if 0 < seconds <= _LONGEST:
+    else:
+        text = f"{duration}s" if duration.replace(".", "", 1).isdecimal() else duration
+        parts = _PART.findall(text)
+        if "".join(number + unit for number, unit in parts) == text:
+            seconds = sum(float(number) * _UNITS[unit] for number, unit in parts)
+    if seconds is None or 0 < seconds <= _LONGEST:
         return seconds
     what = f"'{duration}'" if isinstance(duration, str) else shown(duration)
     message = f"{name}: {what}: expected a time such as 90s, 10m or 1h30m, at most 366d"
@@ -38,17 +33,14 @@ def seconds_of(duration: float | str | None, name: str) -> float | None:
 
 def check_seconds(name: str, value: float | None, *, needed: bool = False) -> None:
     """Raise FlagArgumentError for what is no number of seconds; if needed, for None and 0, too."""
-    if value is None and not needed:
-        return
-    if isinstance(value, (int, float)) and 0 <= value < math.inf and (value or not needed):
-        return
-    more = ", more than 0" if needed else ""
-    message = f"{name} is {shown(value)}: expected a number of seconds{more}"
-    raise FlagArgumentError(message)
+    is_number = isinstance(value, (int, float)) and 0 <= value < math.inf
+    if not (is_number and value if needed else is_number or value is None):
+        more = ", more than 0" if needed else ""
+        message = f"{name} is {shown(value)}: expected a number of seconds{more}"
+        raise FlagArgumentError(message)
 
 
 def check_count(name: str, count: int | None, most: int = _BIGGEST) -> None:
-    """Raise FlagArgumentError for an integer that isn't None, or from 0 to `most`."""
     is_whole = isinstance(count, int) and not isinstance(count, bool)
     if count is None or (is_whole and 0 <= count <= most):
         return
@@ -56,8 +48,7 @@ def check_count(name: str, count: int | None, most: int = _BIGGEST) -> None:
     raise FlagArgumentError(message)
 
 
-def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
-    """Raise FlagArgumentError for a text that isn't one of some choices."""
+def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
         message = f"{name} is {shown(value)}: expected one of {', '.join(choices)}"
         raise FlagArgumentError(message)

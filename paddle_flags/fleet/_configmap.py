@@ -2,11 +2,8 @@
 
 Each file is a flag, whose value is its text, for all members. The file `selectors.json` has values
 for some of them: `{"role:trainer": {"check_nan_inf": true}}`. Kubernetes writes new files beside
-the old ones, and then switches the link `..data`; so all files are read behind one look at it. A
-plain folder works, too.
-
-Nothing has a number in a ConfigMap. A store counts the contents that it sees: record 1 has all
-values, and each later record has what changed.
+the old ones, and then switches the link `..data`. A plain folder works, too. A store counts the
+contents that it sees: record 1 has all values, and each later record has what changed.
 """
 
 from __future__ import annotations
@@ -21,12 +18,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.errors import FlagError
-from paddle_flags.fleet import _files
+from paddle_flags.fleet import _directory
+from paddle_flags.fleet._memory import MemoryStore
 from paddle_flags.fleet._record import ALL, CHANGE, Change, Record, check_change, encode
-from paddle_flags.fleet._store import ReadOnlyError, Store, UnreachableError
+from paddle_flags.fleet._store import ReadOnlyError
 
 if TYPE_CHECKING:
-    from paddle_flags.fleet._url import Url
+    from paddle_flags.fleet._open import Url
 
 POLL = 1.0  # seconds between two looks at the folder
 SELECTORS = "selectors.json"
@@ -35,14 +33,13 @@ _DATA = "..data"
 Values = dict[tuple[str, str], str]  # by selector and name
 
 
-class ConfigMapStore(Store):
+class ConfigMapStore(MemoryStore):
     """The contents of a mounted ConfigMap, as this process has seen them one after the other."""
 
     def __init__(self, url: Url, timeout: float) -> None:
         super().__init__(url.text)
         self._root = Path(url.path)
         self._timeout, self._poll = timeout, url.poll(POLL)
-        self._records: list[bytes] = []
         self._values: Values = {}
         self._seen: object = None
         self._forked()
@@ -50,10 +47,10 @@ class ConfigMapStore(Store):
     def _forked(self) -> None:
         self._lock = threading.Lock()
 
-    def _call(self, method: str, *args: Any) -> Any:
+    def _do(self, method: str, *args: Any) -> Any:
         if method in ("last", "read", "wait", "base"):
-            return super()._call(method, *args)
-        self.check_open()
+            self._look()
+            return super()._do(method, *args)
         message = (
             "a ConfigMap is read-only: change it by kubectl; members and their "
             "answers need a second, writable store, such as etcd:// or dir://, in which "
@@ -61,23 +58,11 @@ class ConfigMapStore(Store):
         )
         raise self.error(message, ReadOnlyError)
 
-    def _last(self) -> int:
-        self._look()
-        return len(self._records)
-
-    def _read(self, first: int) -> list[bytes]:
-        self._look()
-        return self._records[first - 1 :]
-
-    def _base(self) -> tuple[int, bytes]:
-        return 0, b""
-
     def _look(self) -> None:
-        """Add a record, if the content has changed."""
         end = time.monotonic() + self._timeout
         with self._lock:
             while True:
-                told = "it changes all the time"
+                told: OSError = TimeoutError("it changes all the time")
                 try:
                     seen = self._mark()
                     if seen == self._seen:
@@ -85,66 +70,61 @@ class ConfigMapStore(Store):
                     values = self._read_values()
                     if self._mark() == seen:
                         break
-                except OSError as error:  # files were replaced; or the folder isn't mounted
-                    told = f"{error.strerror}: {error.filename}"
-                    if not isinstance(error, FileNotFoundError) or not self._root.is_dir():
-                        end = 0.0
+                except FileNotFoundError as error:  # files were replaced; or it isn't mounted
+                    if not self._root.is_dir():
+                        raise
+                    told = error
                 if time.monotonic() > end:
-                    raise self.error(f"cannot read it: {told}", UnreachableError)
+                    raise told
                 self.closed.wait(0.01)
             self._add(values)
             self._seen = seen
 
     def _mark(self) -> object:
-        """Return what changes with the content."""
         with contextlib.suppress(FileNotFoundError):
             return os.readlink(self._root / _DATA)
         found = [(path.name, path.stat()) for path in sorted(self._root.iterdir())]
         return [(name, s.st_ino, s.st_mtime_ns, s.st_size) for name, s in found]
 
     def _read_values(self) -> Values:
-        """Return all values, of one folder."""
         data = self._root / _DATA
         folder = data.resolve() if data.is_symlink() else self._root
         found: Values = {}
         for path in sorted(folder.iterdir()):
             if not path.name.startswith(".") and not path.is_dir():
                 try:
-                    for each in _changes(path):
-                        found[(each.on, check_change(each).name)] = str(each.value)
+                    found.update(_values_of(path))
                 except FlagError as error:
                     raise self.error(f"{path.name}: {error}") from error
         return found
 
     def _add(self, values: Values) -> None:
-        before = self._values
-        changes = [
-            Change(name, values.get((on, name)), on)
-            for on, name in sorted({**before, **values})
-            if values.get((on, name)) != before.get((on, name))
-        ]
+        changes = changes_between(self._values, values)
         if not changes:
             return
         listed = [[on, name, value] for (on, name), value in sorted(values.items())]
         digest = hashlib.sha256(json.dumps(listed).encode()).hexdigest()[:16]
-        record = Record(
-            CHANGE, tuple(changes), digest, fleet="configmap", by=self.url, time=time.time()
-        )
-        self._records.append(self._sized(encode(record)))
+        record = Record(CHANGE, changes, digest, fleet="configmap", by=self.url, time=time.time())
+        self._log.append(self._sized(encode(record)))
         self._values = values
 
 
-def _changes(path: Path) -> list[Change]:
-    """Return the values that a file has."""
+def changes_between(before: Values, after: Values) -> tuple[Change, ...]:
+    """Return what turns some values, by selector and name, into others."""
+    keys = sorted(key for key in {**before, **after} if before.get(key) != after.get(key))
+    return tuple(Change(name, after.get((on, name)), on) for on, name in keys)
+
+
+def _values_of(path: Path) -> Values:
+    found: Values = {}
     try:
-        text = _files.read(path.resolve()).decode().removesuffix("\n")
-        if path.name != SELECTORS:
-            return [Change(path.name, text, ALL)]
-        return [
-            Change(name, value if isinstance(value, str) else json.dumps(value), on)
-            for on, table in json.loads(text).items()
-            for name, value in table.items()
-        ]
+        text = _directory.read(path.resolve())[0].decode().removesuffix("\n")
+        tables = {ALL: {path.name: text}} if path.name != SELECTORS else json.loads(text)
+        for on, table in tables.items():
+            for name, value in table.items():
+                is_text = isinstance(value, str)
+                change = check_change(Change(name, value if is_text else json.dumps(value), on))
+                found[(on, change.name)] = str(change.value)
     except UnicodeDecodeError as error:
         message = "expected UTF-8"
         raise FlagError(message) from error
@@ -152,3 +132,4 @@ def _changes(path: Path) -> list[Change]:
         told = "" if isinstance(error, AttributeError) else f"{error}; "
         expected = 'expected JSON such as {"role:trainer": {"name": "value"}}'
         raise FlagError(f"{told}{expected}") from error
+    return found

@@ -14,34 +14,36 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import math
 import os
 import re
+import secrets
 import stat
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags.fleet import _files
 from paddle_flags.fleet._store import (
+    MAX_RECORD,
     REMEMBERED,
     FleetError,
     ReadOnlyError,
     Store,
     StoredMember,
-    UnreachableError,
     is_name,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Collection
 
-    from paddle_flags.fleet._url import Url
+    from paddle_flags.fleet._open import Url
 
 _READ_AT_ONCE = 8 << 20  # bytes, about
 _TEMPORARY = 3600.0  # seconds after which a temporary file has no owner
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
-# Removed; or what another member made, which must stop nobody: a link, its own file, a socket.
-_NO_MEMBER = (errno.ENOENT, errno.ELOOP, errno.EACCES, errno.ENXIO)
+# Removed; or what another member made, which must stop nobody: a link, its own file, a socket, ...
+_NO_MEMBER = (errno.ENOENT, errno.ELOOP, errno.EACCES, errno.ENXIO, errno.EISDIR)
 _HIDDEN = b"10\n"  # the lease that members have by default, and no document
 _NUMBER = re.compile(r"[0-9]{20}")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -50,6 +52,9 @@ _WRITES = {
     "compact": "compact",
     **dict.fromkeys(("announce", "keep_alive", "withdraw"), "announce in"),
 }
+_LONGEST = MAX_RECORD + 4096  # bytes of a file that others may write
+_NO_SYNC = (errno.EINVAL, errno.ENOTSUP)  # file systems that can't sync a folder
+_JUMP = 1.0  # seconds by which the clock of a file system may drift between two looks
 
 
 class DirectoryStore(Store):
@@ -67,157 +72,120 @@ class DirectoryStore(Store):
 
     def check_exists(self) -> None:
         """Raise FleetError if there is no fleet in the folder, and this user may look for it."""
-        with contextlib.suppress(OSError):
-            _files.refresh(self._root.parent)
-            _files.refresh(self._root)
         with contextlib.suppress(OSError):  # the first call says more
+            refresh(self._root.parent)  # it fails if nothing is mounted there
             try:
                 self._log.stat()
             except (FileNotFoundError, NotADirectoryError):
+                what = "there is no fleet in this folder; the first member or change makes one"
                 if self._root.is_file():
                     what = "is a file, expected a folder"
-                    raise self.error(what) from None
-                if self._root.parent.is_dir():  # otherwise it isn't mounted
-                    what = "there is no fleet in this folder; the first member or change makes one"
-                    raise self.error(what) from None
+                raise self.error(what) from None
 
     def _forked(self) -> None:
         self._lock = threading.Lock()  # guards the ages
-        self._ages = _files.Ages(lambda: _files.clock(self._documents))
+        self._ages = Ages(lambda: clock(self._documents))
 
-    def _call(self, method: str, *args: Any) -> Any:
-        self.check_open()
-        doing = "create"
-        try:
-            if not self._is_prepared:
-                for folder in (self._root, self._log, self._bases, self._documents):
-                    if not folder.is_dir():
-                        with contextlib.suppress(FileExistsError):
-                            folder.mkdir(0o700)
-                self._is_prepared = True
-            doing = _WRITES.get(method, "read")
-            return super()._call(method, *args)
-        except OSError as error:
-            raise self._fault(error, doing) from error
+    def _do(self, method: str, *args: Any) -> Any:
+        if not self._is_prepared:
+            for folder in (self._root, self._log, self._bases, self._documents):
+                if not folder.is_dir():
+                    with contextlib.suppress(FileExistsError):
+                        folder.mkdir(0o700)
+            self._is_prepared = True
+        return super()._do(method, *args)
 
-    def _fault(self, error: OSError, doing: str) -> FleetError:
+    def _fault(self, error: OSError, method: str) -> FleetError:
+        doing = _WRITES.get(method, "read") if self._is_prepared else "create"
         where = f": {error.filename}" if error.filename else ""
         what = f"cannot {doing} it: {error.strerror}{where}"
         if error.errno in _FORBIDDEN:
             return self.error(what, FleetError if doing == "read" else ReadOnlyError)
         if error.errno in _FULL:
             return self.error(what)
-        if isinstance(error, FileNotFoundError) and not os.path.isdir(self._root):
+        if isinstance(error, FileNotFoundError) and not self._root.is_dir():
             what = f"there is no folder {self._root}"
-        return self.error(what, UnreachableError)
-
-    # -- The log --
+        return self.unreachable(what)
 
     def _last(self) -> int:
-        _files.refresh(self._log)
-        number = max(self._known, self._last_base())
-        if number and number == self._known and not self._record(number).exists():
-            number = max([0, self._last_base(), *_numbers(self._log)])
-        while self._record(number + 1).exists():
+        refresh(self._log)
+        base = self._newest_bases()[1]
+        number = max(self._known, base)
+        if number and number == self._known and not _path(self._log, number).exists():
+            number = max([base, *_numbers(self._log)])
+        while _path(self._log, number + 1).exists():
             number += 1
         self._known = number
         return number
 
-    def _append(self, number: int, record: bytes) -> bool:
-        last = self._last()
-        self._check_next(number, last)
-        if number <= last or not _files.create(self._log, _text(number), record):
+    def _create(self, number: int, record: bytes) -> bool:
+        if not create(_path(self._log, number), record):
             return False
-        if number <= self._removed():
+        if number <= self._newest_bases()[0]:
             self._known = 0
             # This process slept while others appended and compacted twice.
-            raise self.error(f"record {number} may have been created", UnreachableError)
+            raise self.unreachable(f"record {number} may have been created")
         return True
 
     def _read(self, first: int) -> list[bytes]:
         found: list[bytes] = []
         size = 0
-        if first <= self._last_base():
-            raise self._replaced(first)
-        if not self._record(first).exists():
-            _files.refresh(self._log)
-        while size < _READ_AT_ONCE:
-            try:
-                found.append(_files.read(self._record(first + len(found))))
-            except FileNotFoundError:
-                break
-            size += len(found[-1]) + 1000
-        if not found and first <= self._last_base():
+        refresh(self._log)
+        with contextlib.suppress(FileNotFoundError):
+            while size < _READ_AT_ONCE:
+                found.append(read(_path(self._log, first + len(found)))[0])
+                size += len(found[-1]) + 1000
+        if first <= self._newest_bases()[1]:
             raise self._replaced(first)
         return found
 
-    def _record(self, number: int) -> Path:
-        return self._log / _text(number)
-
-    # -- The base --
-
     def _base(self) -> tuple[int, bytes]:
-        while True:
-            number = self._last_base()
-            try:
-                return number, _files.read(self._bases / _text(number)) if number else b""
-            except FileNotFoundError:  # two later ones are there now
-                continue
+        while number := self._newest_bases()[1]:
+            with contextlib.suppress(FileNotFoundError):  # two later ones are there now
+                return number, read(_path(self._bases, number))[0]
+        return 0, b""
 
-    def _compact(self, number: int, base: bytes) -> bool:
-        self._check_base(number, self._last())
-        if number <= self._last_base() or not _files.create(self._bases, _text(number), base):
+    def _rebase(self, number: int, base: bytes) -> bool:
+        if not create(_path(self._bases, number), base):
             return False
         self._tidy()
         return True  # readers may have seen it, even if a later one is there by now
 
-    def _last_base(self) -> int:
-        return max(_numbers(self._bases), default=0)
-
-    def _removed(self) -> int:
-        """Return the number up to which records may have been removed: that of the base before."""
-        return ([0, 0, *sorted(_numbers(self._bases))])[-2]
+    def _newest_bases(self) -> list[int]:
+        """Return the numbers of two bases: records up to the first one may have been removed."""
+        return sorted([0, 0, *_numbers(self._bases)])[-2:]
 
     def _tidy(self) -> None:
         """Remove what no reader can want. What an earlier compaction left is removed, too."""
-        removed = self._removed()
-        for number in sorted(_numbers(self._log)):
-            if number <= removed:
-                _files.remove(self._record(number))
-        for number in _numbers(self._bases):
-            if number < removed:
-                _files.remove(self._bases / _text(number))
-        now = _files.clock(self._bases)
+        removed = self._newest_bases()[0]
+        old = [_path(self._log, each) for each in sorted(_numbers(self._log)) if each <= removed]
+        old += [_path(self._bases, each) for each in _numbers(self._bases) if each < removed]
+        now = clock(self._bases)
         for folder in (self._log, self._bases, self._documents):
             for path in folder.glob(".*"):
                 with contextlib.suppress(OSError):
                     # While NFS creates a file, its modification time is a random number.
                     if now - path.stat().st_ctime > _TEMPORARY:
-                        path.unlink()
+                        old.append(path)
+        for path in old:
+            remove(path)
         with contextlib.suppress(FleetError):
             self.members()
 
-    # -- Members --
-
     def _announce(self, name: str, document: bytes, ttl: float) -> None:
-        _files.replace(self._documents, name, b"%r\n%s" % (float(ttl), document))
+        replace(self._documents / name, b"%r\n%s" % (float(ttl), document))
         self._renewed(name)
 
     def _keep_alive(self, name: str) -> None:
-        with contextlib.suppress(FileNotFoundError):
-            found = self._member(name)
-            if found is not None and found.alive:
-                os.utime(self._documents / name)
-                self._renewed(name)
-                return
-        raise self._ended(name)
+        found = self._member(name)
+        if found is None or not found.alive:
+            raise self._ended(name)
+        os.utime(self._documents / name)
+        self._renewed(name)
 
     def _renewed(self, name: str) -> None:
         with self._lock:
             self._ages.renewed(name, (self._documents / name).stat())
-
-    def _withdraw(self, name: str, document: bytes) -> None:
-        self._announce(name, document, 0.0)
 
     def _member(self, name: str) -> StoredMember | None:
         return self._stored([name]).get(name)
@@ -228,10 +196,10 @@ class DirectoryStore(Store):
             self._ages.keep(names)
         return self._stored(names)
 
-    def _stored(self, names: Sequence[str]) -> dict[str, StoredMember]:
+    def _stored(self, names: list[str]) -> dict[str, StoredMember]:
         """Return members; remove what has been without a lease for long."""
         found = {}
-        _files.refresh(self._documents)
+        refresh(self._documents)
         with self._lock:
             self._ages.look()
             for name in names:
@@ -242,10 +210,11 @@ class DirectoryStore(Store):
                     if error.errno not in _NO_MEMBER:
                         raise
                     continue
-                ttl, document = _parse(data)
+                head, _, document = data.partition(b"\n")
+                ttl = _lease(head)
                 age = self._ages.age(name, status)
                 if age > max(ttl, 0.0) + REMEMBERED:
-                    _files.remove(path)
+                    remove(path)
                 elif ttl >= 0:
                     found[name] = StoredMember(document, age < ttl)
         return found
@@ -254,7 +223,7 @@ class DirectoryStore(Store):
 def _read_document(path: Path) -> tuple[bytes, os.stat_result]:
     """Return a document with its lease. If it is hidden, its member is here all the same."""
     try:
-        return _files.read_with_status(path)
+        return read(path)
     except PermissionError:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -262,19 +231,159 @@ def _read_document(path: Path) -> tuple[bytes, os.stat_result]:
         return _HIDDEN, status
 
 
-def _parse(data: bytes) -> tuple[float, bytes]:
-    """Return the lease in seconds and the document of a member; -1 if it is that of nobody."""
-    head, _, document = data.partition(b"\n")
-    try:
-        ttl = float(head)
-    except ValueError:  # empty, after a power failure
-        ttl = -1.0
-    return (ttl, document) if 0 <= ttl < float("inf") else (-1.0, b"")
+def _lease(head: bytes) -> float:
+    """Return seconds; -1 if that is no lease, as in an empty file after a power failure."""
+    with contextlib.suppress(ValueError):
+        if 0 <= float(head) < math.inf:
+            return float(head)
+    return -1.0
 
 
-def _text(number: int) -> str:
-    return f"{number:020}"
+def _path(folder: Path, number: int) -> Path:
+    return folder / f"{number:020}"
 
 
 def _numbers(folder: Path) -> list[int]:
     return [int(name) for name in os.listdir(folder) if _NUMBER.fullmatch(name)]
+
+
+def _open(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW, 0o600)
+
+
+def create(path: Path, data: bytes) -> bool:
+    """Create a durable file with its content; return False if there is one of this name."""
+    temporary = write(path.parent, data, durable=True)
+    try:
+        if not _link(temporary, path):
+            return False
+    finally:
+        remove(temporary)
+    refresh(path.parent, durable=True)
+    return True
+
+
+def _link(temporary: Path, target: Path) -> bool:
+    """Give a file its name. An NFS client may send the call twice: then the first one counts."""
+    try:
+        os.link(temporary, target)
+    except FileExistsError:
+        with open(temporary, "rb") as file:  # stat() may have an old count
+            return os.fstat(file.fileno()).st_nlink > 1
+    return True
+
+
+def replace(path: Path, data: bytes, *, mode: int | None = None) -> None:
+    """Create or replace a file. After a power failure, one without a mode may be empty."""
+    temporary = write(path.parent, data, durable=mode is not None, mode=mode)
+    try:
+        temporary.replace(path)
+    except OSError:
+        remove(temporary)
+        raise
+
+
+def write(folder: Path, data: bytes, *, durable: bool, mode: int | None = None) -> Path:
+    """Write a temporary file, whose name begins with a dot."""
+    path = folder / f".{secrets.token_hex(8)}"
+    with open(path, "xb", opener=_open) as file:
+        try:
+            # Whoever may read the folder may read the file, whatever the umask; nobody else writes.
+            os.fchmod(file.fileno(), mode or folder.stat().st_mode & 0o444 | 0o600)
+            file.write(data)
+            file.flush()
+            if durable:
+                os.fsync(file.fileno())
+        except BaseException:
+            remove(path)
+            raise
+    return path
+
+
+def read(path: Path, longest: int = _LONGEST) -> tuple[bytes, os.stat_result]:
+    """Return the content of a file and its status, which NFS clients ask for when they open it."""
+    try:
+        with open(path, "rb", opener=_open) as file:
+            status = os.fstat(file.fileno())
+            # A pipe has no content, which would be waited for.
+            return file.read(longest) if stat.S_ISREG(status.st_mode) else b"", status
+    except OSError as error:
+        if error.errno == errno.ESTALE:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from error
+        raise
+
+
+def refresh(folder: Path, *, durable: bool = False) -> None:
+    """Let an NFS client ask whether a folder has changed, as it does when one is opened.
+
+    Otherwise it may say for a minute that a file isn't there. If durable, names are, too.
+    """
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        if durable:
+            os.fsync(handle)
+    except OSError as error:
+        if error.errno not in _NO_SYNC:
+            raise
+    finally:
+        os.close(handle)
+
+
+def remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink()
+
+
+def clock(folder: Path) -> float:
+    """Return the time by which the file system stamps files; this machine's if it takes none."""
+    try:
+        path = write(folder, b".", durable=False)
+        try:
+            return path.stat().st_mtime
+        finally:
+            remove(path)
+    except OSError as error:
+        if error.errno not in (*_FORBIDDEN, *_FULL):
+            raise  # the file server does not answer
+        return time.time()
+
+
+class Ages:
+    """How old the files of members are, by the clock of their file system.
+
+    The time of a file is compared only with that of a new file, as clocks of machines differ and
+    may jump. From then on the reader counts on its own monotonic clock.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        # By name: what changes with each renewal, and when that was, on the monotonic clock.
+        self._renewals: dict[str, tuple[object, float]] = {}
+        self._offset: float | None = None
+        self._now: float | None = None
+
+    def look(self) -> None:
+        """Begin a look at some or all members; it asks for the time at most once."""
+        self._now = None
+
+    def age(self, name: str, file: os.stat_result) -> float:
+        """Return how many seconds ago a member renewed its lease."""
+        stamp, now = (file.st_mtime_ns, file.st_ino), time.monotonic()
+        seen = self._renewals.get(name)
+        if seen is None or seen[0] != stamp:
+            if self._now is None:
+                self._now = self._measure()
+            seen = self._renewals[name] = stamp, now - max(0.0, self._now - file.st_mtime)
+        return now - seen[1]
+
+    def _measure(self) -> float:
+        now = self._clock()
+        before, self._offset = self._offset, now - time.monotonic()
+        has_jumped = before is not None and abs(before - self._offset) > _JUMP
+        return -math.inf if has_jumped else now  # no file is old by a clock that has jumped
+
+    def renewed(self, name: str, file: os.stat_result) -> None:
+        self._renewals[name] = (file.st_mtime_ns, file.st_ino), time.monotonic()
+
+    def keep(self, names: Collection[str]) -> None:
+        self._renewals = {name: seen for name, seen in self._renewals.items() if name in names}

@@ -20,23 +20,14 @@ import secrets
 import time
 from typing import TYPE_CHECKING
 
-from paddle_flags.fleet._deadline import Idle
-from paddle_flags.fleet._etcd_client import DENIED, EXHAUSTED, NOT_FOUND, Client, EtcdError
-from paddle_flags.fleet._store import (
-    REMEMBERED,
-    ReadOnlyError,
-    Store,
-    StoredMember,
-    UnreachableError,
-    is_name,
-)
+from paddle_flags.fleet._etcd_client import WATCH, Client, EtcdError
+from paddle_flags.fleet._store import REMEMBERED, ReadOnlyError, StoredMember, is_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from paddle_flags.fleet._etcd_client import Body
-    from paddle_flags.fleet._etcd_http import Stream
-    from paddle_flags.fleet._url import Url
+    from paddle_flags.fleet._etcd_client import Body, Stream
+    from paddle_flags.fleet._open import Url
 
 _NONCE = 16
 _AT_ONCE = 256  # keys of one answer
@@ -44,32 +35,22 @@ _WATCH = 4.0  # seconds for which a watch is believed that tells nothing
 _PAUSE = 0.02  # seconds between two watches
 
 
-class EtcdStore(Store):
+class EtcdStore(Client):
     """A connection to a fleet in a cluster of etcd."""
 
     def __init__(self, url: Url, timeout: float) -> None:
-        super().__init__(url.text)
         if not url.hosts or not url.path.strip("/"):
             url.refuse("expected etcd://host:port/path: hosts, and a path that names the fleet")
-        self._client = Client(self, url, timeout)
+        super().__init__(url, timeout)
         self._prefix = "/{}/".format(url.path.strip("/"))
         self._leases: dict[str, str] = {}  # of members
         self._long = "", 0.0  # the lease of documents, and when to renew it
-        self._watches = Idle(self)
-
-    def _forked(self) -> None:
-        self._client.idle.close()
-        self._watches.close()
-
-    _disconnect = _forked
-
-    # -- The log --
 
     def _last(self) -> int:
         return self._head()[0]
 
     def _head(self) -> tuple[int, int]:
-        """Return the number of the last record, and the revision of etcd at which it was that."""
+        """Return the number of the last record, and the revision of etcd when it was that."""
         answer = self._ask("kv/range", {"key": self._key("head")})
         return _number(answer), int(answer["header"]["revision"])
 
@@ -86,57 +67,52 @@ class EtcdStore(Store):
         )
         if answer.get("succeeded"):
             return True
-        last, held = _ranges(answer)
+        last, held = (each["response_range"] for each in answer["responses"])
         self._check_next(number, _number(last))
         if is_doubtful and not held.get("kvs"):
             what = f"record {number} may have been created, and then compacted"
-            raise self.error(what, UnreachableError)
+            raise self.unreachable(what)
         return any(value.startswith(attempt) for value in _values(held))
 
     def _read(self, first: int) -> list[bytes]:
-        records = _get(self._record(first), self._key("log0"))
-        body = {"success": [_get(self._key("compacted")), records]}
-        compacted, found = _ranges(self._fitting("kv/txn", body, records["request_range"]))
-        if first <= _number(compacted):
-            raise self._replaced(first)
+        key = self._record(first)
+        found = self._page(key, self._key("log0"))
+        if all(kv["key"] != key for kv in found.get("kvs", ())):
+            compacted = self._ask("kv/range", {"key": self._key("compacted")})
+            if first <= _number(compacted):
+                raise self._replaced(first)
         return [value[_NONCE:] for value in _values(found)]
 
     def _wait(self, after: int, timeout: float) -> int:
         end = time.monotonic() + timeout
-        watch: Stream | None = self._watches.take()
+        watch: Stream | None = self._take(WATCH)
         number = watch.number if watch else 0
         is_old = number > after
         while number <= after and (left := end - time.monotonic()) > 0:
             if watch is None:
                 number, revision = self._head()
-                watch = self._client.watch(self._key("head"), revision + 1)
-                continue
-            told = _told(watch, min(_WATCH, left))
-            if told is not None:
-                number = max(number, _number(told))
+                create = {"key": self._key("head"), "start_revision": str(revision + 1)}
+                watch = self._request(WATCH, {"create_request": create})[0]
+            elif (told := _told(watch, min(_WATCH, left))) is not None:
+                number = max(number, told)
             else:
                 watch.close()
                 watch = None
                 self.closed.wait(_PAUSE)  # a new one may end at once, too
         if watch is not None:
             watch.number = number
-            self._watches.keep(watch)
+            self._keep(WATCH, watch)
         return self.last() if is_old or number <= after else number
 
-    # -- The base --
-
     def _base(self) -> tuple[int, bytes]:
-        for found in _values(self._ask("kv/range", {"key": self._key("base")})):
-            number, _, base = found.partition(b"\n")
-            return int(number), base
-        return 0, b""
+        answer = self._ask("kv/range", {"key": self._key("base")})
+        number, _, base = b"".join(_values(answer)).partition(b"\n")
+        return int(number or 0), base
 
-    def _compact(self, number: int, base: bytes) -> bool:
+    def _rebase(self, number: int, base: bytes) -> bool:
         key, text, is_doubtful = self._key("compacted"), b"%d" % number, False
         while True:
-            body = {"success": [_get(key), _get(self._key("head"))]}
-            compacted, head = _ranges(self._ask("kv/txn", body))
-            self._check_base(number, _number(head))
+            compacted = self._ask("kv/range", {"key": key})
             if number <= _number(compacted):
                 return is_doubtful and self._base() == (number, base)
             revision = str(compacted["kvs"][0]["mod_revision"]) if "kvs" in compacted else "0"
@@ -152,39 +128,37 @@ class EtcdStore(Store):
                 return True
             is_doubtful |= may_be_done
 
-    # -- Members --
-
     def _announce(self, name: str, document: bytes, ttl: float) -> None:
-        key, mark = self._keys(name)
-        self._leases[name] = self._grant(ttl)  # the one before ends by itself
-        self._put_document(key, document, _put(mark, b"", self._leases[name]))
+        self._leases[name] = lease = self._grant(ttl)  # the one before ends by itself
+        self._write(name, document, _put(self._mark(name), b"", lease))
 
     def _withdraw(self, name: str, document: bytes) -> None:
-        key, mark = self._keys(name)
         self._leases.pop(name, None)
-        self._put_document(key, document, _delete(mark))
+        self._write(name, document, _delete(self._mark(name)))
 
-    def _put_document(self, key: str, document: bytes, also: Body) -> None:
+    def _write(self, name: str, document: bytes, also: Body) -> None:
+        key = self._key(f"members/{name}")
         try:
             self._change([], [_put(key, document, self._long_lease()), also])
         except EtcdError as error:
-            if error.code != NOT_FOUND:
+            if error.code != error.NOT_FOUND:
                 raise
             self._long = "", 0.0  # it has ended, as on a machine that slept for a day
             self._change([], [_put(key, document, self._long_lease()), also])
 
+    def _mark(self, name: str) -> str:
+        return self._key(f"members/{name}!")
+
     def _keep_alive(self, name: str) -> None:
-        _, mark = self._keys(name)
         lease = self._leases.get(name, "")
-        if not lease or self._client.user:  # etcd renews leases for anybody: a look shows rights
-            for kv in self._ask("kv/range", {"key": mark}).get("kvs", ()) or [{}]:
+        if not lease or self._user:  # etcd renews leases for anybody: a look shows rights
+            for kv in self._ask("kv/range", {"key": self._mark(name)}).get("kvs", ()) or [{}]:
                 lease = str(kv.get("lease", ""))
         if not lease or not self._renew(lease):
             raise self._ended(name)
         self._long_lease()
 
     def _long_lease(self) -> str:
-        """Return the lease of the documents of this store, renewed if that is due."""
         lease, due = self._long
         if time.monotonic() >= due:
             if not lease or not self._renew(lease):
@@ -199,38 +173,29 @@ class EtcdStore(Store):
         return int(self._ask("lease/keepalive", {"ID": lease}).get("TTL", "0")) > 0
 
     def _member(self, name: str) -> StoredMember | None:
-        key, _ = self._keys(name)
+        key = self._key(f"members/{name}")
         return self._stored(key, self._key(f"members/{name}!\0")).get(name)
 
     def _members(self) -> dict[str, StoredMember]:
         return self._stored(self._key("members/"), self._key("members0"))
 
     def _stored(self, start: str, end: str) -> dict[str, StoredMember]:
-        """Return the members whose keys are in a range, read in pages."""
         found: dict[str, bytes] = {}
         place = f"{self._prefix}members/".encode()
-        body, key = {"key": start, "range_end": end}, b""
-        while True:
-            answer = self._fitting("kv/range", body, body)
+        is_more = True
+        while is_more:
+            answer = self._page(start, end)
             for kv in answer.get("kvs", ()):
                 key = base64.b64decode(kv["key"])
                 name = key.removeprefix(place).decode("ascii", "replace")
                 found[name] = base64.b64decode(kv.get("value", ""))
-            if not answer.get("more"):
-                break
-            body["key"] = _b64(key + b"\0")
+                start = _b64(key + b"\0")
+            is_more = answer.get("more", False)
         return {
             name: StoredMember(document, f"{name}!" in found)
             for name, document in found.items()
             if is_name(name)
         }
-
-    def _keys(self, name: str) -> tuple[str, str]:
-        """Return the key of a document, and the next one, which is there while the lease runs."""
-        key = f"members/{name}"
-        return self._key(key), self._key(key + "!")
-
-    # -- Requests --
 
     def _key(self, name: str) -> str:
         return _b64(f"{self._prefix}{name}".encode())
@@ -239,17 +204,16 @@ class EtcdStore(Store):
         return self._key(f"log/{number:020}")
 
     def _ask(self, path: str, body: Body) -> Body:
-        return self._client.call(path, body)[0]
+        answer: Body = self._request(path, body)[0]
+        return answer
 
-    def _fitting(self, path: str, body: Body, part: Body) -> Body:
-        """Ask for as many keys as one answer can have; `part` of the body is about them."""
+    def _page(self, start: str, end: str) -> Body:
         limit = _AT_ONCE
         while True:
-            part["limit"] = str(limit)
             try:
-                return self._ask(path, body)
+                return self._ask("kv/range", {"key": start, "range_end": end, "limit": str(limit)})
             except EtcdError as error:
-                if error.code != EXHAUSTED or limit == 1:
+                if error.code != error.EXHAUSTED or limit == 1:
                     raise
                 limit = max(1, limit // 4)
 
@@ -259,9 +223,9 @@ class EtcdStore(Store):
         """Make a transaction; return the answer, and whether an earlier attempt may count."""
         body = {"compare": compare, "success": success, "failure": list(failure)}
         try:
-            return self._client.call("kv/txn", body)
+            return self._request("kv/txn", body)
         except EtcdError as error:
-            if error.code == DENIED:
+            if error.code == error.DENIED:
                 raise ReadOnlyError(str(error)) from error
             raise
 
@@ -274,16 +238,12 @@ def _put(key: str, value: bytes, lease: str = "0") -> Body:
     return {"request_put": {"key": key, "value": _b64(value), "lease": lease}}
 
 
-def _get(key: str, end: str = "") -> Body:
-    return {"request_range": {"key": key, "range_end": end}}
+def _get(key: str) -> Body:
+    return {"request_range": {"key": key}}
 
 
 def _delete(key: str, end: str = "") -> Body:
     return {"request_delete_range": {"key": key, "range_end": end}}
-
-
-def _ranges(answer: Body) -> list[Body]:
-    return [each["response_range"] for each in answer["responses"]]
 
 
 def _values(answer: Body) -> list[bytes]:
@@ -291,16 +251,15 @@ def _values(answer: Body) -> list[bytes]:
 
 
 def _number(answer: Body) -> int:
-    """Return the number that a key has, the last one of a watch; 0 if it isn't there."""
     return max([0, *map(int, _values(answer))])
 
 
-def _told(stream: Stream, seconds: float) -> Body | None:
-    """Return what a watch tells next; None if it has ended, or tells nothing in time."""
+def _told(stream: Stream, seconds: float) -> int | None:
+    """Return the number that a watch tells next, or 0; None if it has ended, or tells nothing."""
     try:
-        result: Body = json.loads(stream.next(seconds))["result"]
+        result = json.loads(stream.next(seconds))["result"]
         # A key that was removed has no value: then the watch begins anew, too.
-        told = {"kvs": [{"value": event["kv"]["value"]} for event in result.get("events", ())]}
+        kvs = [{"value": event["kv"]["value"]} for event in result.get("events", ())]
+        return None if result.get("canceled") else _number({"kvs": kvs})
     except (LookupError, ValueError):  # also of what no etcd answers
         return None
-    return None if result.get("canceled") else told

@@ -20,11 +20,6 @@ def read(data: bytes) -> Any:
         raise ValueError from error
 
 
-def is_a(value: object, *types: type) -> bool:
-    """Return whether a value is of one of the types; bool is no int."""
-    return isinstance(value, types) and (bool in types or not isinstance(value, bool))
-
-
 def _integer(text: str) -> int:
     number = int(text) if len(text) <= _MOST_DIGITS else _MOST
     if -_MOST <= number < _MOST:

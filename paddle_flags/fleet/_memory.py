@@ -8,59 +8,56 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
+import os
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from concurrent.futures import CancelledError, Future
+from typing import TYPE_CHECKING, Any
 
-from paddle_flags.fleet._store import (
-    REMEMBERED,
-    CompactedError,
-    FleetError,
-    LeaseError,
-    Store,
-    StoredMember,
-    UnreachableError,
-)
+from paddle_flags.fleet._store import ERRORS, REMEMBERED, FleetError, Store, StoredMember
+from paddle_flags.fleet._threads import start_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from paddle_flags.fleet._url import Url
+    from paddle_flags.fleet._open import Url
 
-METHODS = frozenset({
-    *("last", "append", "read", "wait", "base", "compact"),
-    *("announce", "keep_alive", "withdraw", "member", "page"),
-})  # fmt: skip
+METHODS = {"last", "append", "read", "wait", "base", "compact"}
+METHODS |= {"announce", "keep_alive", "withdraw", "member", "page"}
 _READ_AT_ONCE = 8 << 20  # bytes, about
 _WAIT_AT_ONCE = 5.0  # seconds of one call; a server that is gone is noticed after them
+_NOBODY = b"", 0.0, -math.inf
 _URL = "<url>"  # stands in a server's messages for the address that the client used
-_ERRORS = {kind.__name__: kind for kind in (FleetError, CompactedError, LeaseError)}
+_loops: dict[int, asyncio.AbstractEventLoop] = {}  # by process
 
 
-class _Member(NamedTuple):
-    document: bytes
-    ttl: float  # seconds
-    end: float  # of the lease, on the store's clock; the document stays longer
+def event_loop() -> asyncio.AbstractEventLoop:
+    """Return the event loop of all stores of this process, which a thread runs."""
+    pid = os.getpid()
+    if pid not in _loops:
+        made = asyncio.new_event_loop()
+        if _loops.setdefault(pid, made) is made:
+            start_thread(made.run_forever, "paddle_flags engine")
+        else:
+            made.close()
+    return _loops[pid]
 
 
 class MemoryStore(Store):
     """A fleet in memory, which ends with the process. Used by one thread at a time."""
 
-    def __init__(
-        self, url: str = "memory:", *, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, url: str = "memory:", clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(url)
         self._clock = clock
         self._stored = (0, b"")  # the base
         self._log: list[bytes] = []  # the records behind the base
-        self._by_name: dict[str, _Member] = {}
+        # The documents, the leases in seconds, and their ends on the clock of this store.
+        self._by_name: dict[str, tuple[bytes, float, float]] = {}
 
     def _last(self) -> int:
         return self._stored[0] + len(self._log)
 
-    def _append(self, number: int, record: bytes) -> bool:
-        self._check_next(number, self._last())
-        if number <= self._last():
-            return False
+    def _create(self, number: int, record: bytes) -> bool:  # noqa: ARG002 - the next one
         self._log.append(record)
         return True
 
@@ -72,42 +69,29 @@ class MemoryStore(Store):
     def _base(self) -> tuple[int, bytes]:
         return self._stored
 
-    def _compact(self, number: int, base: bytes) -> bool:
-        self._check_base(number, self._last())
-        if number <= self._stored[0]:
-            return False
+    def _rebase(self, number: int, base: bytes) -> bool:
         del self._log[: number - self._stored[0]]
         self._stored = number, base
         self._members()
         return True
 
     def _announce(self, name: str, document: bytes, ttl: float) -> None:
-        self._by_name[name] = _Member(document, ttl, self._clock() + ttl)
+        self._by_name[name] = document, ttl, self._clock() + ttl
 
     def _keep_alive(self, name: str) -> None:
-        member = self._by_name.get(name)
-        if member is None or member.end <= self._clock():
+        document, ttl, end = self._by_name.get(name, _NOBODY)
+        if end <= self._clock():
             raise self._ended(name)
-        self._announce(name, member.document, member.ttl)
-
-    def _withdraw(self, name: str, document: bytes) -> None:
-        self._announce(name, document, 0.0)
+        self._announce(name, document, ttl)
 
     def _member(self, name: str) -> StoredMember | None:
-        found, now = self._by_name.get(name), self._clock()
-        if found is None or found.end + REMEMBERED <= now:
-            return None
-        return StoredMember(found.document, now < found.end)
+        (document, _, end), now = self._by_name.get(name, _NOBODY), self._clock()
+        return StoredMember(document, now < end) if now < end + REMEMBERED else None
 
     def _members(self) -> dict[str, StoredMember]:
-        """Return all members; forget those whose lease ended long ago."""
-        now = self._clock()
-        for name in [n for n, each in self._by_name.items() if each.end + REMEMBERED <= now]:
-            del self._by_name[name]
-        return {
-            name: StoredMember(each.document, now < each.end)
-            for name, each in sorted(self._by_name.items())
-        }
+        now, all_of_them = self._clock(), sorted(self._by_name.items())
+        self._by_name = {name: each for name, each in all_of_them if now < each[2] + REMEMBERED}
+        return {name: StoredMember(each[0], now < each[2]) for name, each in self._by_name.items()}
 
     def page(self, after: str) -> list[tuple[str, bytes, bool]]:
         """Return the members behind a name; all there are or some, and none at the end."""
@@ -139,7 +123,12 @@ class Server:
             return "FleetError", f"{_URL}: the engine has another version: it knows no {method!r}"
         try:
             if method == "wait":
-                return "", await self._wait(job, *args)
+                after, seconds = args
+                if store.last() <= after:
+                    grown = self._grown.setdefault(job, asyncio.Event())
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(grown.wait(), seconds)
+                return "", store.last()
             result = getattr(store, method)(*args)
         except FleetError as error:
             return type(error).__name__, str(error)
@@ -147,46 +136,59 @@ class Server:
             self._grown.pop(job, asyncio.Event()).set()
         return "", result
 
-    async def _wait(self, job: str, after: int, timeout: float) -> int:  # noqa: ASYNC109 - as Store
-        if self._stores[job].last() <= after:
-            grown = self._grown.setdefault(job, asyncio.Event())
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(grown.wait(), timeout)
-        return self._stores[job].last()
-
 
 class RemoteStore(Store):
-    """A store whose state a `Server` has. Subclasses bring the transport."""
+    """A store whose state a `Server` has. Subclasses bring the transport, in `event_loop()`."""
 
     def __init__(self, url: Url, timeout: float) -> None:
         super().__init__(url.text)
         url.option({})
         self._job = url.path.strip("/")
         self._timeout = timeout
+        self._links: list[Any] = []  # connections; only the loop uses them
+        self._calls: set[Future[Any]] = set()  # that wait for a reply
 
-    def _reply(self, method: str, args: Sequence[Any], timeout: float) -> tuple[str, Any]:
-        """Call `Server.call` and return what it returned, or raise OSError."""
+    def _forked(self) -> None:
+        self._links, self._calls = [], set()
+
+    def _disconnect(self) -> None:
+        for call in list(self._calls):
+            call.cancel()
+        if self._links:
+            event_loop().call_soon_threadsafe(self._hang_up)
+
+    def _hang_up(self) -> None:
+        """Close the connections, in the loop."""
+
+    async def _ask(self, method: str, args: Sequence[Any]) -> tuple[str, Any]:
+        """Return what `Server.call` returned, or raise OSError."""
         raise NotImplementedError
 
-    def _call(self, method: str, *args: Any, extra: float = 0.0) -> Any:
-        self.check_open()
-        timeout = self._timeout + extra
+    def _reply(self, method: str, args: Sequence[Any], timeout: float) -> tuple[str, Any]:
+        asked = asyncio.wait_for(self._ask(method, args), timeout)
+        call = asyncio.run_coroutine_threadsafe(asked, event_loop())
+        self._calls.add(call)
         try:
-            kind, result = self._reply(method, args, timeout)
-        except OSError as error:
-            self.check_open()  # `close` may have ended the connection
-            what = str(error) or f"no answer in {timeout:g} seconds"
-            message = f"the engine cannot be reached: {what}"
-            raise self.error(message, UnreachableError) from error
+            self.check_open()
+            return call.result()
+        except CancelledError as error:
+            raise ConnectionAbortedError from error
+        finally:
+            call.cancel()
+            self._calls.discard(call)
+
+    def _do(self, method: str, *args: Any) -> Any:
+        extra = args[1] if method == "wait" else 0.0
+        kind, result = self._reply(method, args, self._timeout + extra)
         if kind:
-            raise _ERRORS.get(kind, FleetError)(str(result).replace(_URL, self.url, 1))
+            raise ERRORS.get(kind, FleetError)(str(result).replace(_URL, self.url, 1))
         return result
 
     def wait(self, after: int, timeout: float) -> int:
         end = time.monotonic() + timeout
         while True:
             now = min(_WAIT_AT_ONCE, max(0.0, end - time.monotonic()))
-            last = int(self._call("wait", after, now, extra=now))
+            last = int(self._call("wait", after, now))
             if last > after or time.monotonic() >= end:
                 return last
 

@@ -1,46 +1,125 @@
-"""Open the store that an address names. Engines are imported when they are used."""
+"""Addresses of fleets, and the stores that they name. Engines are imported when they are used.
+
+An address is `scheme://[user[:password]@]host[:port][,host...]/path[?option=value]`.
+"""
 
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, NamedTuple
+import os
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NoReturn
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from paddle_flags._core.status import shown
+from paddle_flags._core.types import nearest
 from paddle_flags.errors import FlagTypeError
 from paddle_flags.fleet._store import FleetError, Store
-from paddle_flags.fleet._url import nearest, split
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from typing_extensions import TypeIs
 
 TIMEOUT = 5.0  # seconds for an engine to answer
-
-
-class Engine(NamedTuple):
-    """Where an engine is implemented."""
-
-    module: str
-    name: str  # of its class
-    extra: str | None = None  # of paddle_flags, if the engine needs other packages
-
-
+FOLDERS = ("configmap", "dir")  # schemes of addresses that name a folder
 _HERE = "paddle_flags.fleet"
-_ETCD = Engine("_etcd", "EtcdStore", "etcd")
-_DASK = Engine("dask", "DaskStore", "dask")
+# By scheme: the module and the class, and the extra of paddle_flags if that needs other packages.
 ENGINES = {
-    "configmap": Engine("_configmap", "ConfigMapStore"),
-    "dask": _DASK,
-    "dasks": _DASK,
-    "dir": Engine("_directory", "DirectoryStore"),
-    "etcd": _ETCD,
-    "etcds": _ETCD,
-    "ray": Engine("ray", "RayStore", "ray"),
-    "tcpstore": Engine("_tcpstore", "TcpStore", "torch"),
+    "configmap": ("_configmap", "ConfigMapStore", ""),
+    "dask": ("dask", "DaskStore", "dask"),
+    "dasks": ("dask", "DaskStore", "dask"),
+    "dir": ("_directory", "DirectoryStore", ""),
+    "etcd": ("_etcd", "EtcdStore", "etcd"),
+    "etcds": ("_etcd", "EtcdStore", "etcd"),
+    "ray": ("ray", "RayStore", "ray"),
+    "tcpstore": ("_tcpstore", "TcpStore", "torch"),
 }
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]*)(?::([0-9]*))?")
+
+
+@dataclass(frozen=True)
+class Url:
+    """The parts of an address."""
+
+    text: str  # as users wrote it, without a password
+    scheme: str
+    hosts: tuple[tuple[str, int | None], ...]
+    path: str  # "/" and what follows; unquoted
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    options: dict[str, str] = field(default_factory=dict)
+
+    def refuse(self, what: str) -> NoReturn:
+        raise FleetError(f"{self.text}: {what}") from None
+
+    def option(self, known: dict[str, str]) -> dict[str, str]:
+        """Return the options with defaults for those that are missing; refuse unknown ones."""
+        for name in self.options:
+            if name not in known:
+                self.refuse(f"unknown option {name}{_meant(name, known)}")
+        return {**known, **self.options}
+
+    def poll(self, default: float) -> float:
+        """Return the value of the only option that is known, a number of seconds."""
+        text = self.option({"poll": str(default)})["poll"]
+        if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text) or not float(text):
+            self.refuse(f"poll={text}: expected a number of seconds, more than 0")
+        return float(text)
+
+
+def split(text: str) -> Url:
+    """Take an address apart. The password is in no message."""
+    head, mark, rest = text.partition("://")
+    authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
+    login, at, places = authority.rpartition("@")
+    user, colon, password = login.partition(":")
+    shown = f"{head}{mark}{user}{at}{places}{rest[len(authority) :]}"
+    scheme, _, path = text.partition(":")
+    if scheme.lower() in FOLDERS and not path.startswith("///"):
+        path = re.split(r"[?#]", path.removeprefix("//"), maxsplit=1)[0]
+        meant = quote(os.path.abspath(unquote(path))) if path else "/mnt/job42"
+        what = f"{scheme}:///path, with three slashes and an absolute path, such as"
+        raise FleetError(f"{shown}: expected {what} {scheme}://{meant}")
+    if not mark:
+        raise FleetError(f"{shown}: expected scheme://..., such as dir:///mnt/job42")
+    if "\0" in unquote(rest):
+        raise FleetError(f"{head}://: expected an address without NUL")
+    is_place = all(_HOST.fullmatch(each) for each in authority.split(","))
+    if not at and "@" in rest and not is_place:
+        raise FleetError(f"{head}://: write '/', '?' and '#' in a password as %2F, %3F and %23")
+    if "#" in rest:
+        raise FleetError(f"{head}://: the address has '#': write %23")
+    parts = urlsplit(f"{head}://host{rest[len(authority) :]}")
+    found = Url(
+        text=shown,
+        scheme=head.lower(),
+        hosts=tuple(_host(place, shown) for place in places.split(",") if place),
+        path=unquote(parts.path) or "/",
+        user=unquote(user) if user else None,
+        password=unquote(password) if colon else None,
+        options=dict(parse_qsl(parts.query, keep_blank_values=True)),
+    )
+    if found.scheme in FOLDERS and found.path == "/":
+        found.refuse(f"expected {scheme}:///path, with a folder")
+    return found
+
+
+def _host(text: str, shown: str) -> tuple[str, int | None]:
+    found = _HOST.fullmatch(text)
+    port = int(found[2]) if found and found[2] else None
+    if not found or not found[1] or (port is not None and not 0 < port < 1 << 16):
+        what = "expected a host, or host:port with a port up to 65535"
+        raise FleetError(f"{shown}: {text!r}: {what}")
+    return found[1].strip("[]"), port
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    return nearest(name, known) or f"; expected one of {', '.join(sorted(known))}"
 
 
 def is_address(url: str | Store) -> TypeIs[str]:
-    """Return whether something is to be opened, or is a store already."""
     return not hasattr(url, "keep_alive")
 
 
@@ -54,20 +133,18 @@ def open_store(url: str, *, timeout: float = TIMEOUT, create: bool = True) -> St
         message = f"url: {shown(url)}: expected the address of a fleet, such as dir:///mnt/job42"
         raise FlagTypeError(message)
     place = split(url)
-    engine = ENGINES.get(place.scheme)
-    if engine is None:
-        place.refuse(f"unknown scheme {place.scheme}{nearest(place.scheme, ENGINES)}")
+    if place.scheme not in ENGINES:
+        place.refuse(f"unknown scheme {place.scheme}{_meant(place.scheme, ENGINES)}")
+    module, name, extra = ENGINES[place.scheme]
     try:
-        module = importlib.import_module(f"{_HERE}.{engine.module}")
+        engine = getattr(importlib.import_module(f"{_HERE}.{module}"), name)
     except ImportError as error:
-        if not engine.extra or (error.name or "").startswith(_HERE):
+        if not extra or (error.name or "").startswith(_HERE):
             raise
-        message = (
-            f"{place.text}: the engine {place.scheme} needs the package {error.name}: "
-            f"pip install 'paddle_flags[{engine.extra}]'"
-        )
+        what = f"the engine {place.scheme} needs the package {error.name}: "
+        message = f"{place.text}: {what}pip install 'paddle_flags[{extra}]'"
         raise FleetError(message) from error
-    store: Store = getattr(module, engine.name)(place, timeout)
+    store: Store = engine(place, timeout)
     if not create:
         store.check_exists()
     return store

@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 from paddle_flags.errors import FlagError
 
 MAX_RECORD = 1 << 20  # bytes of a record, base or member's document; etcd takes 1.5 MiB
-MAX_NAME = 128  # characters of the name of a member
 REMEMBERED = 86400.0
 """Seconds for which the document of a member stays after its lease has ended."""
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]*")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,127}")
+_inherited: list[object] = []  # of the parent: a child must not free its connections
 
 
 class FleetError(FlagError):
@@ -39,33 +39,29 @@ class FleetError(FlagError):
 class UnreachableError(FleetError):
     """The engine does not answer, or has no quorum. The change may have been made."""
 
-    __module__ = "paddle_flags.fleet"
-
 
 class CompactedError(FleetError):
     """The revision is so old that a base has replaced it."""
-
-    __module__ = "paddle_flags.fleet"
 
 
 class ReadOnlyError(FleetError):
     """The engine, or the user's rights in it, allow no writing."""
 
-    __module__ = "paddle_flags.fleet"
-
 
 class LeaseError(FleetError):
     """The lease of a member has ended: the member must announce itself again."""
 
-    __module__ = "paddle_flags.fleet"
+
+ERRORS = {each.__name__: each for each in FleetError.__subclasses__()}
+for _kind in ERRORS.values():
+    _kind.__module__ = "paddle_flags.fleet"
 
 
 class StoredMember(NamedTuple):
-    """A member, as an engine has it."""
+    """A member, as an engine has it. It is alive while its lease runs."""
 
     document: bytes
     alive: bool
-    """Whether its lease runs."""
 
 
 class Store:
@@ -76,8 +72,9 @@ class Store:
     a little later: `append` is therefore read back by its callers. A store that was made before a
     fork is usable in the child; it opens connections of its own there.
 
-    An engine is made of a `Url` and a timeout in seconds; nothing is asked yet. It implements
-    `_last`, `_append`, ..., whose arguments have been checked.
+    An engine is made of a `Url` and a timeout in seconds. It implements `_last`, `_create`,
+    `_read`, `_base`, `_rebase`, `_announce`, `_keep_alive`, `_member` and `_members`, whose
+    arguments have been checked, and which may raise OSError.
     """
 
     _poll = 0.05  # seconds between two looks, of an engine that can't wait for a record
@@ -163,16 +160,25 @@ class Store:
         self.closed.set()
         self._disconnect()
 
-    # -- What engines use and change --
-
     def _call(self, method: str, *args: Any) -> Any:
-        """Let the engine do what a method is for."""
         self.check_open()
+        try:
+            return self._do(method, *args)
+        except OSError as error:
+            self.check_open()  # `close` may have ended the connection
+            raise self._fault(error, method) from error
+
+    def _do(self, method: str, *args: Any) -> Any:
         return getattr(self, f"_{method}")(*args)
 
+    def _fault(self, error: OSError, method: str) -> FleetError:  # noqa: ARG002 - for engines
+        where = f": {error.filename}" if error.filename else ""
+        what = error.strerror or str(error) or "no answer in time"
+        return self.unreachable(f"cannot be reached: {what}{where}")
+
     def check_open(self) -> None:
-        """Refuse to work after `close`, and begin anew in a forked child."""
         if self._pid != os.getpid():
+            _inherited.append(dict(vars(self)))
             self._pid = os.getpid()
             was_closed, self.closed = self.closed.is_set(), threading.Event()
             self._forked()
@@ -182,15 +188,16 @@ class Store:
             message = "the store is closed"
             raise self.error(message)
 
-    def error(self, what: str, kind: type[FleetError] = FleetError) -> FleetError:
-        """Return an error of this store."""
-        return kind(f"{self.url}: {what}")
-
     def _forked(self) -> None:
         """Make anew, in a child, what threads of the parent may be using."""
 
     def _disconnect(self) -> None:
         """Close what is open, now that `closed` is set."""
+
+    def _append(self, number: int, record: bytes) -> bool:
+        last = self.last()
+        self._check_next(number, last)
+        return number > last and bool(self._do("create", number, record))
 
     def _wait(self, after: int, timeout: float) -> int:
         end = time.monotonic() + timeout
@@ -201,6 +208,15 @@ class Store:
                 return number
             self.closed.wait(min(self._poll, left))
 
+    def _compact(self, number: int, base: bytes) -> bool:
+        last = self.last()
+        if not 1 <= number <= last:
+            raise self.error(f"base {number}: the last record is {last}")
+        return number > self.base()[0] and bool(self._do("rebase", number, base))
+
+    def _withdraw(self, name: str, document: bytes) -> None:
+        self.announce(name, document, 0.0)
+
     def _sized(self, data: bytes) -> bytes:
         if len(data) > MAX_RECORD:
             raise self.error(f"{len(data):,} bytes: a fleet stores at most {MAX_RECORD:,} at once")
@@ -210,9 +226,11 @@ class Store:
         if not 1 <= number <= last + 1:
             raise self.error(f"record {number}: the next record is {last + 1}")
 
-    def _check_base(self, number: int, last: int) -> None:
-        if not 1 <= number <= last:
-            raise self.error(f"base {number}: the last record is {last}")
+    def error(self, what: str, kind: type[FleetError] = FleetError) -> FleetError:
+        return kind(f"{self.url}: {what}")
+
+    def unreachable(self, what: str) -> FleetError:
+        return self.error(what, UnreachableError)
 
     def _replaced(self, first: int) -> FleetError:
         return self.error(f"record {first} was replaced by a base", CompactedError)
@@ -222,15 +240,12 @@ class Store:
 
 
 def is_name(name: str) -> bool:
-    """Return whether a text can be the name of a member."""
-    return len(name) <= MAX_NAME and _NAME.fullmatch(name) is not None
+    return _NAME.fullmatch(name) is not None
 
 
 def check_name(name: str) -> str:
-    """Return the name of a member, if every engine can store it."""
+    """Raise FleetError for a name that not every engine can store."""
     if not is_name(name):
-        raise FleetError(
-            f"{name!r}: expected at most {MAX_NAME} letters, digits and . _ @ -, "
-            "with a letter or digit first"
-        )
+        what = "expected at most 128 letters, digits and . _ @ -, with a letter or digit first"
+        raise FleetError(f"{name!r}: {what}")
     return name

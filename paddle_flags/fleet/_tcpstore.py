@@ -1,47 +1,56 @@
 """The engine `tcpstore://host:port/job`: the TCPStore of torch.distributed.
 
-    log/1            a record; a compaction replaces it by GONE, and no key is ever deleted
-    last             a number near that of the last record, from which readers count on
-    base             the number of the last record that it replaces, a newline, the base
-    members/of/NAME  an announcement: a random number, the lease in seconds, a newline, a document;
-                     or "-", the time at which the lease ended, a newline, a document; or "-"
-    members/by/NAME  the machine and its monotonic clock, the time, and a random number, which each
-                     renewal changes
-    members/count    how many names there are
-    members/name/1   a name
-    members/at/NAME  its number: the name is listed
+    log/1      a record; a compaction replaces it by GONE, and no key is ever deleted
+    base       the number of the last record that it replaces, a newline, the base
+    names      those of all members, each with a newline
+    of/NAME    an announcement: a random number, the lease in seconds, a newline, a document;
+               or "-", the time at which the lease ended, a newline, a document; or "-"
+    by/NAME    the machine and its monotonic clock, the time, and a random number, which each
+               renewal changes
 
 Records and bases begin with a random number of their writer, who sees by it that they are its own.
-All keys begin with `paddle_flags/job/`, beside those of torch itself. TCPStore has no access
-control: whoever reaches the port may write. It has no leases either, and cannot list keys.
+All keys begin with `paddle_flags/job/`. TCPStore has no access control and no leases, and cannot
+list keys.
 
 A reader counts, on its own monotonic clock, how long it has seen an announcement without a renewal.
 When that is longer than the lease, the reader marks the announcement as ended, if it is still the
-same one: so a lease that has ended for one has ended for all, and its owner learns it.
+same one: so a lease that has ended for one has ended for all, and its owner learns it. Whoever sees
+a member of another machine for the first time has only the time, by clocks that may differ. If that
+leaves a doubt, the reader looks again until it sees a renewal, or should have seen one: members
+renew their leases after a third of them, and by two thirds at the latest.
 
-Whoever sees a member for the first time knows when it renewed its lease if both are on one machine.
-Of other machines, there is only the time, by clocks that may differ. If that leaves a doubt, the
-reader looks again until it sees a renewal, or should have seen one: members renew their leases
-after a third of them, and by two thirds at the latest.
+Calls of torch wait for ever if the process with the store hangs. So each runs in a thread that is
+given up when it is late.
 """
+
+# pyright: reportMissingImports=false, reportMissingModuleSource=false
 
 from __future__ import annotations
 
 import os
+import socket
+import threading
 import time
 import uuid
+from concurrent.futures import Future, wait
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import torch
+from torch.distributed import PrefixStore, TCPStore
+
 from paddle_flags.fleet._store import REMEMBERED, Store, StoredMember
-from paddle_flags.fleet._tcpstore_client import Client, version
+from paddle_flags.fleet._threads import call_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from paddle_flags.fleet._url import Url
+    from paddle_flags.fleet._open import Url
 
-_READ_AT_ONCE = 64  # records
+_CONNECT = 60.0  # seconds of the first call: a name server that is away costs 5 seconds or more
+_AT_ONCE = 64  # keys of one call
+_LEAVE = 1.0  # seconds that a store waits for its threads when it is closed
 _OLDEST = (2, 4)  # of torch; others have no `check`, or end the process when a record is long
 _NUMBER = 32  # bytes of a random number
 _GONE = _ENDED = b"-"
@@ -74,11 +83,12 @@ class TcpStore(Store):
     """A connection to `tcpstore://host:port/job`, or to `tcpstore://env/job`: that of this job."""
 
     def __init__(self, url: Url, timeout: float) -> None:
-        job = url.path.strip("/")
         super().__init__(url.text)
-        if version() < _OLDEST:
-            url.refuse(f"found torch {'.'.join(map(str, version()))}, expected 2.4 or later")
-        if len(url.hosts) != 1 or not job:
+        self._job = url.path.strip("/")
+        version = torch.__version__.split(".")[:2]
+        if tuple(map(int, version)) < _OLDEST:
+            url.refuse(f"found torch {'.'.join(version)}, expected 2.4 or later")
+        if len(url.hosts) != 1 or not self._job:
             url.refuse("expected tcpstore://host:port/job, or tcpstore://env/job")
         host, port = url.hosts[0]
         if (host, port) == ("env", None):  # as torchrun sets
@@ -88,199 +98,192 @@ class TcpStore(Store):
             port = int(named)
         if port is None:
             url.refuse("expected a port, as in tcpstore://host:29500/job")
-        self._client = Client(self, host, port, timeout)
-        self._prefix = f"paddle_flags/{job}"
+        self._place = host, port
+        self._timeout = timeout
+        self._patience = max(timeout, _CONNECT)  # of the first call that succeeds
         self._poll = url.poll(self._poll)
         self._known = 0  # the last record that this store has seen
-        self._names: dict[int, str] = {}  # by their number; they never change
+        self._names: set[str] = set()  # that are stored
         self._looks: dict[str, _Look] = {}
-        self._breaks = 0
+        self._forked()
 
     def _forked(self) -> None:
-        self._client.forked()
+        self._lock = threading.Lock()  # is held while connecting
+        self._torch: PrefixStore | None = None
+        self._calls: set[Future[Any]] = set()
 
     def _disconnect(self) -> None:
-        self._client.close()
+        self._torch = None
+        # A thread that comes back from torch while Python ends would abort the process.
+        wait(list(self._calls), _LEAVE)
 
-    def _call(self, method: str, *args: Any) -> Any:
-        if self._breaks != self._client.breaks:  # another store may be there now
-            self._breaks = self._client.breaks
-            self._known, self._names = 0, {}
-        return super()._call(method, *args)
+    def _ask(self, method: str, *args: Any) -> Any:
+        self.check_open()
+        used = self._torch
+        call = call_in_thread(
+            lambda: getattr(self._connected(), method)(*args), "paddle_flags torch"
+        )
+        self._calls.add(call)
+        call.add_done_callback(self._calls.discard)
+        try:
+            result = call.result(self._patience)
+        except (RuntimeError, OSError) as error:
+            if used in (None, self._torch):
+                self._torch = None
+                self._known, self._names = 0, set()  # another store may be there next time
+            what = str(error).partition("\n")[0] or f"no answer in {self._patience:g} seconds"
+            raise OSError(what) from error
+        self._patience = self._timeout
+        return result
 
-    # -- The log --
+    def _connected(self) -> PrefixStore:
+        with self._lock:
+            store = self._torch
+            if store is None:
+                # torch prints what it cannot reach, and tries again for all of its time.
+                socket.create_connection(self._place, self._timeout).close()
+                limit = timedelta(seconds=_CONNECT)
+                made = TCPStore(*self._place, is_master=False, timeout=limit)
+                store = self._torch = PrefixStore(f"paddle_flags/{self._job}", made)
+            return store
+
+    def _has(self, *keys: str) -> bool:
+        return bool(self._ask("check", keys))
+
+    def _get(self, keys: Sequence[str]) -> list[bytes]:
+        """Return the values of keys that exist: torch waits for others."""
+        pages = [keys[first : first + _AT_ONCE] for first in range(0, len(keys), _AT_ONCE)]
+        return [value for page in pages for value in self._ask("multi_get", page)]
+
+    def _find(self, key: str) -> bytes:
+        return self._get([key])[0] if self._has(key) else b""
+
+    def _set(self, key: str, value: bytes) -> None:
+        self._ask("set", key, value)
+        self._has(key)  # `set` itself waits for no answer
+
+    def _replace(self, key: str, old: bytes, new: bytes) -> bool:
+        """Store a value if the key has the value `old`; b"" is that of a key that isn't there."""
+        return bool(self._ask("compare_set", key, old, new) == new)
 
     def _last(self) -> int:
-        number = self._known
-        if not self._client.has(self._key("log", number + 1)):
-            return number
-        key = self._key("last")
-        if self._client.has(key):
-            number = max(number, int(self._client.get([key])[0]))
-        while self._client.has(self._key("log", number + 1)):
-            number += 1
+        number = self._known or self._base()[0]
+        if self._has(f"log/{number + 1}"):
+            for step in (_AT_ONCE, 1):
+                while self._has(*(f"log/{number + each}" for each in range(1, step + 1))):
+                    number += step
         self._known = number
         return number
 
-    def _append(self, number: int, record: bytes) -> bool:
-        last = self._last()
-        self._check_next(number, last)
-        mine = _random() + record
-        if number <= last or self._client.replace(self._key("log", number), b"", mine) != mine:
-            return False
-        self._client.set(self._key("last"), b"%d" % number)
-        return True
+    def _create(self, number: int, record: bytes) -> bool:
+        return self._replace(f"log/{number}", b"", _random() + record)
 
     def _read(self, first: int) -> list[bytes]:
-        end = min(self._last(), first + _READ_AT_ONCE - 1)
-        values = self._client.get([self._key("log", number) for number in range(first, end + 1)])
+        end = min(self._last(), first + _AT_ONCE - 1)
+        values = self._get([f"log/{number}" for number in range(first, end + 1)])
         if _GONE in values or first <= self._base()[0]:
             raise self._replaced(first)
         return [value[_NUMBER:] for value in values]
 
-    # -- The base --
-
     def _base(self) -> tuple[int, bytes, bytes]:
         """Return the number, the base, and the stored text that has both."""
-        key = self._key("base")
-        if not self._client.has(key):
-            return 0, b"", b""
-        (text,) = self._client.get([key])
+        text = self._find("base")
         number, _, base = text[_NUMBER:].partition(b"\n")
-        return int(number), base, text
+        return int(number or 0), base, text
 
-    def _compact(self, number: int, base: bytes) -> bool:
-        self._check_base(number, self._last())
+    def _rebase(self, number: int, base: bytes) -> bool:
         new = _random() + b"%d\n%s" % (number, base)
         while (held := self._base())[0] < number:
-            if self._client.replace(self._key("base"), held[2], new) == new:
-                self._remove(number)
+            if self._replace("base", held[2], new):
+                first = number  # the first ones may be gone already
+                while first > 1 and self._find(f"log/{first - 1}") != _GONE:
+                    first -= 1
+                for each in range(first, number + 1):
+                    self._set(f"log/{each}", _GONE)
                 return True
         return False
-
-    def _remove(self, number: int) -> None:
-        """Replace the records up to a number by GONE; the first ones may be so already."""
-        first = number
-        while first > 1 and self._client.get([self._key("log", first - 1)]) != [_GONE]:
-            first -= 1
-        for each in range(first, number + 1):
-            self._client.set(self._key("log", each), _GONE)
-
-    # -- Members --
 
     def _announce(self, name: str, document: bytes, ttl: float) -> None:
         self._renew(name)
         self._write(name, b"%s %r\n%s" % (_random(), ttl, document))
 
     def _withdraw(self, name: str, document: bytes) -> None:
-        self._write(name, _ended(time.time(), document))
+        self._write(name, _ended(document))
 
     def _write(self, name: str, text: bytes) -> None:
-        """Store the announcement of a member, and then its name."""
-        self._client.set(self._key("members/of", name), text)
-        if not self._client.has(self._key("members/at", name)):
-            count = self._client.add(self._key("members/count"), 1)
-            self._client.set(self._key("members/name", count), name.encode())
-            self._client.set(self._key("members/at", name), b"%d" % count)
+        self._set(f"of/{name}", text)
+        while name not in self._names:
+            listed = self._find("names")
+            self._names = set(listed.decode().split())
+            if name not in self._names:
+                self._replace("names", listed, b"%s%s\n" % (listed, name.encode()))
 
     def _keep_alive(self, name: str) -> None:
-        _, alive = self._look_at(self._listed(name)).get(name, (b"", False))
-        if alive is False:
+        if not self._has(f"of/{name}") or self._look_at([name]).get(name, (b"", False))[1] is False:
             raise self._ended(name)
         self._renew(name)
 
     def _renew(self, name: str) -> None:
         now = time.monotonic()
         beat = b"%s %r %r %s" % (MACHINE.encode(), now, time.time(), _random())
-        self._client.set(self._key("members/by", name), beat)
+        self._set(f"by/{name}", beat)
         self._looks[name] = _Look(beat, now, sure=True)
 
     def _member(self, name: str) -> StoredMember | None:
-        return self._stored(self._listed(name)).get(name)
+        return self._stored([name]).get(name) if self._has(f"of/{name}") else None
 
     def _members(self) -> dict[str, StoredMember]:
-        return self._stored(list(self._all_names()))
-
-    def _listed(self, name: str) -> list[str]:
-        """Return a list of the name, if there is such a member."""
-        return [name] if self._client.has(self._key("members/of", name)) else []
-
-    def _all_names(self) -> set[str]:
-        """Return all names. One whose number is taken may be stored later, or never."""
-        count = self._client.add(self._key("members/count"), 0)
-        new = [n for n in range(1, count + 1) if n not in self._names]
-        if new and not self._client.has(*(self._key("members/name", n) for n in new)):
-            new = [n for n in new if self._client.has(self._key("members/name", n))]
-        self._names.update(zip(new, map(bytes.decode, self._get("members/name", new))))
-        return set(self._names.values())
+        return self._stored(self._find("names").decode().split())
 
     def _stored(self, names: Sequence[str]) -> dict[str, StoredMember]:
-        """Return members, as soon as no doubt is left."""
-        seen = self._look_at(names)
-        while doubtful := [name for name, (_, alive) in seen.items() if alive is None]:
+        found: dict[str, StoredMember] = {}
+        while True:
+            seen = self._look_at(names)
+            names = [name for name, (_, alive) in seen.items() if alive is None]
+            for name, (document, alive) in seen.items():
+                found[name] = StoredMember(document, bool(alive))
+            if not names:
+                return dict(sorted(found.items()))
             self.closed.wait(_PAUSE)
-            seen = {name: look for name, look in seen.items() if name not in doubtful}
-            seen.update(self._look_at(doubtful))
-        return {
-            name: StoredMember(text.partition(b"\n")[2], bool(alive))
-            for name, (text, alive) in sorted(seen.items())
-        }
 
     def _look_at(self, names: Sequence[str]) -> dict[str, tuple[bytes, bool | None]]:
-        """Return announcements, and whether their leases run: None if there is a doubt."""
+        """Return documents, and whether their leases run: None if there is a doubt."""
         seen: dict[str, tuple[bytes, bool | None]] = {}
-        running = []
-        for name, text in zip(names, self._get("members/of", names)):
-            if not text.startswith(_ENDED):
-                running.append((name, text))
-            elif text != _ENDED and time.time() - _seconds(text) < REMEMBERED:
-                seen[name] = text, False
+        texts = dict(zip(names, self._get([f"of/{name}" for name in names])))
+        running = [name for name, text in texts.items() if not text.startswith(_ENDED)]
+        beats = dict(zip(running, self._get([f"by/{name}" for name in running])))
+        for name, text in texts.items():
+            head, _, document = text.partition(b"\n")
+            if name in beats:
+                seen[name] = document, self._runs(name, text, beats[name])
+            elif text != _ENDED and time.time() - float(head.split()[1]) < REMEMBERED:
+                seen[name] = document, False
             elif text != _ENDED:
-                self._client.replace(self._key("members/of", name), text, _ENDED)
-        beats = self._get("members/by", [name for name, _ in running])
-        for (name, text), beat in zip(running, beats):
-            seen[name] = text, self._runs(name, text, beat)
+                self._replace(f"of/{name}", text, _ENDED)
         return seen
 
     def _runs(self, name: str, text: bytes, beat: bytes) -> bool | None:
-        """Return whether a lease runs; mark it if it has ended."""
-        ttl, look = _seconds(text), self._look(name, beat)
-        seen = time.monotonic() - look.since
-        age = seen if look.sure else time.time() - float(beat.split()[2])
+        machine, clock, date, _ = beat.decode().split()
+        look, now = self._looks.get(name), time.monotonic()
+        if look is None or look.beat != beat:
+            is_here = look is None and machine == MACHINE != "-"
+            since = min(now, float(clock)) if is_here else now
+            look = self._looks[name] = _Look(beat, since, sure=is_here or look is not None)
+        head, _, document = text.partition(b"\n")
+        ttl, seen = float(head.split()[1]), now - look.since
+        age = seen if look.sure else time.time() - float(date)
         is_silent = seen > min(ttl * 2 / 3, _NEAR) + _MARGIN
         if seen > ttl or (is_silent and age > ttl + _NEAR):
-            ended = _ended(time.time(), text.partition(b"\n")[2])
-            self._client.replace(self._key("members/of", name), text, ended)
+            self._replace(f"of/{name}", text, _ended(document))
             return False
         if look.sure or -_NEAR < age < ttl - _NEAR:
             return True
         return False if is_silent else None
-
-    def _look(self, name: str, beat: bytes) -> _Look:
-        """Return what this reader knows of the last renewal."""
-        look, now = self._looks.get(name), time.monotonic()
-        if look is None or look.beat != beat:
-            machine, clock, _, _ = beat.decode().split()
-            is_here = look is None and machine == MACHINE != "-"
-            since = min(now, float(clock)) if is_here else now
-            look = self._looks[name] = _Look(beat, since, sure=is_here or look is not None)
-        return look
-
-    def _get(self, part: str, names: Sequence[object]) -> list[bytes]:
-        return self._client.get([self._key(part, name) for name in names])
-
-    def _key(self, *parts: object) -> str:
-        return "/".join([self._prefix, *map(str, parts)])
 
 
 def _random() -> bytes:
     return uuid.uuid4().hex.encode()
 
 
-def _ended(when: float, document: bytes) -> bytes:
-    return b"%s %r\n%s" % (_ENDED, when, document)
-
-
-def _seconds(text: bytes) -> float:
-    """Return the lease of an announcement, or the time at which it ended."""
-    return float(text.partition(b"\n")[0].split()[1])
+def _ended(document: bytes) -> bytes:
+    return b"%s %r\n%s" % (_ENDED, time.time(), document)

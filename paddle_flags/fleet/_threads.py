@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import _thread
-import queue
 import sys
 import threading
 from concurrent.futures import Future
@@ -40,29 +39,15 @@ def start_thread(function: Callable[[], object], name: str) -> None:
         start(function, ())
 
 
-class Line:
-    """A thread that makes calls one after the other. Who waits for one may give it up."""
+def call_in_thread(function: Callable[[], Any], name: str) -> Future[Any]:
+    """Call a function in a thread of its own. Who waits for the result may give it up."""
+    future: Future[Any] = Future()
 
-    def __init__(self, name: str) -> None:
-        self._calls: queue.SimpleQueue[Any] = queue.SimpleQueue()  # and None at the end
-        self.thread = threading.Thread(target=self._run, name=name, daemon=True)
-        self.thread.start()
+    def run() -> None:
+        try:
+            future.set_result(function())
+        except BaseException as error:  # noqa: BLE001 - the caller gets it
+            future.set_exception(error)
 
-    def call(self, function: Callable[..., Any], *args: Any) -> Future[Any]:
-        """Let the thread call a function."""
-        future: Future[Any] = Future()
-        self._calls.put((future, function, args))
-        return future
-
-    def end(self) -> None:
-        """Let the thread end after what it has to do."""
-        self._calls.put(None)
-
-    def _run(self) -> None:
-        while call := self._calls.get():
-            future, function, args = call
-            if future.set_running_or_notify_cancel():
-                try:
-                    future.set_result(function(*args))
-                except BaseException as error:  # noqa: BLE001 - the caller gets it
-                    future.set_exception(error)
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return future

@@ -1,9 +1,8 @@
 """Flags in the workers of Dask: from a client, or by `--preload paddle_flags.fleet.dask`.
 
 The engine `dask://scheduler:8786/job` is the memory of Dask's scheduler. A store has its own
-connection to it, in a thread of ours. So it is the same in a worker, in a client and in a process
-that is neither, and tasks that keep an event loop busy don't matter. If the scheduler has no server
-for fleets yet, the store asks it to load one.
+connection to it, in an event loop of ours, which tasks don't keep busy. If the scheduler has no
+server for fleets yet, the store asks it to load one.
 """
 
 # pyright: reportMissingImports=false, reportMissingModuleSource=false
@@ -12,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import os
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,12 +20,11 @@ from distributed.diagnostics.plugin import SchedulerPlugin, WorkerPlugin
 from paddle_flags.fleet import _join
 from paddle_flags.fleet._memory import RemoteStore, Server
 from paddle_flags.fleet._store import FleetError
-from paddle_flags.fleet._threads import start_thread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from paddle_flags.fleet._url import Url
+    from paddle_flags.fleet._open import Url
 
 __all__ = ["JoinPlugin", "address", "dask_setup", "install"]
 
@@ -35,11 +32,6 @@ JOB = "flags"
 ROLE = "worker"
 _PORT = 8786  # of a scheduler
 _HANDLER = "paddle_flags_fleet"
-
-# By process, and connections of the parent: a forked child that freed them would take them from the
-# parent's loop.
-_loops: dict[int, asyncio.AbstractEventLoop] = {}
-_inherited: list[object] = []
 
 
 def address(scheduler: str, job: str = JOB) -> str:
@@ -96,9 +88,6 @@ async def dask_setup(
         await JoinPlugin(fleet_job, role=fleet_role).setup(server)
 
 
-# -- The engine --
-
-
 class FleetPlugin(SchedulerPlugin):  # type: ignore[misc]  # of an optional package
     """Lets a scheduler hold the state of fleets."""
 
@@ -125,41 +114,31 @@ class DaskStore(RemoteStore):
         protocol = "tls" if url.scheme == "dasks" else "tcp"
         place = f"[{host}]" if ":" in host else host
         self._address = f"{protocol}://{place}:{port or _PORT}"
-        self._scheduler: Any = None
 
-    def _forked(self) -> None:
-        _inherited.append(self._scheduler)
-        self._scheduler = None
+    def _hang_up(self) -> None:
+        while self._links:
+            closing = self._links.pop().close_rpc()
+            asyncio.run_coroutine_threadsafe(closing, asyncio.get_running_loop())
 
-    def _disconnect(self) -> None:
-        scheduler, self._scheduler = self._scheduler, None
-        if scheduler is not None:
-            asyncio.run_coroutine_threadsafe(scheduler.close_rpc(), _loop())
-
-    def _reply(self, method: str, args: Sequence[Any], timeout: float) -> tuple[str, Any]:
-        call = self._ask(timeout, job=self._job, method=method, args=args)
-        kind, result = asyncio.run_coroutine_threadsafe(call, _loop()).result()
-        return kind, result
-
-    async def _ask(self, seconds: float, **call: Any) -> Any:
+    async def _ask(self, method: str, args: Sequence[Any]) -> tuple[str, Any]:
         security = self.security or distributed.Security()
-        if self._scheduler is None:
+        if not self._links:
             arguments = dict(security.get_connection_args("client"))
-            self._scheduler = distributed.rpc(
-                self._address, timeout=self._timeout, connection_args=arguments
-            )
-        scheduler = self._scheduler
+            options = {"timeout": self._timeout, "connection_args": arguments}
+            self._links.append(distributed.rpc(self._address, **options))
+        [scheduler] = self._links
+        serve = getattr(scheduler, _HANDLER)
+        call = {"job": self._job, "method": method, "args": args}
         try:
-            async with asyncio.timeout(seconds):
-                reply = await getattr(scheduler, _HANDLER)(**call)
-                if reply is None:  # that is what Dask answers without such a handler
-                    await self._install(security)
-                    reply = await getattr(scheduler, _HANDLER)(**call)
-                return reply
-        except OSError:
-            if scheduler is self._scheduler:
-                self._disconnect()
+            reply = await serve(**call)
+            if reply is None:  # that is what Dask answers without such a handler
+                await self._install(security)
+                reply = await serve(**call)
+        except (OSError, asyncio.CancelledError):
+            if self._links == [scheduler]:
+                self._hang_up()
             raise
+        return reply[0], reply[1]
 
     async def _install(self, security: distributed.Security) -> None:
         options = {"asynchronous": True, "set_as_default": False, "security": security}
@@ -169,15 +148,3 @@ class DaskStore(RemoteStore):
             except ImportError as error:
                 what = f"the scheduler needs the package paddle_flags, too: {error}"
                 raise self.error(what) from error
-
-
-def _loop() -> asyncio.AbstractEventLoop:
-    """Return the event loop of all stores of this process, which a thread runs."""
-    pid = os.getpid()
-    if pid not in _loops:
-        made = asyncio.new_event_loop()
-        if _loops.setdefault(pid, made) is made:
-            start_thread(made.run_forever, "paddle_flags dask")
-        else:
-            made.close()
-    return _loops[pid]

@@ -1,9 +1,9 @@
 """Flags in the tasks and actors of Ray.
 
-The engine `ray:///job` is a named, detached actor. It answers on a port of its own instead of by
-its methods: Ray ends a worker that calls a method in its setup hook, and a forked child can call
-none. The port's address and a token are in the key-value store of Ray's head. Drivers make the
-actor if there is none, and workers wait for it. Ray restarts an actor that died, without its state.
+The engine `ray:///job` is a named, detached actor. It answers on a port of its own, as setup hooks
+and forked children can call no methods. The port's address and a token are in the key-value store
+of Ray's head. Drivers make the actor if there is none, and workers wait for it. Ray restarts an
+actor that died, without its state.
 """
 
 # pyright: reportMissingImports=false, reportMissingModuleSource=false
@@ -11,10 +11,14 @@ actor if there is none, and workers wait for it. Ray restarts an actor that died
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import hmac
 import json
+import math
 import os
 import secrets
+import struct
 import threading
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,19 +27,17 @@ import msgpack
 import ray
 from ray.experimental import internal_kv
 
-from paddle_flags.fleet import _join, _socket
-from paddle_flags.fleet._deadline import Idle
-from paddle_flags.fleet._memory import RemoteStore
+from paddle_flags.fleet import _join
+from paddle_flags.fleet._memory import RemoteStore, Server, event_loop
 from paddle_flags.fleet._open import open_store
-from paddle_flags.fleet._store import FleetError, UnreachableError
-from paddle_flags.fleet._threads import Line
+from paddle_flags.fleet._store import MAX_RECORD, FleetError
+from paddle_flags.fleet._threads import call_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from paddle_flags.fleet._deadline import DeadlineSocket
     from paddle_flags.fleet._membership import Membership
-    from paddle_flags.fleet._url import Url
+    from paddle_flags.fleet._open import Url
 
 __all__ = ["address", "runtime_env", "setup", "start"]
 
@@ -43,14 +45,15 @@ JOB = "flags"
 ROLE = "worker"
 OPTIONS = "PADDLE_FLAGS_FLEET_JOIN"  # what `setup` passes to `join`, as JSON
 HOOK = "worker_process_setup_hook"
-
 NAMESPACE = "paddle_flags"
 ACTOR = "fleet"
 ENGINE = "PADDLE_FLAGS_FLEET_ENGINE"  # is set in the actor's process, which is no member
 _START = 60.0  # seconds for Ray to start the actor
 _POLL = 0.05  # seconds between two looks for it
 _KEY = b"paddle_flags/fleet"
-
+_LENGTH = struct.Struct(">Q")
+_LONGEST = 2 * MAX_RECORD  # bytes of a call; a reply may be longer
+_GREETING = 5.0  # seconds within which a new connection must show the token
 _connecting = threading.Lock()
 
 
@@ -69,10 +72,8 @@ def runtime_env(
     """
     made, hook = dict(base or {}), f"{__name__}.{setup.__name__}"
     if made.setdefault(HOOK, hook) != hook:
-        what = (
-            f"base has one; put it into what runtime_env returns instead, and call {hook}() in it"
-        )
-        raise FleetError(f"{HOOK}: {what}")
+        what = "base has one; put it into what runtime_env returns instead, and call"
+        raise FleetError(f"{HOOK}: {what} {hook}() in it")
     call = json.dumps({"url": address(job), "role": role, **options})
     made["env_vars"] = {**made.get("env_vars", {}), OPTIONS: call}
     return made
@@ -96,9 +97,6 @@ def start(job: str = JOB, *, timeout: float = 60.0) -> str:
     return address(job)
 
 
-# -- The engine --
-
-
 class Place(NamedTuple):
     """Where the actor answers."""
 
@@ -113,17 +111,44 @@ class FleetActor:
 
     def __init__(self) -> None:
         """Serve, and say where."""
-        host = ray.util.get_node_ip_address()
-        token = secrets.token_bytes(32)
-        place = Place(host, _socket.serve(host, token), token, os.getpid())
+        host, token = ray.util.get_node_ip_address(), secrets.token_bytes(32)
+        port = asyncio.run_coroutine_threadsafe(_serve(host, token), event_loop()).result()
+        place = Place(host, port, token, os.getpid())
         internal_kv._internal_kv_put(_KEY, msgpack.packb(place))  # noqa: SLF001 - see find_place
 
 
-def find_place() -> Place | None:
-    """Return where the actor answered last, from Ray's head.
+async def _serve(host: str, token: bytes) -> int:
+    """Serve fleets to those who know a token. Return the port."""
+    fleets = Server()
 
-    Ray has no public function for this that works in a setup hook; its own libraries use this one.
-    """
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError, EOFError, ValueError):
+            shown = await asyncio.wait_for(_receive(reader, _LONGEST), _GREETING)
+            while hmac.compare_digest(shown, token):
+                call = await _receive(reader, _LONGEST)
+                writer.write(_message(await fleets.call(*call)))
+                await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, host, 0)
+    port: int = server.sockets[0].getsockname()[1]
+    return port
+
+
+async def _receive(reader: asyncio.StreamReader, longest: float = math.inf) -> Any:
+    (length,) = _LENGTH.unpack(await reader.readexactly(_LENGTH.size))
+    if length > longest:
+        raise ValueError(length)
+    return msgpack.unpackb(await reader.readexactly(length))
+
+
+def _message(content: object) -> bytes:
+    data: bytes = msgpack.packb(content)
+    return _LENGTH.pack(len(data)) + data
+
+
+def find_place() -> Place | None:
+    """Return where the actor answered last, from Ray's head, also in a setup hook."""
     found = internal_kv._internal_kv_get(_KEY)  # noqa: SLF001
     return Place(*msgpack.unpackb(found)) if found else None
 
@@ -145,78 +170,81 @@ class RayStore(RemoteStore):
             url.refuse("expected a port, as in ray://head:6379/job")
         self._address = f"{host}:{port}" if port else host
         self._ray_process = os.getpid() if ray.is_initialized() else 0  # 0: that of the first call
-        self._known: Place | None = None
-        self._idle = Idle(self)  # calls at once use a connection each
-
-    def _forked(self) -> None:
-        self._idle.close()
-
-    _disconnect = _forked
+        self._place: Any = None
 
     def _reply(self, method: str, args: Sequence[Any], timeout: float) -> tuple[str, Any]:
-        place = self._known or self._start()
+        # Ray may need its time to start the process of an actor.
+        place = self._place or self._find(time.monotonic() + max(self._timeout, _START))
         end = time.monotonic() + timeout
-        connection = self._idle.take() or self._connect(place, end)
         try:
-            kind, result = _socket.exchange(connection, [self._job, method, args], end)
-        except BaseException:
-            connection.close()
-            self._idle.close()
+            return super()._reply(method, args, timeout)
+        except ConnectionRefusedError:  # the actor had ended before it was asked
+            self._find(end, ended=place)
+            return super()._reply(method, args, end - time.monotonic())
+
+    async def _ask(self, method: str, args: Sequence[Any]) -> tuple[str, Any]:
+        if self._links:
+            reader, writer = self._links.pop()
+        else:
+            reader, writer = await asyncio.open_connection(self._place.host, self._place.port)
+            writer.write(_message(self._place.token))
+        try:
+            writer.write(_message([self._job, method, args]))
+            kind, result = await _receive(reader)
+        except BaseException as error:
+            writer.transport.abort()
+            self._hang_up()
+            if isinstance(error, EOFError):
+                message = "the engine closed the connection"
+                raise ConnectionResetError(message) from error
             raise
-        self._idle.keep(connection)
+        self._links.append((reader, writer))
+        if self.closed.is_set():
+            self._hang_up()  # again: that of `close` came in between
         return kind, result
 
-    def _start(self) -> Place:
-        """Find the actor, or make it. This may take as long as Ray needs to start a process."""
+    def _hang_up(self) -> None:
+        while self._links:
+            self._links.pop()[1].transport.abort()
+
+    def _find(self, end: float, ended: Place | None = None) -> Any:
+        """Return where the actor answers, which is not where one of them has ended; or make it."""
+        self._connect()
+        is_worker = getattr(ray.get_runtime_context().worker, "mode", None) == ray.WORKER_MODE
+        place: Place | None = self._run(find_place, end)
+        if place in (None, ended) and not is_worker:  # only drivers may create an actor safely
+            self._run(_make, end)
+        while place in (None, ended):
+            if time.monotonic() > end:
+                who = ": the driver makes it, by paddle_flags.fleet.ray" if is_worker else ""
+                raise self.unreachable(f"Ray has no actor with the fleet{who}")
+            time.sleep(_POLL)
+            place = self._run(find_place, end)
+        self._place = place
+        return place
+
+    def _connect(self) -> None:
+        if os.getpid() != (self._ray_process or os.getpid()):
+            message = "a forked child finds no new actor of Ray"
+            raise self.unreachable(message)
         options = {"namespace": NAMESPACE, "log_to_driver": False, "configure_logging": False}
         with _connecting:
             if not ray.is_initialized():
                 try:
                     ray.init(self._address, **options)
                 except (OSError, RuntimeError, ValueError) as error:
-                    raise self._away(str(error)) from error
-        self._ray_process = self._ray_process or os.getpid()
-        return self._find(time.monotonic() + max(self._timeout, _START))
+                    raise self.unreachable(f"Ray cannot be reached: {error}") from error
+        self._ray_process = os.getpid()
 
-    def _connect(self, place: Place, end: float) -> DeadlineSocket:
-        try:
-            return _socket.connect(place[:2], place.token, end, self.closed)
-        except ConnectionError:
-            place = self._find(end, ended=place)
-            return _socket.connect(place[:2], place.token, end, self.closed)
-
-    def _find(self, end: float, ended: Place | None = None) -> Place:
-        """Return where the actor answers, which is not where one of them has ended."""
-        if os.getpid() != self._ray_process:
-            message = "a forked child finds no new actor of Ray"
-            raise self.error(message, UnreachableError)
-        place: Place | None = self._ask(find_place, end)
-        if place in (None, ended) and not _is_worker():
-            self._ask(_make, end)
-        while place in (None, ended):
-            if time.monotonic() > end:
-                who = "" if not _is_worker() else ": the driver makes it, by paddle_flags.fleet.ray"
-                raise self.error(f"Ray has no actor with the fleet{who}", UnreachableError)
-            time.sleep(_POLL)
-            place = self._ask(find_place, end)
-        self._known = place
-        return place
-
-    def _ask(self, function: Callable[[], Any], end: float) -> Any:
+    def _run(self, function: Callable[[], Any], end: float) -> Any:
         """Call a function of Ray in a thread: some wait for ever for a head that is gone."""
-        line = Line("paddle_flags ray")
-        answer = line.call(function)
-        line.end()
+        answer = call_in_thread(function, "paddle_flags ray")
         try:
             return answer.result(max(0.1, end - time.monotonic()))
         except Exception as error:  # many kinds, of Ray and of gRPC
-            what = str(error).strip().partition("\n")[0]
-            if isinstance(error, TimeoutError):
-                what = "its head does not answer"
-            raise self._away(what) from error
-
-    def _away(self, what: str) -> FleetError:
-        return self.error(f"Ray cannot be reached: {what}", UnreachableError)
+            is_late = isinstance(error, TimeoutError)
+            what = "its head does not answer" if is_late else str(error).strip().partition("\n")[0]
+            raise self.unreachable(f"Ray cannot be reached: {what}") from error
 
 
 def _make() -> None:
@@ -229,9 +257,3 @@ def _make() -> None:
         num_cpus=0,
         runtime_env={"env_vars": {ENGINE: "1"}},
     ).remote()
-
-
-def _is_worker() -> bool:
-    """Return whether this process runs tasks or actors. Only drivers may create an actor safely."""
-    worker = getattr(ray.get_runtime_context(), "worker", None)
-    return bool(getattr(worker, "mode", None) == ray.WORKER_MODE)

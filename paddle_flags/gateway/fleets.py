@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from paddle_flags.errors import FlagArgumentError, FlagError, FlagTypeError
 from paddle_flags.fleet._arguments import seconds_of
 from paddle_flags.fleet._fleet import Fleet
-from paddle_flags.fleet._open import open_store
+from paddle_flags.fleet._open import open_store, split
 from paddle_flags.fleet._operate import ConflictError, SensitiveError, UnconfirmedError
 from paddle_flags.fleet._record import Change, selector
 from paddle_flags.fleet._status import View
 from paddle_flags.fleet._store import ReadOnlyError, UnreachableError
-from paddle_flags.fleet._url import split
 from paddle_flags.gateway.fleet_documents import document_of, result_of
 from paddle_flags.gateway.problems import Refusal
 from paddle_flags.live._documents import fault_of

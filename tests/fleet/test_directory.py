@@ -18,10 +18,9 @@ import pytest
 from stores import living
 
 from paddle_flags.errors import FlagError
-from paddle_flags.fleet import _files
-from paddle_flags.fleet._directory import DirectoryStore
-from paddle_flags.fleet._files import Ages
-from paddle_flags.fleet._open import open_store
+from paddle_flags.fleet import _directory
+from paddle_flags.fleet._directory import Ages, DirectoryStore
+from paddle_flags.fleet._open import open_store, split
 from paddle_flags.fleet._store import (
     REMEMBERED,
     CompactedError,
@@ -30,7 +29,6 @@ from paddle_flags.fleet._store import (
     ReadOnlyError,
     UnreachableError,
 )
-from paddle_flags.fleet._url import split
 
 NOBODY = 65534
 HOUR = 3600.0
@@ -248,7 +246,7 @@ def test_a_jump_of_the_clock_removes_nothing_that_was_seen(store, root, monkeypa
     age(root, "a", 0)
     assert living(store) == {"a": b"x"}
     ahead = time.time() + 2 * REMEMBERED
-    monkeypatch.setattr(_files, "clock", lambda _folder: ahead)
+    monkeypatch.setattr(_directory, "clock", lambda _folder: ahead)
     store.announce("b", b"y", 60)
     age(root, "a", 0)
     assert living(store) == {"a": b"x", "b": b"y"}
@@ -346,12 +344,12 @@ def test_an_append_that_slept_through_two_compactions_is_not_acknowledged(store,
 
 
 def test_a_link_that_a_file_server_made_although_its_answer_was_lost_counts(tmp_path):
-    temporary = _files.write(tmp_path, b"x", durable=True)
+    temporary = _directory.write(tmp_path, b"x", durable=True)
     target = tmp_path / "target"
     os.link(temporary, target)  # the first call, whose answer is lost
-    assert _files._link(temporary, target)  # noqa: SLF001 - the client sends it again
-    other = _files.write(tmp_path, b"y", durable=True)
-    assert not _files._link(other, target)  # noqa: SLF001
+    assert _directory._link(temporary, target)  # noqa: SLF001 - the client sends it again
+    other = _directory.write(tmp_path, b"y", durable=True)
+    assert not _directory._link(other, target)  # noqa: SLF001
 
 
 def test_a_folder_that_lost_its_files_begins_anew(store, root):

@@ -17,7 +17,7 @@ from etcd_node import free_ports
 from members import SOON, eventually
 from support import installed, run
 
-from paddle_flags.fleet import _etcd, _etcd_client
+from paddle_flags.fleet import _etcd
 from paddle_flags.fleet._open import open_store
 from paddle_flags.fleet._store import FleetError, LeaseError, ReadOnlyError, UnreachableError
 
@@ -131,17 +131,17 @@ def test_an_address_with_a_user_is_told_that_there_are_none(plain):
 
 
 def test_the_password_comes_from_the_environment_or_a_file(users, monkeypatch, tmp_path):
-    monkeypatch.setenv(_etcd_client.PASSWORD, "password")
+    monkeypatch.setenv("PADDLE_FLAGS_ETCD_PASSWORD", "password")
     store = connect(users, "operator", "/jobs/three")
     assert store.last() == 0
     assert store.url == f"etcd://operator@{users.hosts}/jobs/three"
     store.close()
-    monkeypatch.setenv(_etcd_client.PASSWORD, "wrong")
+    monkeypatch.setenv("PADDLE_FLAGS_ETCD_PASSWORD", "wrong")
     (tmp_path / "secret").write_text("password\n")
     store = connect(users, "operator", f"/jobs/three?password_file={tmp_path}/secret")
     assert store.last() == 0
     store.close()
-    monkeypatch.setenv(_etcd_client.VARIABLES["password_file"], str(tmp_path / "secret"))
+    monkeypatch.setenv("PADDLE_FLAGS_ETCD_PASSWORD_FILE", str(tmp_path / "secret"))
     store = connect(users, "operator", "/jobs/three")
     assert store.last() == 0
     store.close()

@@ -41,7 +41,7 @@ def test_values_stay_while_the_folder_is_away_or_wrong(mounted, running, fleet):
     mounted.write(level="4")
     eventually(lambda: values(fleet), {("all", "level"): "4"})
     eventually(lambda: len(one.said), 4)
-    assert "cannot read it" in one.said[0]
+    assert "cannot be reached" in one.said[0]
     assert "'1st': expected the name of a flag" in one.said[2]
     assert one.said[1::2] == [None, None]
     assert one.error is None
@@ -241,7 +241,11 @@ def test_a_mirror_that_cannot_begin_ends_with_an_exit_status(
 ):
     mounted.write(**{"1st": "x"})
     for one, status, told in (
-        (command("mirror", f"configmap://{tmp_path}/missing", url, "--once"), 3, "cannot read it"),
+        (
+            command("mirror", f"configmap://{tmp_path}/missing", url, "--once"),
+            3,
+            "cannot be reached",
+        ),
         (command("mirror", f"dir://{tmp_path}/typo", url), 1, "there is no fleet in this folder"),
         (side_car(), 1, "'1st': expected the name of a flag"),
         (command("mirror", url), 2, "expected URL after "),

@@ -42,7 +42,7 @@ def test_a_link_in_the_place_of_a_snapshot_is_replaced_and_not_followed(
 def test_a_link_in_the_place_of_the_new_file_is_not_followed(fleet, process, path, victim):
     one = process()
     one.do("import secrets; secrets.token_hex = lambda _: 'guessed'")
-    path.with_name("last.json.guessed").symlink_to(victim)
+    path.with_name(".guessed").symlink_to(victim)
     one.begin(name="one", snapshot=str(path))
     assert fleet.set({"level": 9}, wait=SOON).ok
     assert "last.json: File exists" in one.ask("pf.fleet.member().problem")

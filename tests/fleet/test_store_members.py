@@ -11,12 +11,13 @@ from stores import BINARY, EVERY_ENGINE, fill, living
 
 from paddle_flags.fleet._open import open_store
 from paddle_flags.fleet._store import (
-    MAX_NAME,
     FleetError,
     LeaseError,
 )
 
 pytestmark = EVERY_ENGINE
+
+MAX_NAME = 128  # characters
 
 
 @pytest.fixture
