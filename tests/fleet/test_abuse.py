@@ -56,6 +56,7 @@ def test_a_value_that_a_later_flag_rejects_keeps_no_program_from_starting(fleet,
     one.do("pf.parse(['train.py'])")
     assert one.ask("(level.value, lr.value)") == [1, 0.1]
     one.wait_for(f"pf.fleet.member().answers[{given}].state", "rejected")
+    eventually(lambda: given in fleet.status().members[0].problems)  # it has published its answer
     [member] = fleet.status().members
     assert "level=500: expected an integer in" in member.problems[given].why
     with pytest.raises(Failed, match=f"trainer-0: revision {given}: rejected: .*level=500"):

@@ -215,7 +215,7 @@ def test_a_temporary_value_that_is_over_is_not_taken_again_by_one_that_was_stopp
 
 def test_a_member_that_joins_has_a_temporary_value_until_it_ends_for_all(fleet, members, process):
     [one] = members(1)
-    fleet.set({"level": 6}, duration=2.0, wait=SOON)
+    fleet.set({"level": 6}, duration=8.0, wait=SOON)
     late = process().begin(name="late")
     assert late.ask("level.value") == 6
     for each in (one, late):
