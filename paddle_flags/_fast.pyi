@@ -1,6 +1,7 @@
 # The extension module of csrc/python: reading, setting and defining flags, fast.
 
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from contextvars import ContextVar
 from types import CodeType, FrameType
 from typing import Any, Generic, Self, TypeVar, overload
@@ -21,6 +22,14 @@ class _Value(Generic[_T]):
     @overload
     def __set__(
         self: _Value[tuple[_Item, ...] | None], flag: FlagBase[Any], value: list[_Item], /
+    ) -> None: ...
+    @overload
+    def __set__(
+        self: _Value[frozenset[_Item]], flag: FlagBase[Any], value: AbstractSet[_Item], /
+    ) -> None: ...
+    @overload
+    def __set__(
+        self: _Value[frozenset[_Item] | None], flag: FlagBase[Any], value: AbstractSet[_Item], /
     ) -> None: ...
     @overload
     def __set__(self, flag: FlagBase[Any], value: _T, /) -> None: ...

@@ -1,12 +1,14 @@
 """What type checkers make of the package: they read this file, nobody runs it."""
 
 import argparse
+import concurrent.futures
 import datetime as dt
 import enum
 import ipaddress
+import uuid
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NewType
 
 import click
 
@@ -32,6 +34,7 @@ class Colour(str, enum.Enum):  # noqa: UP042 - as older programs have it
     RED = "red"
 
 
+Port = NewType("Port", int)
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 if TYPE_CHECKING:
@@ -177,3 +180,84 @@ if TYPE_CHECKING:
     pf.adopt(command)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     pf.click_options(level=1)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     pf.commands(["train"])  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    pf.add_to(parser, env_prefix="APP_", env_files=True, env_flags="APP", warn_unknown_env=True)
+    pf.add_to(parser, env_file=True)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    pf.parse(plugins=["liba.so", Path("b.so")], plugin_flag="plugins", env_ignore_empty=True)
+    pf.parse(plugins="package.module")
+    pf.commands({"train": train}, plugins=Path("b.so"), env_flags="APP_OPTIONS")
+
+    # Sets, pairs, nested lists, NewTypes, UUIDs; counting and merging.
+    assert_type(pf.define("id", uuid.UUID(int=1)), pf.Flag[uuid.UUID])
+    assert_type(pf.define("id", None, type=uuid.UUID), pf.Flag[uuid.UUID | None])
+    assert_type(pf.define("tags", {"a"}), pf.Flag[frozenset[str]])
+    assert_type(pf.define("tags", {"a"}, type=set[str]), pf.Flag[frozenset[str]])
+    assert_type(pf.define("tags", None, type=set[str]), pf.Flag[frozenset[str] | None])
+    assert_type(pf.define("tags", None, type=frozenset[str]), pf.Flag[frozenset[str] | None])
+    assert_type(pf.define("pair", (1, "a"), type=tuple[int, str]), pf.Flag[tuple[int, str]])
+    assert_type(pf.define("pair", None, type=tuple[int, str]).value, tuple[int, str] | None)
+    port = pf.define("port", Port(80), type=Port)  # mypy: Flag[int], pyright: Flag[Port]
+    number: int = port.value
+    maybe_port: int | None = pf.define("port", None, type=Port).value
+    pf.define("grid", [[1]], type=list[list[int]])
+    pf.define("tables", {"a": {"b": 1}}, type=dict[str, dict[str, int]])
+    assert_type(pf.define("verbose", 0, count=True), pf.Flag[int])
+    assert_type(pf.define("verbose", 0, count=True).count, bool)
+    assert_type(pf.define("names", ["a"], merge=True), pf.Flag[tuple[str, ...]])
+    assert_type(pf.define("options", {"a": 1}, merge=True), pf.Flag[dict[str, int]])
+    tags = pf.define("tags", {"a"}, type=set[str])
+    tags.value = {"b"}
+
+    # Functions about flags.
+    @level.validate
+    def is_small(value: int) -> bool:
+        return value < 9
+
+    is_small(3)
+    is_small.remove()
+
+    @pf.validator("level", mode, message="level is too high for the mode")
+    def suits(number: int, way: str) -> bool:
+        return number < 9 or way == "best"
+
+    assert_type(suits(1, "fast"), bool)
+    assert_type(level.watch(print), pf.Hook)
+    assert_type(pf.watch(print), pf.Hook)
+    level.validate(lambda value: value > 0, message="too low")
+    pf.mutually_exclusive(level, "mode")
+    pf.required(level)
+    pf.set(level, 3)
+    pf.reset(level)
+    pf.get(level)
+    level.set_default(4)
+    level.reset()
+    assert_type(level.history, list[pf.FlagEntry])
+    assert_type(level.choices, tuple[str, ...] | None)
+    assert_type(pf.reload(), list[pf.FlagChange])
+    assert_type(pf.explain("level"), str)
+    assert_type(pf.get_include(), str)
+    with pf.scoped({level: 3}), pf.capture():
+        pf.wrap_executor(concurrent.futures.ThreadPoolExecutor())
+
+    @pf.scoped(level=3)
+    async def driven(number: int) -> int:
+        return number
+
+    @pf.impl("pow", "numpy", signature="double (double, double)")
+    def power(base: float, exponent: float) -> float:
+        return base * exponent
+
+    assert_type(power(1.0, 2.0), float)
+    assert_type(pf.op("pow"), pf.Op)
+    pf.ops()
+    pf.bridge("paddle")
+    pf.sync()
+    pf.propagate()
+    pf.logging_flags()
+    pf.check_modules()
+    pf.check_pending()
+    pf.check_values()
+    with pf.testing.isolated({"level": 3}):
+        pass
+
+    @pf.testing.isolated(level=3)
+    def test_something() -> None: ...

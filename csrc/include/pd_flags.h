@@ -1034,6 +1034,13 @@ PD_API pd_status pd_config_add(pd_config *config, const char *name,
 PD_API pd_status pd_config_fail(pd_config *config, const pd_error *error,
                                   pd_error *err);
 
+/* How --fromenv and --tryfromenv in flagfiles that are added after this read variables: as the
+ * fields of these names in pd_parse_options. The prefix is FLAGS_ before this call, and if
+ * `env_prefix` is NULL. It is copied. */
+PD_API pd_status pd_config_set_environment(pd_config *config, const char *env_prefix,
+                                             bool env_ignore_empty, bool env_files,
+                                             pd_error *err);
+
 /* Add the values of a flagfile; pd_parse_argv describes the grammar. `program` chooses among the
  * sections of the file; NULL reads only what is for every program. */
 PD_API pd_status pd_config_add_flagfile(pd_config *config, const char *path,

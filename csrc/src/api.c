@@ -37,6 +37,7 @@ PD__PURE_MAP(PD__PURE_S, PD__PURE_R, PD__PURE_V)
 #define PD__WITHOUT_config_new ,
 #define PD__WITHOUT_config_free ,
 #define PD__WITHOUT_config_add ,
+#define PD__WITHOUT_config_set_environment ,
 #define PD__WITHOUT_config_add_flagfile ,
 #define PD__WITHOUT_config_fail ,
 #define PD__WITHOUT_config_apply ,

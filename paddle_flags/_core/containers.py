@@ -52,7 +52,7 @@ class _ListType(Type[Any]):
         return lists.items_of(value) is not None
 
 
-class _TupleType(_ListType):
+class TupleType(_ListType):
     """Tuples of a fixed length, each of whose items has a type of its own."""
 
     __slots__ = ("items",)
@@ -87,7 +87,7 @@ class _TupleType(_ListType):
         return values
 
 
-class _SetType(_ListType):
+class SetType(_ListType):
     """Sets of values of one type, whose text is in the order of their texts."""
 
     __slots__ = ()
@@ -116,13 +116,13 @@ def tuple_type(items: tuple[Type[Any], ...]) -> Type[Any]:
     """Return the type of tuples whose items have these types."""
     for item in items:
         list_type(item)  # raises the error about an item
-    return _TupleType(items)
+    return TupleType(items)
 
 
 def set_type(item: Type[Any]) -> Type[Any]:
     """Return the type of sets whose items have a type that is a string in C."""
     list_type(item)
-    return _SetType(item)
+    return SetType(item)
 
 
 def list_type(item: Type[Any]) -> Type[Any]:

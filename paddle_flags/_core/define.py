@@ -26,24 +26,28 @@ from paddle_flags._fast import define as _define_plain
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
     import datetime as dt
+    import uuid
     from collections.abc import Iterable, Mapping
+    from collections.abc import Set as AbstractSet
     from decimal import Decimal
     from enum import Enum
     from pathlib import PurePath
-    from types import UnionType
-    from typing import Any, Literal, TypeVar, Unpack, _SpecialForm, overload
+    from types import FunctionType, UnionType
+    from typing import Any, Literal, TypeVar, TypeVarTuple, Unpack, _SpecialForm, overload
 
     from paddle_flags._core.header import Attributes, Floating, Integer, MostAttributes
     from paddle_flags._core.types import Type
 
     _Unit = Literal["bytes", "seconds"]
-    _Value = PurePath | dt.date | dt.time | dt.timedelta | Decimal
+    _Value = PurePath | dt.date | dt.time | dt.timedelta | Decimal | uuid.UUID
     _T = TypeVar("_T")
+    _Ts = TypeVarTuple("_Ts")
     _K = TypeVar("_K")
     _E = TypeVar("_E", bound=Enum)
     _V = TypeVar("_V", bound=_Value)
 
-    _Form = _SpecialForm | UnionType  # what Literal[...] and Optional[...] are as arguments
+    # What Literal[...] and Optional[...], and to pyright a NewType, are as arguments.
+    _Form = _SpecialForm | UnionType | FunctionType
 else:
 
     def overload(function: object) -> object:
@@ -257,6 +261,24 @@ def define(
     **attributes: Unpack[Attributes],
 ) -> Flag[_V]: ...
 @overload
+def define(  # type: ignore[overload-overlap]  # it is met first
+    name: str,
+    default: tuple[*_Ts],
+    help: str = ...,
+    *,
+    type: type[tuple[*_Ts]],
+    **attributes: Unpack[Attributes],
+) -> Flag[tuple[*_Ts]]: ...
+@overload
+def define(
+    name: str,
+    default: None,
+    help: str = ...,
+    *,
+    type: type[tuple[*_Ts]],
+    **attributes: Unpack[Attributes],
+) -> Flag[tuple[*_Ts] | None]: ...
+@overload
 def define(
     name: str,
     default: tuple[str, ...] | list[str],
@@ -313,6 +335,28 @@ def define(
     case_sensitive: bool = ...,
     **attributes: Unpack[Attributes],
 ) -> Flag[tuple[_T, ...]]: ...
+@overload
+def define(
+    name: str,
+    default: AbstractSet[_T],
+    help: str = ...,
+    *,
+    type: type[set[_T] | frozenset[_T]] | None = ...,
+    choices: Iterable[_T | str] | None = ...,
+    case_sensitive: bool = ...,
+    **attributes: Unpack[Attributes],
+) -> Flag[frozenset[_T]]: ...
+@overload
+def define(
+    name: str,
+    default: None,
+    help: str = ...,
+    *,
+    type: type[set[_T] | frozenset[_T]],
+    choices: Iterable[_T | str] | None = ...,
+    case_sensitive: bool = ...,
+    **attributes: Unpack[Attributes],
+) -> Flag[frozenset[_T] | None]: ...
 @overload
 def define(
     name: str,

@@ -15,6 +15,7 @@ from paddle_flags._core.status import (
     shown,
     to_argument,
     to_bytes,
+    to_prefix,
     to_text,
 )
 from paddle_flags._core.waiting import unquoted
@@ -26,6 +27,7 @@ from paddle_flags._native import ffi, lib
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from paddle_flags._input.options import Environment
     from paddle_flags._input.reading import FileValue, Place
 
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
@@ -64,18 +66,19 @@ class ConfigFiles:
         program: str,
         *,
         allow_pending: bool,
-        env_prefix: str | None = None,
+        environment: Environment,
         flag_in_file: Callable[[str], str | None] | None = None,
     ) -> None:
         self.program = program
         self.allow_pending = allow_pending
-        self._env_prefix = env_prefix
+        self._environment = environment
         self._flag_in_file = flag_in_file or str  # a subclass of str is text too
         self._files = [*_files_of(config), *map(_parts, named)]
 
     def read(self) -> Any:
         """Read the files; return a `pd_config *` with their values and errors."""
         config = new_config()
+        self._set_environment(config)
         for file in self._files:
             if not file.given:
                 fail(config, "a configuration file has an empty name, expected a path")
@@ -87,8 +90,17 @@ class ConfigFiles:
                 self._read_file(config, file)
         return config
 
+    def _set_environment(self, config: Any) -> None:
+        how = self._environment
+        prefix = how.get("env_prefix")
+        text = ffi.NULL if prefix is None else to_prefix("env_prefix", prefix)
+        switches = how.get("env_ignore_empty", False), how.get("env_files", False)
+        _call(lib.pd_config_set_environment, config, text, *switches)
+
     def _read_file(self, config: Any, file: _File) -> None:
-        reading = files.read(file.path, Reading(file.given, file.table, self._env_prefix))
+        reading = files.read(
+            file.path, Reading(file.given, file.table, self._environment.get("env_prefix"))
+        )
         if not (file.optional or reading.has_table or reading.problems):
             fail(config, f"{reading.path}: has no table {'.'.join(file.table)}")
         place = ffi.new("char[]", to_bytes(reading.path))

@@ -55,7 +55,11 @@ def find(tokens: list[str], options: Options) -> ConfigFiles | None:
         named,
         tokens[0] if tokens else "",
         allow_pending=options.allow_pending,
-        env_prefix=options.env_prefix,
+        environment={
+            "env_prefix": options.env_prefix,
+            "env_ignore_empty": options.env_ignore_empty,
+            "env_files": options.env_files,
+        },
         flag_in_file=options.flag_in_file,
     )
 

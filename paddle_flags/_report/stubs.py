@@ -7,6 +7,7 @@ import keyword
 import sys
 from typing import TYPE_CHECKING, Any
 
+from paddle_flags._core.containers import SetType, TupleType
 from paddle_flags._core.registry import Registry, all_flags
 
 if TYPE_CHECKING:
@@ -77,7 +78,9 @@ def _home_of(python: Any) -> str | None:
 
 
 def _parts_of(type_: Type[Any]) -> list[Type[Any]]:
-    """Return the types of a dict's keys and values, or of a list's items, or the type itself."""
+    """Return the types of what a dict, a tuple, a set or a list has, or the type itself."""
+    if isinstance(type_, TupleType):
+        return list(type_.items)
     if type_.takes_tables:
         return [type_.key, type_.value]  # type: ignore[attr-defined]
     return [type_.item or type_]
@@ -96,6 +99,10 @@ def _typed(type_: Type[Any]) -> str:
         names.append(f"{_alias(home)}.{part.python.__qualname__}" if home else _ANY)
     if type_.takes_tables:
         return f"_builtins.dict[{', '.join(names)}]"
+    if isinstance(type_, TupleType):
+        return f"_builtins.tuple[{', '.join(names)}]"
+    if isinstance(type_, SetType):
+        return f"_builtins.frozenset[{names[0]}]"
     return f"_builtins.tuple[{names[0]}, ...]" if type_.item else names[0]
 
 

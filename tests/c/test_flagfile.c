@@ -325,6 +325,27 @@ TEST(settings_take_flagfiles_too) {
   CHECK_STR(text_of(count), "5");
 }
 
+TEST(a_flagfile_of_settings_reads_the_variables_that_its_program_reads) {
+  start();
+  setenv("APP_text", "", 1);
+  setenv("APP_count_FILE", "number", 1);
+  write_file("number", "7\n");
+  write_file("f", "--fromenv=count\n--tryfromenv=text\n");
+  pd_config *config = new_config();
+  CHECK_STATUS(pd_config_add_flagfile(config, "f", NULL, NULL, &err), PD_ERR_ARGV,
+               "f:1: --fromenv: the environment has no FLAGS_count");
+  CHECK_OK(pd_config_set_environment(config, "APP_", true, true, &err));
+  CHECK_OK(pd_config_add_flagfile(config, "f", NULL, NULL, &err));
+  CHECK_OK(pd_config_apply(config, false, NULL, &err));
+  CHECK_STR(text_of(count), "7");
+  CHECK_STATUS(pd_config_set_environment(config, "A=", false, false, &err), PD_ERR_ARGUMENT,
+               "environment prefix 'A=': expected at most 255 bytes without '='");
+  CHECK_STATUS(pd_config_set_environment(NULL, "A", false, false, &err), PD_ERR_ARGUMENT,
+               "config is NULL");
+  unsetenv("APP_text");
+  unsetenv("APP_count_FILE");
+}
+
 TEST(a_wrong_flagfile_adds_nothing_to_settings) {
   start();
   write_file("good", "--count=5\n");

@@ -349,3 +349,29 @@ def test_our_commands_read_the_environment_in_each_way(tmp_path):
     assert ["token", "string", "secret", "environment"] in rows
     alone = run(*command, "--env-files", cwd=tmp_path, env=env, check=False)
     assert "error: --env-files: expected --env-prefix PREFIX with it" in alone.stderr
+
+
+# ---- Flagfiles of config ----
+
+
+def test_a_flagfile_of_config_reads_variables_as_the_line_does(name, parse, tmp_path):
+    flags = [pf.define(f"{name}_{tail}", "unset") for tail in ("a", "b", "c")]
+    (tmp_path / "token").write_text("secret\n")
+    names = [flag.name for flag in flags]
+    lines = f"--fromenv={names[0]},{names[1]}\n--tryfromenv={names[2]}\n"
+    path = write(tmp_path / "app.flags", lines)
+    env = {f"{names[0]}": "own", f"{names[1]}_FILE": str(tmp_path / "token"), names[2]: ""}
+    parse(env=env, config=path, env_files=True, env_ignore_empty=True)
+    assert [flag.value for flag in flags] == ["own", "secret", "unset"]
+    in_file = [[entry.source for entry in flag.history] for flag in flags]
+    assert in_file[0] == ["environment", "file", "default"]
+    assert pf.reload() == []
+
+
+def test_a_flagfile_of_config_names_the_variable_that_is_missing(name, parse, tmp_path):
+    pf.define(name, 1)
+    path = write(tmp_path / "app.flags", f"--fromenv={name}")
+    with pytest.raises(pf.FlagParseError, match=f"environment has no {name.upper()}_{name}"):
+        parse(config=path)
+    with pytest.raises(pf.FlagParseError, match=f"environment has no FLAGS_{name}"):
+        pf.parse(["program"], config=path, exit=False)

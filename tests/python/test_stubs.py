@@ -20,11 +20,12 @@ PD_DEFINE_string(str, "a", "A flag that is called like a type");
 PD_DEFINE_double(update, 1, "A flag that is called like a method");
 """
 DEMO = """
-import datetime, decimal, enum, pathlib
-from typing import Literal
+import datetime, decimal, enum, pathlib, uuid
+from typing import Literal, NewType
 import paddle_flags as pf
 class Mode(enum.Enum):
     FAST = 1
+Port = NewType('Port', int)
 def local():
     class Hidden(enum.Enum):
         A = 1
@@ -41,6 +42,11 @@ pf.define('sizes', None, type=list[int])
 pf.define('count', None, type=int)
 pf.define('case', 'a', choices=['a'], case_sensitive=False)
 pf.define('hidden', None, type=local())
+pf.define('ident', uuid.UUID(int=1))
+pf.define('tags', {1, 2})
+pf.define('pair', (1, 'a'), type=tuple[int, str])
+pf.define('port', Port(1), type=Port)
+pf.define('verbose', 0, count=True)
 """
 RIGHT = """
 import datetime
@@ -64,6 +70,9 @@ def use() -> int:
     text: str = FLAGS.alpha_build + FLAGS.str
     sizes: tuple[int, ...] = FLAGS.alpha_sizes
     rate: float = FLAGS["update"].value + FLAGS["demo.rate"].value
+    tags: frozenset[int] = FLAGS.tags
+    pair: tuple[int, str] = FLAGS.pair
+    print(FLAGS.ident.hex, tags, pair, FLAGS.port + FLAGS.verbose)
     print(out, price, since, mode, paths, limits, counts)
     return FLAGS.alpha_level + len(text) + len(sizes) + int(rate) + FLAGS["check"].value
 """

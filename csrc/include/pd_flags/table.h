@@ -189,7 +189,10 @@ PD__BEGIN_C
     (since, event, err))                                                                           \
   RESULT(uint64_t, config_count_dropped, (pd_source source), (source))                             \
   VOID(environment_hold, (bool always), (always))                                                  \
-  VOID(environment_release, (void), ())
+  VOID(environment_release, (void), ())                                                            \
+  STATUS(config_set_environment, (pd_config *config, const char *env_prefix,                       \
+    bool env_ignore_empty, bool env_files, pd_error *err),                                         \
+    (config, env_prefix, env_ignore_empty, env_files, err))
 /* end of PD_TABLE_MAP */
 
 /* `name` is a pointer to a function; its parameters bring their parentheses. */

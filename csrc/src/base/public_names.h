@@ -122,6 +122,7 @@
 #define pd_config_count_dropped pd__do_config_count_dropped
 #define pd_environment_hold pd__do_environment_hold
 #define pd_environment_release pd__do_environment_release
+#define pd_config_set_environment pd__do_config_set_environment
 #define pd_status_name pd__do_status_name
 #define pd_status_text pd__do_status_text
 #define pd_type_name pd__do_type_name

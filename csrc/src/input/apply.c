@@ -90,8 +90,7 @@ pd_status pd_config_add_flagfile(pd_config *config, const char *path, const char
   pd__report report = {.list = errors, .first = err};
   pd__reader reader;
   PD__OPERATION(operation);
-  pd__variable_rules rules = {.prefix = "FLAGS_"};
-  pd__files files = {.arena = &operation.arena, .rules = &rules};
+  pd__files files = {.arena = &operation.arena, .rules = &config->rules};
   pd__files_read(&files, path, strlen(path));
   pd__operation_lock(&operation);
   pd__reader_begin(&reader, &operation, &report);

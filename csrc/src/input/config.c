@@ -14,6 +14,7 @@ pd_status pd_config_new(pd_source source, pd_config **out, pd_error *err) {
   pd_config *made = calloc(1, sizeof *made);
   if (!made) return pd__fail_memory(err);
   made->source = source;
+  strcpy(made->rules.prefix, "FLAGS_");
   *out = made;
   return PD_OK;
 }
@@ -22,6 +23,18 @@ void pd_config_free(pd_config *config) {
   if (!config) return;
   pd__arena_free(&config->arena);
   free(config);
+}
+
+pd_status pd_config_set_environment(pd_config *config, const char *env_prefix,
+                                    bool env_ignore_empty, bool env_files, pd_error *err) {
+  if (!config) return pd__fail_null(err, "config");
+  const char *prefix = env_prefix ? env_prefix : "FLAGS_";
+  pd_status status = pd__environment_check(prefix, err);
+  if (status != PD_OK) return status;
+  config->rules.ignore_empty = env_ignore_empty;
+  config->rules.read_files = env_files;
+  strcpy(config->rules.prefix, prefix);
+  return PD_OK;
 }
 
 pd_status pd__config_append(pd_config *config, const pd__token *token, pd_error *err) {

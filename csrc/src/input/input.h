@@ -182,6 +182,7 @@ bool pd__flag_has_value_from(pd_source source, const pd_flag *flag, const char *
 
 struct pd_config {
   pd_source source;
+  pd__variable_rules rules; /* of variables that flagfiles name */
   pd__tokens values;
   pd__arena arena; /* owns the values and their texts */
 };
