@@ -58,7 +58,7 @@ class Codec:
     def _item_to_ours(self, value: Any) -> Any:
         is_member = isinstance(value, enum.Enum)  # which may be a text as well
         if isinstance(value, str) and (self._is_exact or not is_member):
-            return str.__str__(value)
+            return self._read(str.__str__(value))
         if self._is_exact:
             plain = _PLAIN.get(self.kind)
             return plain(value) if plain and isinstance(value, int) else value
@@ -70,6 +70,13 @@ class Codec:
         except Exception as error:  # whatever the serializer of the program raises
             message = f"{self._flag.name}: its serializer can't write {shown(value)}: {error}"
             raise FlagTypeError(message) from error
+
+    def _read(self, text: str) -> Any:
+        """Return what a text means that was assigned; absl takes any object."""
+        if self.kind != "string":
+            with contextlib.suppress(ValueError, TypeError):
+                return self._parser.parse(text)
+        return text
 
     def to_theirs(self, value: Any) -> Any:
         """Return the value for absl's flag; raise ValueError if its parser refuses it."""

@@ -95,6 +95,14 @@ F(["p", "-n", "2"])
 F.remove_flag_values(some)
 print("new" in F, "n" in F, some.new)
 """,
+    "text_assigned_to_flags_of_other_types": """
+flags.DEFINE_bool("b", False, "")
+flags.DEFINE_integer("i", 1, "")
+flags.DEFINE_float("f", 1.5, "")
+F(["p"])
+F.b, F.i, F.f = "true", "7", "2.5"
+print(repr(F.b), repr(F.i), repr(F.f))
+""",
     "members_that_are_text": """
 import enum
 class Mode(str, enum.Enum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from support import CHECKED, LIBDIR, run, tool, write
+from support import CHECKED, LIBDIR, ROOT, run, tool, write
 
 LISTS = """\
 cmake_minimum_required(VERSION 3.13)
@@ -54,3 +54,37 @@ def test_cmake_finds_each_target_of_gflags_and_refuses_other_components(tmp_path
         program = tmp_path / "build" / target
         assert run(program, "--one=7", check=False).returncode == 7
         assert ("libpd_flags.so" in run("ldd", program).stdout) == ("shared" in target)
+
+
+INSTALLED = """\
+cmake_minimum_required(VERSION 3.16)
+project(one CXX)
+find_package(gflags REQUIRED)
+find_library(FOUND NAMES gflags)
+add_executable(target one.cpp)
+target_link_libraries(target gflags)
+add_executable(path one.cpp)
+target_include_directories(path PRIVATE ${gflags_INCLUDE_DIR})
+target_link_libraries(path ${FOUND})
+install(TARGETS target path RUNTIME DESTINATION bin)
+"""
+
+
+def test_an_installed_program_finds_the_library_with_the_option_that_the_docs_name(tmp_path):
+    cmake = tool("cmake")
+    write(tmp_path / "CMakeLists.txt", INSTALLED)
+    write(tmp_path / "one.cpp", ONE)
+    build, place = tmp_path / "build", tmp_path / "installed"
+    options = [
+        f"-Dgflags_DIR:PATH={Path(LIBDIR, 'cmake', 'paddle_flags')}",
+        f"-DFOUND={Path(LIBDIR, 'libpd_flags.so')}",
+        f"-DCMAKE_CXX_FLAGS=-O0 {' '.join(CHECKED)}",
+        f"-DCMAKE_INSTALL_PREFIX={place}",
+    ]
+    kept = "-DCMAKE_INSTALL_RPATH_USE_LINK_PATH=ON"
+    assert kept in Path(ROOT, "docs/how-to/migrate-from-gflags.md").read_text()
+    run(cmake, "-S", tmp_path, "-B", build, *options, kept)
+    run(cmake, "--build", build)
+    run(cmake, "--install", build)
+    for program in (place / "bin/target", place / "bin/path"):
+        assert run(program, "--one=7", check=False).returncode == 7
