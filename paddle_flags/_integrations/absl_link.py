@@ -154,6 +154,15 @@ class Link:
             self.pinned = wanted
         return bool(self.ours.value == wanted)  # unless a file or the like was read meanwhile
 
+    def restored(self) -> None:
+        """Drop what absl has parsed alone, as flagsaver has restored a flag that nobody had given.
+
+        It sets no value again that is the same as before.
+        """
+        if not self.theirs.__dict__["present"] and self.ours.source == "argv" and self.alone:
+            with _Inside():
+                self._restore(self.ours.value)
+
     def repin(self, *, uses_default: bool) -> None:
         """After a new default, set the value again that absl has set, though it was the old one."""
         if not uses_default and self.ours.source == "default" and self.pinned is not _UNKNOWN:
@@ -376,6 +385,11 @@ class Bridged:
     link: Any
     default: Any
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+        if name == "__dict__":
+            self.link.restored()
+
     @property
     def present(self) -> int:
         """How often the command line has given the flag; 1 if a variable or a file gives it."""
@@ -470,6 +484,7 @@ class Bridged:
 
 
 _MEMBERS = (
+    "__setattr__",
     "value",
     "present",
     "using_default_value",

@@ -103,6 +103,21 @@ F(["p"])
 F.b, F.i, F.f = "true", "7", "2.5"
 print(repr(F.b), repr(F.i), repr(F.f))
 """,
+    "a_value_parsed_alone_and_restored": """
+from absl.testing import flagsaver
+flags.DEFINE_bool("b", True, "")
+flags.DEFINE_bool("n", None, "")
+F(["p"])
+for _ in range(2):
+    saved = flagsaver.save_flag_values()
+    F["b"].parse(True)
+    F["n"].parse(True)
+    print([(F[x].value, F[x].present) for x in "bn"])
+    flagsaver.restore_flag_values(saved)
+    print([(F[x].value, F[x].present, F[x].using_default_value) for x in "bn"])
+F(["p", "--b"])
+print([(F[x].value, F[x].present, F[x].using_default_value) for x in "bn"])
+""",
     "members_that_are_text": """
 import enum
 class Mode(str, enum.Enum):
