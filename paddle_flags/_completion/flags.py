@@ -16,7 +16,7 @@ from paddle_flags._completion.answer import (
     with_candidates,
 )
 from paddle_flags._completion.request import read_request
-from paddle_flags._core.registry import FLAGS
+from paddle_flags._core.registry import FLAGS, find_silently
 from paddle_flags._core.status import expect, new_error, to_text
 from paddle_flags._fast import split_list
 from paddle_flags._native import ffi, lib
@@ -118,8 +118,10 @@ def _awaited(token: str) -> _Values | None:
 def _values_of(token: str) -> _Values:
     """Return what can be the value of --name."""
     name = token[2:] if token.startswith("--") else token[1:]
-    with suppress(FlagError):
-        return _values_of_flag(_info_of(FLAGS[name].handle))
+    flag = find_silently(name)
+    if flag is not None:
+        with suppress(FlagError):
+            return _values_of_flag(_info_of(flag.handle))
     own, _ = _OWN.get(name.replace("-", "_"), (_NO_VALUE, ""))
     return own._replace(choices=flag_candidates()) if own is _FLAGS else own
 

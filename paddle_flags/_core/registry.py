@@ -296,6 +296,20 @@ def for_each(flags: Iterable[Flag[Any]], report: Callable[[Flag[Any]], T]) -> li
     return found
 
 
+def find_silently(name: str) -> Flag[Any] | None:
+    """Return the flag that a command line means by a name, without a warning about the name."""
+    wanted = name.replace("-", "_")
+    known = _known.get(wanted)
+    if known is not None and known.defined:
+        return known
+
+    def match(flag: Flag[Any]) -> Flag[Any] | None:
+        names = (flag.name, *flag.aliases, *flag.old_names)
+        return flag if wanted in [each.replace("-", "_") for each in names] else None
+
+    return next((flag for flag in for_each(all_flags(), match) if flag is not None), None)
+
+
 FLAGS = Registry()
 
 

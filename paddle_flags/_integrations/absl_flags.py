@@ -16,7 +16,7 @@ from absl import flags
 from paddle_flags._core import bridged, former
 from paddle_flags._core.definition import define_at, place_of
 from paddle_flags._core.redefine import undefine
-from paddle_flags._core.registry import FLAGS, all_flags
+from paddle_flags._core.registry import FLAGS, all_flags, for_each
 from paddle_flags._core.values import REDACTED, native
 from paddle_flags._input.argv import after_reading, before_reading
 from paddle_flags._integrations.absl_link import (
@@ -241,12 +241,14 @@ class Bridge(former.Listener):
 
     def quote_items(self, tokens: list[str], options: Options) -> list[str]:
         """Return the tokens with each value of a MultiFlag as one item, also with commas."""
-        return quote_items(tokens, self._is_multi, stop_at_argument=options.stop_at_argument)
-
-    def _is_multi(self, token: str) -> bool:
-        name = token.removeprefix("-").removeprefix("-")
-        link = self._links.get(FLAGS[name].name) if name in FLAGS else None
-        return isinstance(link, TheirLink) and isinstance(link.theirs, flags.MultiFlag)
+        multi = [
+            link.ours
+            for link in self._links.values()
+            if isinstance(link, TheirLink) and isinstance(link.theirs, flags.MultiFlag)
+        ]
+        names = for_each(multi, lambda flag: (flag.name, *flag.aliases, *flag.old_names))
+        whole = {name.replace("-", "_") for each in names for name in each}
+        return quote_items(tokens, whole, stop_at_argument=options.stop_at_argument)
 
     def read(self, argv: Sequence[str], read: Any, *, known_only: bool) -> list[str]:
         """Let absl read a command line; set all flags at its end, or none."""

@@ -12,7 +12,7 @@ from paddle_flags._input.argv import read_argv
 from paddle_flags._input.options import ENVIRONMENT, Options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Collection, Sequence
     from typing import Unpack
 
     from paddle_flags._input.config import Path
@@ -77,14 +77,14 @@ class Line:
         read_argv([sys.argv[0] if sys.argv else "", *self._tokens], options)
 
 
-def quote_items(
-    tokens: list[str], is_whole: Callable[[str], bool], *, stop_at_argument: bool
-) -> list[str]:
+def quote_items(tokens: list[str], whole: Collection[str], *, stop_at_argument: bool) -> list[str]:
     """Return the tokens of a line with values as one item of a list, commas included.
 
-    `is_whole` says for which names, as `--name`.
+    `whole` has the names of the flags with such values.
     """
     read = list(tokens)
+    if not any(_name_in(token) in whole for token in tokens):
+        return read
     at = 1
     while at < len(tokens) and tokens[at] != "--":
         token = tokens[at]
@@ -92,13 +92,19 @@ def quote_items(
             break
         value_at = at + awaits_value(token)
         name, equals, text = token.partition("=")
-        if is_flag(token) and is_whole(name):
+        if is_flag(token) and _name_in(token) in whole:
             if equals:
                 read[at] = f"{name}={encode((text,))}"
             elif at < value_at < len(tokens):
                 read[value_at] = encode((tokens[value_at],))
         at = value_at + 1
     return read
+
+
+def _name_in(token: str) -> str:
+    """Return the name in --name or --name=value, with _ for each -."""
+    written = token.partition("=")[0]
+    return written.removeprefix("-").removeprefix("-").replace("-", "_")
 
 
 def find_token(tokens: Sequence[str], start: int, option: str) -> int | None:

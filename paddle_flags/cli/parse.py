@@ -39,8 +39,9 @@ _NAMELESS = "program"  # in messages, if sys.argv has no name
 def read_flags(tokens: list[str], options: Options) -> list[str]:
     """Read a command line as `parse` does, and raise its errors."""
     read = tokens
-    for rewrite in before_reading:
-        read = rewrite(read, options)
+    if all(isinstance(token, str) for token in tokens):  # others are an error of what reads them
+        for rewrite in before_reading:
+            read = rewrite(read, options)
     rest = read_argv(read, options)
     if isinstance(rest, HelpWanted):
         raise help_for(tokens, rest, options)

@@ -116,7 +116,7 @@ def _host(text: str, shown: str) -> tuple[str, int | None]:
 
 
 def _meant(name: str, known: Iterable[str]) -> str:
-    return nearest(name, known) or f"; expected one of {', '.join(sorted(known))}"
+    return f"{nearest(name, known) or ';'} expected one of {', '.join(sorted(known))}"
 
 
 def is_address(url: str | Store) -> TypeIs[str]:

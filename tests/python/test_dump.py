@@ -83,11 +83,15 @@ def states(
 def define(state: list[tuple[str, str, Any, Any]]) -> list[pf.Flag[Any]]:
     """Define the flags under names that no other example has, some as tables in tables.
 
-    All others are reset: what another test has left behind would be written, and read, too.
+    All others are reset, or undefined if that can't be: what another test has left behind would
+    be written, and read, too.
     """
-    for other in pf.FLAGS.values():
-        with suppress(pf.FlagError):
+    for other in list(pf.FLAGS.values()):
+        try:
             other.reset()
+        except pf.FlagError:
+            with suppress(pf.FlagConflictError):  # of a plugin
+                pf.undefine(other)
     number = next(_numbers)
     made: list[pf.Flag[Any]] = []
     for index, (stem, kind, default, value) in enumerate(state):
