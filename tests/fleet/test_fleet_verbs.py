@@ -47,7 +47,7 @@ def test_an_engine_that_is_away_ends_with_3(fleet_command, tmp_path):
     [
         ("dir:{}/job", "expected dir:///path, with three slashes and an absolute path, such as"),
         ("dir://{}/file", "is a file, expected a folder"),
-        ("redis://{}", " expected one of configmap, dask, dir, "),
+        ("redis://{}", " expected one of configmap, dask, "),
     ],
 )
 def test_a_wrong_address_is_told_with_the_right_one(fleet_command, tmp_path, place, what):
