@@ -24,7 +24,7 @@ INPUT = {
     "program_set",
     "program_get",
 }
-CONFIG = ("new", "free", "add", "add_flagfile", "fail", "apply", "check")
+CONFIG = ("new", "free", "add", "add_flagfile", "fail", "apply", "check", "set_environment")
 INPUT |= {f"config_{verb}" for verb in CONFIG}
 MISSING = {"no-report": REPORT, "no-input": REPORT | INPUT}
 LEAST_SAVED = {"no-report": 16_384, "no-input": 40_960}
