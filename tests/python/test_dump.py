@@ -80,11 +80,10 @@ def states(
     return found
 
 
-def define(state: list[tuple[str, str, Any, Any]]) -> list[pf.Flag[Any]]:
-    """Define the flags under names that no other example has, some as tables in tables.
+def reset_all() -> None:
+    """Reset all flags; undefine those that can't be.
 
-    All others are reset, or undefined if that can't be: what another test has left behind would
-    be written, and read, too.
+    What another test has left behind would be written, and read, too.
     """
     for other in list(pf.FLAGS.values()):
         try:
@@ -92,6 +91,11 @@ def define(state: list[tuple[str, str, Any, Any]]) -> list[pf.Flag[Any]]:
         except pf.FlagError:
             with suppress(pf.FlagConflictError):  # of a plugin
                 pf.undefine(other)
+
+
+def define(state: list[tuple[str, str, Any, Any]]) -> list[pf.Flag[Any]]:
+    """Define the flags under names that no other example has, some as tables in tables."""
+    reset_all()
     number = next(_numbers)
     made: list[pf.Flag[Any]] = []
     for index, (stem, kind, default, value) in enumerate(state):
@@ -105,11 +109,6 @@ def define(state: list[tuple[str, str, Any, Any]]) -> list[pf.Flag[Any]]:
 
 def state_of(flags: list[pf.Flag[Any]]) -> list[tuple[str, str, bool]]:
     return [(flag.name, repr(flag.value), flag.source != "default") for flag in flags]
-
-
-def forget(flags: list[pf.Flag[Any]]) -> None:
-    for flag in flags:
-        flag.reset()
 
 
 # ---- reading back ----
@@ -164,10 +163,10 @@ def check_way_back(form: str, state: list[tuple[str, str, Any, Any]], directory:
     flags = define(state)
     before = state_of(flags)
     written = pf.dump(form, **options)
-    forget(flags)
+    reset_all()
     read(directory, written)
     assert state_of(flags) == before
-    forget(flags)
+    reset_all()
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -12,6 +12,9 @@ from support import write
 
 import paddle_flags as pf
 
+# Tests before these may have left flags of plugins with values of their flagfiles.
+pytestmark = pytest.mark.filterwarnings("ignore:reload. .* was named by --flagfile")
+
 
 def parse(path: Path | list[Path], *words: str, **options) -> None:
     pf.parse(["prog", *words], config=path, exit=False, **options)
@@ -271,6 +274,11 @@ def test_readers_on_other_threads_see_whole_reloads(tmp_path, name):
     assert failures == []
 
 
+def told(recwarn: pytest.WarningsRecorder, path: Path) -> list[str]:
+    return [str(one.message) for one in recwarn if str(path) in str(one.message)]
+
+
+@pytest.mark.filterwarnings("always:reload. ")
 def test_a_reload_says_that_files_of_the_line_stay(tmp_path, name, recwarn):
     flag, other = pf.define(name, 0), pf.define(f"{name}_other", 0)
     config = write(tmp_path / "a.toml", f"{name}_other = 1")
@@ -278,19 +286,20 @@ def test_a_reload_says_that_files_of_the_line_stay(tmp_path, name, recwarn):
     parse(config, f"--flagfile={line}")
     write(line, f"--{name}=2")
     write(config, f"{name}_other = 2")
-    with pytest.warns(pf.FlagWarning, match=f"reload: {line} was named by --flagfile, so its"):
-        changes = pf.reload()
-    assert changes == [(f"{name}_other", 1, 2)]
+    assert pf.reload() == [(f"{name}_other", 1, 2)]
     assert (flag.value, other.value) == (1, 2)
+    [message] = told(recwarn, line)
+    assert message.startswith(f"reload: {line} was named by --flagfile, so its")
     flag.reset()
     pf.reload()
-    assert not recwarn.list
+    assert len(told(recwarn, line)) == 1
 
 
+@pytest.mark.filterwarnings("always:reload. ")
 def test_a_flagfile_of_config_is_read_again_without_a_word(tmp_path, name, recwarn):
     flag = pf.define(name, 0)
     config = write(tmp_path / "a.flags", f"--{name}=1")
     parse(config)
     write(config, f"--{name}=2")
     assert pf.reload() == [(name, 1, 2)]
-    assert (flag.value, recwarn.list) == (2, [])
+    assert (flag.value, told(recwarn, config)) == (2, [])
