@@ -51,6 +51,11 @@ def pytest_report_header():
     return [f"PD_PASSED: {len(PASSED)} tests have passed, and are left out"] if PASSED else []
 
 
+def pytest_itemcollected(item):
+    if item.get_closest_marker("release"):
+        item.add_marker("extended")
+
+
 def pytest_collection_modifyitems(config, items):
     passed = [item for item in items if item.nodeid in PASSED]
     if passed:

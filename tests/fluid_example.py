@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 EXAMPLE = ROOT / "examples" / "fluid"
 MARKS = [
-    pytest.mark.extended,
+    pytest.mark.release,
     pytest.mark.skipif(bool(SANITIZE), reason="the example is built as it is shipped"),
 ]
 PACKAGES = {

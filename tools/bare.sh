@@ -1,7 +1,7 @@
 #!/bin/bash
-# Run the commands of README's "Try it" on a minimal Debian with nothing else on it, as root: its
-# apt-get line, then its make lines, in a clean clone of HEAD; and `make demo` once more as an
-# ordinary user with private files (umask 077). Then run more shell commands in the clone, as root.
+# Run the commands of README's "Try it" on a minimal Debian with nothing else on it: its apt-get line
+# as root, then its make lines in a clean clone of HEAD, as an ordinary user with private files (umask
+# 077), as root, or as both. Then run more shell commands in the clone, as root.
 #   tools/bare.sh SUITE DIR [user|root ...] [-- COMMAND ...]     user and root by default
 # SUITE is bookworm (Debian 12), trixie (13), sid (unstable) or another one that debootstrap knows.
 # DIR/system is replaced. Downloads are kept in ${PD_CACHE:-build/cache}. apt and pip use this
@@ -174,7 +174,7 @@ while (($#)); do
   case $1 in
     user)
       within root /root useradd --create-home --shell /bin/sh somebody
-      run_as somebody /home/somebody 077 "${commands[0]}"
+      for command in "${commands[@]}"; do run_as somebody /home/somebody 077 "$command"; done
       ;;
     root)
       for command in "${commands[@]}"; do run_as root /root 022 "$command"; done

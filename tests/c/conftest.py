@@ -47,7 +47,7 @@ class SourceFile(pytest.File):
                 shown = f"{name}[{label}]" if label else name
                 item = TestItem.from_parent(self, name=shown, test=name, arguments=arguments)
                 if "-fsanitize=" in arguments:  # builds the whole library once more
-                    item.add_marker(pytest.mark.extended)
+                    item.add_marker(pytest.mark.release)
                 yield item
 
 

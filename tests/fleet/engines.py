@@ -31,7 +31,7 @@ class Engine:
     forks = True  # whether a store can be used after a fork
     stops = True  # whether the engine can be stopped and started again with its data
     has_rights = True  # whether users without the right to write can be told apart
-    extended = False  # whether its tests run only with all tests
+    tier = ""  # the marker of its tests, if not each run of tests has them
 
     def start(self) -> None:
         """Start the engine; skip the tests if something is missing."""
@@ -99,7 +99,7 @@ class DirEngine(Engine):
 class EtcdEngine(Engine):
     """One node of etcd, with users."""
 
-    extended = True
+    tier = "extended"
     ttl = 2.0
     nodes = 1
 
@@ -131,6 +131,7 @@ class EtcdEngine(Engine):
 class Etcd3Engine(EtcdEngine):
     """Three nodes of etcd."""
 
+    tier = "release"
     nodes = 3
 
 
@@ -138,7 +139,7 @@ class _Paused(Engine):
     """An engine that is stopped by a signal, since its data ends with its process."""
 
     has_rights = False
-    extended = True
+    tier = "release"
 
     def stop(self) -> None:
         self.stopped = self.pid()

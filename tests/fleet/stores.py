@@ -18,7 +18,8 @@ _T = TypeVar("_T")
 
 
 def _parameter(name: str) -> Any:
-    return pytest.param(name, marks=[pytest.mark.extended] if ENGINES[name].extended else [])
+    tier = ENGINES[name].tier
+    return pytest.param(name, marks=[getattr(pytest.mark, tier)] if tier else [])
 
 
 EVERY_ENGINE = pytest.mark.parametrize(

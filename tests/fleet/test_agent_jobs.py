@@ -16,7 +16,7 @@ from support import installed
 
 from paddle_flags.fleet import Fleet, FleetError
 
-pytestmark = pytest.mark.extended
+pytestmark = pytest.mark.release  # needs gigabytes of packages
 
 
 @pytest.fixture

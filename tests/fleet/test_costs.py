@@ -30,7 +30,7 @@ def measured():
     return rows
 
 
-@pytest.mark.parametrize("sizes", [SIZES, pytest.param(MANY, marks=pytest.mark.extended)])
+@pytest.mark.parametrize("sizes", [SIZES, pytest.param(MANY, marks=pytest.mark.release)])
 def test_what_all_members_ask_of_an_engine_grows_with_their_number(measured, sizes):
     rows = measured(*sizes)
     for event, what in itertools.product({row.event for row in rows}, Count._fields):

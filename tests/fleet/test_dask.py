@@ -17,7 +17,7 @@ from support import package
 
 from paddle_flags.fleet import Fleet, UnreachableError, open_store
 
-pytestmark = pytest.mark.extended
+pytestmark = pytest.mark.release  # needs gigabytes of packages
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from paddle_flags.fleet import _etcd
 from paddle_flags.fleet._open import open_store
 from paddle_flags.fleet._store import FleetError, UnreachableError
 
-pytestmark = pytest.mark.extended
+pytestmark = pytest.mark.release  # needs minutes
 
 
 @pytest.fixture(scope="module")

@@ -66,7 +66,7 @@ def test_a_folder_is_linearizable_while_its_clients_are_killed_and_stopped(place
     judged(schedules.run(Folder(place), "1", SECONDS, place))
 
 
-@pytest.mark.extended
+@pytest.mark.release
 @pytest.mark.parametrize("seed", range(2, 6))
 def test_a_folder_is_linearizable_with_other_seeds(place, seed):
     judged(schedules.run(Folder(place), str(seed), 2 * SECONDS, place))
@@ -81,13 +81,13 @@ def test_a_store_that_is_broken_is_found_out(place, fault):
     assert outcome.faults
 
 
-@pytest.mark.extended
+@pytest.mark.release
 @pytest.mark.parametrize("seed", range(1, 5))
 def test_etcd_is_linearizable_while_nodes_die_hang_and_are_cut_off(healed, place, seed):
     judged(schedules.run(Etcd(healed), str(seed), 3 * SECONDS, place))
 
 
-@pytest.mark.extended
+@pytest.mark.release
 @pytest.mark.parametrize("name", ["tcpstore", "dask", "ray"])
 def test_other_engines_are_linearizable_while_they_hang_and_clients_die(place, name):
     with schedules.engine(name, place) as new:
@@ -97,7 +97,7 @@ def test_other_engines_are_linearizable_while_they_hang_and_clients_die(place, n
 # -- members while etcd is in trouble ---------------------------------------------------------
 
 
-@pytest.mark.extended
+@pytest.mark.release
 @pytest.mark.parametrize(
     "fault",
     [faults_engine.leader_killed, faults_engine.leader_stopped, faults_engine.node_cut_off],
@@ -106,12 +106,12 @@ def test_no_acknowledged_change_is_lost_with_a_node(healed, fault):
     fault(healed)
 
 
-@pytest.mark.extended
+@pytest.mark.release
 def test_without_a_quorum_members_keep_their_values_and_with_one_they_go_on(healed):
     faults_engine.quorum_lost(healed)
 
 
-@pytest.mark.extended
+@pytest.mark.release
 @pytest.mark.parametrize("compacts", [False, True])
 def test_members_that_were_cut_off_get_what_they_missed(healed, compacts):
     faults_engine.members_cut_off(healed, compacts=compacts)
@@ -129,7 +129,7 @@ def url(request, place):
     return cluster.url(faults_engine.new_fleet())
 
 
-@pytest.mark.extended
+@pytest.mark.release
 @pytest.mark.parametrize(
     "fault",
     [
@@ -144,6 +144,6 @@ def test_members_that_die_hang_or_are_slow_lose_nothing(url, fault):
     fault(url)
 
 
-@pytest.mark.extended
+@pytest.mark.release
 def test_a_clock_that_jumps_ends_no_value_and_no_lease(url, place):
     faults_members.clock_jumps(url, place)

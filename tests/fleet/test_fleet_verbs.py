@@ -10,6 +10,8 @@ import sys
 import pytest
 from members import SOON
 
+pytestmark = pytest.mark.extended  # each test starts processes
+
 
 def lines(ended):
     """Return the lines of a table, without its spaces."""

@@ -12,6 +12,8 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from searches import State, _meaning, possible
 
+pytestmark = pytest.mark.extended  # needs much time
+
 
 def made(*lines: tuple) -> list[Operation]:
     """Make a history of (client, name, arguments, result, start, end)."""
@@ -260,7 +262,7 @@ def test_the_verdict_is_that_of_a_search_of_all_orders(history):
     assert (histories.check(history) == []) == expected
 
 
-@pytest.mark.extended
+@pytest.mark.release
 @given(changed())
 @settings(max_examples=4_000, deadline=None)
 def test_the_verdict_is_that_of_a_search_for_many_more_histories(history):

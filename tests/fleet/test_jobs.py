@@ -13,7 +13,7 @@ import pytest
 from documents import blocks, commands
 from support import ROOT, installed
 
-pytestmark = pytest.mark.extended
+pytestmark = pytest.mark.release  # needs gigabytes of packages
 
 PAGE = ROOT / "docs" / "how-to" / "use-flags-in-jobs.md"
 JOBS = {

@@ -16,6 +16,8 @@ import scenarios
 from planted import FAULTS
 from worlds import FaultError
 
+pytestmark = pytest.mark.extended  # needs much time
+
 SEEDS = range(1, 13)
 MOST = 40  # lives in which a fault must be found
 

@@ -10,7 +10,7 @@ import textwrap
 import pytest
 from servers import RayCluster
 
-pytestmark = pytest.mark.extended
+pytestmark = pytest.mark.release  # needs gigabytes of packages
 
 COMMON = """
 import os, ray, time

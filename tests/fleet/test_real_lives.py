@@ -24,20 +24,20 @@ def test_processes_have_what_the_log_says_whatever_happens(tmp_path):
     judged(real_lives.run(Folder(tmp_path), "1", SECONDS, tmp_path))
 
 
-@pytest.mark.extended
+@pytest.mark.release
 @pytest.mark.parametrize("seed", range(2, 5))
 def test_processes_have_what_the_log_says_with_other_seeds(tmp_path, seed):
     judged(real_lives.run(Folder(tmp_path), str(seed), 2 * SECONDS, tmp_path))
 
 
-@pytest.mark.extended
+@pytest.mark.release
 @pytest.mark.parametrize("name", ["etcd", "tcpstore", "dask", "ray"])
 def test_processes_on_an_engine_that_has_faults_have_what_the_log_says(tmp_path, name):
     with schedules.engine(name, tmp_path) as new:
         judged(real_lives.run(new(), "1", 1.5 * SECONDS, tmp_path))
 
 
-@pytest.mark.extended
+@pytest.mark.release
 @pytest.mark.parametrize(
     ("planted", "told"),
     [

@@ -37,6 +37,8 @@ from paddle_flags.fleet._state import (
     to_json,
 )
 
+pytestmark = pytest.mark.extended  # needs much time
+
 NAMES = st.sampled_from(["a", "b", "c"])
 ON = st.sampled_from(["all", "role:x", "host:h", "member:m"])
 CHANGES = st.lists(

@@ -17,7 +17,7 @@ from support import package
 from paddle_flags.fleet import FleetError, UnreachableError, open_store
 from paddle_flags.fleet._store import REMEMBERED
 
-pytestmark = pytest.mark.extended
+pytestmark = pytest.mark.release  # needs gigabytes of packages
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,8 @@ import re
 import pytest
 from ways import KINDS, TOKENS, Way, start
 
+pytestmark = pytest.mark.extended  # HTTP is an extra
+
 # Requests that say something of flags, or change them, and what every client may ask for over TCP.
 READS = ("", "/flags", "/flags/level", "/changes", "/events")
 WRITES = ("/changes", "/undo")

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from support import ROOT
+
+pytestmark = pytest.mark.extended  # HTTP is an extra
 
 PAGE = (ROOT / "docs" / "security.md").read_text("utf-8")
 ROWS = set(re.findall(r"^\| .+ \| .+ \| `(test_\w+)` \|$", PAGE, re.MULTILINE))

@@ -17,6 +17,8 @@ from certificates import authority, certificate
 from support import run
 from ways import IMPATIENT, TOKENS, Way, read_all, start
 
+pytestmark = pytest.mark.extended  # HTTP is an extra
+
 OURS = ("tcp", "loopback")  # a program that mounts the gateway has a server of its own
 IDLE = 400
 

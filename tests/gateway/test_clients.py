@@ -21,6 +21,8 @@ from paddle_flags import FlagArgumentError
 from paddle_flags.live import Client, LiveConnectionError, LiveError
 from paddle_flags.live._rpc import Connection
 
+pytestmark = pytest.mark.extended  # HTTP is an extra
+
 HELLO = {"api": 1, "program": "x", "pid": 1, "host": "h", "epoch": "a", "revision": 1}
 HELLO.update(flags=1, temporary=0, startup_over=True, dropped=0, version="0", you={})
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"

@@ -13,6 +13,8 @@ from ways import TOKENS, Way, start
 
 from paddle_flags.live import Client, LiveError
 
+pytestmark = pytest.mark.extended  # HTTP is an extra
+
 REFUSED: dict[str, dict[str, Any]] = {
     "rejected": {"values": {"level": 12, "mode": "bset"}},
     "unknown": {"values": {"levle": 3}},

@@ -14,6 +14,8 @@ from ways import FLAGS, Way, environment, start
 
 from paddle_flags.fleet import Fleet
 
+pytestmark = pytest.mark.extended  # HTTP is an extra
+
 MEMBER = """
 import sys
 import paddle_flags as pf

@@ -12,6 +12,8 @@ import pytest
 from test_attack_wire import refused
 from ways import TOKENS, Way, start
 
+pytestmark = pytest.mark.extended  # HTTP is an extra
+
 ERROR = "python -m paddle_flags: error: "
 
 

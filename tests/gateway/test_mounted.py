@@ -17,6 +17,8 @@ from ways import Way, environment, start
 
 import paddle_flags as pf
 
+pytestmark = pytest.mark.extended  # HTTP is an extra
+
 PAGE = ROOT / "docs" / "how-to" / "serve-flags.md"
 HEAD = """
 import paddle_flags as pf

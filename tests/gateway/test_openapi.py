@@ -17,6 +17,8 @@ from ways import Way, start
 from paddle_flags.gateway.api import openapi
 from paddle_flags.gateway.app import Gateway
 
+pytestmark = pytest.mark.extended  # HTTP is an extra
+
 PAGE = (ROOT / "docs" / "reference" / "live-api.md").read_text("utf-8")
 
 

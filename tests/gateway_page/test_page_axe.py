@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from flag_page import HERE, TOKENS, open_flag, row, search, stage
 
-pytestmark = pytest.mark.extended
+pytestmark = pytest.mark.release
 
 
 @pytest.fixture

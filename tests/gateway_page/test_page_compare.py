@@ -10,7 +10,7 @@ import pytest
 from flag_page import change
 from support import run
 
-pytestmark = pytest.mark.extended
+pytestmark = pytest.mark.release
 
 COMMAND = [sys.executable, "-m", "paddle_flags"]
 

@@ -13,7 +13,7 @@ import pytest
 from flag_page import change, open_flag, row
 from support import ROOT, run
 
-pytestmark = pytest.mark.extended
+pytestmark = pytest.mark.release
 
 
 @pytest.fixture

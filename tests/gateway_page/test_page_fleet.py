@@ -14,7 +14,7 @@ from support import run
 
 from paddle_flags.fleet import Fleet, open_store
 
-pytestmark = pytest.mark.extended
+pytestmark = pytest.mark.release
 
 COMMAND = [sys.executable, "-m", "paddle_flags"]
 MEMBER = HERE / "page_member.py"

@@ -7,7 +7,7 @@ import json
 import pytest
 from flag_page import apply, open_flag, search, stage
 
-pytestmark = pytest.mark.extended
+pytestmark = pytest.mark.release
 
 SCRIPT = '<img src=x onerror="window.hit=1"><script>window.hit=1</script>'
 FROM_START = "hunter2-of-the-server"

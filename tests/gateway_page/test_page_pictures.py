@@ -15,7 +15,7 @@ from flag_page import HERE, TOKENS, apply, open_flag, search, stage
 
 from paddle_flags.fleet import Fleet
 
-pytestmark = pytest.mark.extended
+pytestmark = pytest.mark.release
 
 TIDY = "pf.undefine('greeting'); pf.undefine('inner')"
 

@@ -11,7 +11,7 @@ from flag_page import HERE, row
 
 from paddle_flags.fleet import Fleet
 
-pytestmark = pytest.mark.extended
+pytestmark = pytest.mark.release
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import re
 import pytest
 from flag_page import open_flag, row, search
 
-pytestmark = pytest.mark.extended
+pytestmark = pytest.mark.release
 
 
 def test_a_change_by_the_program_appears_in_its_row_alone(page, trainer, expect):

@@ -12,7 +12,7 @@ from support import run
 
 from paddle_flags._report.facts import argument_text, plain_text
 
-pytestmark = pytest.mark.extended
+pytestmark = pytest.mark.release
 
 COMMAND = [sys.executable, "-m", "paddle_flags"]
 WHOLE = [0, 1, 59, 60, 61, 1023, 1024, 1280, 3600, 90061, 1 << 20, 3 << 28, (1 << 30) + 1]

@@ -24,9 +24,9 @@ _numbers = itertools.count()
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Leave the tests of built packages to `make test-all`: to build them takes a minute."""
+    """Leave the tests of built packages to a release: to build them takes a minute."""
     if "sdist" in getattr(item, "fixturenames", ()):
-        item.add_marker("extended")
+        item.add_marker("release")
 
 
 @pytest.fixture(scope="session")

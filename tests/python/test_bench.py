@@ -49,7 +49,7 @@ def known(quick, row: str) -> set[str]:
     return set(quick[2]["rows"][row])
 
 
-@pytest.mark.extended
+@pytest.mark.release
 def test_every_peer_is_measured(quick):
     native = {"ours", "gflags", "abseil", "LLVM"}
     for work in ("register", "set", "parse", "parse-random", "memory", "resident"):
@@ -70,21 +70,21 @@ def test_every_peer_is_measured(quick):
         assert known(quick, f"python-{version}/{work}") == set(rows.PYTHON)
 
 
-@pytest.mark.extended
+@pytest.mark.release
 def test_each_number_is_a_median_with_its_range(quick):
     for of_all in quick[2]["rows"].values():
         for summary in of_all.values():
             assert summary["low"] <= summary["median"] <= summary["high"]
 
 
-@pytest.mark.extended
+@pytest.mark.release
 def test_an_int_flag_is_read_by_the_instructions_of_a_plain_variable(quick):
     for kind in ("int", "string"):
         counted = quick[2]["rows"][f"read-{kind}-instructions"]
         assert counted["ours"] == counted["plain"]
 
 
-@pytest.mark.extended
+@pytest.mark.release
 def test_results_are_saved_as_tables_numbers_and_plots(quick):
     out, printed, results = quick
     assert (out / "results.md").read_text("utf-8") in printed
@@ -93,7 +93,7 @@ def test_results_are_saved_as_tables_numbers_and_plots(quick):
     assert (out / "flags.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.extended
+@pytest.mark.release
 def test_the_loops_that_read_are_shown(quick):
     shown = quick[2]["disassembly"]
     assert set(shown) == {"plain", "ours", "gflags", "abseil"}
@@ -255,7 +255,7 @@ def test_counts_of_another_compiler_are_not_compared_and_that_is_said(capsys):
     assert "nothing was checked" in said
 
 
-@pytest.mark.extended
+@pytest.mark.release
 def test_instructions_are_counted_and_compared_with_the_record(tmp_path):
     tool("valgrind")
     record = tmp_path / "record.json"

@@ -12,6 +12,8 @@ from support import run, write
 
 import paddle_flags as pf
 
+pytestmark = pytest.mark.extended  # each test starts a process
+
 PLUGIN = """
 PD_DEFINE_bool(alpha_check, false, "Stop at the first NaN or Inf");
 PD_DEFINE_int32(alpha_level, 6, "Compression level", .min = 1, .max = 9);

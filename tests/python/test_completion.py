@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from support import build_plugin, package, run, tool, write
 
+pytestmark = pytest.mark.extended  # each test starts a process
+
 PLUGIN = """
 #include <stdio.h>
 #include <pd_flags.h>

@@ -12,6 +12,8 @@ from support import INCLUDE, run, tool, write
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.extended  # each test compiles
+
 DEFINITIONS = {
     "pd_flags.h": 'PD_DEFINE_int32({}, {}, "Level");',
     "pd_flags.hpp": 'PD_DEFINE_int32({}, {}, "Level");',

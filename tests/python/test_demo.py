@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 from support import CC, LIBDIR, ROOT, SANITIZE
 
+pytestmark = pytest.mark.extended  # builds much
+
 EXAMPLES = ROOT / "examples"
 NAMES = ("scan", "search", "digest")
 
@@ -68,7 +70,7 @@ def flags_of(out: str) -> dict[str, Row]:
 
 
 @pytest.fixture(
-    scope="session", params=["by_hand", pytest.param("of_flags_yaml", marks=pytest.mark.extended)]
+    scope="session", params=["by_hand", pytest.param("of_flags_yaml", marks=pytest.mark.release)]
 )
 def build(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The plugins and the C host, built by the examples' own Makefiles; what holds for

@@ -18,6 +18,8 @@ from support import ROOT, SANITIZE
 
 import paddle_flags as pf
 
+pytestmark = pytest.mark.extended  # each test starts a process
+
 DOCUMENTS = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",

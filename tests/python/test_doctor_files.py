@@ -21,6 +21,8 @@ from paddle_flags._doctor import source
 from paddle_flags._doctor.binary import read_binary
 from paddle_flags.errors import FlagArgumentError, FlagError
 
+pytestmark = pytest.mark.extended  # builds much
+
 LEVEL = '#include <pd_flags.h>\nPD_DEFINE_int32(doc_level, 6, "Level");\n'
 GFLAGS = "_ZN6google21ParseCommandLineFlagsEPiPPPcb"
 ENOUGH = 15  # seconds
@@ -132,7 +134,6 @@ def grown(small: Path, out: Path, sizes: dict[int, int]) -> Path:
     return out
 
 
-@pytest.mark.extended
 def test_a_library_of_hundreds_of_megabytes_of_data_is_read(tmp_path):
     text = LEVEL + "extern char filler[];\nchar filler[400 << 20] = {1};\n"
     path = build_plugin(tmp_path / "libbig.so", write(tmp_path / "big.c", text))
@@ -142,7 +143,6 @@ def test_a_library_of_hundreds_of_megabytes_of_data_is_read(tmp_path):
     path.unlink()
 
 
-@pytest.mark.extended
 @pytest.mark.parametrize("kind", [2, 3], ids=["symbols", "names"])
 def test_a_library_of_hundreds_of_megabytes_of_symbols_is_read(small, kind, tmp_path):
     path = grown(small, tmp_path / "libgrown.so", {kind: 430_000_000})

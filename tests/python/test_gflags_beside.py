@@ -9,6 +9,8 @@ import pytest
 from support import CXX, INCLUDE, ROOT, SANITIZE, require, run, tool, write
 from test_gflags_programs import COMPILE, LINK, OURS, compiled, ending
 
+pytestmark = pytest.mark.extended  # each test compiles
+
 # ---- A program, and a library with a real gflags ----
 
 OTHER = """

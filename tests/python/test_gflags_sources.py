@@ -14,7 +14,7 @@ import pytest
 from gflags_source import fetch, fetch_part
 from support import CHECKED, CXX, INCLUDE, LIBDIR, require, run
 
-pytestmark = pytest.mark.extended
+pytestmark = pytest.mark.release
 
 PACKAGE_DIR = Path(LIBDIR, "cmake", "paddle_flags")
 BARE = ["WITH_GTEST", "WITH_UNWIND", "WITH_PKGCONFIG", "BUILD_SHARED_LIBS"]

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+pytestmark = pytest.mark.extended  # each test compiles
+
 C_STANDARDS = ["c99", "gnu99", "c11", "gnu11", "c17", "gnu17"]
 CXX_STANDARDS = ["c++11", "gnu++11", "c++14", "gnu++14", "c++17", "gnu++17", "c++20", "gnu++20"]
 NEWEST = {"c": ["c2x", "c23"], "cc": ["c++2b", "c++23", "gnu++23"]}  # where they are known
@@ -542,7 +544,7 @@ def run_under_tsan(place: Path, library: Path, compiler: str, suffix: str, *flag
     return f"{ended.returncode}\n{ended.stderr}"
 
 
-@pytest.mark.extended
+@pytest.mark.release
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("suffix", ["c", "cc"])
 def test_reading_while_another_thread_sets_is_no_race(
@@ -551,6 +553,6 @@ def test_reading_while_another_thread_sets_is_no_race(
     assert under_tsan(compiler, suffix) == "0\n"
 
 
-@pytest.mark.extended
+@pytest.mark.release
 def test_the_sanitizer_would_see_a_plain_read(under_tsan: Callable[..., str]) -> None:
     assert "data race" in under_tsan("gcc", "c", "-DPLAIN")

@@ -13,6 +13,8 @@ from support import build_plugin, write
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.extended  # needs much time
+
 # Sets flags on native threads: `go_on` until the process ends, `set_once` on one that ends.
 SETTER = """
 #include <pd_flags.h>

@@ -14,6 +14,8 @@ from support import INCLUDE, SANITIZE, WARNINGS, run, tool, write
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.extended  # each test compiles
+
 # Flags and an operation in a C file, used by another C file and a C++ file, which has a flag and an
 # implementation, too.
 DEFINES = """

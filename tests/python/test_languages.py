@@ -21,6 +21,8 @@ from support import (
     zig,
 )
 
+pytestmark = pytest.mark.extended  # each test compiles
+
 EXAMPLES = ROOT / "examples" / "languages"
 TEMPLATES = ROOT / "paddle_flags" / "_new" / "templates"
 PYTHON_H = f"-I{sysconfig.get_path('include')}"

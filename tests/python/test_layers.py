@@ -14,6 +14,8 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import layers
 
+pytestmark = pytest.mark.extended  # builds much
+
 GOOD = {
     "csrc/src/base/text.h": "int pd__text(void);",
     "csrc/src/base/text.c": '#include "text.h"\nint pd__text(void) { return 1; }',
@@ -65,7 +67,6 @@ def test_the_package_has_no_circle_and_no_arrow_back(trees):
     assert "\n".join(layers.violations(trees[1])) == ""
 
 
-@pytest.mark.extended
 def test_the_extension_modules_use_only_the_public_headers():
     tree = layers.read_modules(ROOT)
     assert {Path(name).parts[0] for name in tree.files} == set(layers.MODULE_LAYERS)

@@ -21,7 +21,10 @@ from paddle_flags.live._attach import read
 if TYPE_CHECKING:
     from attaching import Running
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux")
+pytestmark = [
+    pytest.mark.extended,  # builds much
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux"),
+]
 
 SAME = ("name", "type", "help", "module", "file", "line")
 IF_THERE = ("items", "place", "min", "max", "choices", "aliases", "old_names", "unit", "category")
@@ -123,7 +126,7 @@ def musl(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_library(directory / "library", compiler=[tool("musl-gcc")])
 
 
-@pytest.mark.extended
+@pytest.mark.release
 @pytest.mark.parametrize("link", [("-static",), ("-static-pie", "-fPIE"), ("-pie", "-fPIE")])
 def test_the_flags_of_a_program_for_musl_are_found(link, musl, tmp_path):
     source, out = write(tmp_path / "program.c", PROGRAM), tmp_path / "program"

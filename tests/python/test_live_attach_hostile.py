@@ -32,7 +32,10 @@ from paddle_flags.live._attach_values import decode
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux")
+pytestmark = [
+    pytest.mark.extended,  # builds much
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux"),
+]
 WORD = struct.calcsize("P")
 
 

@@ -113,7 +113,7 @@ def whole(library: Path) -> list[str]:
     return ["-Wl,--whole-archive", str(library / "libpd_flags.a"), "-Wl,--no-whole-archive"]
 
 
-@pytest.mark.extended  # builds a library
+@pytest.mark.release  # builds a library
 @pytest.mark.parametrize(
     ("version", "words"),
     [
@@ -131,7 +131,7 @@ def test_a_registry_of_another_version_is_named(version, words, tmp_path):
         assert words in refused(running.pid)
 
 
-@pytest.mark.extended  # builds a library
+@pytest.mark.release  # builds a library
 def test_an_older_copy_beside_a_host_with_an_index_does_no_harm(tmp_path):
     made = build_library(tmp_path / "older", [without_index])
     include = f"-I{made / 'csrc' / 'include'}"

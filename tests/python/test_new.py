@@ -117,7 +117,7 @@ def shell(home: Home, tmp_path: Path) -> Shell:
 
 # Others need tools of their own, or a minute.
 USUAL = [
-    each if each in ("c", "cpp") else pytest.param(each, marks=pytest.mark.extended)
+    each if each in ("c", "cpp") else pytest.param(each, marks=pytest.mark.release)
     for each in projects.LANGUAGES
 ]
 

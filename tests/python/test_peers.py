@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT / "tests" / "matrix" / "peers"))
 from libraries import LIBRARIES
 from peers import Builder, Case, Outcome, run_case
 
-pytestmark = pytest.mark.extended
+pytestmark = pytest.mark.release
 
 # The plugins have the shared library; values are given when they are loaded.
 SEED = Case(

@@ -17,6 +17,8 @@ from test_headers import EVERYTHING, NEWEST, STRICT, STRICT_C, STRICT_CXX
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.extended  # each test compiles
+
 INCLUDE = ROOT / "csrc" / "include"
 ON_PATH = [f"-I{INCLUDE / 'compat'}", f"-I{INCLUDE}"]
 PUBLIC = sorted(

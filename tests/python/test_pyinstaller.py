@@ -9,7 +9,7 @@ import pytest
 from packages import BUILD_ENVIRONMENT
 from support import ROOT, build_plugin, missing, run, write
 
-pytestmark = pytest.mark.extended
+pytestmark = pytest.mark.release
 
 PROGRAM = """
 import sys

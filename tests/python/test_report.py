@@ -18,6 +18,8 @@ from support import CXX, ROOT, require, run, tool, write
 import paddle_flags as pf
 from paddle_flags._report.help import KINDS, help_text
 
+pytestmark = pytest.mark.extended  # needs much time
+
 GOLDEN = ROOT / "tests" / "golden"
 REPORTS = {
     "report_60.txt": ("text", "60"),

@@ -15,6 +15,8 @@ from test_public_headers import INCLUDE, ON_PATH, PUBLIC
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.extended  # each test compiles
+
 # Not for macros of a user: keywords, and names that the headers are there to give.
 KEYWORDS = {"asm", "and", "do", "for", "if", "int", "new", "not", "or", "try", "xor"}
 GIVEN = {"c10", "fL", "fLB", "fLD", "fLI", "fLS", "fLU", "gf", "op", "pd", "phi", "std"}

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 import paddle_flags as pf
 
+pytestmark = pytest.mark.extended  # needs much time
+
 
 class Mode(enum.Enum):
     FAST = "fast"

@@ -19,6 +19,8 @@ from paddle_flags._core import lists
 from paddle_flags._core.values import LISTS, from_c
 from paddle_flags._native import ffi, lib
 
+pytestmark = pytest.mark.extended  # needs much time
+
 BITS = {"int32": 32, "uint32": 32, "int64": 64, "uint64": 64}
 TYPES = [*BITS, "bool", "double", "string"]
 

@@ -20,6 +20,8 @@ from support import ROOT, run, write
 
 from paddle_flags.cli.verbs import VERBS
 
+pytestmark = pytest.mark.extended  # each test starts a process
+
 ERROR = "python -m paddle_flags: error: "
 
 

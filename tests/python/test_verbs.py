@@ -17,6 +17,8 @@ from support import run, write
 
 from paddle_flags.cli.target import EXPECTED
 
+pytestmark = pytest.mark.extended  # each test starts a process
+
 TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
 ERROR = "python -m paddle_flags: error: "
 

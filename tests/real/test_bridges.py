@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from wheels import Real
 
-pytestmark = pytest.mark.extended
+pytestmark = pytest.mark.release  # needs gigabytes of packages
 
 
 def told(real: Real, script: str, *arguments: object, **variables: str) -> list[str]:

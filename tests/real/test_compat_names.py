@@ -12,6 +12,8 @@ import pytest
 from support import CXX, INCLUDE, run, write
 from wheels import COMPAT, Real
 
+pytestmark = pytest.mark.release  # needs gigabytes of packages
+
 # What is left out, and why.
 LEFT_OUT = {
     "paddle/common/flags.h": {

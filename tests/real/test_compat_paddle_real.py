@@ -9,6 +9,8 @@ import pytest
 from support import CXX, INCLUDE, run, tool
 from wheels import COMPAT, LINK, OURS, Real, build, compile_text, exported
 
+pytestmark = pytest.mark.release  # needs gigabytes of packages
+
 ONLY = ("-DPD_HEADER_ONLY",)
 COMMON = "paddle/libs/libcommon.so"
 OWN_HEADER = "_of_paddle_flags__for_a_flag_of_Paddle_include_its_own_header"

@@ -9,6 +9,8 @@ import pytest
 from support import INCLUDE, run, tool
 from wheels import COMPAT, LINK, OURS, Real, build, compile_text, exported
 
+pytestmark = pytest.mark.release  # needs gigabytes of packages
+
 C10 = "torch/lib/libc10.so"
 CPU = "torch/lib/libtorch_cpu.so"
 OWN_HEADER = "_of_paddle_flags__for_a_flag_of_c10_include_its_own_header"

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from wheels import Real
 
+pytestmark = pytest.mark.release  # needs gigabytes of packages
+
 TEXT = """
 static void twice(DLTensor *out, const DLTensor *in) {
   for (int64_t i = 0; i < in->shape[0]; i++) ((float *)out->data)[i] = 2 * ((float *)in->data)[i];

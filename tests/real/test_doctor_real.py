@@ -12,7 +12,7 @@ from support import package, run
 if TYPE_CHECKING:
     from wheels import Real
 
-pytestmark = pytest.mark.extended
+pytestmark = pytest.mark.release  # needs gigabytes of packages
 
 PROGRAM = """
 import json

@@ -13,7 +13,7 @@ from specimens import ABSL_PY, ALL, COMPAT, Specimen
 if TYPE_CHECKING:
     from wheels import Real
 
-pytestmark = pytest.mark.extended
+pytestmark = pytest.mark.release  # needs gigabytes of packages
 
 # `order` has the letters of what is loaded: L the library, P the plugin, B the bridge.
 PROGRAM = """

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from conftest import Windows
 
-pytestmark = pytest.mark.extended
+pytestmark = pytest.mark.release
 
 MODULE = """
 module;
