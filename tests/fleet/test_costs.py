@@ -12,6 +12,8 @@ import pytest
 from bench.fleet import costs
 from bench.fleet.costs import Count, Row
 
+pytestmark = pytest.mark.extended  # needs much time
+
 SIZES = (32, 128)
 MANY = (128, 512)
 MOST = 1.15  # of what a straight line gives

@@ -25,6 +25,8 @@ from support import (
     write,
 )
 
+pytestmark = pytest.mark.extended  # each test compiles
+
 COMPAT = f"-I{INCLUDE}/compat"
 
 DEFINED = """

@@ -106,7 +106,7 @@ def build_first(path: Path, code: Path, include: tuple[str, ...], library: str) 
     run(*CC, "-shared", "-fPIC", *include, f"-I{INCLUDE}", code, library, "-ldl", "-o", path)
 
 
-@pytest.mark.extended  # builds many copies
+@pytest.mark.release  # builds many copies
 def test_the_first_copy_hosts_and_later_ones_forward(talk):
     assert talk("0.1.0", "0.1.0", "0.1.0") == [
         "p0: 0.1.0 p0_level 9",

@@ -13,6 +13,8 @@ from support import CXX, INCLUDE, SANITIZE, WARNINGS, build, build_plugin, run, 
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.extended  # each test compiles
+
 STRICT = [
     *WARNINGS,
     *["-Wcast-qual", "-Wundef", "-Wredundant-decls", "-Wsign-conversion", "-Wdouble-promotion"],

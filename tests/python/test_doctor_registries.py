@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from support import CXX, INCLUDE, LIBDIR, package, require, run, tool, write
 
+pytestmark = pytest.mark.extended  # builds much
+
 REAL = (
     '#include <gflags/gflags.h>\nDEFINE_int32(doc_v, 1, "V");\nDEFINE_string(doc_dir, "", "D");\n'
 )

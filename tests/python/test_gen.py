@@ -22,6 +22,8 @@ from paddle_flags.gen.render import render
 from paddle_flags.gen.view import c_string, schema_hash, split, views
 from paddle_flags.gen.write import write as put
 
+pytestmark = pytest.mark.extended  # each test compiles
+
 PYTHON = sys.executable
 GOOD = ROOT / "tests" / "gen" / "good" / "flags.yaml"
 STANDARDS = {

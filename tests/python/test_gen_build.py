@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support import CC, CXX, ROOT, package, tool, write
 
-pytestmark = pytest.mark.extended  # each test builds a project
+pytestmark = pytest.mark.release  # each test builds a project
 
 if TYPE_CHECKING:
     import subprocess

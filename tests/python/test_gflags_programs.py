@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support import CHECKED, CXX, INCLUDE, LIBDIR, preload, require, run, write
 
-pytestmark = pytest.mark.extended  # each test builds programs
+pytestmark = pytest.mark.release  # each test builds programs
 
 OURS = [f"-I{Path(INCLUDE, 'compat')}", f"-I{INCLUDE}"]
 LINK = [f"-L{LIBDIR}", f"-Wl,-rpath,{LIBDIR}", "-lpd_flags"]

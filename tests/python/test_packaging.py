@@ -79,7 +79,7 @@ def test_a_module_of_the_wheel_finds_the_library_beside_it_alone(installed, modu
     assert [name for name in re.findall(r"\(NEEDED\).*\[(.*)\]", text) if "python" in name] == []
 
 
-@pytest.mark.extended
+@pytest.mark.release
 def test_foreign_run_paths_and_link_flags_stay_out(tmp_path):
     tree = tmp_path / "tree"
     run(sys.executable, ROOT / "tools" / "copy_tree.py", tree)
@@ -132,7 +132,7 @@ def test_the_source_distribution_holds_the_whole_tree(sdist, tmp_path):
     assert made == set()
 
 
-@pytest.mark.extended
+@pytest.mark.release
 def test_tree_and_source_distribution_build_the_same_wheel_byte_for_byte(wheel, tmp_path):
     tree = tmp_path / "another" / "place"
     run(sys.executable, ROOT / "tools" / "copy_tree.py", tree)

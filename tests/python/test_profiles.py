@@ -96,6 +96,7 @@ def lines(program: Path, *words: object) -> list[str]:
 
 
 @as_shipped
+@pytest.mark.release
 @pytest.mark.parametrize("profile", PROFILES)
 def test_a_small_build_is_smaller_by_what_its_layers_take(built, profile, tmp_path):
     sizes = []

@@ -9,7 +9,7 @@ from test_pytest_plugin import count, suite
 
 __all__ = ["suite"]
 
-pytestmark = pytest.mark.extended  # each test runs pytest
+pytestmark = pytest.mark.release  # each test runs pytest
 
 FIXTURES = """
 @pytest.fixture(scope="module")

@@ -461,6 +461,7 @@ def test_marker():
     assert count(ended) == "2 passed"
 
 
+@pytest.mark.release
 @pytest.mark.parametrize("options", [["-n2", "--dist=loadscope", "--pf-strict"], []])
 def test_the_example_passes(tmp_path, options):
     folder = shutil.copytree(ROOT / "examples" / "pytest", tmp_path / "project")

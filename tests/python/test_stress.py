@@ -39,7 +39,7 @@ def build_reload(factory: pytest.TempPathFactory, place: Path, *flags: str) -> t
     return place / "reload", place / "liblevel.so"
 
 
-@pytest.mark.extended
+@pytest.mark.release
 def test_10000_reloads_lose_no_value_and_leak_nothing(tmp_path_factory, tmp_path):
     program, plugin = build_reload(tmp_path_factory, tmp_path, *CHECKS)
     ended = run(program, 10000, plugin)
@@ -54,6 +54,7 @@ def test_loading_unloading_and_reloading_is_clean_under_valgrind(tmp_path_factor
     assert ended.stdout + ended.stderr == "done\n"
 
 
+@pytest.mark.extended
 def test_random_operations_on_4_threads_hold_what_the_model_says(tmp_path):
     script = ROOT / "tests" / "stress" / "run.py"
     ended = run(sys.executable, script, "--build", "plain", "--seconds", 3, "--out", tmp_path)

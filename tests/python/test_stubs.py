@@ -10,6 +10,8 @@ import sys
 import pytest
 from support import ROOT, package, run, write
 
+pytestmark = pytest.mark.extended  # runs type checkers
+
 PLUGIN = """
 PD_DEFINE_bool(alpha_check, false, "Stop at the first NaN or Inf", .aliases = "check");
 PD_DEFINE_int32(alpha_level, 6, "Compression level", .min = 1, .max = 9);
