@@ -114,7 +114,8 @@ server = pf.serve(on_fork="reopen")
 level = pf.define("level", 1)
 place = os.path.dirname(server.address)
 shutil.rmtree(place)
-os.mkdir(place, 0o755)
+os.mkdir(place)
+os.chmod(place, 0o755)
 pid = os.fork()
 if pid == 0:
     seen = []
