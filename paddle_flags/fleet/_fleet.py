@@ -200,10 +200,7 @@ class Fleet:
         patience, known = _PATIENCE if wait is None else wait, _check_names("confirm", confirm)
         with self._lock:
             how = (patience, wait, force, expect, known, aliases)
-            outcome = Operator(self._follower, record, *how).run()
-            with suppress(FleetError):  # the next one does it
-                self._follower.compact()
-            return outcome
+            return Operator(self._follower, record, *how).run()
 
     def reset(self, revision: int, **options: Unpack[Options]) -> Outcome:
         """Bring back the values of an earlier revision, as a new change.
