@@ -230,14 +230,12 @@ class Member:
         if secret:
             why = f"{secret}: is sensitive, and a fleet publishes values"
             return Answer(_flags.REJECTED, why)
+        refused = batch.revision in self._refused
         late = [
             name
             for name in sorted(names & closed)
-            if text_in(wanted, name) != text_in(self.values, name)
-            and (
-                batch.revision > self._closed_since.get(name, self._applied)
-                or batch.revision in self._refused
-            )
+            if (refused or batch.revision > self._closed_since.get(name, self._applied))
+            and text_in(wanted, name) != text_in(self.values, name)
         ]
         if late:
             return _needs_restart(late)
@@ -276,10 +274,7 @@ class Member:
         return {revision: _needs_restart(names) for revision, names in found.items()}
 
     def list_untaken(self) -> list[int]:
-        """Return the changes that were not taken here, and that later ones have not replaced.
-
-        One that has ended is among them if it could not be taken back.
-        """
+        """Return the changes not taken, or not taken back, that later ones have not replaced."""
         found = set(self._find_remains())
         later: set[tuple[str, str]] = set()
         for batch in reversed(self.state.batches):
@@ -371,8 +366,7 @@ class Member:
     def end_without_engine(self) -> None:
         """End here what is over, while the engine is away."""
         self._note_ends()  # of what was read before it went
-        now = self._clock.now()
-        self._end_here({each for each, end in self.ends.items() if end.at <= now})
+        self._end_here({n for n, end in self.ends.items() if end.at <= self._clock.now()})
 
     def _end_here(self, over: set[int]) -> None:
         if over - self._over:
