@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from paddle_flags.fleet._operate import Outcome
     from paddle_flags.fleet._state import Entry, Tables
 
+_ENDING = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
 SILENT = 4
 """The exit status if a member hasn't answered, is slow, gone or missing."""
 
@@ -234,7 +237,9 @@ class FleetTarget(Target):
             return self._outcome(lambda: fleet.reset(revision, **given))
 
     def _outcome(self, change: Callable[[], Outcome]) -> Report:
-        signal.signal(signal.SIGTERM, _interrupt)  # aborts what members wait for
+        for each in _ENDING:
+            if signal.getsignal(each) != signal.SIG_IGN:  # as nohup does
+                signal.signal(each, _interrupt)
         try:
             outcome = change()
         except AbortedError as error:
@@ -291,4 +296,7 @@ def _value_elsewhere(name: str, others: Mapping[str, Entry]) -> str:
 
 
 def _interrupt(number: int, _frame: FrameType | None) -> NoReturn:
+    """Abort what members wait for; an impatient second signal doesn't leave it open."""
+    for each in _ENDING:
+        signal.signal(each, signal.SIG_IGN)
     raise KeyboardInterrupt(number)

@@ -41,9 +41,9 @@ def join(url: str, options: argparse.Namespace) -> Report:
     except OSError as error:
         if error.filename != command[0]:
             raise
-        found = isinstance(error, PermissionError)
+        missing = isinstance(error, FileNotFoundError)
         problem = f"{command[0]}: {error.strerror}"
-        return Report(problems=[problem], status=_NOT_EXECUTABLE if found else _NOT_FOUND)
+        return Report(problems=[problem], status=_NOT_FOUND if missing else _NOT_EXECUTABLE)
     if status < 0:
         with suppress(OSError):  # SIGKILL has no handler
             signal.signal(-status, signal.SIG_DFL)

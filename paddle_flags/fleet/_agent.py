@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.fleet._check import Barrier
@@ -160,7 +160,9 @@ class ProgramFlags:
         found = Facts({}, [], [], {}, is_checked=False)  # a check ends before the program starts
         if not self._is_served:
             return found
-        for flag in {id(each): each for each in self._refresh().values()}.values():
+        with suppress(FleetError):  # while it hangs, its agent is a member all the same
+            self._refresh()
+        for flag in {id(each): each for each in self._listed.values()}.values():
             marks, name = flag.get("marks", ()), flag["name"]
             sensitive = "sensitive" in marks
             found.add(name, _others(flag), sensitive=sensitive, unsafe="unsafe" in marks)
@@ -270,6 +272,7 @@ class Agent:
     _member: Membership | None = None  # as soon as it tries to join
     _failure: BaseException | None = None
     _has_ended = False
+    _starting: Any = field(default_factory=threading.Lock)  # held while the program starts
 
     def run(self) -> int:
         """Run the program to its end; return its exit status, or a signal as a negative number."""
@@ -287,14 +290,16 @@ class Agent:
     def _wait(self) -> int:
         while True:
             given = signal.sigwaitinfo(_WAITED)
-            pid = self._pid
+            with self._starting:
+                pid = self._pid
+                self._has_ended = pid is None and given.si_signo in _ENDING
             if self._failure is not None:
                 raise self._failure
             if given.si_signo == signal.SIGCHLD:
                 ended, status = os.waitpid(pid, os.WNOHANG) if pid else (0, 0)
                 if ended:
                     return os.waitstatus_to_exitcode(status)
-            elif pid is None and given.si_signo in _ENDING:
+            elif self._has_ended:
                 return -given.si_signo
             elif pid and (given.si_pid or given.si_signo not in _BY_TERMINAL):
                 os.kill(pid, given.si_signo)  # what a terminal sends, the program has got itself
@@ -326,8 +331,10 @@ class Agent:
             others = os.environ.get("LD_PRELOAD", "").split()
             environment["LD_PRELOAD"] = " ".join([str(LIBRARY), *others])
         how: Any = {"setsigmask": mask, "setsigdef": _IGNORED_BY_PYTHON}
-        pid = os.posix_spawnp(self.command[0], self.command, environment, **how)
-        flags.child = self._pid = pid
+        with self._starting:
+            if not self._has_ended:  # by a signal that has come before the program
+                pid = os.posix_spawnp(self.command[0], self.command, environment, **how)
+                flags.child = self._pid = pid
 
     def _follow(self, member: Membership, flags: ProgramFlags) -> None:
         """Go on with the flags and steps of the program."""

@@ -46,6 +46,7 @@ class Options(TypedDict, total=False):
     dry_run: bool
     expect: int | None
     confirm: Iterable[str]
+    aliases: bool
 
 
 @public_class
@@ -152,6 +153,7 @@ class Fleet:
         dry_run: bool = False,
         expect: int | None = None,
         confirm: Iterable[str] = (),
+        aliases: bool = True,
     ) -> Outcome:
         """Make a batch of changes; each member takes all of it, or nothing.
 
@@ -172,6 +174,8 @@ class Fleet:
         changes, and ConflictError says who has changed what.
         `confirm` names the unsafe flags that are meant. If one of the batch isn't in it that some
         member has as unsafe, nothing changes, and UnconfirmedError names it.
+        A change whose value is None also takes back what was set by other names that members have
+        for the flag; with `aliases=False`, only by this one.
         """
         batch = check_batch(changes)
         if not batch:
@@ -195,22 +199,22 @@ class Fleet:
         )
         patience, known = _PATIENCE if wait is None else wait, _check_names("confirm", confirm)
         with self._lock:
-            outcome = Operator(self._follower, record, patience, wait, force, expect, known).run()
-            with suppress(FleetError):  # the next one does it
-                self._follower.compact()
-            return outcome
+            how = (patience, wait, force, expect, known, aliases)
+            return Operator(self._follower, record, *how).run()
 
     def reset(self, revision: int, **options: Unpack[Options]) -> Outcome:
         """Bring back the values of an earlier revision, as a new change.
 
-        Values that were temporary then are left out. The last 200 changes, at least, can be
-        brought back. The options are `wait`, `force`, `reason`, `dry_run` and `confirm` of
-        `change`.
+        Values that were temporary then are left out. Those that still wait for a step can't come
+        back: FleetError says so. The last 200 changes, at least, can be brought back. The options
+        are `wait`, `force`, `reason`, `dry_run` and `confirm` of `change`.
         """
         with self._lock:
             self._follower.catch_up()
             now, then = self._follower.state, self._follower.at(revision)
-        changes = _values({**entries_of(now, lasting=False), **entries_of(then)}, then)
+            old, new = entries_of(now, lasting=False), entries_of(then)
+            keys = [key for key in {**old, **new} if old.get(key) != new.get(key)]
+            changes = _values(keys, then, self._store)
         if not changes:
             return Outcome(0, COMMITTED, {}, {})
         return self._change_back(f"reset to revision {revision}", changes, now.changed, options)
@@ -236,7 +240,7 @@ class Fleet:
     ) -> Outcome:
         why = options.get("reason")
         options["reason"] = f"{what}: {why}" if why else what
-        options["expect"] = expect
+        options["expect"], options["aliases"] = expect, False
         return self.change(changes, **options)
 
     def values(
@@ -330,13 +334,22 @@ def _undoing(follower: Follower, revision: int) -> tuple[Change, ...]:
     later = sorted({key[1] for key in keys if now.get(key) != after.get(key)})
     if later:
         raise FleetError(f"{', '.join(later)}: changed since revision {revision}")
-    return _values(keys, before)
+    return _values(keys, before, follower.store)
 
 
-def _values(keys: Iterable[tuple[str, str]], state: State) -> tuple[Change, ...]:
-    """Return what gives flags the values of a state, without those that are temporary."""
+def _values(keys: Iterable[tuple[str, str]], state: State, store: Store) -> tuple[Change, ...]:
+    """Return what gives flags the values of a state, without those that are temporary.
+
+    Raises FleetError for a value that was to come at a step, if a member has not begun that.
+    """
     values = entries_of(state)
-    found = ((on, name, values.get((on, name))) for on, name in keys)
+    found = [(on, name, values.get((on, name))) for on, name in keys]
+    steps = [entry.at_step for _, _, entry in found if entry]
+    last = max(filter(None, steps), default=0)
+    begun = [each.get("step") for each in documents_of(store).values()] if last else []
+    if any(step is not None and step < last for step in begun):
+        what = f"has a value from step {last} on, which not all members have begun"
+        raise FleetError(f"{store.url}: revision {state.revision} {what}: set it anew")
     return tuple(Change(name, entry and entry.value, on) for on, name, entry in found)
 
 

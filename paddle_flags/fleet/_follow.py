@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from paddle_flags._core.status import shown
@@ -120,6 +121,9 @@ class Follower:
         if not written and not self._has(number, whole):
             return 0
         self._news.append(self._take(data))
+        if not self.state.question:  # whose answers somebody waits for
+            with suppress(FleetError):  # the next writer does it
+                self.compact()
         return number
 
     def write(self, record: Record, is_wanted: Callable[[], bool] = lambda: True) -> int:

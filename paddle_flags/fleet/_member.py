@@ -33,6 +33,10 @@ class End(NamedTuple):
     is_sure: bool  # whether this process has seen it begin; else `at` follows from the date
 
 
+def _needs_restart(names: list[str]) -> Answer:
+    return Answer(_flags.RESTART, f"{', '.join(names)}: has no attribute runtime")
+
+
 class Member:
     """What one process knows of its fleet.
 
@@ -61,6 +65,7 @@ class Member:
         self._fitting_as: object = None  # the definitions for which that holds
         self._is_without = False  # the values were taken back, since the engine is away
         self._closed_since: dict[str, int] = {}  # of flags: the last revision that could change it
+        self._refused: set[int] = set()  # changes that were not taken when values were given last
         self._reached: dict[int, int] = {}  # of changes at a step: the one at which they came
         self._asked: tuple[int, float] = (0, NEVER)  # the question, and when it is overdue
         self._peers = 0  # members, when the last record was written
@@ -121,6 +126,7 @@ class Member:
     def forget_what_was_applied(self) -> None:
         """Give all values again at the next look: the program is another process."""
         self._closed_since.clear()
+        self._refused.clear()
         self._dropped = -1
 
     def _is_outdated(self) -> bool:
@@ -173,8 +179,11 @@ class Member:
     def _give_values(self) -> tuple[list[Verdict], str | None]:
         """Give the program what the log says; return the verdicts, and why it refuses."""
         values, verdicts = self._fold()
+        closed = {n: each for n, each in self.values.items() if n in self._closed_since}
         if self._is_without:
-            values = {n: each for n, each in self.values.items() if n in self._closed_since}
+            values = closed
+        elif self._flags.count_dropped() == self._dropped:  # else they have lost a value already
+            values = {**{n: e for n, e in values.items() if n not in self._closed_since}, **closed}
         if values == self.values and self._flags.count_dropped() == self._dropped:
             return verdicts, None
         news = [b for b in self.state.batches[-1:] if b.revision == self.state.changed]
@@ -186,8 +195,8 @@ class Member:
         batches = [*filter(self._is_current, self.state.batches), *more]
         names = {each.name for batch in batches for each in batch.changes}
         self._judging = self._flags.look(names | self.values.keys())
-        for name in names & self._judging.keys():
-            if self._judging[name].closed:
+        for name, look in self._judging.items():
+            if look.closed:
                 self._closed_since.setdefault(name, self._applied)
             else:
                 self._closed_since.pop(name, None)
@@ -221,14 +230,15 @@ class Member:
         if secret:
             why = f"{secret}: is sensitive, and a fleet publishes values"
             return Answer(_flags.REJECTED, why)
-        late = ", ".join(
+        refused = batch.revision in self._refused
+        late = [
             name
             for name in sorted(names & closed)
-            if batch.revision > self._closed_since.get(name, self._applied)
+            if (refused or batch.revision > self._closed_since.get(name, self._applied))
             and text_in(wanted, name) != text_in(self.values, name)
-        )
+        ]
         if late:
-            return Answer(_flags.RESTART, f"{late}: has no attribute runtime")
+            return _needs_restart(late)
         candidate = {name: each for name, each in wanted.items() if name not in closed}
         candidate.update({n: each for n, each in self.values.items() if n in closed})
         problem = self._flags.check(candidate)
@@ -241,6 +251,7 @@ class Member:
         told = {each.batch.revision: each.why for each in verdicts}
         if why is not None and verdicts:
             told[verdicts[-1].batch.revision] = Answer(_flags.REJECTED, why)
+        self._refused = {revision for revision, each in told.items() if each}
         for batch in self.state.batches[-_MOST_ANSWERS:]:
             revision = batch.revision
             if revision in told:
@@ -248,20 +259,31 @@ class Member:
             elif self.selected.is_concerned(batch.changes):
                 waits = Answer(_flags.WAITS, f"step {batch.at_step}")
                 self.answers[revision] = Answer(ENDED) if revision in self._over else waits
+        self.answers.update(self._find_remains())
         for old in sorted(self.answers)[:-_MOST_ANSWERS]:
             del self.answers[old]
 
+    def _find_remains(self) -> dict[int, Answer]:
+        """Return the changes that have ended, but not for flags that can't change any more."""
+        here = {batch.revision for batch in self.state.batches if self._is_current(batch)}
+        found: dict[int, list[str]] = {}
+        for name in sorted(self._closed_since.keys() & self.values.keys()):
+            revision = self.values[name].revision
+            if revision not in here:
+                found.setdefault(revision, []).append(name)
+        return {revision: _needs_restart(names) for revision, names in found.items()}
+
     def list_untaken(self) -> list[int]:
-        """Return the changes that were not taken here, and that later ones have not replaced."""
-        found: list[int] = []
+        """Return the changes not taken, or not taken back, that later ones have not replaced."""
+        found = set(self._find_remains())
         later: set[tuple[str, str]] = set()
         for batch in reversed(self.state.batches):
             keys = {(each.on, each.name) for each in batch.changes}
             answer = self.answers.get(batch.revision)
             if answer is not None and answer.state not in _flags.GOOD and not keys <= later:
-                found.append(batch.revision)
+                found.add(batch.revision)
             later |= keys if batch.lasts else set()
-        return found
+        return sorted(found, reverse=True)
 
     def _answer_for(self, batch: Record) -> Answer:
         """Return whether the values of a batch that passed all checks take effect."""
@@ -344,8 +366,7 @@ class Member:
     def end_without_engine(self) -> None:
         """End here what is over, while the engine is away."""
         self._note_ends()  # of what was read before it went
-        now = self._clock.now()
-        self._end_here({each for each, end in self.ends.items() if end.at <= now})
+        self._end_here({n for n, end in self.ends.items() if end.at <= self._clock.now()})
 
     def _end_here(self, over: set[int]) -> None:
         if over - self._over:

@@ -130,8 +130,8 @@ class Membership:
 
     def _begin(self) -> None:
         try:
-            self._refuse_double()
             self._member.start()
+            self._refuse_double()
         except UnreachableError as error:
             if not self._start_from_file(str(error)):
                 raise
@@ -141,6 +141,7 @@ class Membership:
             self._start_from_file(f"{self.url}: the engine has lost its state")
         self._write_snapshot()
         self._announce(self._document())
+        self._refuse_double()  # which may have come at the same moment
 
     def _start_from_file(self, why: str) -> bool:
         """Begin with the values of the snapshot file; return whether it has any."""
@@ -158,8 +159,8 @@ class Membership:
         if self._options.observe:
             return
         other = _document.document_of(self.store, self.name) or {}
-        pid, process = other.get("pid"), other.get("process")
-        if other.get("host") != self.host or not isinstance(pid, int) or pid == os.getpid():
+        pid, process = other.get("pid", 0), other.get("process")
+        if other.get("host") != self.host or pid in (0, os.getpid(), self._published.get("pid")):
             return
         if process and _role.process_of(pid) == process:  # else this is the successor of one killed
             what = f"{self.name} is a member already, process {pid} of this machine"
@@ -286,10 +287,9 @@ class Membership:
                 return
         try:
             self._announce(document)
-        except UnreachableError:
-            raise
-        except FleetError:  # such as that of a full disk, which says nothing about the member
-            self._renew()
+        except FleetError as error:
+            if not isinstance(error, UnreachableError):
+                self._renew()  # as if the disk is full, which says nothing about the member
             raise
 
     def _renew(self) -> None:

@@ -162,9 +162,7 @@ class Mirror:
         except SensitiveError as error:
             message = f"{error}; nothing is mirrored until {self.name} has no value for it"
             raise SensitiveError(message) from None
-        with suppress(FleetError):  # the next turn does it
-            self._is_due = bool(self._changes())  # if others have changed it again since
-            self._target.compact()
+        self._is_due = bool(self._changes())  # if others have changed it again since
         return revision, record
 
 

@@ -101,6 +101,7 @@ class Operator:
     force: bool = False
     expect: int | None = None
     confirm: Collection[str] = ()
+    aliases: bool = True  # whether to take flags back by all their names
 
     def __post_init__(self) -> None:
         self._store, self._clock = self._follower.store, self._follower.clock
@@ -185,7 +186,7 @@ class Operator:
 
         Those are names that operators gave: aliases too, and former names for older programs.
         """
-        if all(each.value is not None for each in record.changes):
+        if not self.aliases or all(each.value is not None for each in record.changes):
             return record
         documents, tables = documents_of(self._store), _state.tables_of(self._state.batches)
         changes = list(record.changes)

@@ -120,9 +120,10 @@ def _fate(document: Mapping[str, Any], state: State, log: list[Step]) -> tuple[s
     unread = next((step for step in log if step.revision > revision and step.holds), None)
     age = time.time() - unread.record.time if unread else 0.0
     why = f"has read revision {revision} of {state.changed}"
-    if age <= _SOON:
+    if abs(age) <= _SOON:
         return BEHIND, why
-    return SLOW, f"{why}; the next one was written {age:.0f} s ago"
+    when = f"{age:.0f} s ago" if age > 0 else "in the future, as the clock of this machine says"
+    return SLOW, f"{why}; the next one was written {when}"
 
 
 def _missing(documents: Documents, known: list[MemberStatus]) -> list[MemberStatus]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from members import ask, decide, write
+from members import Failed, ask, decide, eventually, write
 from programs import Program, narrow
 
 from paddle_flags.fleet._clock import Clock
@@ -164,3 +164,23 @@ def test_a_value_that_fits_no_more_is_not_taken_again_when_a_later_one_ends(
     member.follow()
     assert program.numbers()["x"] == 0
     assert member.answers[first].state == "rejected"
+
+
+def test_the_second_one_of_a_name_is_refused_though_both_begin_at_once(process, tmp_path):
+    slow, other = process(), process()
+    slow.do(
+        "import pathlib, time\n"
+        f"store, place = pf.fleet.open_store({slow.url!r}), pathlib.Path({str(tmp_path)!r})\n"
+        "read = store.read\n"
+        "def read_late(first):\n"
+        "    (place / 'seen').touch()\n"
+        "    while not (place / 'go').exists(): time.sleep(0.01)\n"
+        "    return read(first)\n"
+        "store.read = read_late"
+    )
+    slow.send("do", "pf.fleet.join(store, name='one')")
+    eventually((tmp_path / "seen").exists)
+    other.join(name="one")
+    (tmp_path / "go").touch()
+    with pytest.raises(Failed, match=f"one is a member already, process {other.pid} of this"):
+        slow.receive()

@@ -176,3 +176,11 @@ def test_a_change_right_behind_a_check_keeps_no_member_from_passing(fleet, proce
     first.do("pf.fleet.leave()")
     assert outcomes([late]) == [""]
     late.wait_for("level.value", 5)
+
+
+def test_members_that_check_at_each_start_fill_no_log(store, process):
+    one = process().begin(name="one")
+    one.do("from paddle_flags.fleet import _follow; _follow._MOST, _follow._KEPT = 30, 5")
+    one.do("for _ in range(30): pf.fleet.check()")
+    assert store.last() == 60
+    assert store.base()[0] > 20

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 from members import SOON, Failed, ask, decide, eventually, states
@@ -347,6 +348,9 @@ Fleet(sys.argv[1]).set({"level": 13}, at_step=5, wait=600)
 """
 
 
+ONCE = [(name, 1) for name in ("SIGINT", "SIGTERM", "SIGHUP")]
+
+
 @pytest.fixture
 def waiting(members):
     """Start two members that count steps, one of which is stopped and doesn't answer."""
@@ -357,12 +361,16 @@ def waiting(members):
     return one
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
-def test_an_operator_that_is_ended_at_a_step_aborts_and_members_go_on(fleet, waiting, url, name):
+@pytest.mark.parametrize(("name", "times"), [*ONCE, ("SIGINT", 20)])
+def test_an_operator_that_is_ended_at_a_step_aborts_and_members_go_on(
+    fleet, waiting, url, name, times
+):
     command = ["set", url, "level=13", "--at-step", "5", "--wait", "600"]
     operator = subprocess.Popen([sys.executable, "-m", "paddle_flags", *command])
     eventually(lambda: len(fleet.status().undecided), 1)
-    operator.send_signal(getattr(signal, name))
+    for _ in range(times):
+        operator.send_signal(getattr(signal, name))
+        time.sleep(0.001)
     assert operator.wait(SOON) == 128 + getattr(signal, name)
     assert fleet.log()[-1].verdict == "aborted: its operator gave up"
     waiting.do("pf.fleet.tick(5)")

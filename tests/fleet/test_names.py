@@ -84,3 +84,14 @@ def test_a_mirror_keeps_flags_apart_that_one_member_takes_for_one(tmp_path, flee
         one.turn()
         assert one.turn() is None
     assert {name: each.value for name, each in fleet.values().items()} == {"lr": "0.5", "wd": "0.1"}
+
+
+def test_an_undo_leaves_what_was_set_by_another_name_of_the_flag(fleet, upgraded):
+    _, new = upgraded
+    eventually(lambda: fleet.names("size"), {"size", "width"})
+    fleet.set({"width": 5}, wait=SOON)
+    fleet.set({"size": 7}, wait=SOON)
+    assert new.ask("FLAGS.size") == 7
+    fleet.undo(wait=SOON)
+    assert new.ask("FLAGS.size") == 5
+    assert changes(fleet) == (Change("size", None, "all"),)

@@ -118,15 +118,29 @@ sys.exit(main(sys.argv[2:]))
 
 @pytest.mark.parametrize("skew", [30, -30, 100_000])
 def test_the_clock_of_an_operator_does_not_matter(members, url, skew):
-    def run(*tokens):
-        command = [sys.executable, "-c", AHEAD, str(skew), *tokens]
-        return subprocess.run(command, capture_output=True, text=True, timeout=SOON)
-
     members(2, ttl=2.0)
-    assert run("set", url, "level=8", "--wait", "60").returncode == 0
-    ended = run("status", url)
+    assert run_with(skew, "set", url, "level=8", "--wait", "60").returncode == 0
+    ended = run_with(skew, "status", url)
     assert ended.returncode == 0, ended.stdout
     assert ended.stdout.count("current") == 2
+
+
+@pytest.mark.parametrize("skew", [30, -30])
+def test_a_member_that_hangs_is_slow_by_every_clock(fleet, members, url, skew):
+    [one] = members(1, ttl=60.0)
+    one.stop()
+    fleet.set({"level": 8}, force=True)
+    eventually(lambda: fleet.status().members[0].state, "slow")
+    ended = run_with(skew, "status", url)
+    assert ended.returncode == 4, ended.stdout
+    assert "trainer-0 is slow: has read revision 0 of 1" in ended.stdout
+    one.kill()
+
+
+def run_with(skew, *tokens):
+    """Run a command whose clock is wrong by some seconds."""
+    command = [sys.executable, "-c", AHEAD, str(skew), *tokens]
+    return subprocess.run(command, capture_output=True, text=True, timeout=SOON, check=False)
 
 
 # ---- Values ----
