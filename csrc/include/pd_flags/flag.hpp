@@ -58,14 +58,14 @@ struct setter<T, true> {
   }
 };
 
-PD__LOCAL inline std::string text_of(const pd_flag *flag) {
+PD__LAZY std::string text_of(const pd_flag *flag) {
   char text[256];
   size_t length = 0;
   if (host::flag_get_text(flag, text, sizeof text, &length, nullptr) != PD_OK) return "";
   if (length < sizeof text) return text;
   std::string whole(length + 1, '\0');
   if (host::flag_get_text(flag, &whole[0], whole.size(), &length, nullptr) != PD_OK) return "";
-  whole.resize(std::strlen(whole.c_str())); /* the value may have changed */
+  whole.resize(__builtin_strlen(whole.c_str())); /* the value may have changed */
   return whole;
 }
 
@@ -229,7 +229,7 @@ template <class T, class U>
 PD__INLINE bool same(const T &a, const U &b) {
   return a == b;
 }
-PD__INLINE bool same(const char *a, const char *b) { return std::strcmp(a, b) == 0; }
+PD__INLINE bool same(const char *a, const char *b) { return __builtin_strcmp(a, b) == 0; }
 
 #define PD__FLAG_OPERATOR(sign, truth)                                                   \
   template <class T, class U, class = if_value<U>>                                       \

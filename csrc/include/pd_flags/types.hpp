@@ -10,7 +10,6 @@
 #include <clocale>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <type_traits>
 #if __cplusplus >= 201703L
@@ -58,11 +57,11 @@ using when = typename std::enable_if<condition>::type;
 
 /* ---- Numbers as text, for items and optional values ---- */
 
-PD__LOCAL inline const char *after_sign(const char *text) {
+PD__LAZY const char *after_sign(const char *text) {
   return *text == '-' || *text == '+' ? text + 1 : text;
 }
 
-PD__LOCAL inline bool starts_number(const char *text) {
+PD__LAZY bool starts_number(const char *text) {
   text = inner::after_sign(text);
   return *text >= '0' && *text <= '9';
 }
@@ -88,7 +87,7 @@ PD__LOCAL inline bool read_integer(const char *text, T &out) {
 }
 
 /* strtod knows only the locale's decimal point. */
-PD__LOCAL inline bool read_double(const char *text, double &out) {
+PD__LAZY bool read_double(const char *text, double &out) {
   std::string copy(text);
   size_t point = copy.find('.');
   if (point != std::string::npos) copy.replace(point, 1, std::localeconv()->decimal_point);
@@ -110,10 +109,10 @@ PD__LOCAL inline std::string shortest(T value, int least, int most) {
     if (digits == most || !(back < value || back > value)) return text;
   }
 }
-PD__LOCAL inline std::string write_double(double value) { return inner::shortest(value, 15, 17); }
+PD__LAZY std::string write_double(double value) { return inner::shortest(value, 15, 17); }
 
 /* The double with the shortest text that reads back as the float: 0.1 for 0.1f. */
-PD__LOCAL inline double widen(float value) {
+PD__LAZY double widen(float value) {
   double wide = 0;
   inner::read_double(inner::shortest(value, 6, 9).c_str(), wide);
   return wide;
@@ -326,7 +325,7 @@ template <class T>
 struct type_of<T, void_t<when<std::is_enum<T>::value>, decltype(pd_names(T()))>> : from_text {
   PD__LOCAL static bool parse(const char *text, T &out, std::string &why) {
     for (const name<T> &each : pd_names(T())) {
-      if (std::strcmp(each.text, text) != 0) continue;
+      if (__builtin_strcmp(each.text, text) != 0) continue;
       out = each.value;
       return true;
     }
@@ -366,8 +365,8 @@ struct type_of<T, void_t<parse_result<T>, format_result<T>>> : from_text {
 
 /* ---- Lists and optional values ---- */
 
-PD__LOCAL inline std::string quote_item(const std::string &item, bool alone) {
-  bool blank = !item.empty() && (std::strchr(" \t", item[0]) || std::strchr(" \t", item.back()));
+PD__LAZY std::string quote_item(const std::string &item, bool alone) {
+  bool blank = !item.empty() && (__builtin_strchr(" \t", item[0]) || __builtin_strchr(" \t", item.back()));
   bool empty = item.empty() && alone;
   if (!blank && !empty && item.find_first_of(",\"\r\n") == std::string::npos) return item;
   std::string out = "\"";
@@ -375,7 +374,7 @@ PD__LOCAL inline std::string quote_item(const std::string &item, bool alone) {
   return out + "\"";
 }
 
-PD__LOCAL inline bool next_item(const char **cursor, std::string &item) {
+PD__LAZY bool next_item(const char **cursor, std::string &item) {
   size_t length = 0;
   const char *from = *cursor;
   if (!pd__item_read(&from, nullptr, 0, &length)) return false;
