@@ -16,7 +16,7 @@ class hook {
   PD__LOCAL hook() : number_(0) {}
   PD__LOCAL explicit hook(pd_hook number) : number_(number) {}
   /* No new call begins after this. */
-  PD__LOCAL status remove() {
+  PD__LAZY status remove() {
     return inner::call([&](pd_error *err_) { return inner::host::hook_remove(number_, err_); });
   }
 
@@ -141,7 +141,7 @@ class alignas(64) variable : variable_base {
     });
   }
   /* Drop every value but the default. */
-  PD__LOCAL pd::status reset() { return with(host::flag_reset); }
+  PD__LOCAL pd::status reset() { return with(host::flag_reset<>); }
 
   /* The value as text; "" while the flag isn't defined. */
   PD__LOCAL std::string text() const { return inner::text_of(handle()); }
@@ -182,7 +182,7 @@ class alignas(64) variable : variable_base {
     late_.def = &def_;
   }
 
-  PD__LOCAL void join() { pd_late_define(&late_, nullptr); }
+  PD__LOCAL void join() { pd__late_add(&late_); }
 
   cell_of<T, type_of<T>::object> cell_;
   pd_late_def late_;

@@ -176,11 +176,11 @@ struct type_of<T, when<is_number<T>::value>>
 template <>
 struct type_of<bool> : plain<bool, bool> {
   static constexpr bool ranged = false;
-  PD__LOCAL static bool parse(const char *text, bool &out, std::string &why) {
+  PD__LAZY static bool parse(const char *text, bool &out, std::string &why) {
     why = "expected " PD__BOOL_EXPECTED;
     return detail::read_bool(text, out);
   }
-  PD__LOCAL static std::string format(const bool &value) { return value ? "true" : "false"; }
+  PD__LAZY static std::string format(const bool &value) { return value ? "true" : "false"; }
 };
 
 template <class T>
@@ -192,31 +192,31 @@ struct real : plain<T, double> {
 
 template <>
 struct type_of<double> : real<double> {
-  PD__LOCAL static bool parse(const char *text, double &out, std::string &why) {
+  PD__LAZY static bool parse(const char *text, double &out, std::string &why) {
     why = "expected a number";
     return inner::read_double(text, out);
   }
-  PD__LOCAL static std::string format(const double &value) { return inner::write_double(value); }
+  PD__LAZY static std::string format(const double &value) { return inner::write_double(value); }
 };
 
 template <>
 struct type_of<float> : real<float> {
   static constexpr bool partial = true;
   PD__INLINE static double to(const float &value) { return inner::widen(value); }
-  PD__LOCAL static bool fits(double value, std::string &why) {
+  PD__LAZY static bool fits(double value, std::string &why) {
     double most = static_cast<double>(__FLT_MAX__);
     bool beyond = value > most ? value < high() : value < -most && value > low();
     if (beyond) why = "expected a number that a float can hold";
     return !beyond;
   }
-  PD__LOCAL static bool parse(const char *text, float &out, std::string &why) {
+  PD__LAZY static bool parse(const char *text, float &out, std::string &why) {
     double value = 0;
     why = "expected a number";
     if (!inner::read_double(text, value) || !fits(value, why)) return false;
     out = static_cast<float>(value);
     return true;
   }
-  PD__LOCAL static std::string format(const float &value) {
+  PD__LAZY static std::string format(const float &value) {
     return inner::write_double(inner::widen(value));
   }
 };
@@ -301,22 +301,22 @@ struct from_text {
 
 template <>
 struct type_of<std::string> : from_text {
-  PD__LOCAL static bool parse(const char *text, std::string &out, std::string &) {
+  PD__LAZY static bool parse(const char *text, std::string &out, std::string &) {
     out = text;
     return true;
   }
-  PD__LOCAL static std::string format(const std::string &value) { return value; }
+  PD__LAZY static std::string format(const std::string &value) { return value; }
 };
 
 #if __cplusplus >= 201703L
 /* The text of a value stays valid until the process ends. */
 template <>
 struct type_of<std::string_view> : from_text {
-  PD__LOCAL static bool parse(const char *text, std::string_view &out, std::string &) {
+  PD__LAZY static bool parse(const char *text, std::string_view &out, std::string &) {
     out = text;
     return true;
   }
-  PD__LOCAL static std::string format(const std::string_view &value) { return std::string(value); }
+  PD__LAZY static std::string format(const std::string_view &value) { return std::string(value); }
 };
 #endif
 
