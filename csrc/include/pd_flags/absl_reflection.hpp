@@ -23,7 +23,7 @@ PD__LOCAL inline pd_flag_info info_of(const pd_flag *flag) {
 PD__LOCAL inline const void *type_of_flag(const pd_flag *flag) {
   pd_flag_info info = info_of(flag);
   for (const known_flag *at = known_flags(); at; at = at->next) {
-    if (std::strcmp(at->name, info.name) == 0) return at->type;
+    if (__builtin_strcmp(at->name, info.name) == 0) return at->type;
   }
   switch (info.type) {
     case PD_TYPE_bool: return type_tag<bool>();

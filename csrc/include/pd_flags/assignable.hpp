@@ -34,7 +34,6 @@
 #include <pd_flags/values.hpp>
 
 #include <cstdio>
-#include <cstring>
 #include <new>
 #include <string>
 #include <type_traits>
@@ -94,8 +93,9 @@ PD__LOCAL inline std::string &text_of(text_cell &cell) {
 }
 
 PD__LOCAL inline void text_make_now(text_cell &cell) {
-  new (cell.current) std::string(cell.first);
+  std::string &text = *new (cell.current) std::string();
   new (cell.given) std::string();
+  text = cell.first; /* the constructor that takes it is a template, which each file would compile */
   text_cell *head = __atomic_load_n(&pd__texts_v1, __ATOMIC_RELAXED);
   do {
     cell.next = head;
@@ -119,19 +119,19 @@ PD__LOCAL inline std::string &text_make(text_cell &cell) {
 
 /* Another library of the process may have initialised the reference, with a string of its own. It is
  * NULL before that library does. */
-PD__LOCAL inline std::string &text_used(text_cell &cell) {
+PD__LAZY std::string &text_used(text_cell &cell) {
   const void *other = cell.where ? cell.where() : nullptr;
   if (!other || other == cell.current) return text_make(cell);
   return *static_cast<std::string *>(const_cast<void *>(other));
 }
 
-PD__LOCAL inline const char *text_get(void *cell) {
+PD__LAZY const char *text_get(void *cell) {
   return text_used(*static_cast<text_cell *>(cell)).c_str();
 }
 
 /* A string that already has the value is left alone, so its c_str() stays valid. If memory is
  * out, the old value stays, and the registry treats it as an assignment. */
-PD__LOCAL inline void text_put(void *cell, const char *value) {
+PD__LAZY void text_put(void *cell, const char *value) {
 #ifdef __EXCEPTIONS
   try {
 #endif
@@ -158,11 +158,11 @@ PD__INLINE constexpr const char *as_text(const char *text) noexcept { return tex
 inline const char *as_text(const std::string &text) { return text.c_str(); }
 
 /* The host's functions, or NULL: a default links nothing. */
-PD__LOCAL inline const pd_table *table_of_host() {
+PD__LAZY const pd_table *table_of_host() {
   return pd__table_with(offsetof(pd_table, flag_set_default));
 }
 
-PD__LOCAL inline bool has_cell(const pd_table *table, const pd_flag *flag, const void *cell) {
+PD__LAZY bool has_cell(const pd_table *table, const pd_flag *flag, const void *cell) {
   pd_cell_info info = detail::sized<pd_cell_info>();
   for (size_t i = 0; table->flag_get_cell(flag, i, &info, nullptr) == PD_OK; i++) {
     if (info.address == cell) return true;
@@ -172,7 +172,7 @@ PD__LOCAL inline bool has_cell(const pd_table *table, const pd_flag *flag, const
 
 /* The flag that the variable follows, or NULL if its definition hasn't joined or was refused.
  * `name` (NULL allowed) is where to look first: the registry may have put a namespace in front. */
-PD__LOCAL inline pd_flag *flag_of(const void *cell, const char *name) {
+PD__LAZY pd_flag *flag_of(const void *cell, const char *name) {
   const pd_table *table = table_of_host();
   pd_flag *flag = nullptr;
   if (!table) return nullptr;
@@ -184,7 +184,7 @@ PD__LOCAL inline pd_flag *flag_of(const void *cell, const char *name) {
   return flag;
 }
 
-PD__LOCAL inline bool set_default(pd_flag *flag, const char *text) {
+PD__LAZY bool set_default(pd_flag *flag, const char *text) {
   return table_of_host()->flag_set_default(flag, text, nullptr) == PD_OK;
 }
 
@@ -199,7 +199,7 @@ PD__LOCAL bool give_default(definition<Member> &def, T value) {
   return true;
 }
 
-PD__LOCAL inline bool give_text_default(definition<const char *> &def, const std::string &value) {
+PD__LAZY bool give_text_default(definition<const char *> &def, const std::string &value) {
   text_cell &cell = *static_cast<text_cell *>(def.cell);
   pd_flag *flag = flag_of(def.cell, def.name);
   if (flag) return set_default(flag, value.c_str());
@@ -223,18 +223,18 @@ PD__LOCAL bool late_default(std::false_type, definition<Member> &def, T value) {
 constexpr bool late_text(std::true_type, definition<const char *> &, const char *) noexcept {
   return true;
 }
-PD__LOCAL inline bool late_text(std::false_type, definition<const char *> &def,
+PD__LAZY bool late_text(std::false_type, definition<const char *> &def,
                                 const std::string &value) {
   return give_text_default(def, value);
 }
-PD__LOCAL inline bool late_text(std::false_type, definition<const char *> &def,
+PD__LAZY bool late_text(std::false_type, definition<const char *> &def,
                                 const char *value) {
   return give_text_default(def, value ? value : ""); /* getenv */
 }
 
 /* ---- Errors ---- */
 
-PD__LOCAL inline void take_messages(pd_error_list *errors, std::vector<std::string> &out) {
+PD__LAZY void take_messages(pd_error_list *errors, std::vector<std::string> &out) {
   for (size_t i = 0; i < pd_error_list_count(errors); i++) {
     out.push_back(pd_error_list_at(errors, i)->message);
   }
@@ -243,7 +243,7 @@ PD__LOCAL inline void take_messages(pd_error_list *errors, std::vector<std::stri
 
 /* Why definitions of this module were refused: a name is already taken, say, or a default is
  * outside its range. Such a module has none of its flags. */
-PD__LOCAL inline void refused_definitions(std::vector<std::string> &out) {
+PD__LAZY void refused_definitions(std::vector<std::string> &out) {
   for (pd_module *module = nullptr; (module = pd_module_next(module)) != nullptr;) {
     pd_module_info info = detail::sized<pd_module_info>();
     if (pd_module_get_info(module, &info, nullptr) != PD_OK) continue;

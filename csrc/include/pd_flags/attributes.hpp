@@ -24,9 +24,9 @@ struct any_of<First, More...> {
 };
 
 /* Text that lives as long as the module. */
-PD__LOCAL inline const char *keep(const std::string &text) {
+PD__LAZY const char *keep(const std::string &text) {
   char *copy = static_cast<char *>(::operator new(text.size() + 1));
-  return static_cast<const char *>(std::memcpy(copy, text.c_str(), text.size() + 1));
+  return static_cast<const char *>(__builtin_memcpy(copy, text.c_str(), text.size() + 1));
 }
 
 /* A list of functions of a flag, which live as long as its module. */

@@ -4,7 +4,7 @@
 
 #include <pd_flags.h>
 
-#include <exception>
+#include <new> /* std::exception, which <exception> has too, with much else */
 
 #if defined(__cpp_exceptions) || defined(__EXCEPTIONS)
 #define PD__EXCEPTIONS 1

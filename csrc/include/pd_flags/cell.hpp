@@ -81,7 +81,7 @@ class cell_of<T, true> {
         __atomic_store_n(&last_, at, __ATOMIC_RELEASE);
         return *at->value;
       }
-      if (std::strcmp(at->text, text) == 0) equal = at;
+      if (__builtin_strcmp(at->text, text) == 0) equal = at;
       first = at;
     }
     if (equal) return insert(text, equal->value);

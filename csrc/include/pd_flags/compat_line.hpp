@@ -20,7 +20,7 @@ struct PD__LOCAL compat_line {
   std::vector<std::string> errors;
 };
 
-PD__LOCAL inline compat_line compat_line_of(int argc, char **argv) {
+PD__LAZY compat_line compat_line_of(int argc, char **argv) {
   compat_line line;
   pd_program program = detail::sized<pd_program>();
   program.argc = argc;
@@ -32,7 +32,7 @@ PD__LOCAL inline compat_line compat_line_of(int argc, char **argv) {
 }
 
 /* pd_parse_argv takes this for a request for help; these command lines take it for a flag. */
-PD__LOCAL inline std::string help_refused(const pd_help &help) {
+PD__LAZY std::string help_refused(const pd_help &help) {
 #define PD__HELP_WORD(name, number, text) \
   if (help.kind == PD_HELP_##name) return "--" text ": no such flag";
   PD_HELP_MAP(PD__HELP_WORD)
@@ -42,7 +42,7 @@ PD__LOCAL inline std::string help_refused(const pd_help &help) {
 
 /* A value that the program set or assigned, or a live one, has a higher rank than the command line,
  * and would hide its value. In the libraries that these headers replace, the later value wins. */
-PD__LOCAL inline void compat_prevail(compat_line &line, const std::string &name) {
+PD__LAZY void compat_prevail(compat_line &line, const std::string &name) {
   pd_flag *flag = nullptr;
   pd_flag_info info = detail::sized<pd_flag_info>();
   if (pd_flag_find(name.c_str(), &flag, nullptr) != PD_OK) return;
@@ -55,7 +55,7 @@ PD__LOCAL inline void compat_prevail(compat_line &line, const std::string &name)
 }
 
 /* `token` is --name=value, or a list of names after --fromenv= or --tryfromenv=. */
-PD__LOCAL inline void compat_prevail_all(compat_line &line, const std::string &token) {
+PD__LAZY void compat_prevail_all(compat_line &line, const std::string &token) {
   size_t equals = token.find('=');
   if (token.size() < 3 || equals == std::string::npos) return;
   std::string name = token.substr(2, equals - 2);
@@ -69,7 +69,7 @@ PD__LOCAL inline void compat_prevail_all(compat_line &line, const std::string &t
 
 /* Returns whether all tokens took effect. If not, or if there were errors before, none did, and
  * `errors` says why. */
-PD__LOCAL inline bool compat_line_apply(compat_line &line, bool allow_pending) {
+PD__LAZY bool compat_line_apply(compat_line &line, bool allow_pending) {
   refused_definitions(line.errors);
   if (!line.errors.empty()) return false;
   std::vector<char *> argv;
@@ -103,7 +103,7 @@ struct PD__LOCAL compat_flag {
 };
 
 /* The flags of the process that aren't hidden. */
-PD__LOCAL inline std::vector<compat_flag> compat_flags() {
+PD__LAZY std::vector<compat_flag> compat_flags() {
   std::vector<compat_flag> all;
   pd_flag *flag = nullptr;
   while ((flag = pd_flag_next(flag)) != nullptr) {

@@ -11,6 +11,9 @@ namespace pd {
 /* For functions whose address is taken, or that are too big to inline: each module has its own
  * copies, which use its own record, and exports none. */
 #define PD__LOCAL PD__HIDDEN
+/* For functions that few of the files which include them use: as templates, they are compiled where
+ * they are used. Otherwise each file would pay for all of them. */
+#define PD__LAZY template <class = void> PD__LOCAL
 
 namespace detail {
 

@@ -16,7 +16,7 @@ class hook {
   PD__LOCAL hook() : number_(0) {}
   PD__LOCAL explicit hook(pd_hook number) : number_(number) {}
   /* No new call begins after this. */
-  PD__LOCAL status remove() {
+  PD__LAZY status remove() {
     return inner::call([&](pd_error *err_) { return inner::host::hook_remove(number_, err_); });
   }
 
@@ -58,14 +58,14 @@ struct setter<T, true> {
   }
 };
 
-PD__LOCAL inline std::string text_of(const pd_flag *flag) {
+PD__LAZY std::string text_of(const pd_flag *flag) {
   char text[256];
   size_t length = 0;
   if (host::flag_get_text(flag, text, sizeof text, &length, nullptr) != PD_OK) return "";
   if (length < sizeof text) return text;
   std::string whole(length + 1, '\0');
   if (host::flag_get_text(flag, &whole[0], whole.size(), &length, nullptr) != PD_OK) return "";
-  whole.resize(std::strlen(whole.c_str())); /* the value may have changed */
+  whole.resize(__builtin_strlen(whole.c_str())); /* the value may have changed */
   return whole;
 }
 
@@ -141,7 +141,7 @@ class alignas(64) variable : variable_base {
     });
   }
   /* Drop every value but the default. */
-  PD__LOCAL pd::status reset() { return with(host::flag_reset); }
+  PD__LOCAL pd::status reset() { return with(host::flag_reset<>); }
 
   /* The value as text; "" while the flag isn't defined. */
   PD__LOCAL std::string text() const { return inner::text_of(handle()); }
@@ -182,7 +182,7 @@ class alignas(64) variable : variable_base {
     late_.def = &def_;
   }
 
-  PD__LOCAL void join() { pd_late_define(&late_, nullptr); }
+  PD__LOCAL void join() { pd__late_add(&late_); }
 
   cell_of<T, type_of<T>::object> cell_;
   pd_late_def late_;
@@ -229,7 +229,7 @@ template <class T, class U>
 PD__INLINE bool same(const T &a, const U &b) {
   return a == b;
 }
-PD__INLINE bool same(const char *a, const char *b) { return std::strcmp(a, b) == 0; }
+PD__INLINE bool same(const char *a, const char *b) { return __builtin_strcmp(a, b) == 0; }
 
 #define PD__FLAG_OPERATOR(sign, truth)                                                   \
   template <class T, class U, class = if_value<U>>                                       \

@@ -10,7 +10,7 @@ namespace gflags_detail PD__LOCAL {
 /* ---- Validators ---- */
 
 /* The room for the validator of a flag of another module, or NULL if there is no such flag. */
-PD__GFLAGS_LAZY checker *add_checker(const void *variable) {
+PD__LAZY checker *add_checker(const void *variable) {
   pd_flag *flag = detail::flag_of(variable, nullptr);
   const pd_table *table = detail::table_of_host(); /* a plugin with validators links nothing */
   pd_flag_info info = detail::sized<pd_flag_info>();
@@ -36,7 +36,7 @@ template <class T>
 PD__LOCAL void default_to(pd_flag_def *def, const T *value) {
   detail::put(def->default_value, *value);
 }
-PD__GFLAGS_LAZY void default_to(pd_flag_def *def, const std::string *value) {
+PD__LAZY void default_to(pd_flag_def *def, const std::string *value) {
   def->default_value.str = value->c_str();
   def->access = &detail::string_access<>::value;
 }
@@ -110,7 +110,7 @@ namespace detail_ = ::pd::gflags_detail;
 /* ---- Validators: one for each flag; NULL removes it ---- */
 
 #define PD__GFLAGS_VALIDATOR(T)                                                          \
-  PD__GFLAGS_LAZY bool RegisterFlagValidator(                                            \
+  PD__LAZY bool RegisterFlagValidator(                                            \
       const T *flag, bool (*validate)(const char *, detail_::argument<T>)) {             \
     return detail_::add_validator(flag, validate);                                       \
   }
@@ -124,70 +124,70 @@ PD__GFLAGS_VALIDATOR(std::string)
 
 /* ---- Lists and help ---- */
 
-PD__GFLAGS_LAZY void GetAllFlags(std::vector<CommandLineFlagInfo> *output) {
+PD__LAZY void GetAllFlags(std::vector<CommandLineFlagInfo> *output) {
   std::vector<CommandLineFlagInfo> all = detail_::all_flags();
   output->insert(output->end(), all.begin(), all.end());
 }
-PD__GFLAGS_LAZY void ShowUsageWithFlagsRestrict(const char *argv0, const char *part) {
+PD__LAZY void ShowUsageWithFlagsRestrict(const char *argv0, const char *part) {
   detail_::show_flags(argv0, {part ? part : ""});
 }
-PD__GFLAGS_LAZY void ShowUsageWithFlags(const char *argv0) {
+PD__LAZY void ShowUsageWithFlags(const char *argv0) {
   ShowUsageWithFlagsRestrict(argv0, "");
 }
-PD__GFLAGS_LAZY std::string DescribeOneFlag(const CommandLineFlagInfo &flag) {
+PD__LAZY std::string DescribeOneFlag(const CommandLineFlagInfo &flag) {
   return detail_::describe_text(flag);
 }
 
 /* ---- The program ---- */
 
-PD__GFLAGS_LAZY void SetArgv(int argc, const char **argv) { detail_::keep_line(argc, argv); }
-PD__GFLAGS_LAZY const std::vector<std::string> &GetArgvs() {
+PD__LAZY void SetArgv(int argc, const char **argv) { detail_::keep_line(argc, argv); }
+PD__LAZY const std::vector<std::string> &GetArgvs() {
   static std::vector<std::string> words;
   pd_program program = detail_::program();
   if (words.empty() && program.argv) words.assign(program.argv, program.argv + program.argc);
   return words;
 }
-PD__GFLAGS_LAZY const char *GetArgv() {
+PD__LAZY const char *GetArgv() {
   static std::string line;
   if (!line.empty()) return line.c_str();
   for (const std::string &word : GetArgvs()) line += (line.empty() ? "" : " ") + word;
   return line.c_str();
 }
-PD__GFLAGS_LAZY const char *GetArgv0() { return detail_::program_name(); }
-PD__GFLAGS_LAZY uint32 GetArgvSum() {
+PD__LAZY const char *GetArgv0() { return detail_::program_name(); }
+PD__LAZY uint32 GetArgvSum() {
   uint32 total = 0;
   for (const char *at = GetArgv(); *at; at++) total += static_cast<uint32>(*at);
   return total;
 }
-PD__GFLAGS_LAZY const char *ProgramInvocationName() { return detail_::program_name(); }
-PD__GFLAGS_LAZY const char *ProgramInvocationShortName() { return detail_::program_short_name(); }
-PD__GFLAGS_LAZY void SetUsageMessage(const std::string &usage) {
+PD__LAZY const char *ProgramInvocationName() { return detail_::program_name(); }
+PD__LAZY const char *ProgramInvocationShortName() { return detail_::program_short_name(); }
+PD__LAZY void SetUsageMessage(const std::string &usage) {
   pd_program made = {sizeof made, 0, nullptr, usage.c_str(), nullptr};
   pd_program_set(&made, nullptr);
 }
-PD__GFLAGS_LAZY const char *ProgramUsage() { return detail_::program_usage(); }
-PD__GFLAGS_LAZY void SetVersionString(const std::string &version) {
+PD__LAZY const char *ProgramUsage() { return detail_::program_usage(); }
+PD__LAZY void SetVersionString(const std::string &version) {
   pd_program made = {sizeof made, 0, nullptr, nullptr, version.c_str()};
   pd_program_set(&made, nullptr);
 }
-PD__GFLAGS_LAZY const char *VersionString() {
+PD__LAZY const char *VersionString() {
   const char *version = detail_::program().version;
   return version ? version : "";
 }
 
 /* ---- Flags by name ---- */
 
-PD__GFLAGS_LAZY bool GetCommandLineOption(const char *name, std::string *output) {
+PD__LAZY bool GetCommandLineOption(const char *name, std::string *output) {
   detail_::handle flag = detail_::find(name ? name : "");
   if (flag.exists()) *output = detail_::text_of(flag);
   return flag.exists();
 }
-PD__GFLAGS_LAZY bool GetCommandLineFlagInfo(const char *name, CommandLineFlagInfo *output) {
+PD__LAZY bool GetCommandLineFlagInfo(const char *name, CommandLineFlagInfo *output) {
   detail_::handle flag = detail_::find(name ? name : "");
   if (flag.exists()) *output = detail_::describe(flag, detail_::checkers<>());
   return flag.exists();
 }
-PD__GFLAGS_LAZY CommandLineFlagInfo GetCommandLineFlagInfoOrDie(const char *name) {
+PD__LAZY CommandLineFlagInfo GetCommandLineFlagInfoOrDie(const char *name) {
   CommandLineFlagInfo info = CommandLineFlagInfo();
   if (!GetCommandLineFlagInfo(name, &info)) {
     detail_::end_with(std::string("FATAL ERROR: flag name '") + (name ? name : "") +
@@ -195,14 +195,14 @@ PD__GFLAGS_LAZY CommandLineFlagInfo GetCommandLineFlagInfoOrDie(const char *name
   }
   return info;
 }
-PD__GFLAGS_LAZY std::string SetCommandLineOptionWithMode(const char *name, const char *value,
+PD__LAZY std::string SetCommandLineOptionWithMode(const char *name, const char *value,
                                                         FlagSettingMode mode) {
   detail_::handle flag = detail_::find(name ? name : "");
   detail_::reader<> reads(PD_SOURCE_RUNTIME);
   pd_origin origin = {PD_SOURCE_RUNTIME, 0, nullptr, 0};
   return flag.exists() && value ? reads.take(flag, value, mode, origin) : "";
 }
-PD__GFLAGS_LAZY std::string SetCommandLineOption(const char *name, const char *value) {
+PD__LAZY std::string SetCommandLineOption(const char *name, const char *value) {
   return SetCommandLineOptionWithMode(name, value, SET_FLAGS_VALUE);
 }
 
@@ -220,13 +220,13 @@ class FlagSaver {
 
 /* ---- Flags as text ---- */
 
-PD__GFLAGS_LAZY std::string CommandlineFlagsIntoString() {
+PD__LAZY std::string CommandlineFlagsIntoString() {
   return detail_::to_lines(detail_::all_flags(), "");
 }
-PD__GFLAGS_LAZY bool ReadFlagsFromString(const std::string &text, const char *, bool fatal) {
+PD__LAZY bool ReadFlagsFromString(const std::string &text, const char *, bool fatal) {
   return detail_::read_lines(text, nullptr, fatal);
 }
-PD__GFLAGS_LAZY bool AppendFlagsIntoFile(const std::string &path, const char *program) {
+PD__LAZY bool AppendFlagsIntoFile(const std::string &path, const char *program) {
   FILE *file = std::fopen(path.c_str(), "a");
   if (!file) return false;
   std::string text = program ? std::string(program) + "\n" : "";
@@ -234,14 +234,14 @@ PD__GFLAGS_LAZY bool AppendFlagsIntoFile(const std::string &path, const char *pr
   bool written = std::fputs(text.c_str(), file) >= 0;
   return std::fclose(file) == 0 && written;
 }
-PD__GFLAGS_LAZY bool ReadFromFlagsFile(const std::string &path, const char *, bool fatal) {
+PD__LAZY bool ReadFromFlagsFile(const std::string &path, const char *, bool fatal) {
   return detail_::read_lines(detail_::read_file(path.c_str()), path.c_str(), fatal);
 }
 
 /* ---- Defaults from the environment ---- */
 
 #define PD__GFLAGS_FROM_ENV(Type, T)                                                     \
-  PD__GFLAGS_LAZY T Type##FromEnv(const char *variable, T otherwise) {                   \
+  PD__LAZY T Type##FromEnv(const char *variable, T otherwise) {                   \
     return detail_::from_environment(variable, otherwise);                               \
   }
 PD__GFLAGS_FROM_ENV(Bool, bool)
@@ -250,30 +250,30 @@ PD__GFLAGS_FROM_ENV(Uint32, uint32)
 PD__GFLAGS_FROM_ENV(Int64, int64)
 PD__GFLAGS_FROM_ENV(Uint64, uint64)
 PD__GFLAGS_FROM_ENV(Double, double)
-PD__GFLAGS_LAZY const char *StringFromEnv(const char *variable, const char *otherwise) {
+PD__LAZY const char *StringFromEnv(const char *variable, const char *otherwise) {
   const char *value = std::getenv(variable);
   return value ? value : otherwise;
 }
 
 /* ---- The command line ---- */
 
-PD__GFLAGS_LAZY void HandleCommandLineCompletions() { detail_::complete(); }
+PD__LAZY void HandleCommandLineCompletions() { detail_::complete(); }
 inline namespace PD__GFLAGS_BUILD { /* two functions each */
-PD__GFLAGS_LAZY void HandleCommandLineHelpFlags() {
+PD__LAZY void HandleCommandLineHelpFlags() {
   detail_::is_debug_build() = PD__GFLAGS_DEBUG;
   detail_::complete();
   detail_::show_what_was_asked_for();
 }
-PD__GFLAGS_LAZY uint32 ParseCommandLineFlags(int *argc, char ***argv, bool remove_flags) {
+PD__LAZY uint32 ParseCommandLineFlags(int *argc, char ***argv, bool remove_flags) {
   detail_::is_debug_build() = PD__GFLAGS_DEBUG;
   return detail_::parse(argc, argv, remove_flags, true);
 }
 }  // namespace PD__GFLAGS_BUILD
-PD__GFLAGS_LAZY uint32 ParseCommandLineNonHelpFlags(int *argc, char ***argv, bool remove_flags) {
+PD__LAZY uint32 ParseCommandLineNonHelpFlags(int *argc, char ***argv, bool remove_flags) {
   return detail_::parse(argc, argv, remove_flags, false);
 }
-PD__GFLAGS_LAZY void AllowCommandLineReparsing() { detail_::may_come_later() = true; }
-PD__GFLAGS_LAZY void ReparseCommandLineNonHelpFlags() {
+PD__LAZY void AllowCommandLineReparsing() { detail_::may_come_later() = true; }
+PD__LAZY void ReparseCommandLineNonHelpFlags() {
   std::vector<std::string> words = GetArgvs();
   std::vector<char *> pointers;
   for (std::string &word : words) pointers.push_back(&word[0]);
@@ -283,7 +283,7 @@ PD__GFLAGS_LAZY void ReparseCommandLineNonHelpFlags() {
   ParseCommandLineNonHelpFlags(&argc, &argv, false);
 }
 /* Does nothing: the registry belongs to the process. */
-PD__GFLAGS_LAZY void ShutDownCommandLineFlags() {}
+PD__LAZY void ShutDownCommandLineFlags() {}
 
 /* What DEFINE_<type> uses in gflags: a flag whose variables the program makes itself. */
 class FlagRegisterer {

@@ -15,7 +15,7 @@ struct wanted {
   bool all;
 };
 
-PD__GFLAGS_LAZY wanted look_at(const std::string &word) {
+PD__LAZY wanted look_at(const std::string &word) {
   wanted made = {word, 0, false};
   size_t begin = !word.empty() && word[0] == '"' ? 1 : 0;
   while (begin < word.size() && word[begin] == '-') begin++;
@@ -31,7 +31,7 @@ PD__GFLAGS_LAZY wanted look_at(const std::string &word) {
   return made;
 }
 
-PD__GFLAGS_LAZY bool is_wanted(const CommandLineFlagInfo &flag, const wanted &look) {
+PD__LAZY bool is_wanted(const CommandLineFlagInfo &flag, const wanted &look) {
   const std::string &text = look.text;
   if (flag.name.compare(0, text.size(), text) == 0) return true;
   return (look.wide > 0 && flag.name.find(text) != std::string::npos) ||
@@ -39,7 +39,7 @@ PD__GFLAGS_LAZY bool is_wanted(const CommandLineFlagInfo &flag, const wanted &lo
          (look.wide > 2 && flag.description.find(text) != std::string::npos);
 }
 
-PD__GFLAGS_LAZY std::string common_beginning(const std::vector<CommandLineFlagInfo> &flags) {
+PD__LAZY std::string common_beginning(const std::vector<CommandLineFlagInfo> &flags) {
   std::string common = flags.empty() ? "" : flags[0].name;
   for (const CommandLineFlagInfo &flag : flags) {
     while (flag.name.compare(0, common.size(), common) != 0) common.pop_back();
@@ -48,7 +48,7 @@ PD__GFLAGS_LAZY std::string common_beginning(const std::vector<CommandLineFlagIn
 }
 
 /* Name, default, and as much of the help as fits in a line. */
-PD__GFLAGS_LAZY std::string completion_line(const CommandLineFlagInfo &flag) {
+PD__LAZY std::string completion_line(const CommandLineFlagInfo &flag) {
   const char *quote = flag.type == "string" ? "'" : "";
   std::string line = "--" + flag.name + " [" + quote + flag.default_value + quote + "] ";
   int32_t wide = fLI::FLAGS_tab_completion_columns;
@@ -58,7 +58,7 @@ PD__GFLAGS_LAZY std::string completion_line(const CommandLineFlagInfo &flag) {
   return room < 4 ? line : line + flag.description.substr(0, room - 3) + "...";
 }
 
-PD__GFLAGS_LAZY void show_completions() {
+PD__LAZY void show_completions() {
   const size_t most = 98; /* shells ask before they list more */
   wanted look = look_at(fLS::FLAGS_tab_completion_word);
   std::vector<CommandLineFlagInfo> found;
@@ -79,7 +79,7 @@ PD__GFLAGS_LAZY void show_completions() {
   print(text);
 }
 
-PD__GFLAGS_LAZY void complete() {
+PD__LAZY void complete() {
   if (fLS::FLAGS_tab_completion_word.empty()) return;
   show_completions();
   gf::gflags_exitfunc(0);

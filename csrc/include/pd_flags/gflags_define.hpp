@@ -30,10 +30,6 @@ struct value_type<std::string> : value_type<const char *> {
 };
 }  // namespace detail
 
-/* In front of functions that only some of the files that include the header use: as templates,
- * they are compiled where they are used. Without that, each file would pay for all of them. */
-#define PD__GFLAGS_LAZY template <class = void> PD__LOCAL
-
 namespace gflags_detail PD__LOCAL {
 
 /* The context of a flag's definition. Needs no initialiser: a validator may be registered

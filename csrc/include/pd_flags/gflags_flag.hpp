@@ -17,12 +17,12 @@ using gf::FlagSettingMode;
 /* ---- Text ---- */
 
 /* Reads values as gflags does, but refuses leading blanks, as the registry does. */
-PD__GFLAGS_LAZY bool text_to_value(pd_type type, const std::string &text, pd_value *out) {
+PD__LAZY bool text_to_value(pd_type type, const std::string &text, pd_value *out) {
   const char *begin = text.c_str();
   char *end = nullptr;
   if (type == PD_TYPE_bool) return detail::read_bool(begin, out->b);
   if (type == PD_TYPE_string) return (out->str = begin) != nullptr;
-  if (text.empty() || std::strchr(" \t\n\v\f\r", *begin)) return false;
+  if (text.empty() || __builtin_strchr(" \t\n\v\f\r", *begin)) return false;
   const char *digits = begin + (*begin == '-' || *begin == '+');
   int base = digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X') ? 16 : 10;
   errno = 0;
@@ -43,7 +43,7 @@ PD__GFLAGS_LAZY bool text_to_value(pd_type type, const std::string &text, pd_val
 
 /* Flags without a macro: those of a FlagRegisterer, and those of other modules to which this one
  * added a validator. */
-PD__GFLAGS_LAZY checker *&registered() {
+PD__LAZY checker *&registered() {
   static checker *first = nullptr;
   return first;
 }
@@ -87,7 +87,7 @@ class checkers {
 };
 
 /* The definition by a macro that has this context, or NULL. */
-PD__GFLAGS_LAZY pd_flag_def *definition_of(const checker &check) {
+PD__LAZY pd_flag_def *definition_of(const checker &check) {
   const pd_flag_def *const *at = pd__module_v1.defs;
   while (at < pd__module_v1.defs_end && !(*at && (*at)->context == &check)) at++;
   return at < pd__module_v1.defs_end ? const_cast<pd_flag_def *>(*at) : nullptr;
@@ -95,10 +95,10 @@ PD__GFLAGS_LAZY pd_flag_def *definition_of(const checker &check) {
 
 /* Accepts every value. A definition that had no validator when it joined is asked for one only
  * if the flag has a hook. */
-PD__GFLAGS_LAZY bool accept(const pd_flag_entry *const *, void *, char *, size_t) { return true; }
+PD__LAZY bool accept(const pd_flag_entry *const *, void *, char *, size_t) { return true; }
 
 /* The definition keeps the validator: its module may leave and join again, which removes hooks. */
-PD__GFLAGS_LAZY bool set_validator(checker &check, void (*function)()) {
+PD__LAZY bool set_validator(checker &check, void (*function)()) {
   const pd_table *table = detail::table_of_host();
   pd_flag_def *def = definition_of(check);
   check.function = function;
@@ -120,14 +120,14 @@ struct handle {
   bool exists() const { return flag || own; }
 };
 
-PD__GFLAGS_LAZY pd_flag_info info_of(const pd_flag *flag) {
+PD__LAZY pd_flag_info info_of(const pd_flag *flag) {
   pd_flag_info info = detail::sized<pd_flag_info>();
   if (pd_flag_get_info(flag, &info, nullptr) != PD_OK) info.type = PD_TYPE_bool;
   return info;
 }
 
 /* `-` in a name may stand for `_`. */
-PD__GFLAGS_LAZY handle find(const std::string &name) {
+PD__LAZY handle find(const std::string &name) {
   handle found = {nullptr, find_word(name)};
   if (found.exists() || name.empty()) return found;
   if (pd_flag_find(name.c_str(), &found.flag, nullptr) == PD_OK) return found;
@@ -136,20 +136,20 @@ PD__GFLAGS_LAZY handle find(const std::string &name) {
   return {nullptr, find_word(other)};
 }
 
-PD__GFLAGS_LAZY pd_type type_of_flag(const handle &of) {
+PD__LAZY pd_type type_of_flag(const handle &of) {
   return of.own ? of.own->type : info_of(of.flag).type;
 }
 
-PD__GFLAGS_LAZY std::string name_of(const handle &of) {
+PD__LAZY std::string name_of(const handle &of) {
   return of.own ? of.own->name : info_of(of.flag).name;
 }
 
-PD__GFLAGS_LAZY std::string help_of(const handle &of) {
+PD__LAZY std::string help_of(const handle &of) {
   return of.own ? of.own->help : info_of(of.flag).help;
 }
 
 /* `plain`: also values that must not be shown. */
-PD__GFLAGS_LAZY std::string text_of_flag(const pd_flag *flag, const pd_flag_info &info,
+PD__LAZY std::string text_of_flag(const pd_flag *flag, const pd_flag_info &info,
                                           bool plain = false) {
   pd_flag_entry entry = detail::sized<pd_flag_entry>();
   if (info.sensitive && !plain) return "<redacted>";
@@ -157,25 +157,25 @@ PD__GFLAGS_LAZY std::string text_of_flag(const pd_flag *flag, const pd_flag_info
   return detail::value_text(info.type, entry.value);
 }
 
-PD__GFLAGS_LAZY std::string text_of_word(const word &own) {
+PD__LAZY std::string text_of_word(const word &own) {
   if (own.type == PD_TYPE_string) return *static_cast<std::string *>(own.variable);
   if (own.type == PD_TYPE_bool) return *static_cast<bool *>(own.variable) ? "true" : "false";
   return detail::write_integer(*static_cast<int32_t *>(own.variable));
 }
 
-PD__GFLAGS_LAZY std::string text_of(const handle &of, bool plain = false) {
+PD__LAZY std::string text_of(const handle &of, bool plain = false) {
   return of.own ? text_of_word(*of.own) : text_of_flag(of.flag, info_of(of.flag), plain);
 }
 
 /* Returns whether the flag was set, or assigned a value other than its default. */
-PD__GFLAGS_LAZY bool is_given(const handle &of) {
+PD__LAZY bool is_given(const handle &of) {
   if (of.flag) return info_of(of.flag).source != PD_SOURCE_DEFAULT;
   if (text_of_word(*of.own) != of.own->fallback) of.own->given = true;
   return of.own->given;
 }
 
 /* The variable of the definition, and the room for its validator if it is in this module. */
-PD__GFLAGS_LAZY const void *variable_of(const pd_flag *flag,
+PD__LAZY const void *variable_of(const pd_flag *flag,
                                          const checkers<> &known,
                                          checker **out) {
   const void *variable = nullptr;
@@ -192,7 +192,7 @@ PD__GFLAGS_LAZY const void *variable_of(const pd_flag *flag,
   return variable;
 }
 
-PD__GFLAGS_LAZY CommandLineFlagInfo describe(const handle &of,
+PD__LAZY CommandLineFlagInfo describe(const handle &of,
                                               const checkers<> &known) {
   if (of.own) {
     return {of.own->name,     pd_type_name(of.own->type), of.own->help, text_of(of),
@@ -213,7 +213,7 @@ PD__GFLAGS_LAZY CommandLineFlagInfo describe(const handle &of,
 
 /* ---- Setting ---- */
 
-PD__GFLAGS_LAZY std::string complain(const handle &of, const std::string &text, pd_status status,
+PD__LAZY std::string complain(const handle &of, const std::string &text, pd_status status,
                                       const pd_error &err) {
   pd_value value;
   pd_type type = type_of_flag(of);
@@ -229,7 +229,7 @@ PD__GFLAGS_LAZY std::string complain(const handle &of, const std::string &text, 
   return std::string("ERROR: ") + err.message + "\n";
 }
 
-PD__GFLAGS_LAZY bool accepts_text(const checker *check, pd_type type, const std::string &text) {
+PD__LAZY bool accepts_text(const checker *check, pd_type type, const std::string &text) {
   pd_value value;
   if (!check || !check->function || !text_to_value(type, text, &value)) return true;
   if (type == PD_TYPE_string) return accepts(*check, text);
@@ -243,10 +243,10 @@ PD__GFLAGS_LAZY bool accepts_text(const checker *check, pd_type type, const std:
 /* In gflags, the command line replaces what the program assigned or set before. Here such a value,
  * or a live one, has a higher rank and would hide the command line's, which therefore gets that rank
  * too. */
-PD__GFLAGS_LAZY pd_status give(pd_flag *flag, const std::string &text, pd_origin origin,
+PD__LAZY pd_status give(pd_flag *flag, const std::string &text, pd_origin origin,
                                 pd_error *err) {
   pd_assignment item;
-  std::memset(&item, 0, sizeof item);
+  __builtin_memset(&item, 0, sizeof item);
   item.flag = flag;
   item.text = text.c_str();
   pd_source now = info_of(flag).source;
@@ -257,14 +257,14 @@ PD__GFLAGS_LAZY pd_status give(pd_flag *flag, const std::string &text, pd_origin
 }
 
 /* The registry validates current values only, and a default may not be current. */
-PD__GFLAGS_LAZY pd_status give_default(pd_flag *flag, const std::string &text, pd_error *err) {
+PD__LAZY pd_status give_default(pd_flag *flag, const std::string &text, pd_error *err) {
   checker *check = nullptr;
   variable_of(flag, checkers<>(), &check);
   if (!accepts_text(check, info_of(flag).type, text)) return PD_ERR_REFUSED;
   return pd_flag_set_default(flag, text.c_str(), err);
 }
 
-PD__GFLAGS_LAZY bool give_word(word *own, const std::string &text) {
+PD__LAZY bool give_word(word *own, const std::string &text) {
   pd_value value;
   if (!text_to_value(own->type, text, &value)) return false;
   if (own->type == PD_TYPE_string) *static_cast<std::string *>(own->variable) = text;
@@ -275,7 +275,7 @@ PD__GFLAGS_LAZY bool give_word(word *own, const std::string &text) {
   return true;
 }
 
-PD__GFLAGS_LAZY pd_status set_word(word *own, const std::string &text, FlagSettingMode mode) {
+PD__LAZY pd_status set_word(word *own, const std::string &text, FlagSettingMode mode) {
   pd_value value;
   bool given = is_given({nullptr, own});
   if (!text_to_value(own->type, text, &value)) return PD_ERR_VALUE;
@@ -286,7 +286,7 @@ PD__GFLAGS_LAZY pd_status set_word(word *own, const std::string &text, FlagSetti
 }
 
 /* Returns whether it was set; `message` says what happened, as in gflags. */
-PD__GFLAGS_LAZY bool set(const handle &of, const std::string &text, FlagSettingMode mode,
+PD__LAZY bool set(const handle &of, const std::string &text, FlagSettingMode mode,
                           const pd_origin &origin, std::string *message) {
   pd_error err;
   err.message[0] = '\0';

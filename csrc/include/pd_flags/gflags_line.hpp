@@ -16,17 +16,17 @@ namespace pd {
 namespace gflags_detail PD__LOCAL {
 
 /* True once AllowCommandLineReparsing was called. */
-PD__GFLAGS_LAZY bool &may_come_later() {
+PD__LAZY bool &may_come_later() {
   static bool allowed = false;
   return allowed;
 }
 
-PD__GFLAGS_LAZY void end_with(const std::string &message) {
+PD__LAZY void end_with(const std::string &message) {
   std::fputs(message.c_str(), stderr);
   gf::gflags_exitfunc(1);
 }
 
-PD__GFLAGS_LAZY std::vector<std::string> split(const std::string &list) {
+PD__LAZY std::vector<std::string> split(const std::string &list) {
   std::vector<std::string> items;
   for (size_t at = 0; at < list.size();) {
     size_t comma = detail::least(list.find(',', at), list.size());
@@ -39,7 +39,7 @@ PD__GFLAGS_LAZY std::vector<std::string> split(const std::string &list) {
   return items;
 }
 
-PD__GFLAGS_LAZY std::string read_file(const char *path) {
+PD__LAZY std::string read_file(const char *path) {
   std::string text;
   char part[4096];
   FILE *file = std::fopen(path, "r");
@@ -54,7 +54,7 @@ PD__GFLAGS_LAZY std::string read_file(const char *path) {
 }
 
 /* Returns whether a flagfile's line without a dash names this program. */
-PD__GFLAGS_LAZY bool names_program(const std::string &line) {
+PD__LAZY bool names_program(const std::string &line) {
   const char *names[] = {program_name(), program_short_name()};
   for (size_t at = 0; at < line.size();) {
     size_t blank = detail::least(line.find(' ', at), line.size());
@@ -80,7 +80,7 @@ struct argument_of_line {
 };
 
 /* `text` has no leading dashes. */
-PD__GFLAGS_LAZY argument_of_line take_apart(const std::string &text) {
+PD__LAZY argument_of_line take_apart(const std::string &text) {
   argument_of_line made = {{nullptr, nullptr}, text, "", false, ""};
   size_t equals = text.find('=');
   if (equals != std::string::npos) {
@@ -112,7 +112,7 @@ PD__GFLAGS_LAZY argument_of_line take_apart(const std::string &text) {
 }
 
 /* A text with a dash for a flag whose help mentions true or false: probably the next flag. */
-PD__GFLAGS_LAZY void doubt(const argument_of_line &found) {
+PD__LAZY void doubt(const argument_of_line &found) {
   std::string help = help_of(found.flag);
   bool like_a_bool =
       help.find("true") != std::string::npos || help.find("false") != std::string::npos;
@@ -135,7 +135,7 @@ class reader {
       char *word = words[i];
       if (word[0] != '-' || word[1] == '\0') {
         size_t behind = static_cast<size_t>(*argc - (i + 1));
-        std::memmove(words + i, words + i + 1, behind * sizeof *words);
+        __builtin_memmove(words + i, words + i + 1, behind * sizeof *words);
         words[*argc - 1] = word;
         first--;
         i--;
@@ -257,8 +257,8 @@ class reader {
         fail(name, error + "' (via --fromenv or --tryfromenv)\n", remark::undefined);
       } else if (!value) {
         if (required) fail(name, "ERROR: " + variable + " not found in environment\n");
-      } else if (depth_ == deepest || !std::strcmp(value, "fromenv") ||
-                 !std::strcmp(value, "tryfromenv")) {
+      } else if (depth_ == deepest || !__builtin_strcmp(value, "fromenv") ||
+                 !__builtin_strcmp(value, "tryfromenv")) {
         std::string error = "ERROR: infinite recursion on environment flag '";
         fail(name, error + value + "'\n");
       } else {
@@ -340,7 +340,7 @@ class reader {
 
 /* ---- The program's line ---- */
 
-PD__GFLAGS_LAZY void keep_line(int argc, const char **argv) {
+PD__LAZY void keep_line(int argc, const char **argv) {
   pd_program made = program();
   if (made.argv || argc <= 0) return; /* only the first call counts */
   made.argc = argc;
@@ -349,14 +349,14 @@ PD__GFLAGS_LAZY void keep_line(int argc, const char **argv) {
   pd_program_set(&made, nullptr);
 }
 
-PD__GFLAGS_LAZY bool report_refused() {
+PD__LAZY bool report_refused() {
   std::vector<std::string> errors;
   detail::refused_definitions(errors);
   for (const std::string &error : errors) std::fprintf(stderr, "ERROR: %s\n", error.c_str());
   return !errors.empty();
 }
 
-PD__GFLAGS_LAZY uint32_t parse(int *argc, char ***argv, bool remove, bool help) {
+PD__LAZY uint32_t parse(int *argc, char ***argv, bool remove, bool help) {
   keep_line(*argc, const_cast<const char **>(*argv));
   if (!pd_version()) {
     end_with("ERROR: this process has no registry of flags: link libpd_flags, or load it\n");

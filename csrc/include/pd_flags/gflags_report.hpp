@@ -17,41 +17,41 @@ namespace gflags_detail PD__LOCAL {
 
 /* ---- The program ---- */
 
-PD__GFLAGS_LAZY pd_program program() {
+PD__LAZY pd_program program() {
   pd_program found = detail::sized<pd_program>();
   pd_program_get(&found, nullptr);
   return found;
 }
 
-PD__GFLAGS_LAZY const char *program_name() {
+PD__LAZY const char *program_name() {
   pd_program found = program();
   return found.argv && found.argc > 0 ? found.argv[0] : "UNKNOWN";
 }
 
-PD__GFLAGS_LAZY const char *program_short_name() {
-  const char *name = program_name(), *slash = std::strrchr(name, '/');
+PD__LAZY const char *program_short_name() {
+  const char *name = program_name(), *slash = __builtin_strrchr(name, '/');
 #ifdef _WIN32
-  const char *other = std::strrchr(slash ? slash : name, '\\');
+  const char *other = __builtin_strrchr(slash ? slash : name, '\\');
   slash = other ? other : slash;
 #endif
   return slash ? slash + 1 : name;
 }
 
-PD__GFLAGS_LAZY const char *program_usage() {
+PD__LAZY const char *program_usage() {
   const char *usage = program().usage;
   return usage && *usage ? usage : "Warning: SetUsageMessage() never called";
 }
 
 /* ---- All flags ---- */
 
-PD__GFLAGS_LAZY int compare_places(const void *a, const void *b) {
+PD__LAZY int compare_places(const void *a, const void *b) {
   const CommandLineFlagInfo &first = **static_cast<const CommandLineFlagInfo *const *>(a);
   const CommandLineFlagInfo &other = **static_cast<const CommandLineFlagInfo *const *>(b);
   int order = first.filename.compare(other.filename);
   return order != 0 ? order : first.name.compare(other.name);
 }
 
-PD__GFLAGS_LAZY std::vector<CommandLineFlagInfo> all_flags() {
+PD__LAZY std::vector<CommandLineFlagInfo> all_flags() {
   std::vector<CommandLineFlagInfo> found;
   checkers<> known;
   for (word &each : words()) found.push_back(describe({nullptr, &each}, known));
@@ -68,7 +68,7 @@ PD__GFLAGS_LAZY std::vector<CommandLineFlagInfo> all_flags() {
 }
 
 /* Flags that are hidden, or compiled with STRIP_FLAG_HELP, aren't shown. */
-PD__GFLAGS_LAZY bool is_shown(const CommandLineFlagInfo &flag) {
+PD__LAZY bool is_shown(const CommandLineFlagInfo &flag) {
   handle found = find(flag.name);
   return flag.description != gf::kStrippedFlagHelp && (!found.flag || !info_of(found.flag).hidden);
 }
@@ -78,7 +78,7 @@ PD__GFLAGS_LAZY bool is_shown(const CommandLineFlagInfo &flag) {
 static constexpr size_t line_length = 80, indented = 6;
 
 /* `used` counts the columns of the last line. */
-PD__GFLAGS_LAZY std::string wrap(const std::string &text, size_t *used) {
+PD__LAZY std::string wrap(const std::string &text, size_t *used) {
   std::string made;
   for (size_t at = 0; at < text.size();) {
     size_t room = line_length - *used, left = text.size() - at;
@@ -93,28 +93,28 @@ PD__GFLAGS_LAZY std::string wrap(const std::string &text, size_t *used) {
       at += line + 1;
     } else {
       size_t taken = room - 1;
-      while (taken > 0 && !std::strchr(" \t\n\v\f\r", text[at + taken])) taken--;
+      while (taken > 0 && !__builtin_strchr(" \t\n\v\f\r", text[at + taken])) taken--;
       if (taken == 0) {
         *used = line_length;
         return made + text.substr(at);
       }
       made.append(text, at, taken);
       *used += taken;
-      for (at += taken; at < text.size() && std::strchr(" \t\n\v\f\r", text[at]);) at++;
+      for (at += taken; at < text.size() && __builtin_strchr(" \t\n\v\f\r", text[at]);) at++;
     }
     if (at < text.size()) *used = indented;
   }
   return made;
 }
 
-PD__GFLAGS_LAZY void append(const std::string &part, std::string *text, size_t *used) {
+PD__LAZY void append(const std::string &part, std::string *text, size_t *used) {
   bool fits = *used + 1 + part.size() < line_length;
   *text += fits ? " " : "\n      ";
   *used = (fits ? *used + 1 : indented) + part.size();
   *text += part;
 }
 
-PD__GFLAGS_LAZY std::string describe_text(const CommandLineFlagInfo &flag) {
+PD__LAZY std::string describe_text(const CommandLineFlagInfo &flag) {
   const char *quote = flag.type == "string" ? "\"" : "";
   size_t used = 0;
   std::string text = wrap("    -" + flag.name + " (" + flag.description + ")", &used);
@@ -126,17 +126,17 @@ PD__GFLAGS_LAZY std::string describe_text(const CommandLineFlagInfo &flag) {
 
 /* ---- Help ---- */
 
-PD__GFLAGS_LAZY void print(const std::string &text) {
+PD__LAZY void print(const std::string &text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
-PD__GFLAGS_LAZY std::string directory_of(const std::string &file) {
+PD__LAZY std::string directory_of(const std::string &file) {
   size_t slash = file.rfind('/');
   return slash == std::string::npos ? "" : file.substr(0, slash);
 }
 
 /* A part that begins with a slash also matches at the beginning of the path. */
-PD__GFLAGS_LAZY bool matches(const std::string &file, const std::vector<std::string> &parts) {
+PD__LAZY bool matches(const std::string &file, const std::vector<std::string> &parts) {
   for (const std::string &part : parts) {
     if (file.find(part) != std::string::npos) return true;
     if (part[0] == '/' && file.compare(0, part.size() - 1, part, 1, std::string::npos) == 0) {
@@ -147,8 +147,8 @@ PD__GFLAGS_LAZY bool matches(const std::string &file, const std::vector<std::str
 }
 
 /* Flags of source files whose path contains one of `parts`; all flags if there are none. */
-PD__GFLAGS_LAZY void show_flags(const char *argv0, const std::vector<std::string> &parts) {
-  const char *slash = std::strrchr(argv0, '/');
+PD__LAZY void show_flags(const char *argv0, const std::vector<std::string> &parts) {
+  const char *slash = __builtin_strrchr(argv0, '/');
   std::string text = std::string(slash ? slash + 1 : argv0) + ": " + program_usage() + "\n";
   std::string file;
   bool found = false, apart = false; /* from the directory in front of it */
@@ -168,13 +168,13 @@ PD__GFLAGS_LAZY void show_flags(const char *argv0, const std::vector<std::string
   print(text);
 }
 
-PD__GFLAGS_LAZY std::vector<std::string> program_files() {
+PD__LAZY std::vector<std::string> program_files() {
   std::string name = std::string("/") + program_short_name();
   return {name + ".", name + "-main.", name + "_main."};
 }
 
 /* The flags of all directories that hold a source file of the program. */
-PD__GFLAGS_LAZY void show_package() {
+PD__LAZY void show_package() {
   std::string last;
   std::vector<std::string> files = program_files();
   for (const CommandLineFlagInfo &flag : all_flags()) {
@@ -191,7 +191,7 @@ PD__GFLAGS_LAZY void show_package() {
   }
 }
 
-PD__GFLAGS_LAZY std::string in_xml(const char *tag, const std::string &text) {
+PD__LAZY std::string in_xml(const char *tag, const std::string &text) {
   std::string made = std::string("<") + tag + ">";
   for (char c : text) {
     made += c == '&' ? std::string("&amp;") : c == '<' ? "&lt;" : std::string(1, c);
@@ -199,7 +199,7 @@ PD__GFLAGS_LAZY std::string in_xml(const char *tag, const std::string &text) {
   return made + "</" + tag + ">";
 }
 
-PD__GFLAGS_LAZY void show_xml(const char *argv0) {
+PD__LAZY void show_xml(const char *argv0) {
   std::string text = "<?xml version=\"1.0\"?>\n<AllFlags>\n" + in_xml("program", argv0) + "\n" +
                      in_xml("usage", program_usage()) + "\n";
   for (const CommandLineFlagInfo &flag : all_flags()) {
@@ -221,12 +221,12 @@ PD__GFLAGS_LAZY void show_xml(const char *argv0) {
 #define PD__GFLAGS_DEBUG true
 #endif
 
-PD__GFLAGS_LAZY bool &is_debug_build() {
+PD__LAZY bool &is_debug_build() {
   static bool debug = PD__GFLAGS_DEBUG;
   return debug;
 }
 
-PD__GFLAGS_LAZY void show_version() {
+PD__LAZY void show_version() {
   const char *version = program().version;
   bool known = version && *version;
   std::string text = program_short_name();
@@ -236,7 +236,7 @@ PD__GFLAGS_LAZY void show_version() {
 
 /* ---- The flags that ask for help ---- */
 
-PD__GFLAGS_LAZY void show_what_was_asked_for() {
+PD__LAZY void show_what_was_asked_for() {
   const char *name = program_short_name();
   if (fLB::FLAGS_helpshort) {
     show_flags(name, program_files());

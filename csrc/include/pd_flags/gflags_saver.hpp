@@ -19,7 +19,7 @@ struct saved {
   void (*function)();
 };
 
-PD__GFLAGS_LAZY std::string default_of(const handle &of) {
+PD__LAZY std::string default_of(const handle &of) {
   if (of.own) return of.own->fallback;
   pd_flag_info info = info_of(of.flag);
   return detail::value_text(info.type, info.default_value);
@@ -91,7 +91,7 @@ class state {
   const checker *newest_; /* then */
 };
 
-PD__GFLAGS_LAZY std::string to_lines(const std::vector<CommandLineFlagInfo> &flags,
+PD__LAZY std::string to_lines(const std::vector<CommandLineFlagInfo> &flags,
                                       const char *except) {
   std::string text;
   for (const CommandLineFlagInfo &flag : flags) {
@@ -100,7 +100,7 @@ PD__GFLAGS_LAZY std::string to_lines(const std::vector<CommandLineFlagInfo> &fla
   return text;
 }
 
-PD__GFLAGS_LAZY bool read_lines(const std::string &text, const char *path, bool fatal) {
+PD__LAZY bool read_lines(const std::string &text, const char *path, bool fatal) {
   state<> before;
   reader<> reads(PD_SOURCE_RUNTIME);
   reads.read_text(text, path, gf::SET_FLAGS_VALUE);

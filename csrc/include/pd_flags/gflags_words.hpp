@@ -18,16 +18,29 @@
 #define PD__GFLAGS_ONCE __attribute__((weak))
 #endif
 
-/* As PD__ASSIGNABLE_TEXT. `kind` of a row chooses the macro: it is pasted to the name. */
+/* `kind` of a row chooses the macro: it is pasted to the name. The texts are made as those of
+ * PD__ASSIGNABLE_TEXT are, but by one function, since each costs a file that includes this. */
+#define PD__GFLAGS_INDEX_TEXT(name) pd__word_FLAGS_##name,
+#define PD__GFLAGS_INDEX_SWITCH(name)
+#define PD__GFLAGS_INDEX_NUMBER(name)
+#define PD__GFLAGS_INDEX(kind, name, ...) PD__GFLAGS_INDEX_##kind(name)
+#define PD__GFLAGS_CELL_TEXT(value) {{0}, {0}, value, nullptr, 0, nullptr},
+#define PD__GFLAGS_CELL_SWITCH(value)
+#define PD__GFLAGS_CELL_NUMBER(value)
+#define PD__GFLAGS_CELL(kind, name, file, help, value) PD__GFLAGS_CELL_##kind(value)
+namespace fLS {
+enum pd__word { PD__GFLAGS_WORD_MAP(PD__GFLAGS_INDEX) pd__word_count };
+extern PD__LOCAL ::pd::detail::text_cell pd__words[pd__word_count];
+PD__GFLAGS_ONCE ::pd::detail::text_cell pd__words[] = {PD__GFLAGS_WORD_MAP(PD__GFLAGS_CELL)};
+__attribute__((constructor(101), used)) PD__HELPER void pd__make_words(void) {
+  for (::pd::detail::text_cell &each : pd__words) ::pd::detail::text_make(each);
+}
+}  // namespace fLS
+
 #define PD__GFLAGS_MAKE_TEXT(flag, value)                                                \
   namespace fLS {                                                                        \
-  extern PD__LOCAL ::pd::detail::text_cell pd__word_##flag;                              \
-  PD__GFLAGS_ONCE ::pd::detail::text_cell pd__word_##flag = {{0}, {0}, value, nullptr, 0, \
-                                                                       nullptr}; \
-  PD__GFLAGS_ONCE clstring &flag = reinterpret_cast<clstring &>(pd__word_##flag.current);    \
-  __attribute__((constructor(101), used)) PD__HELPER void pd__make_##flag(void) {        \
-    ::pd::detail::text_make(pd__word_##flag);                                            \
-  }                                                                                      \
+  PD__GFLAGS_ONCE clstring &flag =                                                       \
+      reinterpret_cast<clstring &>(pd__words[pd__word_##flag].current);                  \
   }
 #define PD__GFLAGS_MAKE_PLAIN(scope, type, flag, value)                                  \
   namespace scope {                                                                      \
@@ -59,12 +72,12 @@ struct word {
 #define PD__GFLAGS_WORD(kind, name, file, help, value) \
   PD__GFLAGS_ROW_##kind(value, #name, &PD__GFLAGS_SCOPE_##kind::FLAGS_##name, file, help)
 
-PD__GFLAGS_LAZY std::vector<word> &words() {
+PD__LAZY std::vector<word> &words() {
   static std::vector<word> list = {PD__GFLAGS_WORD_MAP(PD__GFLAGS_WORD)};
   return list;
 }
 
-PD__GFLAGS_LAZY word *find_word(const std::string &name) {
+PD__LAZY word *find_word(const std::string &name) {
   for (word &each : words()) {
     if (name == each.name) return &each;
   }

@@ -123,7 +123,7 @@ PD__LOCAL inline result<ref<T>> find(const std::string &name) {
 }
 
 /* Set any flag from text, as a command line does. */
-PD__LOCAL inline status set(const std::string &name, const std::string &text) {
+PD__LAZY status set(const std::string &name, const std::string &text) {
   return inner::call([&](pd_error *err_) {
     return inner::host::flag_set_by_name(name.c_str(), text.c_str(), err_);
   });
@@ -131,12 +131,12 @@ PD__LOCAL inline status set(const std::string &name, const std::string &text) {
 
 /* Read flags from a command line, as pd_parse_argv does. PD_HELP: help was requested. `errors`
  * (may be null) receives all errors; the status is that of the first. */
-PD__LOCAL inline status parse(int &argc, char **argv, inner::errors_to errors = nullptr,
+PD__LAZY status parse(int &argc, char **argv, inner::errors_to errors = nullptr,
                             const pd_parse_options *options = nullptr) {
   pd_error err;
   inner::error_list list;
   pd_parse_options all = detail::sized<pd_parse_options>();
-  if (options) std::memcpy(&all, options, options->size < sizeof all ? options->size : sizeof all);
+  if (options) __builtin_memcpy(&all, options, options->size < sizeof all ? options->size : sizeof all);
   if (!all.errors) all.errors = list.get();
   pd_status code = inner::host::parse_argv(&argc, argv, &all, &err);
   errors.add_all(list);
@@ -158,7 +158,7 @@ class module {
 
 /* Load a shared library; `name_space` and a dot, if any, go in front of its flags' names. A
  * rejected pending value of one of its flags is reported in `errors` alone. */
-PD__LOCAL inline result<module> load(const std::string &path, const std::string &name_space = "",
+PD__LAZY result<module> load(const std::string &path, const std::string &name_space = "",
                                    inner::errors_to errors = nullptr) {
   pd_error err;
   pd_module *loaded = nullptr;

@@ -3,16 +3,7 @@
 #ifndef PD_FLAGS_IMAGE_ELF_H
 #define PD_FLAGS_IMAGE_ELF_H
 
-#include <elf.h>
 #include <pd_flags/note_elf.h>
-
-#if __SIZEOF_POINTER__ == 8
-typedef Elf64_Phdr pd__phdr;
-typedef Elf64_Nhdr pd__nhdr;
-#else
-typedef Elf32_Phdr pd__phdr;
-typedef Elf32_Nhdr pd__nhdr;
-#endif
 
 /* For functions that read what the loader wrote. ThreadSanitizer doesn't see the loader's writes
  * and would report the last write of an earlier image at the same address. */
@@ -25,6 +16,24 @@ typedef Elf32_Nhdr pd__nhdr;
 #endif
 
 PD__BEGIN_C
+
+/* The program header and the head of a note, with the names of <elf.h>. That has thousands of macros,
+ * which would cost each source file as much as the declarations of pd_flags.h. */
+typedef struct pd__phdr {
+  uint32_t p_type; /* PD__PT_ */
+#if __SIZEOF_POINTER__ == 8
+  uint32_t p_flags; /* PD__PF_ */
+#endif
+  uintptr_t p_offset, p_vaddr, p_paddr, p_filesz, p_memsz;
+#if __SIZEOF_POINTER__ != 8
+  uint32_t p_flags;
+#endif
+  uintptr_t p_align;
+} pd__phdr;
+typedef struct pd__nhdr {
+  uint32_t n_namesz, n_descsz, n_type;
+} pd__nhdr;
+enum { PD__PT_LOAD = 1, PD__PT_NOTE = 4, PD__PF_W = 2, PD__PF_R = 4 };
 
 /* struct dl_phdr_info of <link.h>, which needs _GNU_SOURCE: its first fields,
  * fixed by the ABI of glibc, musl and the BSDs. */
@@ -47,7 +56,7 @@ PD__HELPER int pd__holds(const pd__image *image, uintptr_t address, uint64_t siz
   for (uint16_t i = 0; i < image->count; i++) {
     const pd__phdr *segment = &image->segments[i];
     uint64_t offset = address - (image->base + segment->p_vaddr);
-    if (segment->p_type == PT_LOAD && (segment->p_flags & flags) == flags &&
+    if (segment->p_type == PD__PT_LOAD && (segment->p_flags & flags) == flags &&
         offset <= segment->p_memsz && size <= segment->p_memsz - offset) {
       return 1;
     }
@@ -64,7 +73,7 @@ PD__HELPER void *pd__record_of(const pd__image *image, const pd__nhdr *note, con
     return NULL;
   }
   uintptr_t at = (uintptr_t)body + (uintptr_t)(intptr_t)*(const int32_t *)(const void *)body;
-  int sound = at % sizeof(void *) == 0 && pd__holds(image, at, size, PF_R | PF_W);
+  int sound = at % sizeof(void *) == 0 && pd__holds(image, at, size, PD__PF_R | PD__PF_W);
   return sound ? (void *)at : NULL;
 }
 
@@ -80,7 +89,8 @@ PD__HELPER int pd__each_record(const pd__image *image, uint32_t type, uint64_t s
     uintptr_t start = image->base + segment->p_vaddr;
     uint64_t left = segment->p_memsz, padding = segment->p_align == 8 ? 7 : 3;
     const char *at = (const char *)start;
-    if (segment->p_type != PT_NOTE || start % 4 || !pd__holds(image, start, left, PF_R)) continue;
+    if (segment->p_type != PD__PT_NOTE || start % 4) continue;
+    if (!pd__holds(image, start, left, PD__PF_R)) continue;
     while (left >= sizeof(pd__nhdr)) {
       const pd__nhdr *note = (const pd__nhdr *)(const void *)at;
       uint64_t head = (sizeof *note + (uint64_t)note->n_namesz + padding) & ~padding;

@@ -10,7 +10,6 @@
 #include <clocale>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <type_traits>
 #if __cplusplus >= 201703L
@@ -58,11 +57,11 @@ using when = typename std::enable_if<condition>::type;
 
 /* ---- Numbers as text, for items and optional values ---- */
 
-PD__LOCAL inline const char *after_sign(const char *text) {
+PD__LAZY const char *after_sign(const char *text) {
   return *text == '-' || *text == '+' ? text + 1 : text;
 }
 
-PD__LOCAL inline bool starts_number(const char *text) {
+PD__LAZY bool starts_number(const char *text) {
   text = inner::after_sign(text);
   return *text >= '0' && *text <= '9';
 }
@@ -88,7 +87,7 @@ PD__LOCAL inline bool read_integer(const char *text, T &out) {
 }
 
 /* strtod knows only the locale's decimal point. */
-PD__LOCAL inline bool read_double(const char *text, double &out) {
+PD__LAZY bool read_double(const char *text, double &out) {
   std::string copy(text);
   size_t point = copy.find('.');
   if (point != std::string::npos) copy.replace(point, 1, std::localeconv()->decimal_point);
@@ -110,10 +109,10 @@ PD__LOCAL inline std::string shortest(T value, int least, int most) {
     if (digits == most || !(back < value || back > value)) return text;
   }
 }
-PD__LOCAL inline std::string write_double(double value) { return inner::shortest(value, 15, 17); }
+PD__LAZY std::string write_double(double value) { return inner::shortest(value, 15, 17); }
 
 /* The double with the shortest text that reads back as the float: 0.1 for 0.1f. */
-PD__LOCAL inline double widen(float value) {
+PD__LAZY double widen(float value) {
   double wide = 0;
   inner::read_double(inner::shortest(value, 6, 9).c_str(), wide);
   return wide;
@@ -177,11 +176,11 @@ struct type_of<T, when<is_number<T>::value>>
 template <>
 struct type_of<bool> : plain<bool, bool> {
   static constexpr bool ranged = false;
-  PD__LOCAL static bool parse(const char *text, bool &out, std::string &why) {
+  PD__LAZY static bool parse(const char *text, bool &out, std::string &why) {
     why = "expected " PD__BOOL_EXPECTED;
     return detail::read_bool(text, out);
   }
-  PD__LOCAL static std::string format(const bool &value) { return value ? "true" : "false"; }
+  PD__LAZY static std::string format(const bool &value) { return value ? "true" : "false"; }
 };
 
 template <class T>
@@ -193,31 +192,31 @@ struct real : plain<T, double> {
 
 template <>
 struct type_of<double> : real<double> {
-  PD__LOCAL static bool parse(const char *text, double &out, std::string &why) {
+  PD__LAZY static bool parse(const char *text, double &out, std::string &why) {
     why = "expected a number";
     return inner::read_double(text, out);
   }
-  PD__LOCAL static std::string format(const double &value) { return inner::write_double(value); }
+  PD__LAZY static std::string format(const double &value) { return inner::write_double(value); }
 };
 
 template <>
 struct type_of<float> : real<float> {
   static constexpr bool partial = true;
   PD__INLINE static double to(const float &value) { return inner::widen(value); }
-  PD__LOCAL static bool fits(double value, std::string &why) {
+  PD__LAZY static bool fits(double value, std::string &why) {
     double most = static_cast<double>(__FLT_MAX__);
     bool beyond = value > most ? value < high() : value < -most && value > low();
     if (beyond) why = "expected a number that a float can hold";
     return !beyond;
   }
-  PD__LOCAL static bool parse(const char *text, float &out, std::string &why) {
+  PD__LAZY static bool parse(const char *text, float &out, std::string &why) {
     double value = 0;
     why = "expected a number";
     if (!inner::read_double(text, value) || !fits(value, why)) return false;
     out = static_cast<float>(value);
     return true;
   }
-  PD__LOCAL static std::string format(const float &value) {
+  PD__LAZY static std::string format(const float &value) {
     return inner::write_double(inner::widen(value));
   }
 };
@@ -302,22 +301,22 @@ struct from_text {
 
 template <>
 struct type_of<std::string> : from_text {
-  PD__LOCAL static bool parse(const char *text, std::string &out, std::string &) {
+  PD__LAZY static bool parse(const char *text, std::string &out, std::string &) {
     out = text;
     return true;
   }
-  PD__LOCAL static std::string format(const std::string &value) { return value; }
+  PD__LAZY static std::string format(const std::string &value) { return value; }
 };
 
 #if __cplusplus >= 201703L
 /* The text of a value stays valid until the process ends. */
 template <>
 struct type_of<std::string_view> : from_text {
-  PD__LOCAL static bool parse(const char *text, std::string_view &out, std::string &) {
+  PD__LAZY static bool parse(const char *text, std::string_view &out, std::string &) {
     out = text;
     return true;
   }
-  PD__LOCAL static std::string format(const std::string_view &value) { return std::string(value); }
+  PD__LAZY static std::string format(const std::string_view &value) { return std::string(value); }
 };
 #endif
 
@@ -326,7 +325,7 @@ template <class T>
 struct type_of<T, void_t<when<std::is_enum<T>::value>, decltype(pd_names(T()))>> : from_text {
   PD__LOCAL static bool parse(const char *text, T &out, std::string &why) {
     for (const name<T> &each : pd_names(T())) {
-      if (std::strcmp(each.text, text) != 0) continue;
+      if (__builtin_strcmp(each.text, text) != 0) continue;
       out = each.value;
       return true;
     }
@@ -366,8 +365,8 @@ struct type_of<T, void_t<parse_result<T>, format_result<T>>> : from_text {
 
 /* ---- Lists and optional values ---- */
 
-PD__LOCAL inline std::string quote_item(const std::string &item, bool alone) {
-  bool blank = !item.empty() && (std::strchr(" \t", item[0]) || std::strchr(" \t", item.back()));
+PD__LAZY std::string quote_item(const std::string &item, bool alone) {
+  bool blank = !item.empty() && (__builtin_strchr(" \t", item[0]) || __builtin_strchr(" \t", item.back()));
   bool empty = item.empty() && alone;
   if (!blank && !empty && item.find_first_of(",\"\r\n") == std::string::npos) return item;
   std::string out = "\"";
@@ -375,7 +374,7 @@ PD__LOCAL inline std::string quote_item(const std::string &item, bool alone) {
   return out + "\"";
 }
 
-PD__LOCAL inline bool next_item(const char **cursor, std::string &item) {
+PD__LAZY bool next_item(const char **cursor, std::string &item) {
   size_t length = 0;
   const char *from = *cursor;
   if (!pd__item_read(&from, nullptr, 0, &length)) return false;

@@ -78,10 +78,10 @@ PD__INLINE void put(pd_value &to, T value) {
 PD__INLINE size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 /* A cell that is a std::string constructed elsewhere. */
-PD__LOCAL inline const char *string_get(void *cell) {
+PD__LAZY const char *string_get(void *cell) {
   return static_cast<std::string *>(cell)->c_str();
 }
-PD__LOCAL inline void string_put(void *cell, const char *value) {
+PD__LAZY void string_put(void *cell, const char *value) {
   *static_cast<std::string *>(cell) = value;
 }
 /* A member of a template is compiled only where it is used; each module has its own. */
@@ -107,7 +107,7 @@ PD__LOCAL inline std::string write_integer(T value) {
 }
 
 /* With a decimal point, whatever the locale uses. */
-PD__LOCAL inline std::string write_digits(double value, int digits) {
+PD__LAZY std::string write_digits(double value, int digits) {
   char text[40];
   std::snprintf(text, sizeof text, "%.*g", digits, value);
   std::string out(text), point = std::localeconv()->decimal_point;
@@ -117,7 +117,7 @@ PD__LOCAL inline std::string write_digits(double value, int digits) {
 }
 
 /* As the registry reads it; a double with `digits` digits. */
-PD__LOCAL inline std::string value_text(pd_type type, const pd_value &value, int digits = 17) {
+PD__LAZY std::string value_text(pd_type type, const pd_value &value, int digits = 17) {
   if (type == PD_TYPE_string) return value.str;
   if (type == PD_TYPE_bool) return value.b ? "true" : "false";
   if (type == PD_TYPE_double) return detail::write_digits(value.f64, digits);
@@ -125,13 +125,13 @@ PD__LOCAL inline std::string value_text(pd_type type, const pd_value &value, int
   return negative ? detail::write_integer(value.i64) : detail::write_integer(value.u64);
 }
 
-PD__LOCAL inline std::string to_lower(const char *text) {
+PD__LAZY std::string to_lower(const char *text) {
   std::string lower;
   for (; *text; text++) lower += static_cast<char>(*text | (*text >= 'A' && *text <= 'Z' ? 32 : 0));
   return lower;
 }
 
-PD__LOCAL inline bool read_bool(const char *text, bool &out) {
+PD__LAZY bool read_bool(const char *text, bool &out) {
   static const char *const words[] = {"0", "1", "f", "t", "false", "true",
                                       "n", "y", "no", "yes", "off", "on"};
   std::string lower = detail::to_lower(text);
