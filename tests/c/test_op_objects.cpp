@@ -3,6 +3,8 @@
  */
 #include <pd_flags.hpp>
 
+#include <cstring>
+
 #define CHECK_DEFINES_FLAGS
 #include "check.h"
 

@@ -58,7 +58,7 @@ def home(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> packages.Home
 @pytest.fixture
 def name() -> Iterator[str]:
     """A flag name that no other test uses; flags whose name begins with it are reset afterwards."""
-    number = f"test_flag_{next(_numbers)}"
+    number = f"test_{next(_numbers)}_flag"
     yield number
     for flag in list(pf.FLAGS.values()):
         if flag.name.startswith(number):
