@@ -1,6 +1,7 @@
 /* paddle_flags for C++11 and later: typed flags as objects. Link nothing, as in C.
  *
  *     #include <pd_flags.hpp>
+ *     #include <string>
  *     #include <vector>
  *
  *     static pd::flag<int> level{"alpha_level", 6, "Compression level", pd::range(1, 9)};
@@ -12,7 +13,8 @@
  * Types: bool; integers of any width; double and float; std::string, const char * and
  * std::string_view; enums with pd_names; std::chrono durations, as seconds; std::vector of
  * these; std::optional of these; and types with pd_parse and pd_format in their namespace. This
- * header includes <string>; include <vector>, <chrono> or <optional> for flags of their types.
+ * header includes none of <string>, <vector>, <chrono> and <optional>: include those of your flags'
+ * types, and <string> for flags of enums and of other objects, and for message() and text().
  *
  * A flag is a static object: at namespace scope, in a class, or in a function. It belongs to the
  * module that constructs it, as flags of PD_DEFINE do: it gets the module's namespace and leaves

@@ -9,6 +9,8 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 #if __cplusplus >= 201703L
@@ -322,6 +324,39 @@ TEST(exceptions_are_thrown_where_they_are_asked_for) {
                                 return true;
                               })};
   check_refused(strict.set(2), PD_ERR_REFUSED, "o_strict=2: expected the moon");
+}
+
+TEST(copies_of_a_status_and_its_exception_have_its_text) {
+  pd::status kept = level.set(10), copy;
+  std::string said = kept.message();
+  copy = kept;
+  kept = pd::status();
+  CHECK(kept.ok() && kept.message().empty() && copy.message() == said && !said.empty());
+  CHECK(&copy.message() == &copy.message());
+  pd::status moved = std::move(copy);
+  CHECK(moved.code() == PD_ERR_RANGE && moved.message() == said);
+  try {
+    moved.or_throw();
+  } catch (const std::exception &e) {
+    moved = pd::status();
+    CHECK_STR(e.what(), said.c_str());
+    said.clear();
+  }
+  CHECK(said.empty());
+  pd::error made(PD_ERR_LOAD, std::string(1000, 'x'));
+  CHECK(made.code() == PD_ERR_LOAD && made.what() == std::string(1000, 'x'));
+}
+
+TEST(names_and_texts_may_be_strings_literals_or_flags) {
+  static pd::flag<std::string> word{"o_word", "best", "A word"};
+  const std::string name = "o_mode", path = "/nowhere";
+  char chars[] = "fast";
+  CHECK(pd::set(name, word).ok() && mode == shapes::mode::best);
+  CHECK(pd::set("o_mode", chars).ok() && mode == shapes::mode::fast);
+  CHECK(mode.set_text(*word).ok() && pd::find<shapes::mode>(name)->get().value_or_throw() == mode);
+  CHECK(!pd::load(path) && !pd::load(path, name));
+  check_refused(pd::status(PD_ERR_VALUE, name + "!"), PD_ERR_VALUE, "o_mode!");
+  check_refused(pd::status(PD_ERR_VALUE, "none"), PD_ERR_VALUE, "none");
 }
 
 #if __cplusplus >= 201703L

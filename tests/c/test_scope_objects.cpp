@@ -5,6 +5,7 @@
 #include <pd_flags.hpp>
 
 #include <future>
+#include <string>
 #include <thread>
 
 #define CHECK_DEFINES_FLAGS

@@ -96,6 +96,7 @@ int main(int, char **argv) {
 PARTIAL = """
 #include <pd_flags.hpp>
 #include <chrono>
+#include <string>
 #include <vector>
 using namespace std::chrono;
 static pd::flag<float> share{"share", 0.1f, "Share"};
@@ -295,7 +296,8 @@ def test_every_standard_compiles_it_without_a_warning(maker, compiler, standard)
 @pytest.mark.parametrize("what", WRONG)
 def test_what_is_wrong_is_refused_by_the_compiler_in_words(maker, what):
     text, words = WRONG[what]
-    code = write(maker.directory / "wrong.cc", f"#include <pd_flags.hpp>\n{text}\n")
+    start = "#include <pd_flags.hpp>\n#include <string>"
+    code = write(maker.directory / "wrong.cc", f"{start}\n{text}\n")
     command = [*CXX, "-std=c++11", "-Werror=narrowing", f"-I{INCLUDE}", "-fsyntax-only", code]
     ended = run(*command, check=False)
     assert ended.returncode != 0

@@ -12,6 +12,8 @@ START = """
 #include <pthread.h>
 #include <unistd.h>
 #include <cstdio>
+#include <stdexcept>
+#include <string>
 static void thrown(int n) {
   if (n == 6) throw 3;
   if (n == 7) throw std::runtime_error("the moon");

@@ -27,6 +27,7 @@ every_standard = pytest.mark.parametrize("standard", STANDARDS)
 FLAGS = """
 #include <pd_flags.hpp>
 #include <cstdio>
+#include <string>
 PD_DEFINE_bool(b, true, "B");
 PD_DEFINE_int32(i, -3, "I");
 PD_DEFINE_uint32(u, 4000000000u, "U");

@@ -47,6 +47,7 @@ int main(int argc, char **argv) {
 CPP = """
 #include <pd_flags.hpp>
 #include <cstdio>
+#include <string>
 static pd::flag<int> level("level", 6, "Level");
 static pd::flag<std::string> mode("mode", "fast", "Mode");
 struct user {

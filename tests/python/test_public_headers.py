@@ -69,6 +69,63 @@ def test_a_header_brings_all_that_it_needs(header: str, tmp_path: Path) -> None:
     compile_text(text, tmp_path, ["clang++"], *WARNINGS, f"-std=c++{needs(header)}")
 
 
+# Numbers, durations and C text, with all that a flag does but messages.
+WITHOUT_STRING = """
+#include <pd_flags.hpp>
+static pd::flag<int> depth{"depth", 3, "How deep", pd::range(1, 9),
+                           pd::validate([](int v) { return v != 4; }, "not 4"), pd::watch([] {})};
+static pd::flag<float> rate{"rate", 0.1f, "How fast"};
+static pd::flag<const char *> title{"title", "x", "Title"};
+static pd::import<bool> fast{"fast", false};
+PD_DEFINE_SCOPED_int32(level, 6, "Level");
+PD_DEFINE_SCOPED_double(share, 0.5, "Share");
+int use(int &argc, char **argv);
+int use(int &argc, char **argv) {
+  if (!pd::parse(argc, argv) || !pd::set("depth", "5") || !depth.set(7) || !depth.reset()) return 1;
+  pd::result<pd::ref<int>> found = pd::find<int>("depth");
+  if (!found || found->get().value_or(3) != 3 || !depth.on_change([] {})) return 2;
+  pd::scoped_value guard{FLAGS_level, 9}, other{FLAGS_share, 1};
+  try {
+    depth.set_text("4").or_throw();
+  } catch (const pd::error &e) {
+    return *e.what() + *title.get();
+  }
+  return pd::load("x").ok() && fast && rate > 0.5f;
+}
+"""
+COSTLY = ("string", "vector", "chrono", "optional", "string_view", "stdexcept", "map", "iostream")
+
+
+@pytest.mark.parametrize("command", ["g++", "clang++"])
+@pytest.mark.parametrize("standard", ["c++11", "c++17", "c++20"])
+def test_costly_headers_come_from_the_source_that_uses_them(
+    standard: str, command: str, tmp_path: Path
+) -> None:
+    compile_text(WITHOUT_STRING, tmp_path, [command], *WARNINGS, f"-std={standard}")
+    words = [tool(command), *ON_PATH, f"-std={standard}", "-M", tmp_path / "source.cc"]
+    read = {path.rpartition("/")[2] for path in run(*words).stdout.split()}
+    assert "type_traits" in read
+    assert read.isdisjoint([*COSTLY, "basic_string.h"])
+
+
+@pytest.mark.parametrize("command", ["g++", "clang++"])
+@pytest.mark.parametrize(
+    "use",
+    [
+        'static pd::flag<std::string> mode{"mode", "fast", "How"};',
+        'static pd::flag<e> mode{"mode", e::one, "How"};',
+        "static const std::string &text = pd::status().message();",
+    ],
+)
+def test_a_source_that_lacks_string_is_told_so(use: str, command: str, tmp_path: Path) -> None:
+    start = "#include <pd_flags.hpp>\nenum class e { one };\npd::names<e> pd_names(e);\n"
+    source = write(tmp_path / "source.cc", f"{start}{use}\n")
+    words = [tool(command), *ON_PATH, "-std=c++17", "-fsyntax-only", source]
+    assert "include <string> before" in run(*words, check=False).stderr
+    write(source, f"{start}#include <string>\n{use}\n")
+    run(*words)
+
+
 @pytest.mark.parametrize("header", [name for name in PUBLIC if needs(name) > 11])
 def test_a_header_for_newer_standards_says_so_in_an_older_one(header: str, tmp_path: Path) -> None:
     source = write(tmp_path / "source.cc", f"#include <{header}>\n")

@@ -103,9 +103,9 @@ def test_every_header_bears_them_in_cxx(header: str, command: str, tmp_path: Pat
     macros = OF_ONE_LETTER | put_aside()
     macros |= OF_TWO_LETTERS if header == "pd_flags.h" else set()
     text = f"#include <{header}>\n{USES.get(header, '')}"
-    first = "#include <vector>\n"
+    first = "#include <string>\n#include <vector>\n"
     if header.startswith("absl/"):  # Abseil and the standard library needn't bear them
-        first += "#include <functional>\n#include <map>\n#include <optional>\n#include <string>\n"
+        first += "#include <functional>\n#include <map>\n#include <optional>\n"
         for own in ("absl/strings/string_view.h", "absl/types/optional.h"):
             first += f"#if __has_include(<{own}>)\n#include <{own}>\n#endif\n"
         command = command.replace("c++11", "c++17")

@@ -92,6 +92,7 @@ const char *said(void) {{ return error.message; }}
 # Flags that constructors of C++ define.
 OBJECTS = f"""
 #include <pd_flags.hpp>
+#include <string>
 #include <vector>
 {EXPORT}
 static pd::flag<int> level{{"object_level", 6, "How hard to try", pd::range(0, 99)}};

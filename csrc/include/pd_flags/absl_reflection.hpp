@@ -56,7 +56,7 @@ class CommandLineFlag {
   PD__LOCAL std::string CurrentValue() const { return ::pd::inner::text_of(flag_); }
   PD__LOCAL std::string DefaultValue() const {
     pd_flag_info info = ::pd::absl_flags::info_of(flag_);
-    if (info.type == PD_TYPE_double) return ::pd::inner::write_double(info.default_value.f64);
+    if (info.type == PD_TYPE_double) return ::pd::inner::write_double(info.default_value.f64).text;
     return ::pd::detail::value_text(info.type, info.default_value);
   }
   template <class T>

@@ -24,15 +24,15 @@ struct any_of<First, More...> {
 };
 
 /* Text that lives as long as the module. */
-PD__LAZY const char *keep(const std::string &text) {
-  char *copy = static_cast<char *>(::operator new(text.size() + 1));
-  return static_cast<const char *>(__builtin_memcpy(copy, text.c_str(), text.size() + 1));
+PD__LAZY const char *keep(given_text text) {
+  size_t size = __builtin_strlen(text.c_str()) + 1;
+  return static_cast<const char *>(__builtin_memcpy(::operator new(size), text.c_str(), size));
 }
 
 /* A list of functions of a flag, which live as long as its module. */
 template <class T>
 struct check {
-  bool (*call)(const check *self, const T &value, std::string &why);
+  bool (*call)(const check *self, const T &value, char *why, size_t size);
   check *next;
 };
 template <class T>
@@ -163,25 +163,28 @@ struct check_by : check<T> {
     this->call = invoke;
     this->next = nullptr;
   }
-  PD__LOCAL static bool invoke(const check<T> *self, const T &value, std::string &why) {
+  PD__LOCAL static bool invoke(const check<T> *self, const T &value, char *why, size_t size) {
     const check_by *own = static_cast<const check_by *>(self);
-    if (own->expected) why = own->expected;
-    return passes<Function>(own->function, value, why, 0);
+    detail::write_why(why, size, own->expected ? own->expected : "");
+    return passes<Function>(own->function, value, why, size, 0);
   }
 
  private:
   template <class Given>
-  PD__LOCAL static auto passes(const Given &f, const T &value, std::string &why, int)
+  PD__LOCAL static auto passes(const Given &f, const T &value, char *why, size_t size, int)
       -> takes_why<Given, T> {
-    return static_cast<bool>(f(value, why));
+    string_for<Given> said(why);
+    bool passed = static_cast<bool>(f(value, said));
+    if (!passed) detail::write_why(why, size, said.c_str());
+    return passed;
   }
   template <class Given>
-  PD__LOCAL static auto passes(const Given &f, const T &value, std::string &, long)
+  PD__LOCAL static auto passes(const Given &f, const T &value, char *, size_t, long)
       -> takes_value<Given, T> {
     return static_cast<bool>(f(value));
   }
   template <class Given>
-  PD__LOCAL static bool passes(const Given &, const T &, std::string &, ...) {
+  PD__LOCAL static bool passes(const Given &, const T &, char *, size_t, ...) {
     static_assert(never<Given>::value,
                   "pd::validate takes bool(const T &) or bool(const T &, std::string &why)");
     return false;

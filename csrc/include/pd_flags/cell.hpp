@@ -39,6 +39,10 @@ class cell_of<T, false> {
  * the first read of a new text makes the object. */
 template <class T>
 class cell_of<T, true> {
+  static_assert(is_complete<string_for<T>>::value,
+                "include <string> before a flag of std::string, or of another type that is made "
+                "from text: an enum, a list, an optional value, your own");
+
  public:
   using value_type = const T &;
 
@@ -86,7 +90,7 @@ class cell_of<T, true> {
     }
     if (equal) return insert(text, equal->value);
     T value{};
-    std::string why;
+    string_for<T> why;
     bool read = type_of<T>::parse(text, value, why);
     return insert(text, read || !first ? new T(std::move(value)) : first->value);
   }

@@ -5,8 +5,6 @@
 #include <pd_flags/attributes.hpp>
 #include <pd_flags/cell.hpp>
 
-#include <iosfwd>
-
 namespace pd {
 
 /* A watcher that on_change added. You needn't keep it: hooks are removed with their module. It
@@ -58,12 +56,13 @@ struct setter<T, true> {
   }
 };
 
-PD__LAZY std::string text_of(const pd_flag *flag) {
+template <class D = void>
+PD__LOCAL string_for<D> text_of(const pd_flag *flag) {
   char text[256];
   size_t length = 0;
   if (host::flag_get_text(flag, text, sizeof text, &length, nullptr) != PD_OK) return "";
   if (length < sizeof text) return text;
-  std::string whole(length + 1, '\0');
+  string_for<D> whole(length + 1, '\0');
   if (host::flag_get_text(flag, &whole[0], whole.size(), &length, nullptr) != PD_OK) return "";
   whole.resize(__builtin_strlen(whole.c_str())); /* the value may have changed */
   return whole;
@@ -135,7 +134,7 @@ class alignas(64) variable : variable_base {
     });
   }
   /* The same, from text as on a command line. */
-  PD__LOCAL pd::status set_text(const std::string &text) {
+  PD__LOCAL pd::status set_text(given_text text) {
     return with([&](pd_flag *flag_, pd_error *err_) {
       return host::flag_set_from_string(flag_, text.c_str(), err_);
     });
@@ -144,7 +143,7 @@ class alignas(64) variable : variable_base {
   PD__LOCAL pd::status reset() { return with(host::flag_reset<>); }
 
   /* The value as text; "" while the flag isn't defined. */
-  PD__LOCAL std::string text() const { return inner::text_of(handle()); }
+  PD__LOCAL string_for<T> text() const { return inner::text_of<T>(handle()); }
 
   /* For functions of pd_flags.h; null while the flag is not defined. */
   PD__LOCAL pd_flag *handle() const {
@@ -216,7 +215,9 @@ class alignas(64) variable : variable_base {
     if (!why.ok()) return why;
     why = inner::call([&](pd_error *err_) { return host::flag_find(def_.name, &flag, err_); });
     if (!why.ok()) return why;
-    return pd::status(PD_ERR_UNDEFINED, std::string(def_.name) + ": has not joined yet");
+    return inner::call([&](pd_error *err_) {
+      return pd__refuse(err_, PD_ERR_UNDEFINED, def_.name, ": has not joined yet", "");
+    });
   }
 };
 
@@ -257,13 +258,13 @@ PD__FLAG_OPERATOR(!=, !)
 
 /* ---- Streams ---- */
 
-template <class T>
-PD__LOCAL inline std::string stream_text(const T &value, std::false_type) {
-  return type_of<T>::format(value);
+template <class Stream, class T>
+PD__LOCAL inline void print_as_text(Stream &out, const T &value, std::false_type) {
+  out << type_of<T>::format(value).c_str();
 }
-template <class T>
-PD__LOCAL inline std::string stream_text(const T &value, std::true_type) {
-  return inner::write_double(type_of<T>::to(value)) + "s";
+template <class Stream, class T>
+PD__LOCAL inline void print_as_text(Stream &out, const T &value, std::true_type) {
+  out << inner::write_double(type_of<T>::to(value)).text << "s";
 }
 
 /* Types without a << of their own are written as on a command line; so are durations and enums,
@@ -271,7 +272,7 @@ PD__LOCAL inline std::string stream_text(const T &value, std::true_type) {
 template <class Stream, class T, class = void>
 struct printer {
   PD__LOCAL static void print(Stream &out, const T &value) {
-    out << inner::stream_text(value, is_duration<T>()).c_str();
+    inner::print_as_text(out, value, is_duration<T>());
   }
 };
 template <class Stream, class T>
@@ -298,37 +299,40 @@ PD__LOCAL inline std::basic_ostream<Char, Traits> &operator<<(std::basic_ostream
 /* ---- Validators ---- */
 
 template <class T>
-PD__LOCAL inline bool passes(const check<T> *checks, const T &value, std::string &why) {
+PD__LOCAL inline bool passes(const check<T> *checks, const T &value, char *why, size_t size) {
   for (; checks; checks = checks->next) {
-    if (!checks->call(checks, value, why)) return false;
+    if (!checks->call(checks, value, why, size)) return false;
   }
   return true;
 }
 
 template <class T, bool is_object>
 struct judge {
-  PD__LOCAL static bool allow(const pd_value &given, const check<T> *checks, std::string &why) {
+  PD__LOCAL static bool allow(const pd_value &given, const check<T> *checks, char *why,
+                              size_t size) {
     typename type_of<T>::cell cell = detail::value_type<typename type_of<T>::cell>::get(given);
-    return type_of<T>::fits(cell, why) && inner::passes(checks, type_of<T>::from(cell), why);
+    return type_of<T>::fits(cell, why, size) &&
+           inner::passes(checks, type_of<T>::from(cell), why, size);
   }
 };
 template <class T>
 struct judge<T, true> {
-  PD__LOCAL static bool allow(const pd_value &given, const check<T> *checks, std::string &why) {
+  PD__LOCAL static bool allow(const pd_value &given, const check<T> *checks, char *why,
+                              size_t size) {
     T value{};
-    if (!type_of<T>::parse(given.str, value, why)) return false;
-    why.clear();
-    return inner::passes<T>(checks, value, why);
+    string_for<T> unread;
+    if (type_of<T>::parse(given.str, value, unread)) {
+      return inner::passes<T>(checks, value, why, size);
+    }
+    detail::write_why(why, size, unread.c_str());
+    return false;
   }
 };
 
 template <class T>
 PD__LOCAL inline bool allow(const pd_value &given, const check<T> *checks, char *why, size_t size) {
   return detail::ask_catching(why, size, [&] {
-    std::string expected;
-    if (judge<T, type_of<T>::object>::allow(given, checks, expected)) return true;
-    detail::write_why(why, size, expected.c_str());
-    return false;
+    return judge<T, type_of<T>::object>::allow(given, checks, why, size);
   });
 }
 
@@ -390,7 +394,7 @@ class flag : public inner::variable<T> {
   PD__LOCAL void set_watcher(std::false_type) {}
 
   PD__LOCAL void set_choices(std::true_type) {
-    std::string names = inner::type_of<T>::choices();
+    inner::string_for<T> names = inner::type_of<T>::choices();
     if (!this->def_.choices && !names.empty()) this->def_.choices = inner::keep(names);
   }
   PD__LOCAL void set_choices(std::false_type) {}

@@ -27,7 +27,7 @@ template <class T>
 struct getter<T, true> {
   PD__LOCAL static pd_status get(const pd_flag *flag, T &out, pd_error *err) {
     const char *text = nullptr;
-    std::string why;
+    string_for<T> why;
     pd_status code = inner::get_cell(flag, text, err);
     if (code != PD_OK || type_of<T>::parse(text, out, why)) return code;
     return pd__refuse(err, PD_ERR_VALUE, text, ": ", why.c_str());
@@ -95,7 +95,7 @@ class ref {
   PD__LOCAL status reset() const {
     return inner::call([&](pd_error *err_) { return inner::host::flag_reset(flag_, err_); });
   }
-  PD__LOCAL std::string text() const { return inner::text_of(flag_); }
+  PD__LOCAL inner::string_for<T> text() const { return inner::text_of<T>(flag_); }
   PD__LOCAL pd_flag *handle() const { return flag_; }
 
  private:
@@ -110,7 +110,7 @@ PD__LOCAL inline std::basic_ostream<Char, Traits> &operator<<(std::basic_ostream
 }
 
 template <class T>
-PD__LOCAL inline result<ref<T>> find(const std::string &name) {
+PD__LOCAL inline result<ref<T>> find(inner::given_text name) {
   pd_flag *flag = nullptr;
   status sought = inner::call([&](pd_error *err_) {
     return inner::host::flag_find(name.c_str(), &flag, err_);
@@ -123,7 +123,7 @@ PD__LOCAL inline result<ref<T>> find(const std::string &name) {
 }
 
 /* Set any flag from text, as a command line does. */
-PD__LAZY status set(const std::string &name, const std::string &text) {
+PD__LAZY status set(inner::given_text name, inner::given_text text) {
   return inner::call([&](pd_error *err_) {
     return inner::host::flag_set_by_name(name.c_str(), text.c_str(), err_);
   });
@@ -158,12 +158,12 @@ class module {
 
 /* Load a shared library; `name_space` and a dot, if any, go in front of its flags' names. A
  * rejected pending value of one of its flags is reported in `errors` alone. */
-PD__LAZY result<module> load(const std::string &path, const std::string &name_space = "",
+PD__LAZY result<module> load(inner::given_text path, inner::given_text name_space = "",
                                    inner::errors_to errors = nullptr) {
   pd_error err;
   pd_module *loaded = nullptr;
   inner::error_list list;
-  const char *in = name_space.empty() ? nullptr : name_space.c_str();
+  const char *in = *name_space.c_str() ? name_space.c_str() : nullptr;
   pd_status code = inner::host::module_load_as(path.c_str(), in, list.get(), &loaded, &err);
   errors.add_all(list);
   if (!loaded) return status(code, err);

@@ -12,37 +12,34 @@
 
 #include <pd_flags/status.hpp>
 
-#include <string>
 #include <type_traits>
 
 namespace pd {
 namespace inner {
 
-/* Whether `value` is a value of T. */
+/* The text of a `value` that is no value of T, or nullptr. */
 template <class T, class V>
-PD__LOCAL inline bool fits(V value, std::true_type /* integers */) {
-  return static_cast<V>(static_cast<T>(value)) == value &&
-         (static_cast<T>(value) < T()) == (value < V());
+PD__LOCAL inline const char *unfit(V value, char (&text)[24], std::true_type /* integers */) {
+  bool fits = static_cast<V>(static_cast<T>(value)) == value &&
+              (static_cast<T>(value) < T()) == (value < V());
+  return fits ? nullptr : detail::write_integer_to(text, +value);
 }
 template <class T, class V>
-PD__LOCAL inline bool fits(V, std::false_type) {
-  return true;
+PD__LOCAL inline const char *unfit(V, char (&)[24], std::false_type) {
+  return nullptr;
 }
 
 /* Writes a value for a scope into an assignment. `text` must outlive it. */
 template <class T>
 struct scope_item {
   template <class V>
-  PD__LOCAL static void give(pd_assignment &item, V value, std::string &text) {
+  PD__LOCAL static void give(pd_assignment &item, V value, char (&text)[24]) {
     static_assert(std::is_arithmetic<V>::value, "the flag is a number, and takes a number");
     static_assert(std::is_floating_point<T>::value || std::is_integral<V>::value,
                   "the flag is an integer, and takes an integer");
     static_assert(!std::is_same<T, bool>::value || std::is_same<V, bool>::value,
                   "the flag is a bool, and takes a bool");
-    if (!fits<T>(value, std::integral_constant<bool, std::is_integral<T>::value>())) {
-      text = std::to_string(value); /* the registry says what it expected */
-      item.text = text.c_str();
-    }
+    item.text = unfit<T>(value, text, std::is_integral<T>()); /* the registry says why not */
     put(item, static_cast<T>(value));
   }
 
@@ -57,9 +54,8 @@ struct scope_item {
 };
 template <>
 struct scope_item<const char *> {
-  PD__LOCAL static void give(pd_assignment &item, const std::string &value, std::string &text) {
-    text = value;
-    item.text = text.c_str();
+  PD__LOCAL static void give(pd_assignment &item, given_text value, char (&)[24]) {
+    item.text = value.c_str();
   }
 };
 
@@ -97,7 +93,7 @@ class scoped_value {
   PD__LOCAL status open(pd_flag *flag, const V &value, const char *file, int line) {
     pd_assignment item = pd_assignment();
     pd_origin origin = {PD_SOURCE_SCOPE, static_cast<uint32_t>(line), file, 0};
-    std::string text;
+    char text[24];
     item.flag = flag;
     inner::scope_item<T>::give(item, value, text);
     return inner::call([&](pd_error *err_) {

@@ -7,8 +7,8 @@
 #include <pd_flags/late.h>
 #include <pd_flags/values.hpp>
 
-#include <stdexcept>
-#include <string>
+#include <cstddef>
+#include <new>
 #include <utility>
 
 #if __cplusplus >= 201703L
@@ -21,15 +21,117 @@ namespace pd {
 
 class status;
 
-/* The exception that or_throw and value_or_throw throw. */
-class error : public std::runtime_error {
+namespace inner {
+
+using detail::string_for;
+
+/* Whether the type is complete where this is first asked. */
+template <class T, class = void>
+struct is_complete : std::false_type {};
+template <class T>
+struct is_complete<T, decltype(static_cast<void>(sizeof(T)))> : std::true_type {};
+
+/* A text that a caller gives: C text, a std::string, or what refers to one, such as its flag. */
+class given_text {
  public:
-  PD__LOCAL error(pd_status code, const std::string &message)
-      : std::runtime_error(message), code_(code) {}
+  template <class Text>
+  PD__LOCAL given_text(const Text &text) : text_(find(text, 0)) {}
+  PD__LOCAL const char *c_str() const noexcept { return text_; }
+
+ private:
+  PD__LOCAL static const char *find(const char *text, int) { return text; }
+  template <class Text>
+  PD__LOCAL static auto find(const Text &text, int) -> decltype(text.c_str()) {
+    return text.c_str();
+  }
+  template <class Text>
+  PD__LOCAL static auto find(const Text &text, long) -> decltype(text.get().c_str()) {
+    return text.get().c_str();
+  }
+  const char *text_;
+};
+
+/* Text that its copies share. The std::string of it is made when somebody asks for one. */
+class shared_text {
+ public:
+  PD__LOCAL shared_text() noexcept : held_(nullptr) {}
+  PD__LOCAL explicit shared_text(const char *text) : held_(nullptr) {
+    if (!*text) return;
+    size_t size = __builtin_strlen(text) + 1;
+    held_ = new (::operator new(sizeof(held) + size)) held();
+    held_->users = 1;
+    __builtin_memcpy(held_ + 1, text, size);
+  }
+  PD__LOCAL shared_text(const shared_text &other) noexcept : held_(other.held_) {
+    if (held_) __atomic_add_fetch(&held_->users, 1, __ATOMIC_RELAXED);
+  }
+  PD__LOCAL shared_text(shared_text &&other) noexcept : held_(other.held_) {
+    other.held_ = nullptr;
+  }
+  PD__LOCAL shared_text &operator=(shared_text other) noexcept {
+    held *own = held_;
+    held_ = other.held_;
+    other.held_ = own;
+    return *this;
+  }
+  PD__LOCAL ~shared_text() {
+    if (!held_ || __atomic_sub_fetch(&held_->users, 1, __ATOMIC_ACQ_REL) != 0) return;
+    if (held_->made) held_->made->drop(held_->made);
+    ::operator delete(held_);
+  }
+
+  PD__LOCAL const char *c_str() const noexcept {
+    return held_ ? reinterpret_cast<const char *>(held_ + 1) : "";
+  }
+  template <class D>
+  PD__LOCAL const string_for<D> &str() const {
+    static const string_for<D> none;
+    if (!held_) return none;
+    string *made = __atomic_load_n(&held_->made, __ATOMIC_ACQUIRE);
+    if (!made) {
+      string *fresh = new string_of<D>(c_str());
+      if (__atomic_compare_exchange_n(&held_->made, &made, fresh, false, __ATOMIC_ACQ_REL,
+                                      __ATOMIC_ACQUIRE)) {
+        made = fresh;
+      } else {
+        fresh->drop(fresh);
+      }
+    }
+    return static_cast<string_of<D> *>(made)->content;
+  }
+
+ private:
+  struct string {
+    void (*drop)(string *);
+  };
+  template <class D>
+  struct string_of : string {
+    string_for<D> content;
+    PD__LOCAL explicit string_of(const char *text) : content(text) { this->drop = dropped; }
+    PD__LOCAL static void dropped(string *made) { delete static_cast<string_of *>(made); }
+  };
+  struct held { /* in front of the text */
+    uint32_t users;
+    string *made;
+  };
+  held *held_;
+};
+
+}  // namespace inner
+
+/* The exception that or_throw and value_or_throw throw. */
+class error : public std::exception {
+ public:
+  PD__LOCAL error(pd_status code, inner::given_text message)
+      : code_(code), text_(message.c_str()) {}
+  PD__LOCAL error(pd_status code, const inner::shared_text &message)
+      : code_(code), text_(message) {}
   PD__INLINE pd_status code() const noexcept { return code_; }
+  PD__LOCAL const char *what() const noexcept override { return text_.c_str(); }
 
  private:
   pd_status code_;
+  inner::shared_text text_;
 };
 
 namespace inner {
@@ -108,7 +210,7 @@ struct never {
 };
 
 template <class D>
-[[noreturn]] PD__LOCAL inline void raise(pd_status code, const std::string &message) {
+[[noreturn]] PD__LOCAL inline void raise(pd_status code, const shared_text &message) {
 #if PD__EXCEPTIONS
   throw error(code, message);
 #else
@@ -125,16 +227,22 @@ template <class D>
 class PD__NODISCARD status {
  public:
   PD__LOCAL status() : code_(PD_OK) {}
-  PD__LOCAL status(pd_status code, std::string message)
-      : code_(code), message_(std::move(message)) {}
+  PD__LOCAL status(pd_status code, inner::given_text message)
+      : code_(code), message_(message.c_str()) {}
   PD__LOCAL status(pd_status code, const pd_error &err)
       : code_(code), message_(code == PD_OK ? "" : err.message) {}
 
   PD__LOCAL bool ok() const noexcept { return code_ == PD_OK; }
   PD__LOCAL explicit operator bool() const noexcept { return ok(); }
   PD__LOCAL pd_status code() const noexcept { return code_; }
-  /* What went wrong, where, and what was expected, in one line; "" for success. */
-  PD__LOCAL const std::string &message() const noexcept { return message_; }
+  /* What went wrong, where, and what was expected, in one line; "" for success. A std::string, as
+   * long as a copy of the status lives. */
+  template <class D = void>
+  PD__LOCAL const inner::string_for<D> &message() const {
+    static_assert(inner::is_complete<inner::string_for<D>>::value,
+                  "include <string> before calling message(), which returns a std::string");
+    return message_.template str<D>();
+  }
 
   /* Throw pd::error unless ok(). */
   template <class D = void>
@@ -144,7 +252,7 @@ class PD__NODISCARD status {
 
  private:
   pd_status code_;
-  std::string message_;
+  inner::shared_text message_;
 };
 
 namespace inner {

@@ -10,11 +10,7 @@
 #include <clocale>
 #include <cstdio>
 #include <cstdlib>
-#include <string>
 #include <type_traits>
-#if __cplusplus >= 201703L
-#include <string_view>
-#endif
 
 namespace pd {
 
@@ -88,33 +84,40 @@ PD__LOCAL inline bool read_integer(const char *text, T &out) {
 
 /* strtod knows only the locale's decimal point. */
 PD__LAZY bool read_double(const char *text, double &out) {
-  std::string copy(text);
-  size_t point = copy.find('.');
-  if (point != std::string::npos) copy.replace(point, 1, std::localeconv()->decimal_point);
-  char *end = nullptr;
-  const char *letters = inner::after_sign(text);
-  std::string lower = detail::to_lower(letters);
-  bool word = lower == "inf" || lower == "infinity" || lower == "nan";
-  out = std::strtod(copy.c_str(), &end);
-  return (word || inner::starts_number(text) || *letters == '.') && *end == '\0' && !copy.empty();
+  const char *letters = inner::after_sign(text), *point = __builtin_strchr(text, '.');
+  const char *local = std::localeconv()->decimal_point;
+  size_t size = __builtin_strlen(text) + 1, mark = __builtin_strlen(local);
+  size_t before = point ? static_cast<size_t>(point - text) : 0;
+  char *copy = static_cast<char *>(::operator new(size + mark)), *end = nullptr;
+  __builtin_memcpy(copy, text, size);
+  if (point) {
+    __builtin_memcpy(copy + before, local, mark);
+    __builtin_memcpy(copy + before + mark, point + 1, size - before - 1);
+  }
+  bool word = detail::is_word(letters, "inf") || detail::is_word(letters, "infinity") ||
+              detail::is_word(letters, "nan");
+  out = std::strtod(copy, &end);
+  bool whole = *end == '\0' && end != copy;
+  ::operator delete(copy);
+  return (word || inner::starts_number(text) || *letters == '.') && whole;
 }
 
 /* The fewest digits, from `least` to `most`, that read back as the same T. */
 template <class T>
-PD__LOCAL inline std::string shortest(T value, int least, int most) {
+PD__LOCAL inline detail::double_text shortest(T value, int least, int most) {
   for (int digits = least;; digits++) {
     double wide = 0;
-    std::string text = detail::write_digits(static_cast<double>(value), digits);
-    T back = inner::read_double(text.c_str(), wide) ? static_cast<T>(wide) : value;
+    detail::double_text text = detail::write_digits(static_cast<double>(value), digits);
+    T back = inner::read_double(text.text, wide) ? static_cast<T>(wide) : value;
     if (digits == most || !(back < value || back > value)) return text;
   }
 }
-PD__LAZY std::string write_double(double value) { return inner::shortest(value, 15, 17); }
+PD__LAZY detail::double_text write_double(double value) { return inner::shortest(value, 15, 17); }
 
 /* The double with the shortest text that reads back as the float: 0.1 for 0.1f. */
 PD__LAZY double widen(float value) {
   double wide = 0;
-  inner::read_double(inner::shortest(value, 6, 9).c_str(), wide);
+  inner::read_double(inner::shortest(value, 6, 9).text, wide);
   return wide;
 }
 
@@ -139,7 +142,7 @@ struct plain {
   PD__INLINE static cell to(const T &value) { return static_cast<cell>(value); }
   PD__INLINE static member low() { return static_cast<member>(detail::range_of<T>::low()); }
   PD__INLINE static member high() { return static_cast<member>(detail::range_of<T>::high()); }
-  PD__INLINE static bool fits(cell, std::string &) { return true; }
+  PD__INLINE static bool fits(cell, char *, size_t) { return true; }
 };
 
 template <class T>
@@ -166,21 +169,23 @@ struct integer<T, false, true> : plain<T, uint64_t> {};
 template <class T>
 struct type_of<T, when<is_number<T>::value>>
     : integer<T, std::is_signed<T>::value, (sizeof(T) > 4)> {
-  PD__LOCAL static bool parse(const char *text, T &out, std::string &why) {
+  PD__LOCAL static bool parse(const char *text, T &out, string_for<T> &why) {
     why = "expected an integer";
     return inner::read_integer(text, out);
   }
-  PD__LOCAL static std::string format(const T &value) { return detail::write_integer(value); }
+  PD__LOCAL static string_for<T> format(const T &value) { return detail::write_integer(value); }
 };
 
 template <>
 struct type_of<bool> : plain<bool, bool> {
   static constexpr bool ranged = false;
-  PD__LAZY static bool parse(const char *text, bool &out, std::string &why) {
+  template <class D = void>
+  PD__LOCAL static bool parse(const char *text, bool &out, string_for<D> &why) {
     why = "expected " PD__BOOL_EXPECTED;
     return detail::read_bool(text, out);
   }
-  PD__LAZY static std::string format(const bool &value) { return value ? "true" : "false"; }
+  template <class D = void>
+  PD__LOCAL static string_for<D> format(const bool &value) { return value ? "true" : "false"; }
 };
 
 template <class T>
@@ -192,32 +197,40 @@ struct real : plain<T, double> {
 
 template <>
 struct type_of<double> : real<double> {
-  PD__LAZY static bool parse(const char *text, double &out, std::string &why) {
+  template <class D = void>
+  PD__LOCAL static bool parse(const char *text, double &out, string_for<D> &why) {
     why = "expected a number";
     return inner::read_double(text, out);
   }
-  PD__LAZY static std::string format(const double &value) { return inner::write_double(value); }
+  template <class D = void>
+  PD__LOCAL static string_for<D> format(const double &value) {
+    return inner::write_double(value).text;
+  }
 };
 
 template <>
 struct type_of<float> : real<float> {
   static constexpr bool partial = true;
   PD__INLINE static double to(const float &value) { return inner::widen(value); }
-  PD__LAZY static bool fits(double value, std::string &why) {
+  PD__LAZY static bool fits(double value, char *why, size_t size) {
     double most = static_cast<double>(__FLT_MAX__);
     bool beyond = value > most ? value < high() : value < -most && value > low();
-    if (beyond) why = "expected a number that a float can hold";
+    if (beyond) detail::write_why(why, size, "expected a number that a float can hold");
     return !beyond;
   }
-  PD__LAZY static bool parse(const char *text, float &out, std::string &why) {
+  template <class D = void>
+  PD__LOCAL static bool parse(const char *text, float &out, string_for<D> &why) {
     double value = 0;
-    why = "expected a number";
-    if (!inner::read_double(text, value) || !fits(value, why)) return false;
+    char unfit[64] = "expected a number";
+    bool read = inner::read_double(text, value) && fits(value, unfit, sizeof unfit);
+    why = unfit;
+    if (!read) return false;
     out = static_cast<float>(value);
     return true;
   }
-  PD__LAZY static std::string format(const float &value) {
-    return inner::write_double(inner::widen(value));
+  template <class D = void>
+  PD__LOCAL static string_for<D> format(const float &value) {
+    return inner::write_double(inner::widen(value)).text;
   }
 };
 
@@ -267,17 +280,21 @@ struct type_of<T, when<is_duration<T>::value>> : plain<T, double> {
     most = most > 9e15 ? 9e15 : most;
     return most * static_cast<double>(Period::num) / static_cast<double>(Period::den);
   }
-  PD__LOCAL static bool fits(double value, std::string &why) {
+  PD__LOCAL static bool fits(double value, char *why, size_t size) {
     if (std::is_floating_point<Ticks>::value) return true;
     if (!(value >= low() && value <= high())) {
-      why = value < low() ? "expected at least " : "expected at most ";
-      why += inner::write_double(value < low() ? low() : high()) + "s";
-      return false;
+      bool less = value < low();
+      return refuse(less ? "at least" : "at most", less ? low() : high(), why, size);
     }
     double excess = count(value) - count(to(from(value)));
     double room = (count(value) < 0 ? -count(value) : count(value)) * 1e-15 + 1e-6;
     if (excess < room && -excess < room) return true;
-    why = "expected a multiple of " + inner::write_double(to(T(1))) + "s";
+    return refuse("a multiple of", to(T(1)), why, size);
+  }
+
+ private:
+  PD__LOCAL static bool refuse(const char *expected, double seconds, char *why, size_t size) {
+    std::snprintf(why, size, "expected %s %ss", expected, inner::write_double(seconds).text);
     return false;
   }
 };
@@ -296,34 +313,44 @@ struct from_text {
   static constexpr bool partial = true;
   static constexpr pd_type type = PD_TYPE_string, items = static_cast<pd_type>(0);
   PD__INLINE static const char *unit() { return nullptr; }
-  PD__INLINE static std::string choices() { return std::string(); }
+  template <class D = void>
+  PD__LOCAL static string_for<D> choices() {
+    return string_for<D>();
+  }
 };
 
 template <>
 struct type_of<std::string> : from_text {
-  PD__LAZY static bool parse(const char *text, std::string &out, std::string &) {
+  template <class D = void>
+  PD__LOCAL static bool parse(const char *text, string_for<D> &out, string_for<D> &) {
     out = text;
     return true;
   }
-  PD__LAZY static std::string format(const std::string &value) { return value; }
+  template <class D = void>
+  PD__LOCAL static string_for<D> format(const string_for<D> &value) {
+    return value;
+  }
 };
 
-#if __cplusplus >= 201703L
-/* The text of a value stays valid until the process ends. */
-template <>
-struct type_of<std::string_view> : from_text {
-  PD__LAZY static bool parse(const char *text, std::string_view &out, std::string &) {
+/* A std::string_view: the text of a value stays valid until the process ends. */
+template <class T>
+using trims = decltype(std::declval<T &>().remove_prefix(1));
+
+template <template <class, class> class View, class Traits>
+struct type_of<View<char, Traits>, void_t<trims<View<char, Traits>>>> : from_text {
+  PD__LOCAL static bool parse(const char *text, View<char, Traits> &out, string_for<Traits> &) {
     out = text;
     return true;
   }
-  PD__LAZY static std::string format(const std::string_view &value) { return std::string(value); }
+  PD__LOCAL static string_for<Traits> format(const View<char, Traits> &value) {
+    return string_for<Traits>(value.data(), value.size());
+  }
 };
-#endif
 
 /* Enums with pd_names. */
 template <class T>
 struct type_of<T, void_t<when<std::is_enum<T>::value>, decltype(pd_names(T()))>> : from_text {
-  PD__LOCAL static bool parse(const char *text, T &out, std::string &why) {
+  PD__LOCAL static bool parse(const char *text, T &out, string_for<T> &why) {
     for (const name<T> &each : pd_names(T())) {
       if (__builtin_strcmp(each.text, text) != 0) continue;
       out = each.value;
@@ -332,14 +359,14 @@ struct type_of<T, void_t<when<std::is_enum<T>::value>, decltype(pd_names(T()))>>
     why = "expected " + choices();
     return false;
   }
-  PD__LOCAL static std::string format(const T &value) {
+  PD__LOCAL static string_for<T> format(const T &value) {
     for (const name<T> &each : pd_names(T())) {
       if (each.value == value) return each.text;
     }
-    return std::string(); /* which isn't one of the choices */
+    return string_for<T>(); /* which isn't one of the choices */
   }
-  PD__LOCAL static std::string choices() {
-    std::string all;
+  PD__LOCAL static string_for<T> choices() {
+    string_for<T> all;
     for (const name<T> &each : pd_names(T())) {
       if (!all.empty()) all += "|";
       all += each.text;
@@ -357,24 +384,26 @@ using format_result = decltype(pd_format(std::declval<const T &>()));
 
 template <class T>
 struct type_of<T, void_t<parse_result<T>, format_result<T>>> : from_text {
-  PD__LOCAL static bool parse(const char *text, T &out, std::string &why) {
+  PD__LOCAL static bool parse(const char *text, T &out, string_for<T> &why) {
     return pd_parse(text, out, why);
   }
-  PD__LOCAL static std::string format(const T &value) { return pd_format(value); }
+  PD__LOCAL static string_for<T> format(const T &value) { return pd_format(value); }
 };
 
 /* ---- Lists and optional values ---- */
 
-PD__LAZY std::string quote_item(const std::string &item, bool alone) {
+template <class Text>
+PD__LOCAL inline Text quote_item(const Text &item, bool alone) {
   bool blank = !item.empty() && (__builtin_strchr(" \t", item[0]) || __builtin_strchr(" \t", item.back()));
   bool empty = item.empty() && alone;
-  if (!blank && !empty && item.find_first_of(",\"\r\n") == std::string::npos) return item;
-  std::string out = "\"";
-  for (char c : item) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  if (!blank && !empty && item.find_first_of(",\"\r\n") == Text::npos) return item;
+  Text out = "\"";
+  for (char c : item) out += c == '"' ? Text("\"\"") : Text(1, c);
   return out + "\"";
 }
 
-PD__LAZY bool next_item(const char **cursor, std::string &item) {
+template <class Text>
+PD__LOCAL inline bool next_item(const char **cursor, Text &item) {
   size_t length = 0;
   const char *from = *cursor;
   if (!pd__item_read(&from, nullptr, 0, &length)) return false;
@@ -392,8 +421,8 @@ template <template <class, class> class List, class U, class Memory>
 struct type_of<List<U, Memory>, void_t<when<type_of<U>::known>, appends<List<U, Memory>>>>
     : from_text {
   static constexpr pd_type items = type_of<U>::type;
-  PD__LOCAL static bool parse(const char *text, List<U, Memory> &out, std::string &why) {
-    std::string item;
+  PD__LOCAL static bool parse(const char *text, List<U, Memory> &out, string_for<U> &why) {
+    string_for<U> item;
     out.clear();
     for (const char *cursor = *text ? text : nullptr; cursor;) {
       U value{};
@@ -407,8 +436,8 @@ struct type_of<List<U, Memory>, void_t<when<type_of<U>::known>, appends<List<U, 
     }
     return true;
   }
-  PD__LOCAL static std::string format(const List<U, Memory> &value) {
-    std::string out;
+  PD__LOCAL static string_for<U> format(const List<U, Memory> &value) {
+    string_for<U> out;
     const char *comma = "";
     for (const U &item : value) {
       out += comma + inner::quote_item(type_of<U>::format(item), value.size() == 1);
@@ -416,11 +445,13 @@ struct type_of<List<U, Memory>, void_t<when<type_of<U>::known>, appends<List<U, 
     }
     return out;
   }
-  PD__LOCAL static std::string choices() { return choices_of(static_cast<type_of<U> *>(nullptr)); }
+  PD__LOCAL static string_for<U> choices() {
+    return choices_of(static_cast<type_of<U> *>(nullptr));
+  }
 
  private:
-  PD__LOCAL static std::string choices_of(const from_text *) { return type_of<U>::choices(); }
-  PD__LOCAL static std::string choices_of(const void *) { return std::string(); }
+  PD__LOCAL static string_for<U> choices_of(const from_text *) { return type_of<U>::choices(); }
+  PD__LOCAL static string_for<U> choices_of(const void *) { return string_for<U>(); }
 };
 
 /* A std::optional: empty text means no value. */
@@ -429,7 +460,7 @@ using may_lack = decltype(std::declval<T &>().reset(), std::declval<const T &>()
 
 template <template <class> class Optional, class U>
 struct type_of<Optional<U>, void_t<when<type_of<U>::known>, may_lack<Optional<U>>>> : from_text {
-  PD__LOCAL static bool parse(const char *text, Optional<U> &out, std::string &why) {
+  PD__LOCAL static bool parse(const char *text, Optional<U> &out, string_for<U> &why) {
     out.reset();
     if (!*text) return true;
     U value{};
@@ -437,8 +468,8 @@ struct type_of<Optional<U>, void_t<when<type_of<U>::known>, may_lack<Optional<U>
     out = std::move(value);
     return true;
   }
-  PD__LOCAL static std::string format(const Optional<U> &value) {
-    return value ? type_of<U>::format(*value) : std::string();
+  PD__LOCAL static string_for<U> format(const Optional<U> &value) {
+    return value ? type_of<U>::format(*value) : string_for<U>();
   }
 };
 

@@ -6,11 +6,20 @@
 
 #include <clocale>
 #include <cstdio>
-#include <string>
+#include <iosfwd> /* declares std::string; who makes one includes <string> */
 #include <type_traits>
 
 namespace pd {
 namespace detail {
+
+/* std::string, which isn't complete here, as a type that depends on D: <string> costs more than all
+ * of these headers. A template that makes a string finds it complete where it is used. */
+template <class>
+struct string_type {
+  using type = std::string;
+};
+template <class D>
+using string_for = typename string_type<D>::type;
 
 /* A struct that begins with its size, and is otherwise zero. */
 template <class S>
@@ -78,11 +87,13 @@ PD__INLINE void put(pd_value &to, T value) {
 PD__INLINE size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 /* A cell that is a std::string constructed elsewhere. */
-PD__LAZY const char *string_get(void *cell) {
-  return static_cast<std::string *>(cell)->c_str();
+template <class D = void>
+PD__LOCAL const char *string_get(void *cell) {
+  return static_cast<string_for<D> *>(cell)->c_str();
 }
-PD__LAZY void string_put(void *cell, const char *value) {
-  *static_cast<std::string *>(cell) = value;
+template <class D = void>
+PD__LOCAL void string_put(void *cell, const char *value) {
+  *static_cast<string_for<D> *>(cell) = value;
 }
 /* A member of a template is compiled only where it is used; each module has its own. */
 template <class = void>
@@ -90,14 +101,14 @@ struct PD__LOCAL string_access {
   static const pd_cell_access value;
 };
 template <class Lazy>
-const pd_cell_access string_access<Lazy>::value = {sizeof(pd_cell_access), string_get, string_put,
-                                                   nullptr, nullptr};
+const pd_cell_access string_access<Lazy>::value = {sizeof(pd_cell_access), string_get<Lazy>,
+                                                   string_put<Lazy>, nullptr, nullptr};
 
 /* Used instead of std::to_string, where gcc emits a unique symbol: glibc never unloads a library
  * that has one. */
 template <class T>
-PD__LOCAL inline std::string write_integer(T value) {
-  char digits[24], *first = digits + sizeof digits - 1;
+PD__LOCAL inline const char *write_integer_to(char (&digits)[24], T value) {
+  char *first = digits + sizeof digits - 1;
   bool negative = value < T();
   *first = '\0';
   do *--first = "9876543210123456789"[9 + static_cast<int>(value % 10)];
@@ -105,39 +116,53 @@ PD__LOCAL inline std::string write_integer(T value) {
   if (negative) *--first = '-';
   return first;
 }
+template <class T>
+PD__LOCAL inline string_for<T> write_integer(T value) {
+  char digits[24];
+  return write_integer_to(digits, value);
+}
+
+/* A double as text. */
+struct double_text {
+  char text[40];
+};
 
 /* With a decimal point, whatever the locale uses. */
-PD__LAZY std::string write_digits(double value, int digits) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.*g", digits, value);
-  std::string out(text), point = std::localeconv()->decimal_point;
-  size_t at = out.find(point);
-  if (at == std::string::npos) return out;
-  return std::string(out.c_str(), at) + "." + (out.c_str() + at + point.size());
+PD__LAZY double_text write_digits(double value, int digits) {
+  double_text out;
+  std::snprintf(out.text, sizeof out.text, "%.*g", digits, value);
+  const char *point = std::localeconv()->decimal_point;
+  char *at = __builtin_strstr(out.text, point);
+  if (!at) return out;
+  const char *rest = at + __builtin_strlen(point);
+  *at = '.';
+  __builtin_memmove(at + 1, rest, __builtin_strlen(rest) + 1);
+  return out;
 }
 
 /* As the registry reads it; a double with `digits` digits. */
-PD__LAZY std::string value_text(pd_type type, const pd_value &value, int digits = 17) {
+template <class D = void>
+PD__LOCAL string_for<D> value_text(pd_type type, const pd_value &value, int digits = 17) {
   if (type == PD_TYPE_string) return value.str;
   if (type == PD_TYPE_bool) return value.b ? "true" : "false";
-  if (type == PD_TYPE_double) return detail::write_digits(value.f64, digits);
+  if (type == PD_TYPE_double) return detail::write_digits(value.f64, digits).text;
+  char space[24];
   bool negative = type == PD_TYPE_int32 || type == PD_TYPE_int64;
-  return negative ? detail::write_integer(value.i64) : detail::write_integer(value.u64);
+  return negative ? write_integer_to(space, value.i64) : write_integer_to(space, value.u64);
 }
 
-PD__LAZY std::string to_lower(const char *text) {
-  std::string lower;
-  for (; *text; text++) lower += static_cast<char>(*text | (*text >= 'A' && *text <= 'Z' ? 32 : 0));
-  return lower;
+/* Whether `text` is `word`, which is in lower case, in any case. */
+PD__LAZY bool is_word(const char *text, const char *word) {
+  while (*text && (*text | (*text >= 'A' && *text <= 'Z' ? 32 : 0)) == *word) text++, word++;
+  return *text == *word;
 }
 
 PD__LAZY bool read_bool(const char *text, bool &out) {
   static const char *const words[] = {"0", "1", "f", "t", "false", "true",
                                       "n", "y", "no", "yes", "off", "on"};
-  std::string lower = detail::to_lower(text);
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
     out = i % 2 == 1;
-    if (lower == words[i]) return true;
+    if (detail::is_word(text, words[i])) return true;
   }
   return false;
 }

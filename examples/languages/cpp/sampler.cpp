@@ -4,6 +4,8 @@
 //         $(python -m paddle_flags config --cflags) sampler.cpp -o libsampler.so
 #include <pd_flags.hpp>
 
+#include <string>
+
 namespace sampling {
 
 enum class scale { linear, log };
