@@ -14,6 +14,9 @@ LIMIT = 900  # seconds for one test, on a slow and busy machine
 # A shell ignores Ctrl-C in what it runs in the background, and so would all programs of the tests.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+# nohup does the same with the end of a terminal.
+if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 sys.path.insert(0, str(Path(__file__).parent))
 

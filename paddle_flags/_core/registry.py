@@ -63,6 +63,12 @@ class _Items(ItemsView[str, "Flag[Any]"]):
     def __iter__(self) -> Iterator[tuple[str, Flag[Any]]]:
         return ((flag.name, flag) for flag in all_flags())
 
+    def __contains__(self, item: object) -> bool:
+        match item:
+            case (str() as name, Flag() as flag):
+                return super().__contains__((name, flag))
+        return False  # a flag can't be compared with anything else
+
 
 class _Values(ValuesView["Flag[Any]"]):
     """Without a second look at each name, as `_Items`."""

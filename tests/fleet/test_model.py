@@ -19,7 +19,7 @@ from worlds import FaultError
 pytestmark = pytest.mark.extended  # needs much time
 
 SEEDS = range(1, 13)
-MOST = 40  # lives in which a fault must be found
+MOST = 80  # lives in which a fault must be found
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -204,6 +204,11 @@ def test_looking_through_all_flags_goes_on_while_another_thread_undefines_some(p
 def test_only_a_defined_flag_is_among_the_values(name):
     flag = pf.define(name, 1)
     assert flag in pf.FLAGS.values()
-    assert 1 not in pf.FLAGS.values()
+    assert (name, flag) in pf.FLAGS.items()
+    for other in (1, None):  # neither of which a flag can be compared with
+        assert other not in pf.FLAGS.values()
+        assert (name, other) not in pf.FLAGS.items()
+    assert (name, flag, 1) not in pf.FLAGS.items()
     pf.undefine(name)
     assert flag not in pf.FLAGS.values()
+    assert (name, flag) not in pf.FLAGS.items()
