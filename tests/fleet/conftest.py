@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from agents import Agent
 from configmaps import Mounted
 from engines import ENGINES
 from members import SOON, Process
@@ -66,6 +67,20 @@ def members(process):
         return [p.begin(role="trainer", rank=rank, **options) for rank, p in enumerate(made)]
 
     return start
+
+
+@pytest.fixture
+def agent(url):
+    """Start agents, which end with the test."""
+    started = []
+
+    def start(*words: object) -> Agent:
+        started.append(Agent(url, *words))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.clean()
 
 
 @pytest.fixture

@@ -22,20 +22,6 @@ def programs(tmp_path_factory):
 
 
 @pytest.fixture
-def agent(url):
-    """Start agents, which end with the test."""
-    started = []
-
-    def start(*words: object) -> Agent:
-        started.append(Agent(url, *words))
-        return started[-1]
-
-    yield start
-    for each in started:
-        each.clean()
-
-
-@pytest.fixture
 def server(agent, fleet, programs):
     """Start the program as a member, and wait until its flags are known."""
 

@@ -9,7 +9,6 @@ import time
 import agents
 import pytest
 import support
-from agents import Agent
 from members import SOON, eventually
 
 from paddle_flags.fleet import AbortedError
@@ -62,20 +61,6 @@ def slow(tmp_path_factory):
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
     return agents.build(tmp_path_factory.mktemp("program"), steps=False)
-
-
-@pytest.fixture
-def agent(url):
-    """Start agents, which end with the test."""
-    started = []
-
-    def start(*words: object) -> Agent:
-        started.append(Agent(url, *words))
-        return started[-1]
-
-    yield start
-    for each in started:
-        each.clean()
 
 
 def test_an_agent_that_is_ended_while_it_joins_starts_no_program(

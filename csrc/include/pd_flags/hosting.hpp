@@ -136,7 +136,8 @@ PD__LAZY status parse(int &argc, char **argv, inner::errors_to errors = nullptr,
   pd_error err;
   inner::error_list list;
   pd_parse_options all = detail::sized<pd_parse_options>();
-  if (options) __builtin_memcpy(&all, options, options->size < sizeof all ? options->size : sizeof all);
+  size_t given = options && options->size < sizeof all ? options->size : sizeof all;
+  if (options) __builtin_memcpy(&all, options, given);
   if (!all.errors) all.errors = list.get();
   pd_status code = inner::host::parse_argv(&argc, argv, &all, &err);
   errors.add_all(list);

@@ -185,18 +185,18 @@ namespace inner {
 #define PD__CPP_VOID(name, parameters, arguments) \
   PD__CPP_IF_USED(name, PD__CPP_MAKE_VOID)(name, parameters, arguments)
 #define PD__CPP_MAKE_STATUS(name, parameters, arguments)                         \
-  PD__LAZY pd_status name parameters {                                   \
+  PD__LAZY pd_status name parameters {                                           \
     const pd_table *table = pd__table_with(offsetof(pd_table, name));            \
     return table ? table->name arguments : pd__refuse_missing(err, "pd_" #name); \
   }
 #define PD__CPP_MAKE_RESULT(result, name, parameters, arguments)                 \
-  PD__LAZY result name parameters {                                      \
+  PD__LAZY result name parameters {                                              \
     const pd_table *table = pd__table_with(offsetof(pd_table, name));            \
     result none{};                                                               \
     return table ? table->name arguments : none;                                 \
   }
 #define PD__CPP_MAKE_VOID(name, parameters, arguments)                           \
-  PD__LAZY void name parameters {                                        \
+  PD__LAZY void name parameters {                                                \
     const pd_table *table = pd__table_with(offsetof(pd_table, name));            \
     if (table) table->name arguments;                                            \
   }

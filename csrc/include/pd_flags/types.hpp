@@ -394,7 +394,8 @@ struct type_of<T, void_t<parse_result<T>, format_result<T>>> : from_text {
 
 template <class Text>
 PD__LOCAL inline Text quote_item(const Text &item, bool alone) {
-  bool blank = !item.empty() && (__builtin_strchr(" \t", item[0]) || __builtin_strchr(" \t", item.back()));
+  bool blank = !item.empty() &&
+               (__builtin_strchr(" \t", item[0]) || __builtin_strchr(" \t", item.back()));
   bool empty = item.empty() && alone;
   if (!blank && !empty && item.find_first_of(",\"\r\n") == Text::npos) return item;
   Text out = "\"";
