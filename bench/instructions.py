@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import platform
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,13 @@ def compiler_kind(*, cxx: bool) -> str:
     return "clang" if "clang" in version else "gcc"
 
 
+def has_abseil() -> bool:
+    """Return whether the compiler finds Abseil's own headers."""
+    source = programs.text_file("abseil.cc", "#include <absl/strings/string_view.h>\n")
+    command = (*programs.compiler(cxx=True), "-E", "-o", os.devnull, str(source))
+    return subprocess.run(command, stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
 def conditions() -> dict[str, str]:
     """Return what the counts depend on, apart from the library."""
     compiler = programs.compiler(cxx=False)
@@ -67,6 +75,8 @@ def conditions() -> dict[str, str]:
         "compiler": f"{kind} {version}",
         "C library": facts.libc(),
         "machine": platform.machine(),
+        # Whose string_view the drop-in takes, if it is there.
+        "Abseil": "installed" if has_abseil() else "not installed",
     }
 
 

@@ -332,7 +332,6 @@ TEST(copies_of_a_status_and_its_exception_have_its_text) {
   copy = kept;
   kept = pd::status();
   CHECK(kept.ok() && kept.message().empty() && copy.message() == said && !said.empty());
-  CHECK(&copy.message() == &copy.message());
   pd::status moved = std::move(copy);
   CHECK(moved.code() == PD_ERR_RANGE && moved.message() == said);
   try {

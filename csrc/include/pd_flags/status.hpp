@@ -51,7 +51,7 @@ class given_text {
   const char *text_;
 };
 
-/* Text that its copies share. The std::string of it is made when somebody asks for one. */
+/* C text that its copies share. */
 class shared_text {
  public:
   PD__LOCAL shared_text() noexcept : held_(nullptr) {}
@@ -76,43 +76,16 @@ class shared_text {
   }
   PD__LOCAL ~shared_text() {
     if (!held_ || __atomic_sub_fetch(&held_->users, 1, __ATOMIC_ACQ_REL) != 0) return;
-    if (held_->made) held_->made->drop(held_->made);
     ::operator delete(held_);
   }
 
   PD__LOCAL const char *c_str() const noexcept {
     return held_ ? reinterpret_cast<const char *>(held_ + 1) : "";
   }
-  template <class D>
-  PD__LOCAL const string_for<D> &str() const {
-    static const string_for<D> none;
-    if (!held_) return none;
-    string *made = __atomic_load_n(&held_->made, __ATOMIC_ACQUIRE);
-    if (!made) {
-      string *fresh = new string_of<D>(c_str());
-      if (__atomic_compare_exchange_n(&held_->made, &made, fresh, false, __ATOMIC_ACQ_REL,
-                                      __ATOMIC_ACQUIRE)) {
-        made = fresh;
-      } else {
-        fresh->drop(fresh);
-      }
-    }
-    return static_cast<string_of<D> *>(made)->content;
-  }
 
  private:
-  struct string {
-    void (*drop)(string *);
-  };
-  template <class D>
-  struct string_of : string {
-    string_for<D> content;
-    PD__LOCAL explicit string_of(const char *text) : content(text) { this->drop = dropped; }
-    PD__LOCAL static void dropped(string *made) { delete static_cast<string_of *>(made); }
-  };
   struct held { /* in front of the text */
     uint32_t users;
-    string *made;
   };
   held *held_;
 };
@@ -235,13 +208,12 @@ class PD__NODISCARD status {
   PD__LOCAL bool ok() const noexcept { return code_ == PD_OK; }
   PD__LOCAL explicit operator bool() const noexcept { return ok(); }
   PD__LOCAL pd_status code() const noexcept { return code_; }
-  /* What went wrong, where, and what was expected, in one line; "" for success. A std::string, as
-   * long as a copy of the status lives. */
+  /* What went wrong, where, and what was expected, in one line; "" for success. A std::string. */
   template <class D = void>
-  PD__LOCAL const inner::string_for<D> &message() const {
+  PD__LOCAL inner::string_for<D> message() const {
     static_assert(inner::is_complete<inner::string_for<D>>::value,
                   "include <string> before calling message(), which returns a std::string");
-    return message_.template str<D>();
+    return inner::string_for<D>(message_.c_str());
   }
 
   /* Throw pd::error unless ok(). */
