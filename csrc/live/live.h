@@ -384,7 +384,7 @@ void pd__audit_release(pd__audit *audit);
 /* Writes one line, and frees it. `audit` NULL: frees it. */
 void pd__audit_write(pd__audit *audit, pd__text *event);
 void pd__audits_write(pd__text *event); /* to all */
-void pd__audits_forked(void);           /* in a forked child */
+void pd__audits_reset_in_child(void);   /* in a forked child */
 /* Makes sure that watchers and the functions of audits are called. */
 void pd__callbacks_start(void);
 

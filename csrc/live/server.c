@@ -270,7 +270,7 @@ static void in_child(void) {
   pd__loop_abandon();
   pd__jobs_abandon();
   pd__steps_abandon();
-  pd__audits_forked();
+  pd__audits_reset_in_child();
   for (pd_live_server *each = pd__servers; each; each = each->next) {
     pd__socket_close(&each->socket, false);
     each->process = 0; /* the PID of the parent may be ours in another namespace */
