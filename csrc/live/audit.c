@@ -80,11 +80,11 @@ static bool append_audit_line(pd__audit *audit, const char *event, size_t length
   bool partial = audit->partial;
   if (partial) pd__text_add(&line, "\n", 1);
   if (audit->lost > 0) {
-    pd__json_open(&line, NULL, '{');
-    pd__json_text(&line, "event", "lost");
-    pd__json_time(&line, "at", pd__time_now());
-    pd__json_number(&line, "lost", audit->lost);
-    pd__json_close(&line, "}");
+    pd__json_begin(&line, NULL, '{');
+    pd__json_put_text(&line, "event", "lost");
+    pd__json_put_time(&line, "at", pd__time_now());
+    pd__json_put_number(&line, "lost", audit->lost);
+    pd__json_end(&line, "}");
     pd__text_add(&line, "\n", 1);
   }
   pd__text_add(&line, event, length);

@@ -27,8 +27,8 @@ static void keep_texts(pd__changed_flag *flag, const pd_batch_effect *effect) {
   flag->old_text = flag->new_text = NULL;
   flag->hidden = effect->hidden;
   if (flag->sensitive) return;
-  flag->old_text = pd__text_as_json(effect->old_text);
-  flag->new_text = pd__text_as_json(effect->new_text);
+  flag->old_text = pd__text_to_json(effect->old_text);
+  flag->new_text = pd__text_to_json(effect->new_text);
 }
 
 /* The last word: a client may have given up meanwhile. The items are in the order of the flags. */
@@ -166,22 +166,22 @@ static const char *source_of(const pd__changed_flag *flag, bool temporary) {
 
 static void write_result(pd__job *job, const pd__change *made) {
   pd__text *to = &job->result;
-  pd__json_open(to, NULL, '{');
-  if (job->dry_run) pd__json_text(to, "change", NULL);
-  if (!job->dry_run) pd__json_number(to, "change", made->number);
-  pd__json_number(to, "revision", pd_journal_get_revision());
-  pd__json_bool(to, "dry_run", job->dry_run);
-  pd__json_time(to, "until", made->until);
-  pd__json_open(to, "flags", '[');
+  pd__json_begin(to, NULL, '{');
+  if (job->dry_run) pd__json_put_text(to, "change", NULL);
+  if (!job->dry_run) pd__json_put_number(to, "change", made->number);
+  pd__json_put_number(to, "revision", pd_journal_get_revision());
+  pd__json_put_bool(to, "dry_run", job->dry_run);
+  pd__json_put_time(to, "until", made->until);
+  pd__json_begin(to, "flags", '[');
   for (size_t i = 0; i < made->count; i++) {
     const pd__changed_flag *flag = &made->flags[i];
-    pd__json_open(to, NULL, '{');
+    pd__json_begin(to, NULL, '{');
     pd__changed_flag_write(to, flag);
-    pd__json_text(to, "source", source_of(flag, made->until > 0));
-    pd__json_bool(to, "hidden", flag->hidden);
-    pd__json_close(to, "}");
+    pd__json_put_text(to, "source", source_of(flag, made->until > 0));
+    pd__json_put_bool(to, "hidden", flag->hidden);
+    pd__json_end(to, "}");
   }
-  pd__json_close(to, "]}");
+  pd__json_end(to, "]}");
 }
 
 /* Temporary changes lose the flags that were taken back; those without any flag are over. */
@@ -223,24 +223,24 @@ static void commit_change(pd__batch *batch) {
 /* What was asked for is in it by names alone, unless a flag is known and may be shown. */
 static void audit_refusal(const pd__job *job, const pd__change *wanted) {
   pd__text line = {.data = NULL};
-  pd__json_open(&line, NULL, '{');
-  pd__json_text(&line, "event", "refused");
-  pd__json_text(&line, "result", "refused");
-  pd__json_time(&line, "at", pd__time_now());
-  pd__json_text(&line, "kind", job->problems->kind);
-  pd__json_text(&line, "detail", job->problems->error.message);
+  pd__json_begin(&line, NULL, '{');
+  pd__json_put_text(&line, "event", "refused");
+  pd__json_put_text(&line, "result", "refused");
+  pd__json_put_time(&line, "at", pd__time_now());
+  pd__json_put_text(&line, "kind", job->problems->kind);
+  pd__json_put_text(&line, "detail", job->problems->error.message);
   pd__who_write(&line, "who", &job->who);
-  pd__json_text(&line, "reason", job->reason);
-  pd__json_open(&line, "flags", '[');
+  pd__json_put_text(&line, "reason", job->reason);
+  pd__json_begin(&line, "flags", '[');
   for (size_t i = 0; wanted && i < wanted->count; i++) {
     const pd__changed_flag *each = &wanted->flags[i];
     bool shown = each->flag && !each->sensitive && each->text && !wanted->undoes;
-    pd__json_open(&line, NULL, '{');
-    pd__json_text(&line, "name", each->name);
-    if (shown) pd__json_shown(&line, "new", each->text);
-    pd__json_close(&line, "}");
+    pd__json_begin(&line, NULL, '{');
+    pd__json_put_text(&line, "name", each->name);
+    if (shown) pd__json_put_or_digest(&line, "new", each->text);
+    pd__json_end(&line, "}");
   }
-  pd__json_close(&line, "]}");
+  pd__json_end(&line, "]}");
   pd__audit_write(job->server->audit, &line);
 }
 

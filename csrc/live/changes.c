@@ -10,18 +10,18 @@ static uint64_t last_number;
 static size_t on_count;
 
 void pd__who_write(pd__text *to, const char *name, const pd__who *who) {
-  pd__json_open(to, name, '{');
-  pd__json_number(to, "uid", who->uid);
-  if (who->pid > 0) pd__json_number(to, "pid", (uint64_t)who->pid);
-  if (who->pid <= 0) pd__json_text(to, "pid", NULL);
-  pd__json_text(to, "command", *who->command ? who->command : NULL);
+  pd__json_begin(to, name, '{');
+  pd__json_put_number(to, "uid", who->uid);
+  if (who->pid > 0) pd__json_put_number(to, "pid", (uint64_t)who->pid);
+  if (who->pid <= 0) pd__json_put_text(to, "pid", NULL);
+  pd__json_put_text(to, "command", *who->command ? who->command : NULL);
   if (*who->label || *who->host) {
-    pd__json_open(to, "on_behalf_of", '{');
-    pd__json_optional(to, "label", who->label);
-    pd__json_optional(to, "host", who->host);
-    pd__json_close(to, "}");
+    pd__json_begin(to, "on_behalf_of", '{');
+    pd__json_put_optional(to, "label", who->label);
+    pd__json_put_optional(to, "host", who->host);
+    pd__json_end(to, "}");
   }
-  pd__json_close(to, "}");
+  pd__json_end(to, "}");
 }
 
 bool pd__who_is_same(const pd__who *a, const pd__who *b) {
@@ -138,38 +138,38 @@ void pd__change_end(pd__change *change, pd__change_state state) {
 /* ---- JSON ---- */
 
 void pd__changed_flag_write(pd__text *to, const pd__changed_flag *flag) {
-  pd__json_text(to, "name", flag->name);
+  pd__json_put_text(to, "name", flag->name);
   if (flag->sensitive) return;
-  pd__json_raw(to, "old", flag->old_text ? flag->old_text : "null");
-  pd__json_raw(to, "new", flag->new_text ? flag->new_text : "null");
+  pd__json_put_raw(to, "old", flag->old_text ? flag->old_text : "null");
+  pd__json_put_raw(to, "new", flag->new_text ? flag->new_text : "null");
 }
 
 void pd__change_write(pd__text *to, const pd__change *change) {
   static const char *const states[] = {"kept", "on", "ended", "undone"};
-  pd__json_number(to, "change", change->number);
-  pd__json_time(to, "at", change->at);
-  pd__json_text(to, "kind", change->of_fleet ? "fleet" : change->undoes ? "undo" : "set");
-  if (change->undoes) pd__json_number(to, "undoes", change->undoes);
-  if (!change->undoes) pd__json_text(to, "undoes", NULL);
+  pd__json_put_number(to, "change", change->number);
+  pd__json_put_time(to, "at", change->at);
+  pd__json_put_text(to, "kind", change->of_fleet ? "fleet" : change->undoes ? "undo" : "set");
+  if (change->undoes) pd__json_put_number(to, "undoes", change->undoes);
+  if (!change->undoes) pd__json_put_text(to, "undoes", NULL);
   pd__who_write(to, "who", &change->who);
-  pd__json_text(to, "reason", change->reason);
-  pd__json_time(to, "until", change->until);
-  pd__json_text(to, "state", states[change->state]);
-  pd__json_open(to, "flags", '[');
+  pd__json_put_text(to, "reason", change->reason);
+  pd__json_put_time(to, "until", change->until);
+  pd__json_put_text(to, "state", states[change->state]);
+  pd__json_begin(to, "flags", '[');
   for (size_t i = 0; i < change->count; i++) {
-    pd__json_open(to, NULL, '{');
+    pd__json_begin(to, NULL, '{');
     pd__changed_flag_write(to, &change->flags[i]);
-    pd__json_close(to, "}");
+    pd__json_end(to, "}");
   }
-  pd__json_close(to, "]");
+  pd__json_end(to, "]");
 }
 
 void pd__change_write_event(pd__text *to, const pd__change *change, const char *event) {
-  pd__json_open(to, NULL, '{');
-  pd__json_text(to, "event", event);
-  pd__json_text(to, "result", "applied");
+  pd__json_begin(to, NULL, '{');
+  pd__json_put_text(to, "event", event);
+  pd__json_put_text(to, "result", "applied");
   pd__change_write(to, change);
-  pd__json_close(to, "}");
+  pd__json_end(to, "}");
 }
 
 /* ---- The end of temporary changes, on the clients' thread. No validator is asked, and watchers
@@ -225,8 +225,8 @@ int64_t pd__changes_end_due(void) {
 
 static bool copy_flag(pd__changed_flag *to, const pd_live_changed *from) {
   to->name = strdup(from->name);
-  to->old_text = pd__text_as_json(from->old_text);
-  to->new_text = pd__text_as_json(from->new_text);
+  to->old_text = pd__text_to_json(from->old_text);
+  to->new_text = pd__text_to_json(from->new_text);
   return to->name && (to->old_text || !from->old_text) && (to->new_text || !from->new_text);
 }
 

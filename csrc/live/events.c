@@ -8,10 +8,10 @@ static void add_change(pd__text *to, uint64_t number) {
   pthread_mutex_lock(&pd__lock);
   const pd__change *change = pd__change_find(number);
   if (change) {
-    pd__json_number(to, "change", number);
+    pd__json_put_number(to, "change", number);
     pd__who_write(to, "who", &change->who);
-    pd__json_text(to, "reason", change->reason);
-    pd__json_time(to, "until", change->until);
+    pd__json_put_text(to, "reason", change->reason);
+    pd__json_put_time(to, "until", change->until);
   }
   pthread_mutex_unlock(&pd__lock);
 }
@@ -19,21 +19,21 @@ static void add_change(pd__text *to, uint64_t number) {
 void pd__event_write(pd__text *to, const pd_journal_event *event) {
   static const char *const kinds[] = {"value", "defined", "removed", "frozen"};
   char number[PD__NUMBER_SIZE];
-  pd__json_open(to, NULL, '{');
-  pd__json_number(to, "revision", event->revision);
-  pd__json_time(to, "at", event->at);
-  pd__json_text(to, "name", pd_flag_get_name(event->flag));
-  pd__json_text(to, "kind", kinds[event->kind & 3]);
+  pd__json_begin(to, NULL, '{');
+  pd__json_put_number(to, "revision", event->revision);
+  pd__json_put_time(to, "at", event->at);
+  pd__json_put_text(to, "name", pd_flag_get_name(event->flag));
+  pd__json_put_text(to, "kind", kinds[event->kind & 3]);
   if (!event->sensitive) {
-    pd__json_shown(to, "old", pd__value_text(event->old_type, event->old_value, number));
-    pd__json_shown(to, "new", pd__value_text(event->new_type, event->new_value, number));
+    pd__json_put_or_digest(to, "old", pd__value_format(event->old_type, event->old_value, number));
+    pd__json_put_or_digest(to, "new", pd__value_format(event->new_type, event->new_value, number));
   }
   if (event->defined) {
-    pd__json_text(to, "source", pd_source_name(event->origin.source));
+    pd__json_put_text(to, "source", pd_source_name(event->origin.source));
     pd__place_write(to, &event->origin);
   }
   if (event->mark) add_change(to, event->mark);
-  pd__json_close(to, "}");
+  pd__json_end(to, "}");
 }
 
 void pd__events_subscribe(pd__job *job) {
@@ -42,9 +42,9 @@ void pd__events_subscribe(pd__job *job) {
   client->subscribed = true;
   client->seen = job->since.given ? job->since.revision : pd_journal_get_revision();
   client->lost = !known;
-  pd__json_open(&job->result, NULL, '{');
+  pd__json_begin(&job->result, NULL, '{');
   pd__head_write(&job->result, known ? client->seen : pd_journal_get_revision());
-  pd__json_close(&job->result, "}");
+  pd__json_end(&job->result, "}");
 }
 
 static void begin_notification(pd__text *to, const char *method) {
@@ -56,7 +56,7 @@ static void end_notification(pd__text *to) { pd__text_add(to, "}}\n", 3); }
 static void tell_gap(pd__client *client, uint64_t revision) {
   begin_notification(&client->out, "events.gap");
   pd__head_write(&client->out, revision);
-  pd__json_number(&client->out, "from", client->seen);
+  pd__json_put_number(&client->out, "from", client->seen);
   end_notification(&client->out);
   client->seen = revision;
   client->lost = false;
@@ -66,22 +66,22 @@ static void tell_gap(pd__client *client, uint64_t revision) {
 static uint64_t add_events(pd__text *to, uint64_t since) {
   pd_journal_event event = {.size = sizeof event};
   size_t start = to->length;
-  pd__json_open(to, "changes", '[');
+  pd__json_begin(to, "changes", '[');
   while (to->length - start < PD__ANSWER_MAX && pd_journal_get(since, &event, NULL) == PD_OK) {
     pd__event_write(to, &event);
     since = event.revision;
   }
-  pd__json_close(to, "]");
+  pd__json_end(to, "]");
   return since;
 }
 
 static void tell_changes(pd__client *client) {
   pd__text *to = &client->out;
   begin_notification(to, "events.changes");
-  pd__json_text(to, "epoch", pd_journal_get_epoch());
-  pd__json_number(to, "from", client->seen);
+  pd__json_put_text(to, "epoch", pd_journal_get_epoch());
+  pd__json_put_number(to, "from", client->seen);
   client->seen = add_events(to, client->seen);
-  pd__json_number(to, "revision", client->seen);
+  pd__json_put_number(to, "revision", client->seen);
   end_notification(to);
 }
 

@@ -11,7 +11,7 @@
 
 /* ---- Values ---- */
 
-const char *pd__value_text(pd_type type, pd_value value, char number[PD__NUMBER_SIZE]) {
+const char *pd__value_format(pd_type type, pd_value value, char number[PD__NUMBER_SIZE]) {
   if (!type) return NULL;
   if (type == PD_TYPE_string) return value.str;
   return pd_value_get_text(type, value, number, PD__NUMBER_SIZE, NULL, NULL) == PD_OK ? number : "";
@@ -24,12 +24,12 @@ static void write_item(pd__text *to, const char *name, pd_type type, const char 
   pd_value value = {.f64 = 0};
   bool real = type == PD_TYPE_double;
   bool parsed = type != PD_TYPE_string && pd_value_parse(type, NULL, text, &value, NULL) == PD_OK;
-  if (parsed) text = pd__value_text(type, value, number);
+  if (parsed) text = pd__value_format(type, value, number);
   if (!parsed || (real && !isfinite(value.f64))) {
-    pd__json_text(to, name, text);
+    pd__json_put_text(to, name, text);
     return;
   }
-  pd__json_raw(to, name, text);
+  pd__json_put_raw(to, name, text);
   if (real && !text[strcspn(text, ".e")]) pd__text_add(to, ".0", 2);
 }
 
@@ -39,11 +39,11 @@ static void write_list(pd__text *to, const char *name, pd_type type, const char 
   size_t size = strlen(list) + 1, length;
   char *item = malloc(size);
   to->failed |= !item;
-  pd__json_open(to, name, '[');
+  pd__json_begin(to, name, '[');
   while (item && cursor && pd__item_read(&cursor, item, size, &length)) {
     write_item(to, NULL, type, item);
   }
-  pd__json_close(to, "]");
+  pd__json_end(to, "]");
   free(item);
 }
 
@@ -51,21 +51,21 @@ static void write_list(pd__text *to, const char *name, pd_type type, const char 
 static void write_value(pd__text *to, const char *name, const char *text_name,
                         const pd_flag_info *info, pd_value value, bool unset, bool whole) {
   char number[PD__NUMBER_SIZE];
-  const char *text = unset ? NULL : pd__value_text(info->type, value, number);
-  if (text && !whole && strlen(text) > PD__SHOWN_MAX) {
-    pd__json_shown(to, text_name, text);
+  const char *text = unset ? NULL : pd__value_format(info->type, value, number);
+  if (text && !whole && strlen(text) > PD__PLAIN_TEXT_MAX) {
+    pd__json_put_or_digest(to, text_name, text);
     return;
   }
-  if (!text) pd__json_text(to, name, NULL);
+  if (!text) pd__json_put_text(to, name, NULL);
   if (text && info->list) write_list(to, name, info->list, value.str);
   if (text && !info->list) write_item(to, name, info->type, text);
-  pd__json_text(to, text_name, text);
+  pd__json_put_text(to, text_name, text);
 }
 
 static void write_entry(pd__text *to, const pd_flag_info *info, const pd_flag_entry *entry,
                         bool whole) {
   if (!info->sensitive) write_value(to, "value", "text", info, entry->value, entry->unset, whole);
-  pd__json_text(to, "source", pd_source_name(entry->origin.source));
+  pd__json_put_text(to, "source", pd_source_name(entry->origin.source));
   pd__place_write(to, &entry->origin);
 }
 
@@ -80,13 +80,13 @@ void pd__place_write(pd__text *to, const pd_origin *origin) {
     pd__text_add_format(&place, "argv[%u]", (unsigned)origin->line);
   }
   to->failed |= place.failed;
-  pd__json_optional(to, "place", place.data);
+  pd__json_put_optional(to, "place", place.data);
   pd__text_free(&place);
 }
 
 void pd__head_write(pd__text *to, uint64_t revision) {
-  pd__json_text(to, "epoch", pd_journal_get_epoch());
-  pd__json_number(to, "revision", revision);
+  pd__json_put_text(to, "epoch", pd_journal_get_epoch());
+  pd__json_put_number(to, "revision", revision);
 }
 
 /* ---- One flag ---- */
@@ -97,8 +97,8 @@ static void add_limit(pd__text *to, const char *name, const pd_flag_info *info, 
   char own[PD__NUMBER_SIZE], general[PD__NUMBER_SIZE];
   bool limited = info->type != PD_TYPE_bool && info->type != PD_TYPE_string && !info->list;
   if (!limited) return;
-  const char *text = pd__value_text(info->type, limit, own);
-  if (strcmp(text, pd__value_text(info->type, of_type, general)) == 0) return;
+  const char *text = pd__value_format(info->type, limit, own);
+  if (strcmp(text, pd__value_format(info->type, of_type, general)) == 0) return;
   write_item(to, name, info->type, text);
 }
 
@@ -111,36 +111,36 @@ static void add_limits(pd__text *to, const pd_flag_info *info) {
 
 static void add_names(pd__text *to, const char *name, const char *names) {
   pd__text one = {.data = NULL};
-  pd__json_open(to, name, '[');
+  pd__json_begin(to, name, '[');
   while (*names) {
     size_t length = strcspn(names, "|");
     one.length = 0;
     pd__text_add(&one, names, length);
-    if (one.data) pd__json_text(to, NULL, one.data);
+    if (one.data) pd__json_put_text(to, NULL, one.data);
     names += length + (names[length] == '|');
   }
-  pd__json_close(to, "]");
+  pd__json_end(to, "]");
   pd__text_free(&one);
 }
 
-#define ADD_TEXT pd__json_text
+#define ADD_TEXT pd__json_put_text
 #define ADD_NAMES add_names
 #define ADD_ATTRIBUTE(name, words, kind, about)                                                    \
   if (*info->name && (!secret || strcmp(#name, "choices") != 0)) ADD_##kind(to, #name, info->name);
 #define ADD_MARK(name, words, about)                                                               \
-  if (info->name) pd__json_text(to, NULL, #name);
+  if (info->name) pd__json_put_text(to, NULL, #name);
 
 static void add_attributes(pd__text *to, const pd_flag_info *info) {
   bool secret = info->sensitive;
-  if (info->list) pd__json_text(to, "items", pd_type_name(info->list));
+  if (info->list) pd__json_put_text(to, "items", pd_type_name(info->list));
   PD_TEXT_MAP(ADD_ATTRIBUTE)
-  pd__json_text(to, "module", info->module);
-  pd__json_text(to, "file", info->file);
-  pd__json_number(to, "line", info->line);
-  pd__json_open(to, "marks", '[');
+  pd__json_put_text(to, "module", info->module);
+  pd__json_put_text(to, "file", info->file);
+  pd__json_put_number(to, "line", info->line);
+  pd__json_begin(to, "marks", '[');
   PD_MARK_MAP(ADD_MARK)
-  pd__json_close(to, "]");
-  if (info->frozen) pd__json_bool(to, "frozen", true);
+  pd__json_end(to, "]");
+  if (info->frozen) pd__json_put_bool(to, "frozen", true);
 }
 
 /* Returns the text that the flag has when its topmost override ends, as the first entry below. */
@@ -150,7 +150,8 @@ static void add_below(pd__text *to, pd_flag *flag, pd_override override) {
   for (size_t i = 1; pd_flag_get_entry(flag, i, &entry, NULL) == PD_OK; i++) {
     if (entry.override == override || entry.replaced) continue;
     pd_type type = entry.unset ? (pd_type)0 : entry.type;
-    if (!entry.sensitive) pd__json_shown(to, "below", pd__value_text(type, entry.value, number));
+    if (!entry.sensitive)
+      pd__json_put_or_digest(to, "below", pd__value_format(type, entry.value, number));
     return;
   }
 }
@@ -163,13 +164,13 @@ static void add_temporary(pd__text *to, pd_flag *flag, pd_override override) {
   pthread_mutex_unlock(&pd__lock);
   if (!number) return;
   if (left < 0) left = 0;
-  pd__json_open(to, "temporary", '{');
-  pd__json_number(to, "change", number);
-  pd__json_time(to, "until", until);
-  pd__json_name(to, "left");
+  pd__json_begin(to, "temporary", '{');
+  pd__json_put_number(to, "change", number);
+  pd__json_put_time(to, "until", until);
+  pd__json_put_name(to, "left");
   pd__text_add_format(to, "%lld.%03d", (long long)(left / 1000), (int)(left % 1000));
   add_below(to, flag, override);
-  pd__json_close(to, "}");
+  pd__json_end(to, "}");
 }
 
 /* Adds the members that a flag has in every answer. */
@@ -177,19 +178,19 @@ static void write_flag(pd__job *job, pd_flag *flag, const pd_flag_info *info, bo
   pd__text *to = &job->result;
   pd_flag_entry entry = {.size = sizeof entry};
   if (pd_flag_get_entry(flag, 0, &entry, NULL) != PD_OK) return;
-  pd__json_text(to, "name", info->name);
-  pd__json_text(to, "type", pd_type_name(info->type));
-  pd__json_text(to, "help", info->help);
+  pd__json_put_text(to, "name", info->name);
+  pd__json_put_text(to, "type", pd_type_name(info->type));
+  pd__json_put_text(to, "help", info->help);
   if (!info->sensitive) {
     write_value(to, "default", "default_text", info, info->default_value, info->optional, whole);
     add_limits(to, info);
   }
   write_entry(to, info, &entry, whole);
-  pd__json_number(to, "revision", pd_flag_get_revision(flag));
+  pd__json_put_number(to, "revision", pd_flag_get_revision(flag));
   add_attributes(to, info);
   const char *refusal = pd__find_refusal(job->server, info);
-  pd__json_bool(to, "settable", !refusal);
-  pd__json_optional(to, "refusal", refusal);
+  pd__json_put_bool(to, "settable", !refusal);
+  pd__json_put_optional(to, "refusal", refusal);
   if (entry.override) add_temporary(to, flag, entry.override);
 }
 
@@ -213,19 +214,19 @@ void pd__hello_run(pd__job *job) {
   for (pd_flag *flag = NULL; (flag = pd_flag_next(flag));) flags++;
   gethostname(host, sizeof host - 1);
   const char *program = job->server->program;
-  pd__json_open(to, NULL, '{');
-  pd__json_number(to, "api", 1);
-  pd__json_text(to, "version", pd_version());
-  pd__json_text(to, "program", program ? program : program_invocation_short_name);
-  pd__json_number(to, "pid", getpid());
-  pd__json_text(to, "host", host);
+  pd__json_begin(to, NULL, '{');
+  pd__json_put_number(to, "api", 1);
+  pd__json_put_text(to, "version", pd_version());
+  pd__json_put_text(to, "program", program ? program : program_invocation_short_name);
+  pd__json_put_number(to, "pid", getpid());
+  pd__json_put_text(to, "host", host);
   pd__head_write(to, pd_journal_get_revision());
-  pd__json_number(to, "flags", flags);
-  pd__json_number(to, "temporary", pd_live_count_temporary());
-  pd__json_bool(to, "startup_over", pd_startup_over());
-  pd__json_number(to, "dropped", (int64_t)pd_config_count_dropped(PD_SOURCE_FLEET));
+  pd__json_put_number(to, "flags", flags);
+  pd__json_put_number(to, "temporary", pd_live_count_temporary());
+  pd__json_put_bool(to, "startup_over", pd_startup_over());
+  pd__json_put_number(to, "dropped", (int64_t)pd_config_count_dropped(PD_SOURCE_FLEET));
   pd__who_write(to, "you", &job->who);
-  pd__json_close(to, "}");
+  pd__json_end(to, "}");
 }
 
 /* ---- flags.list ---- */
@@ -241,9 +242,9 @@ static const char *list_flags(pd__job *job, pd_flag *after) {
     if (job->since.known && pd_flag_get_revision(flag) <= job->since.revision) continue;
     if (pd_flag_get_info(flag, &info, NULL) != PD_OK) continue;
     if (last && to->length - start > PD__ANSWER_MAX) return last;
-    pd__json_open(to, NULL, '{');
+    pd__json_begin(to, NULL, '{');
     write_flag(job, flag, &info, false);
-    pd__json_close(to, "}");
+    pd__json_end(to, "}");
     last = info.name;
   }
   return NULL;
@@ -259,7 +260,7 @@ static void list_removed(pd__job *job) {
     bool removed =
         event.kind == PD_EVENT_REMOVED && pd_flag_get_revision(event.flag) == event.revision;
     if (removed && pd_flag_get_info(event.flag, &info, NULL) != PD_OK) {
-      pd__json_text(&job->result, NULL, pd_flag_get_name(event.flag));
+      pd__json_put_text(&job->result, NULL, pd_flag_get_name(event.flag));
     }
   }
 }
@@ -273,32 +274,32 @@ void pd__flags_list(pd__job *job) {
     pd__job_fail(job, "params", NULL, err.status, "params: %s", err.message);
     return;
   }
-  pd__json_open(to, NULL, '{');
+  pd__json_begin(to, NULL, '{');
   pd__head_write(to, revision);
-  pd__json_bool(to, "complete", !job->since.known);
-  pd__json_open(to, "flags", '[');
+  pd__json_put_bool(to, "complete", !job->since.known);
+  pd__json_begin(to, "flags", '[');
   const char *next = list_flags(job, after);
-  pd__json_close(to, "]");
-  pd__json_open(to, "removed", '[');
+  pd__json_end(to, "]");
+  pd__json_begin(to, "removed", '[');
   if (!next) list_removed(job);
-  pd__json_close(to, "]");
-  pd__json_text(to, "next", next);
-  pd__json_close(to, "}");
+  pd__json_end(to, "]");
+  pd__json_put_text(to, "next", next);
+  pd__json_end(to, "}");
 }
 
 /* ---- flags.get ---- */
 
 static void add_history(pd__text *to, pd_flag *flag, const pd_flag_info *info) {
   pd_flag_entry entry = {.size = sizeof entry};
-  pd__json_open(to, "history", '[');
+  pd__json_begin(to, "history", '[');
   for (size_t i = 0; pd_flag_get_entry(flag, i, &entry, NULL) == PD_OK; i++) {
-    pd__json_open(to, NULL, '{');
+    pd__json_begin(to, NULL, '{');
     write_entry(to, info, &entry, false);
-    pd__json_bool(to, "replaced", entry.replaced);
-    pd__json_close(to, "}");
+    pd__json_put_bool(to, "replaced", entry.replaced);
+    pd__json_end(to, "}");
     if (to->length > PD__BUFFERS_MAX / 2) break;
   }
-  pd__json_close(to, "]");
+  pd__json_end(to, "]");
 }
 
 /* The journal has no list for each flag: this goes through all of it. */
@@ -311,13 +312,13 @@ static void add_log(pd__text *to, const pd_flag *flag) {
   for (; at < last && pd_journal_get(at, &event, NULL) != PD_ERR_UNDEFINED; at++) {
     if (event.flag == flag && event.revision == at + 1) found[count++ % SHOWN] = at;
   }
-  pd__json_open(to, "log", '[');
+  pd__json_begin(to, "log", '[');
   for (size_t i = 0; i < SHOWN && i < count; i++) {
     if (pd_journal_get(found[(count - 1 - i) % SHOWN], &event, NULL) == PD_OK) {
       pd__event_write(to, &event);
     }
   }
-  pd__json_close(to, "]");
+  pd__json_end(to, "]");
 }
 
 void pd__flags_get(pd__job *job) {
@@ -329,11 +330,11 @@ void pd__flags_get(pd__job *job) {
     pd__job_fail(job, "params", NULL, PD_ERR_ARGUMENT, "params: name: expected text");
   }
   if (!flag) return;
-  pd__json_open(to, NULL, '{');
+  pd__json_begin(to, NULL, '{');
   pd__head_write(to, revision);
-  pd__json_open(to, "flag", '{');
+  pd__json_begin(to, "flag", '{');
   write_flag(job, flag, &info, true);
   add_history(to, flag, &info);
   add_log(to, flag);
-  pd__json_close(to, "}}");
+  pd__json_end(to, "}}");
 }

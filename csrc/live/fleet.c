@@ -65,8 +65,8 @@ static changes read_changes(uint64_t since) {
   for (; goes && all.count < room && pd_journal_get(since, &event, NULL) == PD_OK;
        since = event.revision) {
     char(*texts)[PD__NUMBER_SIZE] = all.numbers[all.count];
-    const char *old_text = pd__value_text(event.old_type, event.old_value, texts[0]);
-    const char *new_text = pd__value_text(event.new_type, event.new_value, texts[1]);
+    const char *old_text = pd__value_format(event.old_type, event.old_value, texts[0]);
+    const char *new_text = pd__value_format(event.new_type, event.new_value, texts[1]);
     if (!is_of_fleet(&event) || (old_text && new_text && !strcmp(old_text, new_text))) continue;
     if (event.sensitive) old_text = new_text = NULL;
     all.flags[all.count++] = (pd_live_changed){pd_flag_get_name(event.flag), old_text, new_text};
@@ -76,18 +76,18 @@ static changes read_changes(uint64_t since) {
 
 static void write_result(pd__job *job, const changes *all) {
   pd__text *to = &job->result;
-  pd__json_open(to, NULL, '{');
+  pd__json_begin(to, NULL, '{');
   pd__head_write(to, pd_journal_get_revision());
-  pd__json_bool(to, "dry_run", job->dry_run);
-  pd__json_open(to, "flags", '[');
+  pd__json_put_bool(to, "dry_run", job->dry_run);
+  pd__json_begin(to, "flags", '[');
   for (size_t i = 0; i < all->count; i++) {
-    pd__json_open(to, NULL, '{');
-    pd__json_text(to, "name", all->flags[i].name);
-    pd__json_shown(to, "old", all->flags[i].old_text);
-    pd__json_shown(to, "new", all->flags[i].new_text);
-    pd__json_close(to, "}");
+    pd__json_begin(to, NULL, '{');
+    pd__json_put_text(to, "name", all->flags[i].name);
+    pd__json_put_or_digest(to, "old", all->flags[i].old_text);
+    pd__json_put_or_digest(to, "new", all->flags[i].new_text);
+    pd__json_end(to, "}");
   }
-  pd__json_close(to, "]}");
+  pd__json_end(to, "]}");
 }
 
 static void report_changes(const pd__job *job, const changes *all) {

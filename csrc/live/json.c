@@ -81,7 +81,7 @@ static bool read_escape(reader *from, char **to) {
 }
 
 /* As table 3-7 of the Unicode standard says. */
-size_t pd__utf8_length(const char *bytes, size_t left) {
+size_t pd__utf8_sequence_length(const char *bytes, size_t left) {
   const unsigned char *at = (const unsigned char *)bytes;
   size_t length = *at >= 0xf0 ? 4 : *at >= 0xe0 ? 3 : 2;
   unsigned char low = *at == 0xe0 ? 0xa0 : *at == 0xf0 ? 0x90 : 0x80;
@@ -92,7 +92,7 @@ size_t pd__utf8_length(const char *bytes, size_t left) {
 }
 
 static bool copy_character(reader *from, char **to) {
-  size_t length = pd__utf8_length(from->at, (size_t)(from->end - from->at));
+  size_t length = pd__utf8_sequence_length(from->at, (size_t)(from->end - from->at));
   if (length == 0) return fail(from, "not UTF-8");
   memcpy(*to, from->at, length);
   *to += length;

@@ -39,6 +39,6 @@ void pd__document_free(pd__document *document);
 const pd__value *pd__value_member(const pd__value *object, const char *name);
 
 /* Returns the length of the character at `bytes`, which isn't ASCII; 0: it isn't well-formed. */
-size_t pd__utf8_length(const char *bytes, size_t left);
+size_t pd__utf8_sequence_length(const char *bytes, size_t left);
 
 #endif /* PD_LIVE_JSON_H */

@@ -249,7 +249,7 @@ pd_flag *pd__flag_find(pd__job *job, const char *name, pd_flag_info *info);
 
 /* Returns a value as text, in `number` or where it is; NULL for a type of 0. */
 enum { PD__NUMBER_SIZE = 64 };
-const char *pd__value_text(pd_type type, pd_value value, char number[PD__NUMBER_SIZE]);
+const char *pd__value_format(pd_type type, pd_value value, char number[PD__NUMBER_SIZE]);
 
 /* Adds "place". */
 void pd__place_write(pd__text *to, const pd_origin *origin);

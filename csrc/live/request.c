@@ -71,42 +71,42 @@ static void write_error(pd__text *to, const pd__job *job) {
     if (find_kind(each->kind) < find_kind(worst->kind)) worst = each;
   }
   size_t row = find_kind(worst ? worst->kind : "internal");
-  pd__json_open(to, "error", '{');
-  pd__json_number(to, "code", kinds[row].code);
-  pd__json_text(to, "message", worst ? worst->error.message : "out of memory");
+  pd__json_begin(to, "error", '{');
+  pd__json_put_number(to, "code", kinds[row].code);
+  pd__json_put_text(to, "message", worst ? worst->error.message : "out of memory");
   if (kinds[row].code < 0) {
-    pd__json_close(to, "}");
+    pd__json_end(to, "}");
     return;
   }
-  pd__json_open(to, "data", '{');
-  pd__json_text(to, "kind", kinds[row].kind);
-  pd__json_open(to, "errors", '[');
+  pd__json_begin(to, "data", '{');
+  pd__json_put_text(to, "kind", kinds[row].kind);
+  pd__json_begin(to, "errors", '[');
   for (const pd__problem *each = job->problems; each; each = each->next) {
-    pd__json_open(to, NULL, '{');
-    pd__json_text(to, "name", each->name);
-    pd__json_text(to, "kind", each->kind);
-    pd__json_text(to, "code", pd_status_name(each->error.status));
-    pd__json_text(to, "detail", each->error.message);
-    pd__json_close(to, "}");
+    pd__json_begin(to, NULL, '{');
+    pd__json_put_text(to, "name", each->name);
+    pd__json_put_text(to, "kind", each->kind);
+    pd__json_put_text(to, "code", pd_status_name(each->error.status));
+    pd__json_put_text(to, "detail", each->error.message);
+    pd__json_end(to, "}");
   }
-  pd__json_close(to, "]");
+  pd__json_end(to, "]");
   if (job->current.length > 0) {
-    pd__json_open(to, "current", '{');
-    pd__json_raw(to, NULL, job->current.data);
-    pd__json_close(to, "}");
+    pd__json_begin(to, "current", '{');
+    pd__json_put_raw(to, NULL, job->current.data);
+    pd__json_end(to, "}");
   }
-  pd__json_close(to, "}}");
+  pd__json_end(to, "}}");
 }
 
 void pd__job_answer(const pd__job *job, pd__client *client) {
   pd__text *to = &client->out;
   if (!*job->id) return;
   pd__text_add(to, "{\"jsonrpc\":\"2.0\"", 16);
-  pd__json_raw(to, "id", job->id);
+  pd__json_put_raw(to, "id", job->id);
   if (job->problems || !job->result.data || job->result.failed) {
     write_error(to, job);
   } else {
-    pd__json_raw(to, "result", job->result.data);
+    pd__json_put_raw(to, "result", job->result.data);
   }
   pd__text_add(to, "}\n", 2);
 }
@@ -161,8 +161,9 @@ static const method *find_method(pd__job *job, const char *name) {
 static bool read_id(const pd__value *found, char id[PD__ID_SIZE]) {
   pd__text text = {.data = NULL};
   if (!found) return true; /* a notification */
-  if (found->kind == PD__NUMBER) pd__json_raw(&text, NULL, found->text);
-  if (found->kind == PD__STRING || found->kind == PD__NULL) pd__json_text(&text, NULL, found->text);
+  if (found->kind == PD__NUMBER) pd__json_put_raw(&text, NULL, found->text);
+  if (found->kind == PD__STRING || found->kind == PD__NULL)
+    pd__json_put_text(&text, NULL, found->text);
   bool valid = text.data && !text.failed && text.length < PD__ID_SIZE;
   if (valid) memcpy(id, text.data, text.length + 1);
   pd__text_free(&text);

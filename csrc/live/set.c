@@ -104,7 +104,7 @@ static void add_current(pd__text *to, const char *name, pd_flag *flag) {
   char number[PD__NUMBER_SIZE];
   if (pd_flag_get_entry(flag, 0, &entry, NULL) != PD_OK) return;
   pd_type type = entry.unset ? (pd_type)0 : entry.type;
-  pd__json_shown(to, name, pd__value_text(type, entry.value, number));
+  pd__json_put_or_digest(to, name, pd__value_format(type, entry.value, number));
 }
 
 static bool check_expectations(pd__batch *batch) {

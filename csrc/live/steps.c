@@ -51,10 +51,10 @@ static int64_t last_step(void) { return __atomic_load_n(&last, __ATOMIC_SEQ_CST)
 static bool is_reached(int64_t step, int64_t wanted) { return step != NONE && step >= wanted; }
 
 static void write_step(pd__job *job, int64_t step) {
-  pd__json_open(&job->result, NULL, '{');
-  if (step == NONE) pd__json_text(&job->result, "step", NULL);
-  if (step != NONE) pd__json_number(&job->result, "step", step);
-  pd__json_close(&job->result, "}");
+  pd__json_begin(&job->result, NULL, '{');
+  if (step == NONE) pd__json_put_text(&job->result, "step", NULL);
+  if (step != NONE) pd__json_put_number(&job->result, "step", step);
+  pd__json_end(&job->result, "}");
 }
 
 void pd__steps_get(pd__job *job) { write_step(job, last_step()); }

@@ -17,7 +17,7 @@ static bool has_override(pd_flag *flag, pd_override override) {
 
 static bool is_equal(pd_type type, pd_value a, pd_value b) {
   char one[PD__NUMBER_SIZE], other[PD__NUMBER_SIZE];
-  return strcmp(pd__value_text(type, a, one), pd__value_text(type, b, other)) == 0;
+  return strcmp(pd__value_format(type, a, one), pd__value_format(type, b, other)) == 0;
 }
 
 /* Returns whether the flag has what the change gave it, and nothing came later from the program. */
@@ -66,30 +66,30 @@ static bool can_undo(const pd__change *change) {
 void pd__changes_list(pd__job *job) {
   pd__text *to = &job->result;
   uint64_t before = job->before;
-  pd__json_open(to, NULL, '{');
+  pd__json_begin(to, NULL, '{');
   pd__head_write(to, pd_journal_get_revision());
-  pd__json_open(to, "changes", '[');
+  pd__json_begin(to, "changes", '[');
   pthread_mutex_lock(&pd__lock);
   pd__change *at = pd__change_latest();
   while (at && at->number >= before) at = at->older;
   for (; at && to->length < PD__ANSWER_MAX; at = at->older) {
     bool own = !find_obstacle(at) && pd__who_is_same(&at->who, &job->who);
-    pd__json_open(to, NULL, '{');
+    pd__json_begin(to, NULL, '{');
     pd__change_write(to, at);
     at->holders++;
     pthread_mutex_unlock(&pd__lock);
-    pd__json_bool(to, "undoable", own && can_undo(at));
+    pd__json_put_bool(to, "undoable", own && can_undo(at));
     pthread_mutex_lock(&pd__lock);
     at->holders--;
-    pd__json_close(to, "}");
+    pd__json_end(to, "}");
     before = at->number;
   }
   bool more = at != NULL;
   pthread_mutex_unlock(&pd__lock);
-  pd__json_close(to, "]");
-  if (more) pd__json_number(to, "next", before);
-  if (!more) pd__json_text(to, "next", NULL);
-  pd__json_close(to, "}");
+  pd__json_end(to, "]");
+  if (more) pd__json_put_number(to, "next", before);
+  if (!more) pd__json_put_text(to, "next", NULL);
+  pd__json_end(to, "}");
 }
 
 /* ---- Which change ---- */
@@ -130,7 +130,7 @@ static void read_flags(pd__batch *batch, char (*numbers)[PD__NUMBER_SIZE]) {
                              .drops = true,
                              .type = each->type};
     if (!from->override && each->had_live) {
-      to->text = pd__value_text(each->type, each->live_before, numbers[i]);
+      to->text = pd__value_format(each->type, each->live_before, numbers[i]);
     }
     batch->failed |= !to->name;
   }
