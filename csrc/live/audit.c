@@ -111,8 +111,8 @@ static void write_audit_file(pd__audit *audit, const char *event, size_t length)
   pd_error err;
   errno = reason;
   if (first) {
-    pd__fail_errno(&err, "a change can't be written to the audit file", audit->path);
-    pd__warn("%s", err.message);
+    pd__live_fail_errno(&err, "a change can't be written to the audit file", audit->path);
+    pd__live_warn("%s", err.message);
   }
 }
 
@@ -139,7 +139,7 @@ static void deliver_queue(pd__audit *audit) {
   audit->queue = (pd__text){.data = NULL};
   audit->dropped = 0;
   pthread_mutex_unlock(&pd__lock);
-  if (dropped > 0) pd__warn("%llu events of the audit are lost", (unsigned long long)dropped);
+  if (dropped > 0) pd__live_warn("%llu events of the audit are lost", (unsigned long long)dropped);
   for (char *at = lines.data, *end; at && (end = strchr(at, '\n')); at = end + 1) {
     *end = '\0';
     function(at, (size_t)(end - at), audit->context);
@@ -205,14 +205,14 @@ pd_status pd__audit_open(const pd_live_server_options *options, pd__audit **out,
   if (!options->audit_path && !options->audit) return PD_OK;
   int fd = options->audit_path ? open_audit_file(options->audit_path) : -1;
   if (options->audit_path && fd < 0) {
-    return pd__fail_errno(err, "the audit file can't be opened", options->audit_path);
+    return pd__live_fail_errno(err, "the audit file can't be opened", options->audit_path);
   }
   pd__audit *made = calloc(1, sizeof *made);
   if (made && options->audit_path) made->path = strdup(options->audit_path);
   if (!made || (options->audit_path && !made->path)) {
     free(made);
     if (fd >= 0) close(fd);
-    return pd__fail_memory(err);
+    return pd__live_fail_memory(err);
   }
   made->holders = 1;
   made->sync = options->audit_fsync;

@@ -241,11 +241,11 @@ static void copy_label(char to[PD__LABEL_MAX + 1], const char *from) {
 
 static pd_status check_change(const pd_live_change *change, pd_error *err) {
   if (!change || change->size != sizeof *change) {
-    return pd__fail(err, PD_ERR_ARGUMENT, "change: expected a pd_live_change with its size");
+    return pd__live_fail(err, PD_ERR_ARGUMENT, "change: expected a pd_live_change with its size");
   }
   for (size_t i = 0; i < change->count; i++) {
     if (change->flags[i].name) continue;
-    return pd__fail(err, PD_ERR_ARGUMENT, "change->flags[%zu].name is NULL", i);
+    return pd__live_fail(err, PD_ERR_ARGUMENT, "change->flags[%zu].name is NULL", i);
   }
   return PD_OK;
 }
@@ -264,7 +264,7 @@ pd_status pd_live_report(const pd_live_change *change, pd_error *err) {
   }
   if (!copied) {
     free_change(made);
-    return pd__fail_memory(err);
+    return pd__live_fail_memory(err);
   }
   made->of_fleet = true;
   made->until = change->until;

@@ -18,9 +18,9 @@ static bool add_value(const pd__job *job, const pd__value *value, pd_config *con
   if (read && origin.line > 0) {
     return pd_config_add(config, value->name, text->text, 0, &origin, err) == PD_OK;
   }
-  pd__fail(err, PD_ERR_ARGUMENT,
-           "params: %.200s: expected an object with text, and revision, a number from 1 on",
-           value->name);
+  pd__live_fail(err, PD_ERR_ARGUMENT,
+                "params: %.200s: expected an object with text, and revision, a number from 1 on",
+                value->name);
   return false;
 }
 

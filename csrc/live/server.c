@@ -39,7 +39,7 @@ static pd_status check_patterns(const char *patterns, pd_error *err) {
   bool empty = !*patterns || *patterns == ',' || strstr(patterns, ",,") ||
                patterns[strlen(patterns) - 1] == ',';
   if (!empty && strspn(patterns, allowed) == strlen(patterns)) return PD_OK;
-  return pd__fail(
+  return pd__live_fail(
       err, PD_ERR_ARGUMENT,
       "settable: '%.200s': expected names or patterns with * and ?, with commas between", patterns);
 }
@@ -140,11 +140,12 @@ static pd_status open_socket(pd_live_server *server, const char *address, pd_err
 
 static pd_status check_options(const pd_live_server_options *options, pd_error *err) {
   if (options->on_fork > PD_LIVE_FORK_REOPEN) {
-    return pd__fail(err, PD_ERR_ARGUMENT, "on_fork: %u: expected a pd_live_fork", options->on_fork);
+    return pd__live_fail(err, PD_ERR_ARGUMENT, "on_fork: %u: expected a pd_live_fork",
+                         options->on_fork);
   }
   if (options->address && !strchr(options->address, '/')) {
-    return pd__fail(err, PD_ERR_ARGUMENT, "address: %.400s: expected a path with a slash",
-                    options->address);
+    return pd__live_fail(err, PD_ERR_ARGUMENT, "address: %.400s: expected a path with a slash",
+                         options->address);
   }
   return options->settable ? check_patterns(options->settable, err) : PD_OK;
 }
@@ -155,12 +156,13 @@ static pd_status read_options(const pd_live_server_options *options, pd_live_ser
   *out = (pd_live_server_options){.size = sizeof *out};
   if (!options) return PD_OK;
   if (options->size < sizeof options->size || options->size > 4096) {
-    return pd__fail(err, PD_ERR_ARGUMENT,
-                    "options->size is %zu: expected sizeof(pd_live_server_options)", options->size);
+    return pd__live_fail(err, PD_ERR_ARGUMENT,
+                         "options->size is %zu: expected sizeof(pd_live_server_options)",
+                         options->size);
   }
   for (size_t i = sizeof *out; i < options->size; i++) {
     if (!((const char *)options)[i]) continue;
-    return pd__fail(err, PD_ERR_UNSUPPORTED, "options: a field isn't known to this version");
+    return pd__live_fail(err, PD_ERR_UNSUPPORTED, "options: a field isn't known to this version");
   }
   memcpy(out, options, options->size < sizeof *out ? options->size : sizeof *out);
   return check_options(out, err);
@@ -174,7 +176,7 @@ static pd_status list_server(pd_live_server *server, pd_error *err) {
   server->listed = runs;
   if (!runs) pd__servers = server->next;
   pthread_mutex_unlock(&pd__lock);
-  return runs ? PD_OK : pd__fail(err, PD_ERR_MEMORY, "there can't be another thread");
+  return runs ? PD_OK : pd__live_fail(err, PD_ERR_MEMORY, "there can't be another thread");
 }
 
 static pd_status start_server(pd_live_server *server, const pd_live_server_options *options,
@@ -185,20 +187,21 @@ static pd_status start_server(pd_live_server *server, const pd_live_server_optio
   bool copied = copy_text(options->address, &server->address) &&
                 copy_text(options->program, &server->program) &&
                 copy_text(options->settable, &server->settable);
-  pd_status status = copied ? pd__audit_open(options, &server->audit, err) : pd__fail_memory(err);
+  pd_status status =
+      copied ? pd__audit_open(options, &server->audit, err) : pd__live_fail_memory(err);
   if (status == PD_OK) status = open_socket(server, server->address, err);
   return status == PD_OK ? list_server(server, err) : status;
 }
 
 pd_status pd_live_serve(const pd_live_server_options *given, pd_live_server **out, pd_error *err) {
   pd_live_server_options options;
-  if (!out) return pd__fail(err, PD_ERR_ARGUMENT, "out is NULL");
+  if (!out) return pd__live_fail(err, PD_ERR_ARGUMENT, "out is NULL");
   pd_status status = read_options(given, &options, err);
   if (status == PD_OK) status = pd_journal_start(err); /* PD_ERR_UNSUPPORTED without a registry */
   if (status == PD_OK) status = pd__fork_watch(err);
   if (status != PD_OK) return status;
   pd_live_server *made = calloc(1, sizeof *made);
-  if (!made) return pd__fail_memory(err);
+  if (!made) return pd__live_fail_memory(err);
   status = start_server(made, &options, err);
   if (status == PD_OK) {
     *out = made;
@@ -249,8 +252,8 @@ static void *go_on(void *unused) {
     pd__server_hold(each);
     pthread_mutex_unlock(&pd__lock);
     if (reopen(each, &err) != PD_OK) {
-      pd__warn("the flags of the forked process %ld are not served: %s", (long)getpid(),
-               err.message);
+      pd__live_warn("the flags of the forked process %ld are not served: %s", (long)getpid(),
+                    err.message);
     }
     pthread_mutex_lock(&pd__lock);
     if (each->stopped) pd__socket_remove(&each->socket); /* meanwhile */
@@ -289,7 +292,7 @@ static void watch(void) { registered = pthread_atfork(before, in_parent, in_chil
 pd_status pd__fork_watch(pd_error *err) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, watch);
-  return registered == 0 ? PD_OK : pd__fail_memory(err);
+  return registered == 0 ? PD_OK : pd__live_fail_memory(err);
 }
 
 /* ---- The end of the process ---- */

@@ -51,7 +51,7 @@ static int open_base(char *path, size_t size) {
 /* The name is made first: if somebody else has made it, the checks find out. */
 static pd_status open_default(char *path, size_t size, int *out, pd_error *err) {
   int base = open_base(path, size);
-  if (base < 0) return pd__fail_errno(err, "can't be opened", path);
+  if (base < 0) return pd__live_fail_errno(err, "can't be opened", path);
   const char *name = strrchr(path, '/') + 1;
   bool made = mkdirat(base, name, 0700) == 0;
   /* A umask may have taken bits, even those that opening needs. Older C libraries can't do this. */
@@ -61,17 +61,18 @@ static pd_status open_default(char *path, size_t size, int *out, pd_error *err) 
   int reason = errno;
   close(base);
   errno = reason == ELOOP ? ENOTDIR : reason;
-  if (fd < 0) return pd__fail_errno(err, "expected a real directory", path);
+  if (fd < 0) return pd__live_fail_errno(err, "expected a real directory", path);
   struct stat status;
   *out = fd;
-  if (fstat(fd, &status) != 0) return pd__fail_errno(err, "can't be read", path);
+  if (fstat(fd, &status) != 0) return pd__live_fail_errno(err, "can't be read", path);
   if (status.st_uid != geteuid()) {
-    return pd__fail(err, PD_ERR_FILE, "%s: belongs to uid %u: expected a directory of this user",
-                    path, (unsigned)status.st_uid);
+    return pd__live_fail(err, PD_ERR_FILE,
+                         "%s: belongs to uid %u: expected a directory of this user", path,
+                         (unsigned)status.st_uid);
   }
   if ((status.st_mode & 07777) != 0700) {
-    return pd__fail(err, PD_ERR_FILE, "%s: has mode %04o: expected 0700", path,
-                    (unsigned)status.st_mode & 07777);
+    return pd__live_fail(err, PD_ERR_FILE, "%s: has mode %04o: expected 0700", path,
+                         (unsigned)status.st_mode & 07777);
   }
   return PD_OK;
 }
@@ -81,23 +82,23 @@ static pd_status open_named(const char *path, char *real, int *out, pd_error *er
   char copy[PATH_MAX];
   const char *slash = strrchr(path, '/');
   size_t length = (size_t)(slash - path);
-  if (length >= sizeof copy) return pd__fail(err, PD_ERR_ARGUMENT, "address: is too long");
+  if (length >= sizeof copy) return pd__live_fail(err, PD_ERR_ARGUMENT, "address: is too long");
   memcpy(copy, length ? path : "/", length ? length : 1);
   copy[length ? length : 1] = '\0';
   int fd = open(copy, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return pd__fail_errno(err, "can't be opened", copy);
+  if (fd < 0) return pd__live_fail_errno(err, "can't be opened", copy);
   *out = fd;
   struct stat status;
   if (fstat(fd, &status) != 0 || !realpath(copy, real)) {
-    return pd__fail_errno(err, "can't be read", copy);
+    return pd__live_fail_errno(err, "can't be read", copy);
   }
   if (status.st_uid != geteuid() && status.st_uid != 0) {
-    return pd__fail(err, PD_ERR_FILE, "%.400s: belongs to uid %u: expected this user or root", copy,
-                    (unsigned)status.st_uid);
+    return pd__live_fail(err, PD_ERR_FILE, "%.400s: belongs to uid %u: expected this user or root",
+                         copy, (unsigned)status.st_uid);
   }
   if ((status.st_mode & 022) && !(status.st_mode & S_ISVTX)) {
-    return pd__fail(err, PD_ERR_FILE, "%.400s: has mode %04o: others may replace files in it", copy,
-                    (unsigned)status.st_mode & 07777);
+    return pd__live_fail(err, PD_ERR_FILE, "%.400s: has mode %04o: others may replace files in it",
+                         copy, (unsigned)status.st_mode & 07777);
   }
   return PD_OK;
 }
@@ -112,8 +113,9 @@ static pd_status take_name(const char *path, int number, pd__socket *out, pd_err
   const char *name = strrchr(path, '/') + 1;
   size_t length = strlen(name);
   if (length == 0 || length > 64 || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
-    return pd__fail(err, PD_ERR_ARGUMENT,
-                    "address: %.400s: expected the name of a socket, of at most 64 bytes", path);
+    return pd__live_fail(err, PD_ERR_ARGUMENT,
+                         "address: %.400s: expected the name of a socket, of at most 64 bytes",
+                         path);
   }
   memcpy(out->name, name, length + 1);
   return PD_OK;
@@ -134,7 +136,7 @@ static pd_status open_directory(const char *path, int number, pd__socket *out, p
     return PD_OK;
   }
   out->where = NULL;
-  return pd__fail_memory(err);
+  return pd__live_fail_memory(err);
 }
 
 /* ---- Its name ---- */
@@ -150,7 +152,7 @@ static pd_status lock_directory(const pd__socket *socket, pd_error *err) {
   struct timespec pause = {.tv_nsec = 10000000};
   for (int tries = 0; flock(socket->directory.fd, LOCK_EX | LOCK_NB) != 0; tries++) {
     if (errno != EWOULDBLOCK || tries == 300) {
-      return pd__fail_errno(err, "its directory can't be locked", socket->where);
+      return pd__live_fail_errno(err, "its directory can't be locked", socket->where);
     }
     nanosleep(&pause, NULL);
   }
@@ -161,7 +163,7 @@ static pd_status lock_directory(const pd__socket *socket, pd_error *err) {
 static pd_status check_dead(const pd__socket *self, pd_error *err) {
   struct sockaddr_un at = place(self, self->name);
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (fd < 0) return pd__fail_errno(err, "no socket", self->where);
+  if (fd < 0) return pd__live_fail_errno(err, "no socket", self->where);
   int failed = connect(fd, (const struct sockaddr *)&at, sizeof at) == 0 ? 0 : errno;
   struct ucred peer = {.pid = 0};
   socklen_t size = sizeof peer;
@@ -170,31 +172,32 @@ static pd_status check_dead(const pd__socket *self, pd_error *err) {
   if (failed == ECONNREFUSED || failed == ENOENT) return PD_OK;
   if (failed && failed != EAGAIN) {
     errno = failed;
-    return pd__fail_errno(err, "can't be connected to", self->where);
+    return pd__live_fail_errno(err, "can't be connected to", self->where);
   }
   if (failed == 0 && (peer.pid == getpid() || peer.pid == 0)) { /* 0: of another container */
-    return pd__fail(err, PD_ERR_CONFLICT, "%s: this process serves there already", self->where);
+    return pd__live_fail(err, PD_ERR_CONFLICT, "%s: this process serves there already",
+                         self->where);
   }
-  return pd__fail(err, PD_ERR_CONFLICT, "%s: process %ld serves there already", self->where,
-                  (long)peer.pid);
+  return pd__live_fail(err, PD_ERR_CONFLICT, "%s: process %ld serves there already", self->where,
+                       (long)peer.pid);
 }
 
 static pd_status remove_stale(const pd__socket *socket, pd_error *err) {
   struct stat status;
   if (fstatat(socket->directory.fd, socket->name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
-    return errno == ENOENT ? PD_OK : pd__fail_errno(err, "can't be read", socket->where);
+    return errno == ENOENT ? PD_OK : pd__live_fail_errno(err, "can't be read", socket->where);
   }
   if (!S_ISSOCK(status.st_mode)) {
-    return pd__fail(err, PD_ERR_FILE, "%s: exists, and is not a socket", socket->where);
+    return pd__live_fail(err, PD_ERR_FILE, "%s: exists, and is not a socket", socket->where);
   }
   if (status.st_uid != geteuid()) {
-    return pd__fail(err, PD_ERR_FILE, "%s: is a socket of uid %u", socket->where,
-                    (unsigned)status.st_uid);
+    return pd__live_fail(err, PD_ERR_FILE, "%s: is a socket of uid %u", socket->where,
+                         (unsigned)status.st_uid);
   }
   pd_status dead = check_dead(socket, err);
   if (dead != PD_OK) return dead;
   if (unlinkat(socket->directory.fd, socket->name, 0) == 0 || errno == ENOENT) return PD_OK;
-  return pd__fail_errno(err, "can't be removed", socket->where);
+  return pd__live_fail_errno(err, "can't be removed", socket->where);
 }
 
 /* renameat2 is newer than some kernels and file systems. */
@@ -213,14 +216,14 @@ static pd_status bind_and_name(pd__socket *self, pd_error *err) {
   unlinkat(self->directory.fd, temporary, 0);
   struct sockaddr_un at = place(self, temporary);
   if (fchmod(self->listening.fd, 0600) != 0)
-    return pd__fail_errno(err, "can't set its mode", self->where);
+    return pd__live_fail_errno(err, "can't set its mode", self->where);
   if (bind(self->listening.fd, (const struct sockaddr *)&at, sizeof at) != 0) {
-    return pd__fail_errno(err, "can't be bound", self->where);
+    return pd__live_fail_errno(err, "can't be bound", self->where);
   }
   bool done = fstatat(self->directory.fd, temporary, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
               listen(self->listening.fd, SOMAXCONN) == 0 && give_name(self, temporary);
   if (!done) {
-    pd__fail_errno(err, "can't listen", self->where);
+    pd__live_fail_errno(err, "can't listen", self->where);
     unlinkat(self->directory.fd, temporary, 0);
     return PD_ERR_FILE;
   }
@@ -265,7 +268,7 @@ void pd__descriptor_close(pd__descriptor *descriptor) {
 static pd_status listen_once(const char *path, int number, pd__socket *out, pd_error *err) {
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   *out = (pd__socket){.listening.fd = -1, .directory.fd = -1};
-  if (fd < 0) return pd__fail_errno(err, "no socket", path ? path : "address");
+  if (fd < 0) return pd__live_fail_errno(err, "no socket", path ? path : "address");
   pd__descriptor_take(&out->listening, fd);
   pd_status status = open_directory(path, number, out, err);
   if (status == PD_OK) status = bind_socket(out, err);

@@ -73,11 +73,11 @@ static void serve(void) {
   } else if (strchr(value, '/')) {
     status = serve_at(value, &err);
   } else {
-    status = pd__fail(&err, PD_ERR_ARGUMENT,
-                      "%.200s: expected 1, or the path of a socket with a slash", value);
+    status = pd__live_fail(&err, PD_ERR_ARGUMENT,
+                           "%.200s: expected 1, or the path of a socket with a slash", value);
   }
   if (status == PD_OK) return;
-  pd__warn("environment: PADDLE_FLAGS_LIVE: the flags are not served: %s", err.message);
+  pd__live_warn("environment: PADDLE_FLAGS_LIVE: the flags are not served: %s", err.message);
 }
 
 /* ---- Waiting ---- */

@@ -28,10 +28,11 @@ static pd_status wait_at_gate(int64_t step, pd_error *err) {
     if (!__atomic_compare_exchange_n(&gate, &closed, OPEN, false, __ATOMIC_SEQ_CST,
                                      __ATOMIC_SEQ_CST))
       continue;
-    return pd__fail(err, PD_ERR_REFUSED,
-                    "step %lld: a client has closed the gate at step %lld, and hasn't opened it "
-                    "within %g s",
-                    (long long)step, (long long)closed, (double)most / 1000);
+    return pd__live_fail(
+        err, PD_ERR_REFUSED,
+        "step %lld: a client has closed the gate at step %lld, and hasn't opened it "
+        "within %g s",
+        (long long)step, (long long)closed, (double)most / 1000);
   }
   return PD_OK;
 }

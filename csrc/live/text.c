@@ -147,7 +147,7 @@ void pd__json_put_time(pd__text *to, const char *name, int64_t at) {
 
 /* ---- Errors and warnings ---- */
 
-pd_status pd__fail(pd_error *err, pd_status status, const char *format, ...) {
+pd_status pd__live_fail(pd_error *err, pd_status status, const char *format, ...) {
   if (!err) return status;
   va_list arguments;
   va_start(arguments, format);
@@ -157,15 +157,15 @@ pd_status pd__fail(pd_error *err, pd_status status, const char *format, ...) {
   return status;
 }
 
-pd_status pd__fail_memory(pd_error *err) {
-  return pd__fail(err, PD_ERR_MEMORY, "%s", pd_status_text(PD_ERR_MEMORY));
+pd_status pd__live_fail_memory(pd_error *err) {
+  return pd__live_fail(err, PD_ERR_MEMORY, "%s", pd_status_text(PD_ERR_MEMORY));
 }
 
-pd_status pd__fail_errno(pd_error *err, const char *what, const char *path) {
-  return pd__fail(err, PD_ERR_FILE, "%s: %.400s: %m", path, what);
+pd_status pd__live_fail_errno(pd_error *err, const char *what, const char *path) {
+  return pd__live_fail(err, PD_ERR_FILE, "%s: %.400s: %m", path, what);
 }
 
-void pd__warn(const char *format, ...) {
+void pd__live_warn(const char *format, ...) {
   char text[1400]; /* a message of an error, and where it comes from */
   va_list arguments;
   va_start(arguments, format);

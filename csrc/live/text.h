@@ -54,14 +54,14 @@ void pd__sha256(const char *bytes, size_t length, char out[65]);
 /* ---- Errors ---- */
 
 /* Fills `err` (NULL allowed) and returns `status`. */
-__attribute__((format(printf, 3, 4))) pd_status pd__fail(pd_error *err, pd_status status,
-                                                         const char *format, ...);
-pd_status pd__fail_memory(pd_error *err);
+__attribute__((format(printf, 3, 4))) pd_status pd__live_fail(pd_error *err, pd_status status,
+                                                              const char *format, ...);
+pd_status pd__live_fail_memory(pd_error *err);
 
 /* The same with PD_ERR_FILE and the text of errno. */
-pd_status pd__fail_errno(pd_error *err, const char *what, const char *path);
+pd_status pd__live_fail_errno(pd_error *err, const char *what, const char *path);
 
 /* Warns through pd_warning_report, which the program may handle: the library never prints. */
-__attribute__((format(printf, 1, 2))) void pd__warn(const char *format, ...);
+__attribute__((format(printf, 1, 2))) void pd__live_warn(const char *format, ...);
 
 #endif /* PD_LIVE_TEXT_H */
