@@ -8,11 +8,11 @@
 
 static bool add_value(const pd__job *job, const pd__value *value, pd_config *config,
                       pd_error *err) {
-  const pd__value *text = pd__value_member(value, "text");
-  const pd__value *revision = pd__value_member(value, "revision");
+  const pd__value *text = pd__value_find_member(value, "text");
+  const pd__value *revision = pd__value_find_member(value, "revision");
   pd_value number = {.u64 = 0};
   bool read = text && text->kind == PD__STRING && revision && revision->kind == PD__NUMBER &&
-              pd__value_count(value->first) == 2 &&
+              pd__values_count(value->first) == 2 &&
               pd_value_parse(PD_TYPE_uint32, NULL, revision->text, &number, NULL) == PD_OK;
   pd_origin origin = {PD_SOURCE_FLEET, (uint32_t)number.u64, job->fleet, 0};
   if (read && origin.line > 0) {

@@ -227,7 +227,7 @@ void pd__job_free(pd__job *job);
 /* Reads the params, of which the method knows those in `known`, with blanks around. */
 void pd__params_read(pd__job *job, const char *known, const pd__value *params);
 void pd__set_check(pd__job *job); /* whether those of flags.set go together */
-size_t pd__value_count(const pd__value *first);
+size_t pd__values_count(const pd__value *first);
 
 /* The methods. Those that only read run on the clients' thread, the others on the changes'. */
 void pd__hello_run(pd__job *job);

@@ -162,7 +162,7 @@ void pd__params_read(pd__job *job, const char *known, const pd__value *params) {
 
 /* ---- flags.set ---- */
 
-size_t pd__value_count(const pd__value *first) {
+size_t pd__values_count(const pd__value *first) {
   size_t count = 0;
   for (; first; first = first->next) count++;
   return count;
@@ -180,14 +180,14 @@ static bool has_null(const pd__value *at) {
 }
 
 void pd__set_check(pd__job *job) {
-  size_t changes = pd__value_count(job->set) + pd__value_count(job->unset);
+  size_t changes = pd__values_count(job->set) + pd__values_count(job->unset);
   const pd__value *wrong = find_kind(job->set, PD__OBJECT);
   if (!wrong) wrong = find_kind(job->expect, PD__OBJECT);
   if (wrong) {
     fail(job, wrong->name, "text, a number, true, false or null");
   } else if (changes == 0) {
     fail(job, "set and unset", "a flag to change");
-  } else if (changes > PD__NAMES_MAX || pd__value_count(job->expect) > PD__NAMES_MAX) {
+  } else if (changes > PD__NAMES_MAX || pd__values_count(job->expect) > PD__NAMES_MAX) {
     fail(job, "set, unset and expect", "at most 1000 flags");
   } else if (job->duration > 0 && (job->unset || has_null(job->set))) {
     fail(job, "for", "only new values: taking back a value has no end");

@@ -174,7 +174,7 @@ static bool read_id(const pd__value *found, char id[PD__ID_SIZE]) {
 static const char *check_request(const pd__value *root, char id[PD__ID_SIZE]) {
   if (root->kind == PD__ARRAY) return "batches aren't supported; flags.set changes several flags";
   if (root->kind != PD__OBJECT) return "expected an object";
-  if (!read_id(pd__value_member(root, "id"), id)) {
+  if (!read_id(pd__value_find_member(root, "id"), id)) {
     return "id: expected a number, null, or text of up to 100 bytes";
   }
   for (const pd__value *each = root->first; each; each = each->next) {
@@ -182,9 +182,9 @@ static const char *check_request(const pd__value *root, char id[PD__ID_SIZE]) {
     if (!strcmp(each->name, "method") || !strcmp(each->name, "params")) continue;
     return "expected only jsonrpc, id, method and params";
   }
-  const pd__value *version = pd__value_member(root, "jsonrpc");
-  const pd__value *called = pd__value_member(root, "method");
-  const pd__value *params = pd__value_member(root, "params");
+  const pd__value *version = pd__value_find_member(root, "jsonrpc");
+  const pd__value *called = pd__value_find_member(root, "method");
+  const pd__value *params = pd__value_find_member(root, "params");
   if (!version || version->kind != PD__STRING || strcmp(version->text, "2.0") != 0) {
     return "expected \"jsonrpc\": \"2.0\"";
   }
@@ -205,9 +205,9 @@ static const method *read_request(pd__job *job, const char *line, size_t length)
   }
   if (why && !*job->id) strcpy(job->id, "null");
   if (why) return NULL;
-  const char *name = pd__value_member(job->document.root, "method")->text;
+  const char *name = pd__value_find_member(job->document.root, "method")->text;
   const method *to = find_method(job, name);
-  if (to) pd__params_read(job, to->params, pd__value_member(job->document.root, "params"));
+  if (to) pd__params_read(job, to->params, pd__value_find_member(job->document.root, "params"));
   if (to && to->check && !job->problems) to->check(job);
   return job->problems ? NULL : to;
 }
