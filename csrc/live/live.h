@@ -225,8 +225,8 @@ void pd__answer_failure(pd__client *client, const char *id, const char *kind, co
 void pd__job_free(pd__job *job);
 
 /* Reads the params, of which the method knows those in `known`, with blanks around. */
-void pd__params_read(pd__job *job, const char *known, const pd__value *params);
-void pd__set_check(pd__job *job); /* whether those of flags.set go together */
+void pd__params_parse(pd__job *job, const char *known, const pd__value *params);
+void pd__flags_check_set(pd__job *job); /* whether those of flags.set go together */
 size_t pd__values_count(const pd__value *first);
 
 /* The methods. Those that only read run on the clients' thread, the others on the changes'. */

@@ -134,7 +134,7 @@ static const method methods[] = {
     {"flags.list", " since after ", pd__flags_list, NULL, false},
     {"flags.get", " name ", pd__flags_get, NULL, false},
     {"flags.set", " set unset expect reason for dry_run confirm on_behalf_of timeout ", pd__set_run,
-     pd__set_check, true},
+     pd__flags_check_set, true},
     {"changes.list", " before on_behalf_of ", pd__changes_list, NULL, false},
     {"changes.undo", " change reason dry_run on_behalf_of timeout ", pd__undo_run, NULL, true},
     {"events.subscribe", " since ", pd__events_subscribe, NULL, false},
@@ -207,7 +207,7 @@ static const method *read_request(pd__job *job, const char *line, size_t length)
   if (why) return NULL;
   const char *name = pd__value_find_member(job->document.root, "method")->text;
   const method *to = find_method(job, name);
-  if (to) pd__params_read(job, to->params, pd__value_find_member(job->document.root, "params"));
+  if (to) pd__params_parse(job, to->params, pd__value_find_member(job->document.root, "params"));
   if (to && to->check && !job->problems) to->check(job);
   return job->problems ? NULL : to;
 }
