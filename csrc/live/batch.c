@@ -47,9 +47,9 @@ static bool decide(const pd_batch_effect *effects, size_t count, void *context) 
 static pd_status apply(pd__batch *batch, bool trial, pd_error_list *errors, pd_error *err) {
   pd__change *made = batch->made;
   char place[32];
-  snprintf(place, sizeof place, "uid %u", made->who.uid);
+  snprintf(place, sizeof place, "uid %u", made->requester.uid);
   pd_origin origin = {.source = PD_SOURCE_LIVE,
-                      .place = *made->who.label ? made->who.label : place};
+                      .place = *made->requester.label ? made->requester.label : place};
   pd_batch_options options = {.size = sizeof options,
                               .origin = &origin,
                               .dry_run = trial || (batch->job && batch->job->dry_run),
@@ -229,7 +229,7 @@ static void audit_refusal(const pd__job *job, const pd__change *wanted) {
   pd__json_put_time(&line, "at", pd__time_now());
   pd__json_put_text(&line, "kind", job->problems->kind);
   pd__json_put_text(&line, "detail", job->problems->error.message);
-  pd__who_write(&line, "who", &job->who);
+  pd__requester_write(&line, "who", &job->requester);
   pd__json_put_text(&line, "reason", job->reason);
   pd__json_begin(&line, "flags", '[');
   for (size_t i = 0; wanted && i < wanted->count; i++) {

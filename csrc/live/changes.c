@@ -9,32 +9,32 @@ static pd__change *latest;
 static uint64_t last_number;
 static size_t on_count;
 
-void pd__who_write(pd__text *to, const char *name, const pd__who *who) {
+void pd__requester_write(pd__text *to, const char *name, const pd__requester *requester) {
   pd__json_begin(to, name, '{');
-  pd__json_put_number(to, "uid", who->uid);
-  if (who->pid > 0) pd__json_put_number(to, "pid", (uint64_t)who->pid);
-  if (who->pid <= 0) pd__json_put_text(to, "pid", NULL);
-  pd__json_put_text(to, "command", *who->command ? who->command : NULL);
-  if (*who->label || *who->host) {
+  pd__json_put_number(to, "uid", requester->uid);
+  if (requester->pid > 0) pd__json_put_number(to, "pid", (uint64_t)requester->pid);
+  if (requester->pid <= 0) pd__json_put_text(to, "pid", NULL);
+  pd__json_put_text(to, "command", *requester->command ? requester->command : NULL);
+  if (*requester->label || *requester->host) {
     pd__json_begin(to, "on_behalf_of", '{');
-    pd__json_put_optional(to, "label", who->label);
-    pd__json_put_optional(to, "host", who->host);
+    pd__json_put_optional(to, "label", requester->label);
+    pd__json_put_optional(to, "host", requester->host);
     pd__json_end(to, "}");
   }
   pd__json_end(to, "}");
 }
 
-bool pd__who_is_same(const pd__who *a, const pd__who *b) {
+bool pd__requester_is_same(const pd__requester *a, const pd__requester *b) {
   return a->uid == b->uid && strcmp(a->label, b->label) == 0;
 }
 
 /* ---- One change ---- */
 
-pd__change *pd__change_new(size_t count, const pd__who *who, const char *reason) {
+pd__change *pd__change_new(size_t count, const pd__requester *requester, const char *reason) {
   pd__change *made = calloc(1, sizeof *made + count * sizeof *made->flags);
   if (!made) return NULL;
   made->count = count;
-  made->who = *who;
+  made->requester = *requester;
   made->at = pd__time_now();
   made->reason = reason ? strdup(reason) : NULL;
   if (made->reason || !reason) return made;
@@ -151,7 +151,7 @@ void pd__change_write(pd__text *to, const pd__change *change) {
   pd__json_put_text(to, "kind", change->of_fleet ? "fleet" : change->undoes ? "undo" : "set");
   if (change->undoes) pd__json_put_number(to, "undoes", change->undoes);
   if (!change->undoes) pd__json_put_text(to, "undoes", NULL);
-  pd__who_write(to, "who", &change->who);
+  pd__requester_write(to, "who", &change->requester);
   pd__json_put_text(to, "reason", change->reason);
   pd__json_put_time(to, "until", change->until);
   pd__json_put_text(to, "state", states[change->state]);
@@ -254,10 +254,10 @@ pd_status pd_live_report(const pd_live_change *change, pd_error *err) {
   pd_status status = check_change(change, err);
   if (status == PD_OK) status = pd__fork_watch(err);
   if (status != PD_OK) return status;
-  pd__who who = {.uid = geteuid()};
-  copy_label(who.label, change->by);
-  copy_label(who.host, change->fleet);
-  pd__change *made = pd__change_new(change->count, &who, change->reason);
+  pd__requester requester = {.uid = geteuid()};
+  copy_label(requester.label, change->by);
+  copy_label(requester.host, change->fleet);
+  pd__change *made = pd__change_new(change->count, &requester, change->reason);
   bool copied = made != NULL;
   for (size_t i = 0; copied && i < change->count; i++) {
     copied = copy_flag(&made->flags[i], &change->flags[i]);

@@ -21,26 +21,26 @@ static uint64_t last_number;
 
 /* ---- Who ---- */
 
-static void read_command(pd__who *who) {
+static void read_command(pd__requester *requester) {
   char path[64];
-  snprintf(path, sizeof path, "/proc/%lld/comm", (long long)who->pid);
+  snprintf(path, sizeof path, "/proc/%lld/comm", (long long)requester->pid);
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return;
-  ssize_t length = read(fd, who->command, sizeof who->command - 1);
+  ssize_t length = read(fd, requester->command, sizeof requester->command - 1);
   close(fd);
-  who->command[length > 0 ? length : 0] = '\0';
-  who->command[strcspn(who->command, "\n")] = '\0';
+  requester->command[length > 0 ? length : 0] = '\0';
+  requester->command[strcspn(requester->command, "\n")] = '\0';
 }
 
 /* The credentials are those of the moment of connect. */
-static bool read_who(int fd, pd__who *who) {
+static bool read_requester(int fd, pd__requester *requester) {
   struct ucred peer;
   socklen_t size = sizeof peer;
   if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
   if (peer.uid != geteuid() && peer.uid != 0) return false;
-  who->uid = peer.uid;
-  who->pid = peer.pid;
-  if (peer.pid > 0) read_command(who);
+  requester->uid = peer.uid;
+  requester->pid = peer.pid;
+  if (peer.pid > 0) read_command(requester);
   return true;
 }
 
@@ -94,7 +94,7 @@ static int accept_client(pd_live_server *server) {
   pthread_mutex_lock(&pd__lock);
   int fd = accept4(server->socket.listening.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
   int result = fd >= 0 ? 0 : errno;
-  bool allowed = fd >= 0 && made && read_who(fd, &made->who);
+  bool allowed = fd >= 0 && made && read_requester(fd, &made->requester);
   if (allowed) add_client(made, server, fd);
   if (fd >= 0 && !allowed) close(fd);
   pthread_mutex_unlock(&pd__lock);

@@ -9,7 +9,7 @@ static void add_change(pd__text *to, uint64_t number) {
   const pd__change *change = pd__change_find(number);
   if (change) {
     pd__json_put_number(to, "change", number);
-    pd__who_write(to, "who", &change->who);
+    pd__requester_write(to, "who", &change->requester);
     pd__json_put_text(to, "reason", change->reason);
     pd__json_put_time(to, "until", change->until);
   }

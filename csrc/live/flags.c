@@ -225,7 +225,7 @@ void pd__hello_run(pd__job *job) {
   pd__json_put_number(to, "temporary", pd_live_count_temporary());
   pd__json_put_bool(to, "startup_over", pd_startup_over());
   pd__json_put_number(to, "dropped", (int64_t)pd_config_count_dropped(PD_SOURCE_FLEET));
-  pd__who_write(to, "you", &job->who);
+  pd__requester_write(to, "you", &job->requester);
   pd__json_end(to, "}");
 }
 

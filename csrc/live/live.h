@@ -78,16 +78,16 @@ void pd__socket_remove(const pd__socket *socket);
 
 /* ---- Who asks ---- */
 
-typedef struct pd__who {
+typedef struct pd__requester {
   uint32_t uid;
   int64_t pid; /* 0: of another container */
   char command[64];
   char label[PD__LABEL_MAX + 1], host[PD__LABEL_MAX + 1]; /* on behalf of whom; "" where unknown */
-} pd__who;
+} pd__requester;
 
 /* Adds the members of a client, without `on_behalf_of` if there is none. */
-void pd__who_write(pd__text *to, const char *name, const pd__who *who);
-bool pd__who_is_same(const pd__who *a, const pd__who *b);
+void pd__requester_write(pd__text *to, const char *name, const pd__requester *requester);
+bool pd__requester_is_same(const pd__requester *a, const pd__requester *b);
 
 /* ---- Servers (server.c). The list is guarded by pd__lock. ---- */
 
@@ -133,7 +133,7 @@ typedef struct pd__client {
   uint64_t number;
   pd__descriptor descriptor;
   pd_live_server *server;
-  pd__who who;
+  pd__requester requester;
   pd__text in, out;
   size_t sent;    /* bytes of `out` */
   int64_t active; /* when something was last read or written */
@@ -206,7 +206,7 @@ typedef struct pd__job {
   double duration, timeout; /* seconds; `duration` 0: it stays */
   bool dry_run;
   bool waits; /* it is answered later, by pd__steps_answer */
-  pd__who who;
+  pd__requester requester;
   int64_t deadline; /* steady */
   uint32_t state;   /* pd__job_state, atomic */
   pd__problem *problems, *last_problem;
@@ -292,7 +292,7 @@ typedef struct pd__change {
   int64_t at;
   uint64_t undoes; /* 0: it sets */
   bool of_fleet;   /* reported by pd_live_report */
-  pd__who who;
+  pd__requester requester;
   char *reason;     /* or NULL */
   int64_t until;    /* ms since 1970; 0: it stays */
   int64_t deadline; /* the same in steady time */
@@ -305,7 +305,7 @@ typedef struct pd__change {
   pd__changed_flag flags[];
 } pd__change;
 
-pd__change *pd__change_new(size_t count, const pd__who *who, const char *reason);
+pd__change *pd__change_new(size_t count, const pd__requester *requester, const char *reason);
 /* Gives it its number. Returns false if too many are on. */
 bool pd__change_reserve(pd__change *change);
 /* Frees a change that didn't happen; its number is used again. NULL: does nothing. */

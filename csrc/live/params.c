@@ -85,10 +85,10 @@ static bool parse_names_param(const pd__value *value, double limit, void *out) {
 }
 
 static bool parse_on_behalf_param(const pd__value *value, double limit, void *out) {
-  pd__who *who = out;
+  pd__requester *requester = out;
   for (const pd__value *each = value->first; each; each = each->next) {
-    char *to = each->name && strcmp(each->name, "label") == 0 ? who->label : NULL;
-    if (each->name && strcmp(each->name, "host") == 0) to = who->host;
+    char *to = each->name && strcmp(each->name, "label") == 0 ? requester->label : NULL;
+    if (each->name && strcmp(each->name, "host") == 0) to = requester->host;
     if (!to || (each->kind != PD__STRING && each->kind != PD__NULL)) return false;
     if (each->text && strlen(each->text) > (size_t)limit) return false;
     strcpy(to, each->text ? each->text : "");
@@ -126,7 +126,7 @@ static const struct param {
      "seconds, or a quantity such as 90s, 10m or 1h30m, from 0.1 s to 30 d"},
     {"timeout", parse_seconds_param, OFFSET_OF(timeout), 3600, "seconds, from 0.1 to 3600"},
     {"dry_run", parse_bool_param, OFFSET_OF(dry_run), 0, "true or false"},
-    {"on_behalf_of", parse_on_behalf_param, OFFSET_OF(who), PD__LABEL_MAX,
+    {"on_behalf_of", parse_on_behalf_param, OFFSET_OF(requester), PD__LABEL_MAX,
      "label and host, texts of at most 200 bytes"},
 };
 

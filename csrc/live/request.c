@@ -217,7 +217,7 @@ static pd__job *new_job(const pd__client *client) {
   if (!made) return NULL;
   made->client = client->number;
   made->server = client->server;
-  made->who = client->who;
+  made->requester = client->requester;
   made->before = UINT64_MAX;
   made->timeout = 10;
   pthread_mutex_lock(&pd__lock);

@@ -129,7 +129,7 @@ void pd__set_run(pd__job *job) {
   size_t count = pd__values_count(job->set) + pd__values_count(job->unset);
   pd__batch batch = {.job = job, .unchanged_count = pd__values_count(job->expect)};
   batch.unchanged = calloc(batch.unchanged_count + 1, sizeof *batch.unchanged);
-  batch.made = pd__change_new(count, &job->who, job->reason);
+  batch.made = pd__change_new(count, &job->requester, job->reason);
   batch.failed = !batch.unchanged || !batch.made;
   if (!batch.failed) {
     read_flags(&batch);

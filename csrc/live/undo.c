@@ -73,7 +73,7 @@ void pd__changes_list(pd__job *job) {
   pd__change *at = pd__change_latest();
   while (at && at->number >= before) at = at->older;
   for (; at && to->length < PD__ANSWER_MAX; at = at->older) {
-    bool own = !find_obstacle(at) && pd__who_is_same(&at->who, &job->who);
+    bool own = !find_obstacle(at) && pd__requester_is_same(&at->requester, &job->requester);
     pd__json_begin(to, NULL, '{');
     pd__change_write(to, at);
     at->holders++;
@@ -97,7 +97,8 @@ void pd__changes_list(pd__job *job) {
 /* The caller holds pd__lock. */
 static pd__change *find_change(pd__job *job) {
   pd__change *at = job->undo ? pd__change_find(job->undo) : pd__change_latest();
-  while (!job->undo && at && (find_obstacle(at) || !pd__who_is_same(&at->who, &job->who)))
+  while (!job->undo && at &&
+         (find_obstacle(at) || !pd__requester_is_same(&at->requester, &job->requester)))
     at = at->older;
   const char *obstacle = at ? find_obstacle(at) : NULL;
   unsigned long long number = job->undo;
@@ -107,7 +108,7 @@ static pd__change *find_change(pd__job *job) {
     pd__job_fail(job, "unknown", NULL, PD_ERR_ARGUMENT, "there is no change %llu", number);
   } else if (obstacle) {
     pd__job_fail(job, "conflict", NULL, PD_ERR_CONFLICT, "change %llu %s", number, obstacle);
-  } else if (!pd__who_is_same(&at->who, &job->who)) {
+  } else if (!pd__requester_is_same(&at->requester, &job->requester)) {
     pd__job_fail(job, "forbidden", NULL, PD_ERR_REFUSED, "change %llu is by another client",
                  number);
   }
@@ -163,7 +164,7 @@ void pd__undo_run(pd__job *job) {
   if (batch.from) {
     batch.unchanged_count = batch.from->count;
     batch.unchanged = calloc(batch.from->count, sizeof *batch.unchanged);
-    batch.made = pd__change_new(batch.from->count, &job->who, job->reason);
+    batch.made = pd__change_new(batch.from->count, &job->requester, job->reason);
     numbers = calloc(batch.from->count, sizeof *numbers);
     batch.failed = !batch.unchanged || !batch.made || !numbers;
     if (!batch.failed) read_flags(&batch, numbers);
