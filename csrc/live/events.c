@@ -30,7 +30,7 @@ void pd__event_write(pd__text *to, const pd_journal_event *event) {
   }
   if (event->defined) {
     pd__json_put_text(to, "source", pd_source_name(event->origin.source));
-    pd__place_write(to, &event->origin);
+    pd__location_write(to, &event->origin);
   }
   if (event->mark) add_change(to, event->mark);
   pd__json_end(to, "}");
@@ -43,7 +43,7 @@ void pd__events_subscribe(pd__job *job) {
   client->seen = job->since.given ? job->since.revision : pd_journal_get_revision();
   client->lost = !known;
   pd__json_begin(&job->result, NULL, '{');
-  pd__head_write(&job->result, known ? client->seen : pd_journal_get_revision());
+  pd__revision_write(&job->result, known ? client->seen : pd_journal_get_revision());
   pd__json_end(&job->result, "}");
 }
 
@@ -55,7 +55,7 @@ static void end_notification(pd__text *to) { pd__text_add(to, "}}\n", 3); }
 
 static void tell_gap(pd__client *client, uint64_t revision) {
   begin_notification(&client->out, "events.gap");
-  pd__head_write(&client->out, revision);
+  pd__revision_write(&client->out, revision);
   pd__json_put_number(&client->out, "from", client->seen);
   end_notification(&client->out);
   client->seen = revision;

@@ -19,7 +19,7 @@ const char *pd__value_format(pd_type type, pd_value value, char number[PD__NUMBE
 
 /* JSON has no numbers for infinities and NaN: they are text. A double is written so that a reader
  * doesn't take it for an integer. */
-static void write_item(pd__text *to, const char *name, pd_type type, const char *text) {
+static void write_typed_text(pd__text *to, const char *name, pd_type type, const char *text) {
   char number[PD__NUMBER_SIZE];
   pd_value value = {.f64 = 0};
   bool real = type == PD_TYPE_double;
@@ -34,22 +34,22 @@ static void write_item(pd__text *to, const char *name, pd_type type, const char 
 }
 
 /* A list in the registry can be read. An item is never longer than the rest of the text. */
-static void write_list(pd__text *to, const char *name, pd_type type, const char *list) {
+static void write_list_value(pd__text *to, const char *name, pd_type type, const char *list) {
   const char *cursor = *list ? list : NULL;
   size_t size = strlen(list) + 1, length;
   char *item = malloc(size);
   to->failed |= !item;
   pd__json_begin(to, name, '[');
   while (item && cursor && pd__item_read(&cursor, item, size, &length)) {
-    write_item(to, NULL, type, item);
+    write_typed_text(to, NULL, type, item);
   }
   pd__json_end(to, "]");
   free(item);
 }
 
 /* Adds the value under two names: as JSON knows it, and as text. */
-static void write_value(pd__text *to, const char *name, const char *text_name,
-                        const pd_flag_info *info, pd_value value, bool unset, bool whole) {
+static void write_flag_value(pd__text *to, const char *name, const char *text_name,
+                             const pd_flag_info *info, pd_value value, bool unset, bool whole) {
   char number[PD__NUMBER_SIZE];
   const char *text = unset ? NULL : pd__value_format(info->type, value, number);
   if (text && !whole && strlen(text) > PD__PLAIN_TEXT_MAX) {
@@ -57,19 +57,20 @@ static void write_value(pd__text *to, const char *name, const char *text_name,
     return;
   }
   if (!text) pd__json_put_text(to, name, NULL);
-  if (text && info->list) write_list(to, name, info->list, value.str);
-  if (text && !info->list) write_item(to, name, info->type, text);
+  if (text && info->list) write_list_value(to, name, info->list, value.str);
+  if (text && !info->list) write_typed_text(to, name, info->type, text);
   pd__json_put_text(to, text_name, text);
 }
 
-static void write_entry(pd__text *to, const pd_flag_info *info, const pd_flag_entry *entry,
-                        bool whole) {
-  if (!info->sensitive) write_value(to, "value", "text", info, entry->value, entry->unset, whole);
+static void write_flag_entry(pd__text *to, const pd_flag_info *info, const pd_flag_entry *entry,
+                             bool whole) {
+  if (!info->sensitive)
+    write_flag_value(to, "value", "text", info, entry->value, entry->unset, whole);
   pd__json_put_text(to, "source", pd_source_name(entry->origin.source));
-  pd__place_write(to, &entry->origin);
+  pd__location_write(to, &entry->origin);
 }
 
-void pd__place_write(pd__text *to, const pd_origin *origin) {
+void pd__location_write(pd__text *to, const pd_origin *origin) {
   pd__text place = {.data = NULL};
   if (origin->place && *origin->place) {
     pd__text_add(&place, origin->place, strlen(origin->place));
@@ -84,7 +85,7 @@ void pd__place_write(pd__text *to, const pd_origin *origin) {
   pd__text_free(&place);
 }
 
-void pd__head_write(pd__text *to, uint64_t revision) {
+void pd__revision_write(pd__text *to, uint64_t revision) {
   pd__json_put_text(to, "epoch", pd_journal_get_epoch());
   pd__json_put_number(to, "revision", revision);
 }
@@ -92,24 +93,24 @@ void pd__head_write(pd__text *to, uint64_t revision) {
 /* ---- One flag ---- */
 
 /* The least and the largest value of a type say nothing. */
-static void add_limit(pd__text *to, const char *name, const pd_flag_info *info, pd_value limit,
-                      pd_value of_type) {
+static void write_limit(pd__text *to, const char *name, const pd_flag_info *info, pd_value limit,
+                        pd_value of_type) {
   char own[PD__NUMBER_SIZE], general[PD__NUMBER_SIZE];
   bool limited = info->type != PD_TYPE_bool && info->type != PD_TYPE_string && !info->list;
   if (!limited) return;
   const char *text = pd__value_format(info->type, limit, own);
   if (strcmp(text, pd__value_format(info->type, of_type, general)) == 0) return;
-  write_item(to, name, info->type, text);
+  write_typed_text(to, name, info->type, text);
 }
 
-static void add_limits(pd__text *to, const pd_flag_info *info) {
+static void write_limits(pd__text *to, const pd_flag_info *info) {
   pd_flag_def open;
   pd_flag_def_init(&open, sizeof open, info->type);
-  add_limit(to, "min", info, info->min, open.min);
-  add_limit(to, "max", info, info->max, open.max);
+  write_limit(to, "min", info, info->min, open.min);
+  write_limit(to, "max", info, info->max, open.max);
 }
 
-static void add_names(pd__text *to, const char *name, const char *names) {
+static void write_name_list(pd__text *to, const char *name, const char *names) {
   pd__text one = {.data = NULL};
   pd__json_begin(to, name, '[');
   while (*names) {
@@ -124,13 +125,13 @@ static void add_names(pd__text *to, const char *name, const char *names) {
 }
 
 #define ADD_TEXT pd__json_put_text
-#define ADD_NAMES add_names
+#define ADD_NAMES write_name_list
 #define ADD_ATTRIBUTE(name, words, kind, about)                                                    \
   if (*info->name && (!secret || strcmp(#name, "choices") != 0)) ADD_##kind(to, #name, info->name);
 #define ADD_MARK(name, words, about)                                                               \
   if (info->name) pd__json_put_text(to, NULL, #name);
 
-static void add_attributes(pd__text *to, const pd_flag_info *info) {
+static void write_attributes(pd__text *to, const pd_flag_info *info) {
   bool secret = info->sensitive;
   if (info->list) pd__json_put_text(to, "items", pd_type_name(info->list));
   PD_TEXT_MAP(ADD_ATTRIBUTE)
@@ -144,7 +145,7 @@ static void add_attributes(pd__text *to, const pd_flag_info *info) {
 }
 
 /* Returns the text that the flag has when its topmost override ends, as the first entry below. */
-static void add_below(pd__text *to, pd_flag *flag, pd_override override) {
+static void write_value_below(pd__text *to, pd_flag *flag, pd_override override) {
   pd_flag_entry entry = {.size = sizeof entry};
   char number[PD__NUMBER_SIZE];
   for (size_t i = 1; pd_flag_get_entry(flag, i, &entry, NULL) == PD_OK; i++) {
@@ -156,7 +157,7 @@ static void add_below(pd__text *to, pd_flag *flag, pd_override override) {
   }
 }
 
-static void add_temporary(pd__text *to, pd_flag *flag, pd_override override) {
+static void write_temporary_change(pd__text *to, pd_flag *flag, pd_override override) {
   pthread_mutex_lock(&pd__lock);
   const pd__change *change = pd__change_of_override(override);
   uint64_t number = change ? change->number : 0;
@@ -169,12 +170,12 @@ static void add_temporary(pd__text *to, pd_flag *flag, pd_override override) {
   pd__json_put_time(to, "until", until);
   pd__json_put_name(to, "left");
   pd__text_add_format(to, "%lld.%03d", (long long)(left / 1000), (int)(left % 1000));
-  add_below(to, flag, override);
+  write_value_below(to, flag, override);
   pd__json_end(to, "}");
 }
 
 /* Adds the members that a flag has in every answer. */
-static void write_flag(pd__job *job, pd_flag *flag, const pd_flag_info *info, bool whole) {
+static void write_flag_members(pd__job *job, pd_flag *flag, const pd_flag_info *info, bool whole) {
   pd__text *to = &job->result;
   pd_flag_entry entry = {.size = sizeof entry};
   if (pd_flag_get_entry(flag, 0, &entry, NULL) != PD_OK) return;
@@ -182,19 +183,20 @@ static void write_flag(pd__job *job, pd_flag *flag, const pd_flag_info *info, bo
   pd__json_put_text(to, "type", pd_type_name(info->type));
   pd__json_put_text(to, "help", info->help);
   if (!info->sensitive) {
-    write_value(to, "default", "default_text", info, info->default_value, info->optional, whole);
-    add_limits(to, info);
+    write_flag_value(to, "default", "default_text", info, info->default_value, info->optional,
+                     whole);
+    write_limits(to, info);
   }
-  write_entry(to, info, &entry, whole);
+  write_flag_entry(to, info, &entry, whole);
   pd__json_put_number(to, "revision", pd_flag_get_revision(flag));
-  add_attributes(to, info);
+  write_attributes(to, info);
   const char *refusal = pd__find_refusal(job->server, info);
   pd__json_put_bool(to, "settable", !refusal);
   pd__json_put_optional(to, "refusal", refusal);
-  if (entry.override) add_temporary(to, flag, entry.override);
+  if (entry.override) write_temporary_change(to, flag, entry.override);
 }
 
-pd_flag *pd__flag_find(pd__job *job, const char *name, pd_flag_info *info) {
+pd_flag *pd__job_find_flag(pd__job *job, const char *name, pd_flag_info *info) {
   pd_flag *flag = NULL;
   pd_error err;
   *info = (pd_flag_info){.size = sizeof *info};
@@ -207,7 +209,7 @@ pd_flag *pd__flag_find(pd__job *job, const char *name, pd_flag_info *info) {
 
 /* ---- hello ---- */
 
-void pd__hello_run(pd__job *job) {
+void pd__hello_answer(pd__job *job) {
   pd__text *to = &job->result;
   char host[256] = "";
   size_t flags = 0;
@@ -220,7 +222,7 @@ void pd__hello_run(pd__job *job) {
   pd__json_put_text(to, "program", program ? program : program_invocation_short_name);
   pd__json_put_number(to, "pid", getpid());
   pd__json_put_text(to, "host", host);
-  pd__head_write(to, pd_journal_get_revision());
+  pd__revision_write(to, pd_journal_get_revision());
   pd__json_put_number(to, "flags", flags);
   pd__json_put_number(to, "temporary", pd_live_count_temporary());
   pd__json_put_bool(to, "startup_over", pd_startup_over());
@@ -233,7 +235,7 @@ void pd__hello_run(pd__job *job) {
 
 /* Lists flags until the answer is long enough. Returns the name of the last one; NULL: no flags are
  * left. */
-static const char *list_flags(pd__job *job, pd_flag *after) {
+static const char *write_flags_after(pd__job *job, pd_flag *after) {
   pd__text *to = &job->result;
   const char *last = NULL;
   size_t start = to->length;
@@ -243,7 +245,7 @@ static const char *list_flags(pd__job *job, pd_flag *after) {
     if (pd_flag_get_info(flag, &info, NULL) != PD_OK) continue;
     if (last && to->length - start > PD__ANSWER_MAX) return last;
     pd__json_begin(to, NULL, '{');
-    write_flag(job, flag, &info, false);
+    write_flag_members(job, flag, &info, false);
     pd__json_end(to, "}");
     last = info.name;
   }
@@ -252,7 +254,7 @@ static const char *list_flags(pd__job *job, pd_flag *after) {
 
 /* Names of flags that went after `since`, and didn't come back. One that went several times is
  * there several times, in the order of time. */
-static void list_removed(pd__job *job) {
+static void write_removed_names(pd__job *job) {
   pd_journal_event event = {.size = sizeof event};
   pd_flag_info info = {.size = sizeof info};
   uint64_t at = job->since.revision;
@@ -275,13 +277,13 @@ void pd__flags_list(pd__job *job) {
     return;
   }
   pd__json_begin(to, NULL, '{');
-  pd__head_write(to, revision);
+  pd__revision_write(to, revision);
   pd__json_put_bool(to, "complete", !job->since.known);
   pd__json_begin(to, "flags", '[');
-  const char *next = list_flags(job, after);
+  const char *next = write_flags_after(job, after);
   pd__json_end(to, "]");
   pd__json_begin(to, "removed", '[');
-  if (!next) list_removed(job);
+  if (!next) write_removed_names(job);
   pd__json_end(to, "]");
   pd__json_put_text(to, "next", next);
   pd__json_end(to, "}");
@@ -289,12 +291,12 @@ void pd__flags_list(pd__job *job) {
 
 /* ---- flags.get ---- */
 
-static void add_history(pd__text *to, pd_flag *flag, const pd_flag_info *info) {
+static void write_history(pd__text *to, pd_flag *flag, const pd_flag_info *info) {
   pd_flag_entry entry = {.size = sizeof entry};
   pd__json_begin(to, "history", '[');
   for (size_t i = 0; pd_flag_get_entry(flag, i, &entry, NULL) == PD_OK; i++) {
     pd__json_begin(to, NULL, '{');
-    write_entry(to, info, &entry, false);
+    write_flag_entry(to, info, &entry, false);
     pd__json_put_bool(to, "replaced", entry.replaced);
     pd__json_end(to, "}");
     if (to->length > PD__BUFFERS_MAX / 2) break;
@@ -303,7 +305,7 @@ static void add_history(pd__text *to, pd_flag *flag, const pd_flag_info *info) {
 }
 
 /* The journal has no list for each flag: this goes through all of it. */
-static void add_log(pd__text *to, const pd_flag *flag) {
+static void write_flag_log(pd__text *to, const pd_flag *flag) {
   enum { SHOWN = 16 };
   uint64_t found[SHOWN], last = pd_journal_get_revision();
   size_t count = 0;
@@ -325,16 +327,16 @@ void pd__flags_get(pd__job *job) {
   pd__text *to = &job->result;
   pd_flag_info info;
   uint64_t revision = pd_journal_get_revision();
-  pd_flag *flag = job->name ? pd__flag_find(job, job->name, &info) : NULL;
+  pd_flag *flag = job->name ? pd__job_find_flag(job, job->name, &info) : NULL;
   if (!job->name) {
     pd__job_fail(job, "params", NULL, PD_ERR_ARGUMENT, "params: name: expected text");
   }
   if (!flag) return;
   pd__json_begin(to, NULL, '{');
-  pd__head_write(to, revision);
+  pd__revision_write(to, revision);
   pd__json_begin(to, "flag", '{');
-  write_flag(job, flag, &info, true);
-  add_history(to, flag, &info);
-  add_log(to, flag);
+  write_flag_members(job, flag, &info, true);
+  write_history(to, flag, &info);
+  write_flag_log(to, flag);
   pd__json_end(to, "}}");
 }

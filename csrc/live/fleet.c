@@ -77,7 +77,7 @@ static changes read_changes(uint64_t since) {
 static void write_result(pd__job *job, const changes *all) {
   pd__text *to = &job->result;
   pd__json_begin(to, NULL, '{');
-  pd__head_write(to, pd_journal_get_revision());
+  pd__revision_write(to, pd_journal_get_revision());
   pd__json_put_bool(to, "dry_run", job->dry_run);
   pd__json_begin(to, "flags", '[');
   for (size_t i = 0; i < all->count; i++) {
@@ -102,7 +102,7 @@ static void report_changes(const pd__job *job, const changes *all) {
 }
 
 /* Validators are asked twice: once while the change may be given up, and then when it is made. */
-void pd__fleet_run(pd__job *job) {
+void pd__fleet_apply(pd__job *job) {
   pd_error err;
   changes all = {.count = 0};
   pd_config *config = make_config(job);

@@ -99,7 +99,7 @@ static void describe_wait(const pd__job *job, char why[512]) {
   add_names(&names, first->set);
   add_names(&names, first->unset);
   if (first->values) add_names(&names, first->values->first);
-  if (first->run == pd__undo_run) {
+  if (first->run == pd__changes_undo) {
     pd__text_add_format(&names, "change %llu", (unsigned long long)first->undo);
   }
   const char *form = first == job

@@ -230,14 +230,14 @@ void pd__flags_check_set(pd__job *job); /* whether those of flags.set go togethe
 size_t pd__values_count(const pd__value *first);
 
 /* The methods. Those that only read run on the clients' thread, the others on the changes'. */
-void pd__hello_run(pd__job *job);
+void pd__hello_answer(pd__job *job);
 void pd__flags_list(pd__job *job);
 void pd__flags_get(pd__job *job);
-void pd__set_run(pd__job *job);
+void pd__flags_set(pd__job *job);
 void pd__changes_list(pd__job *job);
-void pd__undo_run(pd__job *job);
+void pd__changes_undo(pd__job *job);
 void pd__events_subscribe(pd__job *job);
-void pd__fleet_run(pd__job *job);
+void pd__fleet_apply(pd__job *job);
 void pd__steps_get(pd__job *job);
 void pd__steps_gate(pd__job *job);
 void pd__steps_wait(pd__job *job);
@@ -245,16 +245,16 @@ void pd__steps_wait(pd__job *job);
 /* ---- Flags (flags.c) ---- */
 
 /* Returns NULL after it has added a problem. */
-pd_flag *pd__flag_find(pd__job *job, const char *name, pd_flag_info *info);
+pd_flag *pd__job_find_flag(pd__job *job, const char *name, pd_flag_info *info);
 
 /* Returns a value as text, in `number` or where it is; NULL for a type of 0. */
 enum { PD__NUMBER_SIZE = 64 };
 const char *pd__value_format(pd_type type, pd_value value, char number[PD__NUMBER_SIZE]);
 
 /* Adds "place". */
-void pd__place_write(pd__text *to, const pd_origin *origin);
+void pd__location_write(pd__text *to, const pd_origin *origin);
 /* Adds "epoch" and "revision". */
-void pd__head_write(pd__text *to, uint64_t revision);
+void pd__revision_write(pd__text *to, uint64_t revision);
 
 /* ---- Events (events.c) ---- */
 

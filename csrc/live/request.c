@@ -130,15 +130,15 @@ typedef struct method {
 } method;
 
 static const method methods[] = {
-    {"hello", " ", pd__hello_run, NULL, false},
+    {"hello", " ", pd__hello_answer, NULL, false},
     {"flags.list", " since after ", pd__flags_list, NULL, false},
     {"flags.get", " name ", pd__flags_get, NULL, false},
-    {"flags.set", " set unset expect reason for dry_run confirm on_behalf_of timeout ", pd__set_run,
-     pd__flags_check_set, true},
+    {"flags.set", " set unset expect reason for dry_run confirm on_behalf_of timeout ",
+     pd__flags_set, pd__flags_check_set, true},
     {"changes.list", " before on_behalf_of ", pd__changes_list, NULL, false},
-    {"changes.undo", " change reason dry_run on_behalf_of timeout ", pd__undo_run, NULL, true},
+    {"changes.undo", " change reason dry_run on_behalf_of timeout ", pd__changes_undo, NULL, true},
     {"events.subscribe", " since ", pd__events_subscribe, NULL, false},
-    {"fleet.apply", " fleet values dry_run by reason until timeout ", pd__fleet_run, NULL, true},
+    {"fleet.apply", " fleet values dry_run by reason until timeout ", pd__fleet_apply, NULL, true},
     {"steps.get", " ", pd__steps_get, NULL, false},
     {"steps.gate", " step timeout ", pd__steps_gate, NULL, false},
     {"steps.wait", " step timeout ", pd__steps_wait, NULL, false},

@@ -26,7 +26,7 @@ static void read_flag(pd__batch *batch, pd__changed_flag *each, const pd__value 
   pd_flag_info info;
   each->asked = value->name ? value->name : value->text;
   each->drops = !value->name || value->kind == PD__NULL;
-  each->flag = pd__flag_find(batch->job, each->asked, &info);
+  each->flag = pd__job_find_flag(batch->job, each->asked, &info);
   each->name = strdup(each->flag ? info.name : each->asked);
   each->sensitive = !each->flag || info.sensitive;
   batch->failed |= !each->name;
@@ -53,7 +53,7 @@ static void check_different(pd__job *job, const pd__change *made) {
 static void check_confirmed(pd__job *job, pd__change *made) {
   pd_flag_info info;
   for (const pd__value *at = job->confirm; at; at = at->next) {
-    const pd_flag *flag = pd__flag_find(job, at->text, &info);
+    const pd_flag *flag = pd__job_find_flag(job, at->text, &info);
     for (size_t i = 0; i < made->count; i++) {
       made->flags[i].unconfirmed &= made->flags[i].flag != flag;
     }
@@ -89,7 +89,7 @@ static void read_expectations(pd__batch *batch) {
   pd_flag_revision *next = batch->unchanged;
   for (const pd__value *at = batch->job->expect; at; at = at->next, next++) {
     pd_flag_info info;
-    pd_flag *flag = pd__flag_find(batch->job, at->name, &info);
+    pd_flag *flag = pd__job_find_flag(batch->job, at->name, &info);
     if (flag && info.sensitive) {
       pd__job_fail(batch->job, "forbidden", at->name, PD_ERR_ARGUMENT,
                    "%s: is sensitive, and can't be in expect", info.name);
@@ -125,7 +125,7 @@ static bool check_expectations(pd__batch *batch) {
   return true;
 }
 
-void pd__set_run(pd__job *job) {
+void pd__flags_set(pd__job *job) {
   size_t count = pd__values_count(job->set) + pd__values_count(job->unset);
   pd__batch batch = {.job = job, .unchanged_count = pd__values_count(job->expect)};
   batch.unchanged = calloc(batch.unchanged_count + 1, sizeof *batch.unchanged);

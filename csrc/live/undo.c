@@ -67,7 +67,7 @@ void pd__changes_list(pd__job *job) {
   pd__text *to = &job->result;
   uint64_t before = job->before;
   pd__json_begin(to, NULL, '{');
-  pd__head_write(to, pd_journal_get_revision());
+  pd__revision_write(to, pd_journal_get_revision());
   pd__json_begin(to, "changes", '[');
   pthread_mutex_lock(&pd__lock);
   pd__change *at = pd__change_latest();
@@ -154,7 +154,7 @@ static bool check_standing(pd__batch *batch) {
   return job->problems == NULL;
 }
 
-void pd__undo_run(pd__job *job) {
+void pd__changes_undo(pd__job *job) {
   char(*numbers)[PD__NUMBER_SIZE] = NULL;
   pd__batch batch = {.job = job};
   pthread_mutex_lock(&pd__lock);
