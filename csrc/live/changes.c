@@ -192,7 +192,7 @@ static bool end_change(pd__change *change) {
   pthread_mutex_lock(&pd__lock);
   change->holders++;
   pthread_mutex_unlock(&pd__lock);
-  bool ended = pd__batch_end(change) != PD_ERR_MEMORY;
+  bool ended = pd__batch_end_overrides(change) != PD_ERR_MEMORY;
   pthread_mutex_lock(&pd__lock);
   change->holders--;
   if (ended && change->state == PD__ON) {

@@ -40,7 +40,7 @@ static void *run_jobs(void *unused) {
     if (pd__job_enter(job, PD__QUEUED, PD__ASKING)) {
       job->run(job);
     } else {
-      pd__batch_give_up(job, NULL);
+      pd__batch_audit_given_up(job, NULL);
     }
     pd__job_enter(job, PD__ASKING, PD__DECIDED); /* it failed, and no one gave it up */
     pthread_mutex_lock(&pd__lock);

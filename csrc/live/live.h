@@ -356,25 +356,25 @@ void pd__steps_abandon(void); /* in a forked child */
 /* ---- Batches (batch.c): what set.c and undo.c share ---- */
 
 typedef struct pd__batch {
-  pd__job *job;     /* NULL: a temporary change ends */
-  pd__change *made; /* what happens; owned until it is in the list */
-  pd__change *from; /* what is undone; or NULL */
+  pd__job *job;       /* NULL: a temporary change ends */
+  pd__change *change; /* what happens; owned until it is in the list */
+  pd__change *undone; /* what is undone; or NULL */
   pd_batch_change *items;
-  size_t count, room;
+  size_t count, capacity;
   pd_flag_revision *unchanged;
   size_t unchanged_count;
-  bool failed; /* memory was out */
+  bool memory_out; /* memory was out */
 } pd__batch;
 
 /* Makes the change, and writes the result, or problems. In each round, `check` fills the revisions
  * in `unchanged`, and adds problems; it returns false if nothing else needs to be tried. */
 void pd__batch_run(pd__batch *batch, bool (*check)(pd__batch *batch));
 /* Audits a change that was given up. `wanted` NULL: nobody has looked what it was. */
-void pd__batch_give_up(pd__job *job, const pd__change *wanted);
+void pd__batch_audit_given_up(pd__job *job, const pd__change *wanted);
 /* Takes back the values of a temporary change. */
-pd_status pd__batch_end(pd__change *change);
+pd_status pd__batch_end_overrides(pd__change *change);
 /* Reads the value that clients have given the flag. Returns false if there is none. */
-bool pd__live_value(pd_flag *flag, pd_value *value);
+bool pd__flag_get_live_value(pd_flag *flag, pd_value *value);
 
 /* ---- Audits (audit.c) ---- */
 

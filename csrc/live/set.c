@@ -29,7 +29,7 @@ static void read_flag(pd__batch *batch, pd__changed_flag *each, const pd__value 
   each->flag = pd__job_find_flag(batch->job, each->asked, &info);
   each->name = strdup(each->flag ? info.name : each->asked);
   each->sensitive = !each->flag || info.sensitive;
-  batch->failed |= !each->name;
+  batch->memory_out |= !each->name;
   if (!each->flag) return;
   each->generation = info.generation;
   each->type = info.type;
@@ -67,7 +67,7 @@ static void check_confirmed(pd__job *job, pd__change *made) {
 
 static void read_flags(pd__batch *batch) {
   pd__job *job = batch->job;
-  pd__change *made = batch->made;
+  pd__change *made = batch->change;
   pd__changed_flag *next = made->flags;
   for (const pd__value *at = job->set; at; at = at->next) read_flag(batch, next++, at);
   for (const pd__value *at = job->unset; at; at = at->next) read_flag(batch, next++, at);
@@ -129,9 +129,9 @@ void pd__flags_set(pd__job *job) {
   size_t count = pd__values_count(job->set) + pd__values_count(job->unset);
   pd__batch batch = {.job = job, .unchanged_count = pd__values_count(job->expect)};
   batch.unchanged = calloc(batch.unchanged_count + 1, sizeof *batch.unchanged);
-  batch.made = pd__change_new(count, &job->requester, job->reason);
-  batch.failed = !batch.unchanged || !batch.made;
-  if (!batch.failed) {
+  batch.change = pd__change_new(count, &job->requester, job->reason);
+  batch.memory_out = !batch.unchanged || !batch.change;
+  if (!batch.memory_out) {
     read_flags(&batch);
     read_expectations(&batch);
   }

@@ -27,7 +27,7 @@ static bool stands(const pd__change *change, const pd__changed_flag *each) {
   if (pd_flag_get_info(each->flag, &info, NULL) != PD_OK) return false;
   if (info.generation != each->generation) return false;
   if (change->override) return has_override(each->flag, change->override);
-  bool given = pd__live_value(each->flag, &now);
+  bool given = pd__flag_get_live_value(each->flag, &now);
   if (each->drops) return !given;
   return given && info.source == PD_SOURCE_LIVE && is_equal(each->type, now, each->given);
 }
@@ -119,11 +119,11 @@ static pd__change *find_change(pd__job *job) {
 
 /* The former values as text; numbers are in `numbers`. */
 static void read_flags(pd__batch *batch, char (*numbers)[PD__NUMBER_SIZE]) {
-  const pd__change *from = batch->from;
-  batch->made->undoes = from->number;
+  const pd__change *from = batch->undone;
+  batch->change->undoes = from->number;
   for (size_t i = 0; i < from->count; i++) {
     const pd__changed_flag *each = &from->flags[i];
-    pd__changed_flag *to = &batch->made->flags[i];
+    pd__changed_flag *to = &batch->change->flags[i];
     *to = (pd__changed_flag){.flag = each->flag,
                              .name = strdup(each->name),
                              .generation = each->generation,
@@ -133,20 +133,20 @@ static void read_flags(pd__batch *batch, char (*numbers)[PD__NUMBER_SIZE]) {
     if (!from->override && each->had_live) {
       to->text = pd__value_format(each->type, each->live_before, numbers[i]);
     }
-    batch->failed |= !to->name;
+    batch->memory_out |= !to->name;
   }
 }
 
 static bool check_standing(pd__batch *batch) {
   pd__job *job = batch->job;
-  for (size_t i = 0; i < batch->from->count; i++) {
-    const pd__changed_flag *each = &batch->from->flags[i];
-    const char *loss = find_loss(batch->from, each);
+  for (size_t i = 0; i < batch->undone->count; i++) {
+    const pd__changed_flag *each = &batch->undone->flags[i];
+    const char *loss = find_loss(batch->undone, each);
     batch->unchanged[i] = (pd_flag_revision){each->flag, pd_flag_get_revision(each->flag)};
-    if (!stands(batch->from, each)) {
+    if (!stands(batch->undone, each)) {
       pd__job_fail(job, "conflict", each->name, PD_ERR_CONFLICT,
                    "%s: has changed since change %llu", each->name,
-                   (unsigned long long)batch->from->number);
+                   (unsigned long long)batch->undone->number);
     } else if (loss) {
       pd__job_fail(job, "conflict", each->name, PD_ERR_CONFLICT, "%s: %s", each->name, loss);
     }
@@ -158,20 +158,20 @@ void pd__changes_undo(pd__job *job) {
   char(*numbers)[PD__NUMBER_SIZE] = NULL;
   pd__batch batch = {.job = job};
   pthread_mutex_lock(&pd__lock);
-  batch.from = find_change(job);
-  if (batch.from) batch.from->holders++;
+  batch.undone = find_change(job);
+  if (batch.undone) batch.undone->holders++;
   pthread_mutex_unlock(&pd__lock);
-  if (batch.from) {
-    batch.unchanged_count = batch.from->count;
-    batch.unchanged = calloc(batch.from->count, sizeof *batch.unchanged);
-    batch.made = pd__change_new(batch.from->count, &job->requester, job->reason);
-    numbers = calloc(batch.from->count, sizeof *numbers);
-    batch.failed = !batch.unchanged || !batch.made || !numbers;
-    if (!batch.failed) read_flags(&batch, numbers);
+  if (batch.undone) {
+    batch.unchanged_count = batch.undone->count;
+    batch.unchanged = calloc(batch.undone->count, sizeof *batch.unchanged);
+    batch.change = pd__change_new(batch.undone->count, &job->requester, job->reason);
+    numbers = calloc(batch.undone->count, sizeof *numbers);
+    batch.memory_out = !batch.unchanged || !batch.change || !numbers;
+    if (!batch.memory_out) read_flags(&batch, numbers);
   }
   pd__batch_run(&batch, check_standing);
   free(numbers);
   pthread_mutex_lock(&pd__lock);
-  if (batch.from) batch.from->holders--;
+  if (batch.undone) batch.undone->holders--;
   pthread_mutex_unlock(&pd__lock);
 }
