@@ -57,7 +57,7 @@ static pd_status apply_live_batch(pd__batch *batch, bool trial, pd_error_list *e
                               .mark = made->number,
                               .errors = errors};
   if (batch->job && !trial) {
-    options.override = made->state == PD__ON ? &made->override : NULL;
+    options.override = made->state == PD__CHANGE_ACTIVE ? &made->override : NULL;
     options.unchanged = batch->unchanged;
     options.unchanged_count = batch->unchanged_count;
     options.decide = decide_live_batch;
@@ -71,7 +71,7 @@ pd_status pd__batch_end_overrides(pd__change *change) {
   pd__batch batch = {.change = change};
   pthread_mutex_lock(&pd__lock);
   for (size_t i = 0; i < change->count; i++) {
-    if (change->flags[i].over) continue;
+    if (change->flags[i].ended) continue;
     add_batch_item(&batch,
                    (pd_batch_change){.flag = change->flags[i].flag, .override = change->override});
   }
@@ -131,8 +131,8 @@ bool pd__flag_get_live_value(pd_flag *flag, pd_value *value) {
 static void add_override_ends(pd__batch *batch, pd_flag *flag, const pd__change *at) {
   if (!at) return;
   add_override_ends(batch, flag, at->older);
-  for (size_t i = 0; at->state == PD__ON && i < at->count; i++) {
-    if (at->flags[i].flag != flag || at->flags[i].over) continue;
+  for (size_t i = 0; at->state == PD__CHANGE_ACTIVE && i < at->count; i++) {
+    if (at->flags[i].flag != flag || at->flags[i].ended) continue;
     add_batch_item(batch, (pd_batch_change){.flag = flag, .override = at->override});
   }
 }
@@ -144,10 +144,11 @@ static void prepare_batch_items(pd__batch *batch) {
     pd__changed_flag *each = &batch->change->flags[i];
     if (!each->flag) continue;
     pd_override override = batch->undone ? batch->undone->override : 0;
-    add_batch_item(batch, (pd_batch_change){each->flag, each->text, each->literal, override});
+    add_batch_item(batch,
+                   (pd_batch_change){each->flag, each->requested_text, each->literal, override});
     if (batch->undone) continue;
     each->had_live = pd__flag_get_live_value(each->flag, &each->live_before);
-    if (!each->drops) continue;
+    if (!each->drops_value) continue;
     size_t before = batch->count;
     pthread_mutex_lock(&pd__lock);
     add_override_ends(batch, each->flag, pd__change_latest());
@@ -161,7 +162,7 @@ static void prepare_batch_items(pd__batch *batch) {
 static const char *get_new_source(const pd__changed_flag *flag, bool temporary) {
   pd_flag_info info = {.size = sizeof info};
   if (temporary) return pd_source_name(PD_SOURCE_OVERRIDE);
-  if (!flag->drops) return pd_source_name(PD_SOURCE_LIVE);
+  if (!flag->drops_value) return pd_source_name(PD_SOURCE_LIVE);
   return pd_flag_get_info(flag->flag, &info, NULL) == PD_OK ? pd_source_name(info.source) : "";
 }
 
@@ -190,12 +191,12 @@ static void mark_ended_overrides(const pd__batch *batch) {
   for (size_t i = 0; i < batch->count; i++) {
     bool empty = true;
     if (!batch->items[i].override) continue;
-    pd__change *change = pd__change_of_override(batch->items[i].override);
+    pd__change *change = pd__change_find_by_override(batch->items[i].override);
     for (size_t k = 0; change && k < change->count; k++) {
-      if (change->flags[k].flag == batch->items[i].flag) change->flags[k].over = true;
-      empty &= change->flags[k].over;
+      if (change->flags[k].flag == batch->items[i].flag) change->flags[k].ended = true;
+      empty &= change->flags[k].ended;
     }
-    if (change && empty) pd__change_end(change, PD__UNDONE);
+    if (change && empty) pd__change_mark_ended(change, PD__CHANGE_UNDONE);
   }
 }
 
@@ -204,16 +205,16 @@ static void mark_ended_overrides(const pd__batch *batch) {
 static void publish_change(pd__batch *batch) {
   pd__change *made = batch->change;
   pd__text event = {.data = NULL};
-  bool temporary = made->state == PD__ON;
+  bool temporary = made->state == PD__CHANGE_ACTIVE;
   for (size_t i = 0; i < made->count; i++) {
     pd__changed_flag *flag = &made->flags[i];
-    if (!flag->drops && !temporary) pd__flag_get_live_value(flag->flag, &flag->given);
+    if (!flag->drops_value && !temporary) pd__flag_get_live_value(flag->flag, &flag->set_value);
   }
   write_batch_result(batch->job, made);
   pd__change_write_event(&event, made, batch->undone ? "undo" : "set");
   pthread_mutex_lock(&pd__lock);
   mark_ended_overrides(batch);
-  if (batch->undone) pd__change_end(batch->undone, PD__UNDONE);
+  if (batch->undone) pd__change_mark_ended(batch->undone, PD__CHANGE_UNDONE);
   pd__change_add(made);
   pthread_mutex_unlock(&pd__lock);
   batch->change = NULL;
@@ -235,10 +236,10 @@ static void audit_refusal(const pd__job *job, const pd__change *wanted) {
   pd__json_begin(&line, "flags", '[');
   for (size_t i = 0; wanted && i < wanted->count; i++) {
     const pd__changed_flag *each = &wanted->flags[i];
-    bool shown = each->flag && !each->sensitive && each->text && !wanted->undoes;
+    bool shown = each->flag && !each->sensitive && each->requested_text && !wanted->undoes;
     pd__json_begin(&line, NULL, '{');
     pd__json_put_text(&line, "name", each->name);
-    if (shown) pd__json_put_or_digest(&line, "new", each->text);
+    if (shown) pd__json_put_or_digest(&line, "new", each->requested_text);
     pd__json_end(&line, "}");
   }
   pd__json_end(&line, "]}");
@@ -256,8 +257,8 @@ void pd__batch_audit_given_up(pd__job *job, const pd__change *wanted) {
 
 static void reserve_live_change(pd__batch *batch) {
   pthread_mutex_lock(&pd__lock);
-  bool room = pd__change_reserve(batch->change);
-  size_t on = pd__changes_on();
+  bool room = pd__change_assign_number(batch->change);
+  size_t on = pd__changes_count_temporary();
   pthread_mutex_unlock(&pd__lock);
   if (room) return;
   pd__job_fail(batch->job, "busy", NULL, PD_ERR_REFUSED,
@@ -291,7 +292,7 @@ void pd__batch_run(pd__batch *batch, bool (*check)(pd__batch *batch)) {
   if (batch->memory_out) pd__job_fail(job, "internal", NULL, PD_ERR_MEMORY, "out of memory");
   if (job->problems && !job->dry_run) audit_refusal(job, batch->change);
   if (!job->problems) pd__batch_audit_given_up(job, batch->change);
-  pd__change_drop(batch->change);
+  pd__change_discard(batch->change);
   free(batch->items);
   free(batch->unchanged);
 }

@@ -159,7 +159,7 @@ static void write_value_below(pd__text *to, pd_flag *flag, pd_override override)
 
 static void write_temporary_change(pd__text *to, pd_flag *flag, pd_override override) {
   pthread_mutex_lock(&pd__lock);
-  const pd__change *change = pd__change_of_override(override);
+  const pd__change *change = pd__change_find_by_override(override);
   uint64_t number = change ? change->number : 0;
   int64_t until = change ? change->until : 0, left = change ? change->deadline - pd__now() : 0;
   pthread_mutex_unlock(&pd__lock);

@@ -264,26 +264,31 @@ bool pd__subscribers_tell(void);
 
 /* ---- Changes that were made (changes.c). The list is guarded by pd__lock. ---- */
 
-typedef enum pd__change_state { PD__KEPT, PD__ON, PD__ENDED, PD__UNDONE } pd__change_state;
+typedef enum pd__change_state {
+  PD__CHANGE_PERMANENT,
+  PD__CHANGE_ACTIVE,
+  PD__CHANGE_ENDED,
+  PD__CHANGE_UNDONE
+} pd__change_state;
 
 typedef struct pd__changed_flag {
   pd_flag *flag;
   char *name;
   uint32_t generation; /* of its definition */
   bool sensitive;
-  bool drops;        /* it took back what clients had set */
-  bool over;         /* of a temporary change: the value was taken back */
+  bool drops_value;  /* it took back what clients had set */
+  bool ended;        /* of a temporary change: the value was taken back */
   bool had_override; /* it ended temporary values */
   bool had_live;     /* clients had set a value before, */
   pd_type type;
-  pd_value live_before;      /* this one: text is the registry's */
-  pd_value given;            /* what the change gave; text is the registry's */
-  bool hidden;               /* an override hides the new value */
-  const char *asked;         /* its name as the client wrote it; belongs to the job */
-  const char *text;          /* what it gets; belongs to the job. NULL: what is there is dropped */
-  uint32_t literal;          /* how the client wrote `text` */
-  bool unconfirmed;          /* it is unsafe to change */
-  char *old_text, *new_text; /* JSON; NULL: no value, or sensitive */
+  pd_value live_before;       /* this one: text is the registry's */
+  pd_value set_value;         /* what the change gave; text is the registry's */
+  bool hidden;                /* an override hides the new value */
+  const char *requested_name; /* its name as the client wrote it; belongs to the job */
+  const char *requested_text; /* what it gets; belongs to the job. NULL: what is there is dropped */
+  uint32_t literal;           /* how the client wrote `text` */
+  bool unconfirmed;           /* it is unsafe to change */
+  char *old_text, *new_text;  /* JSON; NULL: no value, or sensitive */
 } pd__changed_flag;
 
 typedef struct pd__change {
@@ -291,7 +296,7 @@ typedef struct pd__change {
   uint64_t number;
   int64_t at;
   uint64_t undoes; /* 0: it sets */
-  bool of_fleet;   /* reported by pd_live_report */
+  bool from_fleet; /* reported by pd_live_report */
   pd__requester requester;
   char *reason;     /* or NULL */
   int64_t until;    /* ms since 1970; 0: it stays */
@@ -307,18 +312,18 @@ typedef struct pd__change {
 
 pd__change *pd__change_new(size_t count, const pd__requester *requester, const char *reason);
 /* Gives it its number. Returns false if too many are on. */
-bool pd__change_reserve(pd__change *change);
+bool pd__change_assign_number(pd__change *change);
 /* Frees a change that didn't happen; its number is used again. NULL: does nothing. */
-void pd__change_drop(pd__change *change);
+void pd__change_discard(pd__change *change);
 /* Lists it, and drops the oldest ones that are too many. */
 void pd__change_add(pd__change *change);
 pd__change *pd__change_find(uint64_t number);
 pd__change *pd__change_latest(void);
-size_t pd__changes_on(void);
+size_t pd__changes_count_temporary(void);
 /* The temporary change with that override; NULL: none. */
-pd__change *pd__change_of_override(pd_override override);
+pd__change *pd__change_find_by_override(pd_override override);
 /* Says that a temporary change is over, and releases what it holds. */
-void pd__change_end(pd__change *change, pd__change_state state);
+void pd__change_mark_ended(pd__change *change, pd__change_state state);
 
 /* Adds all members of a change. */
 void pd__change_write(pd__text *to, const pd__change *change);

@@ -134,7 +134,8 @@ static int do_work(void) {
 /* Returns true, once, if there is nothing left to do. */
 static bool finish(void) {
   pthread_mutex_lock(&pd__lock);
-  bool done = !pd__servers && !pd__clients && pd__changes_on() == 0 && !pd__jobs_wait();
+  bool done =
+      !pd__servers && !pd__clients && pd__changes_count_temporary() == 0 && !pd__jobs_wait();
   if (done) thread_runs = false;
   pthread_mutex_unlock(&pd__lock);
   return done;

@@ -215,7 +215,7 @@ pd_status pd_live_serve(const pd_live_server_options *given, pd_live_server **ou
 
 size_t pd_live_count_temporary(void) {
   pthread_mutex_lock(&pd__lock);
-  size_t count = pd__changes_on();
+  size_t count = pd__changes_count_temporary();
   pthread_mutex_unlock(&pd__lock);
   return count;
 }
@@ -280,7 +280,7 @@ static void in_child(void) {
     if (each->socket.where) *each->socket.where = '\0';
     reopens |= each->on_fork == PD_LIVE_FORK_REOPEN && !each->stopped;
   }
-  bool waits = pd__changes_on() > 0;
+  bool waits = pd__changes_count_temporary() > 0;
   pthread_mutex_unlock(&pd__lock);
   if (reopens || waits) pd__thread_start(go_on, NULL);
   pd__start_forked();

@@ -11,8 +11,8 @@ static void check_permission(pd__job *job, pd__changed_flag *each, const pd_flag
   bool closed = info->read_only || *info->retired;
   each->unconfirmed = info->unsafe && !why;
   if (!why) return;
-  pd__job_fail(job, "forbidden", each->asked, closed ? PD_ERR_READ_ONLY : PD_ERR_FROZEN, "%s: %s",
-               info->name, why);
+  pd__job_fail(job, "forbidden", each->requested_name, closed ? PD_ERR_READ_ONLY : PD_ERR_FROZEN,
+               "%s: %s", info->name, why);
 }
 
 static uint32_t literal_of(const pd__value *value) {
@@ -24,16 +24,16 @@ static uint32_t literal_of(const pd__value *value) {
 /* `value` is a member of `set`, or an item of `unset`. */
 static void read_flag(pd__batch *batch, pd__changed_flag *each, const pd__value *value) {
   pd_flag_info info;
-  each->asked = value->name ? value->name : value->text;
-  each->drops = !value->name || value->kind == PD__NULL;
-  each->flag = pd__job_find_flag(batch->job, each->asked, &info);
-  each->name = strdup(each->flag ? info.name : each->asked);
+  each->requested_name = value->name ? value->name : value->text;
+  each->drops_value = !value->name || value->kind == PD__NULL;
+  each->flag = pd__job_find_flag(batch->job, each->requested_name, &info);
+  each->name = strdup(each->flag ? info.name : each->requested_name);
   each->sensitive = !each->flag || info.sensitive;
   batch->memory_out |= !each->name;
   if (!each->flag) return;
   each->generation = info.generation;
   each->type = info.type;
-  each->text = each->drops ? NULL : value->text;
+  each->requested_text = each->drops_value ? NULL : value->text;
   each->literal = literal_of(value);
   check_permission(batch->job, each, &info);
 }
@@ -45,7 +45,7 @@ static void check_different(pd__job *job, const pd__change *made) {
     bool twice = false;
     for (size_t k = 0; k < i && each->flag; k++) twice |= made->flags[k].flag == each->flag;
     if (!twice) continue;
-    pd__job_fail(job, "malformed", each->asked, PD_ERR_ARGUMENT,
+    pd__job_fail(job, "malformed", each->requested_name, PD_ERR_ARGUMENT,
                  "%s: is given twice, by its name or an alias", each->name);
   }
 }
@@ -60,7 +60,7 @@ static void check_confirmed(pd__job *job, pd__change *made) {
   }
   for (size_t i = 0; i < made->count; i++) {
     if (!made->flags[i].unconfirmed) continue;
-    pd__job_fail(job, "confirm", made->flags[i].asked, PD_ERR_REFUSED,
+    pd__job_fail(job, "confirm", made->flags[i].requested_name, PD_ERR_REFUSED,
                  "%s: is unsafe to change: confirm it by its name", made->flags[i].name);
   }
 }
@@ -75,7 +75,7 @@ static void read_flags(pd__batch *batch) {
   check_confirmed(job, made);
   if (job->duration > 0) {
     int64_t length = (int64_t)(job->duration * 1000);
-    made->state = PD__ON;
+    made->state = PD__CHANGE_ACTIVE;
     made->until = made->at + length;
     made->deadline = pd__now() + length;
     made->audit = job->server->audit;

@@ -28,17 +28,17 @@ static bool stands(const pd__change *change, const pd__changed_flag *each) {
   if (info.generation != each->generation) return false;
   if (change->override) return has_override(each->flag, change->override);
   bool given = pd__flag_get_live_value(each->flag, &now);
-  if (each->drops) return !given;
-  return given && info.source == PD_SOURCE_LIVE && is_equal(each->type, now, each->given);
+  if (each->drops_value) return !given;
+  return given && info.source == PD_SOURCE_LIVE && is_equal(each->type, now, each->set_value);
 }
 
 /* Returns why the change can't be undone by anybody any more; NULL: it can be, if its flags stand.
  */
 static const char *find_obstacle(const pd__change *change) {
-  if (change->of_fleet) return "came from a fleet: undo it there";
+  if (change->from_fleet) return "came from a fleet: undo it there";
   if (change->undoes) return "is an undo";
-  if (change->state == PD__ENDED) return "has ended";
-  return change->state == PD__UNDONE ? "is undone already" : NULL;
+  if (change->state == PD__CHANGE_ENDED) return "has ended";
+  return change->state == PD__CHANGE_UNDONE ? "is undone already" : NULL;
 }
 
 /* Returns why the value that the flag had before can't be given again; NULL: it can. */
@@ -128,10 +128,10 @@ static void read_flags(pd__batch *batch, char (*numbers)[PD__NUMBER_SIZE]) {
                              .name = strdup(each->name),
                              .generation = each->generation,
                              .sensitive = each->sensitive,
-                             .drops = true,
+                             .drops_value = true,
                              .type = each->type};
     if (!from->override && each->had_live) {
-      to->text = pd__value_format(each->type, each->live_before, numbers[i]);
+      to->requested_text = pd__value_format(each->type, each->live_before, numbers[i]);
     }
     batch->memory_out |= !to->name;
   }
