@@ -32,7 +32,7 @@ enum {
   PD__NAMES_MAX = 1000,      /* in one change */
   PD__REASON_MAX = 1000,     /* bytes */
   PD__LABEL_MAX = 200,       /* bytes */
-  PD__TICK = 50,             /* ms between two looks for events */
+  PD__POLL_TIME = 50,        /* ms between two looks for events */
   PD__ALIVE_TIME = 15000,    /* ms after which a silent subscriber is told that all is well */
   PD__STALLED_TIME = 60000   /* ms in which a client must read something of its answer */
 };
@@ -111,7 +111,7 @@ void pd__server_hold(pd_live_server *server);
 void pd__server_release(pd_live_server *server);
 
 /* Takes those that have stopped out of the list, once they have no connections. */
-void pd__servers_sweep(void);
+void pd__servers_remove_stopped(void);
 
 /* Returns why clients may not change a flag; NULL: they may. */
 const char *pd__find_refusal(const pd_live_server *server, const pd_flag_info *info);
@@ -141,8 +141,8 @@ typedef struct pd__client {
   bool dead;      /* it ends now */
   size_t waiting; /* jobs */
   bool subscribed;
-  uint64_t seen; /* revision that a subscriber knows */
-  bool lost;     /* and it has missed something before */
+  uint64_t seen_revision; /* revision that a subscriber knows */
+  bool missed_events;     /* and it has missed something before */
 } pd__client;
 
 extern pd__client *pd__clients;
@@ -152,9 +152,9 @@ void pd__client_read(pd__client *client);
 void pd__client_send(pd__client *client);
 /* Removes those that are dead or done, or belong to a server that has stopped; closes some if there
  * are too many, or if they hold too much memory. */
-void pd__clients_sweep(void);
+void pd__clients_remove_finished(void);
 pd__client *pd__client_find(uint64_t number);
-void pd__clients_forget(void); /* in a forked child */
+void pd__clients_reset_in_child(void); /* in a forked child */
 
 /* ---- Requests (request.c), each of which is a job ---- */
 
@@ -260,7 +260,7 @@ void pd__revision_write(pd__text *to, uint64_t revision);
 
 void pd__event_write(pd__text *to, const pd_journal_event *event);
 /* Sends subscribers what is new. Returns whether there are any. */
-bool pd__subscribers_tell(void);
+bool pd__subscribers_notify(void);
 
 /* ---- Changes that were made (changes.c). The list is guarded by pd__lock. ---- */
 

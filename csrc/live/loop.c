@@ -118,12 +118,12 @@ static void handle_servers(const round *this) {
 /* Does what clients wait for, and what is due. Returns how many ms nothing else is. */
 static int do_work(void) {
   int64_t ends = pd__changes_end_due(), answers = pd__jobs_answer(), steps = pd__steps_answer();
-  int64_t most = pd__subscribers_tell() ? PD__TICK : 1000;
+  int64_t most = pd__subscribers_notify() ? PD__POLL_TIME : 1000;
   for (pd__client *each = pd__clients; each; each = each->next) {
     if (each->out.length > 0) pd__client_send(each);
   }
-  pd__clients_sweep();
-  pd__servers_sweep();
+  pd__clients_remove_finished();
+  pd__servers_remove_stopped();
   if (pd_callbacks_wait()) pd__callbacks_start();
   if (steps < answers) answers = steps;
   int64_t left = (ends < answers ? ends : answers) - pd__now();
@@ -176,7 +176,7 @@ void pd__loop_abandon(void) {
   for (pd__client *each = pd__clients; each; each = each->next) {
     pd__descriptor_close(&each->descriptor);
   }
-  pd__clients_forget();
+  pd__clients_reset_in_child();
   pd__descriptor_close(&wake_in);
   pd__descriptor_close(&wake_out);
 }

@@ -11,7 +11,7 @@
 
 pd_live_server *pd__servers;
 
-static pthread_cond_t swept = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t server_removed = PTHREAD_COND_INITIALIZER;
 
 /* ---- Lifetime. The caller holds pd__lock. ---- */
 
@@ -82,7 +82,7 @@ static bool has_clients(const pd_live_server *server) {
 }
 
 /* The caller holds pd__lock. */
-static void sweep(void) {
+static void remove_stopped_servers(void) {
   for (pd_live_server **at = &pd__servers; *at;) {
     pd_live_server *each = *at;
     if (!each->stopped || has_clients(each)) {
@@ -92,13 +92,13 @@ static void sweep(void) {
     *at = each->next;
     each->listed = false;
     pd__socket_close(&each->socket, true);
-    pthread_cond_broadcast(&swept);
+    pthread_cond_broadcast(&server_removed);
   }
 }
 
-void pd__servers_sweep(void) {
+void pd__servers_remove_stopped(void) {
   pthread_mutex_lock(&pd__lock);
-  sweep();
+  remove_stopped_servers();
   pthread_mutex_unlock(&pd__lock);
 }
 
@@ -107,9 +107,9 @@ void pd_live_stop(pd_live_server *server) {
   pthread_mutex_lock(&pd__lock);
   __atomic_store_n(&server->stopped, true, __ATOMIC_RELAXED); /* read without the lock, too */
   pd__socket_remove(&server->socket);
-  if (!pd__loop_runs()) sweep();
+  if (!pd__loop_runs()) remove_stopped_servers();
   pd__loop_wake();
-  while (server->listed) pthread_cond_wait(&swept, &pd__lock);
+  while (server->listed) pthread_cond_wait(&server_removed, &pd__lock);
   pd__jobs_wake();
   pd__server_release(server);
   pthread_mutex_unlock(&pd__lock);

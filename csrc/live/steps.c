@@ -121,7 +121,7 @@ int64_t pd__steps_answer(void) {
       at = &each->next;
     }
   }
-  return waiting ? now + PD__TICK : INT64_MAX;
+  return waiting ? now + PD__POLL_TIME : INT64_MAX;
 }
 
 void pd__steps_release(uint64_t client) {
