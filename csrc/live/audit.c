@@ -161,13 +161,13 @@ static bool deliver_next_queue(void) {
 
 /* ---- The thread for watchers and audits, which may wait for locks of the program ---- */
 
-static bool thread_runs, run_again; /* guarded by pd__lock */
+static bool callbacks_thread_runs, run_again; /* guarded by pd__lock */
 
 static bool finish_callbacks(void) {
   pthread_mutex_lock(&pd__lock);
   bool done = !run_again;
   run_again = false;
-  if (done) thread_runs = false;
+  if (done) callbacks_thread_runs = false;
   pthread_mutex_unlock(&pd__lock);
   return done;
 }
@@ -176,7 +176,7 @@ static bool finish_callbacks(void) {
 static void mark_callbacks_ended(void *finished) {
   if (*(volatile bool *)finished) return;
   pthread_mutex_lock(&pd__lock);
-  thread_runs = false;
+  callbacks_thread_runs = false;
   pthread_mutex_unlock(&pd__lock);
 }
 
@@ -194,8 +194,8 @@ static void *run_callbacks(void *unused) {
 
 void pd__callbacks_start(void) {
   pthread_mutex_lock(&pd__lock);
-  run_again = thread_runs;
-  if (!thread_runs) thread_runs = pd__thread_start(run_callbacks, NULL);
+  run_again = callbacks_thread_runs;
+  if (!callbacks_thread_runs) callbacks_thread_runs = pd__thread_start(run_callbacks, NULL);
   pthread_mutex_unlock(&pd__lock);
 }
 
@@ -272,7 +272,7 @@ void pd__audits_write(pd__text *event) {
 }
 
 void pd__audits_reset_in_child(void) {
-  thread_runs = run_again = false;
+  callbacks_thread_runs = run_again = false;
   for (pd__audit *each = audits; each; each = each->next) {
     pthread_mutex_init(&each->lock, NULL);
     if (each->queue.length > 0) each->holders--;

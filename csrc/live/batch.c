@@ -35,7 +35,7 @@ static void store_effect_texts(pd__changed_flag *flag, const pd_batch_effect *ef
 static bool decide_live_batch(const pd_batch_effect *effects, size_t count, void *context) {
   pd__batch *batch = context;
   pd__changed_flag *flag = batch->change->flags;
-  if (!pd__job_enter(batch->job, PD__ASKING, PD__DECIDED)) return false;
+  if (!pd__job_change_state(batch->job, PD__ASKING, PD__DECIDED)) return false;
   for (size_t i = 0; i < count; i++) {
     while (flag->flag != batch->items[i].flag) flag++;
     store_effect_texts(flag, &effects[i]);
@@ -107,7 +107,7 @@ static pd_status apply_batch_items(pd__batch *batch, bool trial) {
   bool again = status == PD_ERR_CONFLICT && !trial && batch->unchanged_count > 0;
   bool given_up = __atomic_load_n(&job->state, __ATOMIC_ACQUIRE) == PD__GIVEN_UP;
   if (status != PD_OK && !again && !given_up) {
-    pd__job_fail_all(job, errors, &err);
+    pd__job_add_errors(job, errors, &err);
     if (drop_wrong_items(batch, errors)) apply_batch_items(batch, true);
   }
   pd_error_list_free(errors);
@@ -249,7 +249,7 @@ static void audit_refusal(const pd__job *job, const pd__change *wanted) {
 /* The client has its answer, or is gone. */
 void pd__batch_audit_given_up(pd__job *job, const pd__change *wanted) {
   if (__atomic_load_n(&job->state, __ATOMIC_ACQUIRE) != PD__GIVEN_UP) return;
-  pd__job_fail(job, "timeout", NULL, PD_ERR_REFUSED, "the change was given up");
+  pd__job_add_problem(job, "timeout", NULL, PD_ERR_REFUSED, "the change was given up");
   if (!job->dry_run) audit_refusal(job, wanted);
 }
 
@@ -261,8 +261,8 @@ static void reserve_live_change(pd__batch *batch) {
   size_t on = pd__changes_count_temporary();
   pthread_mutex_unlock(&pd__lock);
   if (room) return;
-  pd__job_fail(batch->job, "busy", NULL, PD_ERR_REFUSED,
-               "%zu temporary changes are on: undo some, or wait until some end", on);
+  pd__job_add_problem(batch->job, "busy", NULL, PD_ERR_REFUSED,
+                      "%zu temporary changes are on: undo some, or wait until some end", on);
 }
 
 /* Returns false if another round is needed, since a flag has changed meanwhile. */
@@ -287,9 +287,10 @@ void pd__batch_run(pd__batch *batch, bool (*check)(pd__batch *batch)) {
   while (batch->change && !batch->memory_out && round < ROUNDS && !try_batch_round(batch, check))
     round++;
   if (round == ROUNDS) {
-    pd__job_fail(job, "conflict", NULL, PD_ERR_CONFLICT, "the flags kept changing meanwhile");
+    pd__job_add_problem(job, "conflict", NULL, PD_ERR_CONFLICT,
+                        "the flags kept changing meanwhile");
   }
-  if (batch->memory_out) pd__job_fail(job, "internal", NULL, PD_ERR_MEMORY, "out of memory");
+  if (batch->memory_out) pd__job_add_problem(job, "internal", NULL, PD_ERR_MEMORY, "out of memory");
   if (job->problems && !job->dry_run) audit_refusal(job, batch->change);
   if (!job->problems) pd__batch_audit_given_up(job, batch->change);
   pd__change_discard(batch->change);

@@ -48,7 +48,7 @@ static bool read_requester(int fd, pd__requester *requester) {
 
 static void remove_client(pd__client **at) {
   pd__client *client = *at;
-  if (client->waiting > 0) pd__jobs_cancel(client->number);
+  if (client->waiting > 0) pd__jobs_cancel_of_client(client->number);
   pd__steps_release(client->number);
   pthread_mutex_lock(&pd__lock);
   *at = client->next;
@@ -135,7 +135,7 @@ static void drop_first_bytes(pd__text *text, size_t length) {
 }
 
 static void refuse_long_line(pd__client *client) {
-  pd__answer_failure(client, "null", "parse", "a request is longer than 1 MiB");
+  pd__client_answer_problem(client, "null", "parse", "a request is longer than 1 MiB");
   client->closing = true;
 }
 
@@ -153,7 +153,7 @@ static void handle_request_lines(pd__client *client) {
     if (length > PD__LINE_MAX)
       refuse_long_line(client);
     else if (length > 0)
-      pd__request_answer(client, line, length);
+      pd__client_handle_request(client, line, length);
     start += length + 1;
   }
   drop_first_bytes(&client->in, client->closing ? client->in.length : start);

@@ -203,7 +203,7 @@ pd_flag *pd__job_find_flag(pd__job *job, const char *name, pd_flag_info *info) {
   pd_status status = pd_flag_find(name, &flag, &err);
   if (status == PD_OK) status = pd_flag_get_info(flag, info, &err);
   if (status == PD_OK) return flag;
-  pd__job_fail(job, "unknown", name, status, "%s", err.message);
+  pd__job_add_problem(job, "unknown", name, status, "%s", err.message);
   return NULL;
 }
 
@@ -273,7 +273,7 @@ void pd__flags_list(pd__job *job) {
   pd_error err;
   uint64_t revision = pd_journal_get_revision();
   if (job->after && pd_flag_find(job->after, &after, &err) != PD_OK) {
-    pd__job_fail(job, "params", NULL, err.status, "params: %s", err.message);
+    pd__job_add_problem(job, "params", NULL, err.status, "params: %s", err.message);
     return;
   }
   pd__json_begin(to, NULL, '{');
@@ -329,7 +329,7 @@ void pd__flags_get(pd__job *job) {
   uint64_t revision = pd_journal_get_revision();
   pd_flag *flag = job->name ? pd__job_find_flag(job, job->name, &info) : NULL;
   if (!job->name) {
-    pd__job_fail(job, "params", NULL, PD_ERR_ARGUMENT, "params: name: expected text");
+    pd__job_add_problem(job, "params", NULL, PD_ERR_ARGUMENT, "params: name: expected text");
   }
   if (!flag) return;
   pd__json_begin(to, NULL, '{');

@@ -35,7 +35,7 @@ static pd_config *make_config(pd__job *job) {
   }
   if (whole) return made;
   const char *kind = err.status == PD_ERR_ARGUMENT ? "params" : "internal";
-  pd__job_fail(job, kind, NULL, err.status, "%s", err.message);
+  pd__job_add_problem(job, kind, NULL, err.status, "%s", err.message);
   pd_config_free(made);
   return NULL;
 }
@@ -110,7 +110,7 @@ void pd__fleet_apply(pd__job *job) {
   pd_error_list *errors = pd_error_list_new();
   pd_status status = pd_config_check(config, true, errors, &err);
   bool goes = status == PD_OK && !job->dry_run;
-  if (goes && pd__job_enter(job, PD__ASKING, PD__DECIDED)) {
+  if (goes && pd__job_change_state(job, PD__ASKING, PD__DECIDED)) {
     uint64_t before = pd_journal_get_revision();
     status = pd_config_apply(config, true, errors, &err);
     if (status == PD_OK) all = read_changes(before);
@@ -119,7 +119,7 @@ void pd__fleet_apply(pd__job *job) {
     write_result(job, &all);
     report_changes(job, &all);
   } else {
-    pd__job_fail_all(job, errors, &err);
+    pd__job_add_errors(job, errors, &err);
   }
   free(all.flags);
   free(all.numbers);

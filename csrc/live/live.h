@@ -119,12 +119,12 @@ const char *pd__find_refusal(const pd_live_server *server, const pd_flag_info *i
 /* ---- The clients' thread (loop.c) ---- */
 
 /* Makes sure that it runs. Returns false if there can be no thread. The caller holds pd__lock, as
- * for pd__loop_runs. */
+ * for pd__loop_is_running. */
 bool pd__loop_start(void);
-bool pd__loop_runs(void);
+bool pd__loop_is_running(void);
 void pd__loop_wake(void);
 /* In a forked child: closes what belongs to the parent. The caller holds pd__lock. */
-void pd__loop_abandon(void);
+void pd__loop_reset_in_child(void);
 
 /* ---- Connections (client.c), which belong to the clients' thread ---- */
 
@@ -159,7 +159,7 @@ void pd__clients_reset_in_child(void); /* in a forked child */
 /* ---- Requests (request.c), each of which is a job ---- */
 
 /* Carries out one line, and appends the answer to client->out. */
-void pd__request_answer(pd__client *client, const char *line, size_t length);
+void pd__client_handle_request(pd__client *client, const char *line, size_t length);
 
 typedef enum pd__job_state {
   PD__QUEUED,
@@ -205,7 +205,7 @@ typedef struct pd__job {
   const pd__value *values;  /* the object itself; NULL: none */
   double duration, timeout; /* seconds; `duration` 0: it stays */
   bool dry_run;
-  bool waits; /* it is answered later, by pd__steps_answer */
+  bool answered_later; /* it is answered later, by pd__steps_answer */
   pd__requester requester;
   int64_t deadline; /* steady */
   uint32_t state;   /* pd__job_state, atomic */
@@ -214,14 +214,15 @@ typedef struct pd__job {
   pd__text result;  /* JSON */
 } pd__job;
 
-__attribute__((format(printf, 5, 6))) void pd__job_fail(pd__job *job, const char *kind,
-                                                        const char *name, pd_status status,
-                                                        const char *format, ...);
+__attribute__((format(printf, 5, 6))) void pd__job_add_problem(pd__job *job, const char *kind,
+                                                               const char *name, pd_status status,
+                                                               const char *format, ...);
 /* Adds all errors of the registry; if there are none in the list, `err`. */
-void pd__job_fail_all(pd__job *job, const pd_error_list *errors, const pd_error *err);
+void pd__job_add_errors(pd__job *job, const pd_error_list *errors, const pd_error *err);
 /* Appends the result, or the problems if there are any. */
 void pd__job_answer(const pd__job *job, pd__client *client);
-void pd__answer_failure(pd__client *client, const char *id, const char *kind, const char *why);
+void pd__client_answer_problem(pd__client *client, const char *id, const char *kind,
+                               const char *why);
 void pd__job_free(pd__job *job);
 
 /* Reads the params, of which the method knows those in `known`, with blanks around. */
@@ -338,17 +339,17 @@ int64_t pd__changes_end_due(void);
 /* ---- Jobs that change something (jobs.c) ---- */
 
 /* Queues a job, and owns it. Returns false if too many wait. */
-bool pd__job_start(pd__job *job);
+bool pd__job_queue(pd__job *job);
 /* Changes the state. Returns false if it is another one than `from`. */
-bool pd__job_enter(pd__job *job, uint32_t from, uint32_t to);
+bool pd__job_change_state(pd__job *job, uint32_t from, uint32_t to);
 /* Answers what is done, and what is late. Returns the next deadline, or INT64_MAX. */
 int64_t pd__jobs_answer(void);
 /* Gives up what a client asked for. */
-void pd__jobs_cancel(uint64_t client);
-void pd__jobs_abandon(void); /* in a forked child */
+void pd__jobs_cancel_of_client(uint64_t client);
+void pd__jobs_reset_in_child(void); /* in a forked child */
 /* The caller holds pd__lock. */
-bool pd__jobs_wait(void);
-void pd__jobs_wake(void);
+bool pd__jobs_are_pending(void);
+void pd__jobs_wake_thread(void);
 
 /* ---- Steps (steps.c), on the clients' thread ---- */
 
@@ -356,7 +357,7 @@ void pd__jobs_wake(void);
 int64_t pd__steps_answer(void);
 /* Gives up what a client asked for, and opens the gate that it has closed. */
 void pd__steps_release(uint64_t client);
-void pd__steps_abandon(void); /* in a forked child */
+void pd__steps_reset_in_child(void); /* in a forked child */
 
 /* ---- Batches (batch.c): what set.c and undo.c share ---- */
 
@@ -396,6 +397,6 @@ void pd__callbacks_start(void);
 /* ---- Forks (server.c) and LD_PRELOAD (start.c) ---- */
 
 pd_status pd__fork_watch(pd_error *err);
-void pd__start_forked(void);
+void pd__start_resume_in_child(void);
 
 #endif /* PD_LIVE_LIVE_H */

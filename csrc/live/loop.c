@@ -11,7 +11,7 @@
 
 pthread_mutex_t pd__lock = PTHREAD_MUTEX_INITIALIZER;
 
-static bool thread_runs; /* guarded by pd__lock */
+static bool loop_thread_runs; /* guarded by pd__lock */
 
 /* What wakes the thread: a pipe, since its inode is no other one's. */
 static pd__descriptor wake_in = {.fd = -1}, wake_out = {.fd = -1};
@@ -135,8 +135,8 @@ static int do_work(void) {
 static bool finish(void) {
   pthread_mutex_lock(&pd__lock);
   bool done =
-      !pd__servers && !pd__clients && pd__changes_count_temporary() == 0 && !pd__jobs_wait();
-  if (done) thread_runs = false;
+      !pd__servers && !pd__clients && pd__changes_count_temporary() == 0 && !pd__jobs_are_pending();
+  if (done) loop_thread_runs = false;
   pthread_mutex_unlock(&pd__lock);
   return done;
 }
@@ -164,15 +164,15 @@ static void *run(void *unused) {
 
 bool pd__loop_start(void) {
   bool open = pd__descriptor_is_own(&wake_in) || open_pipe();
-  if (!thread_runs) thread_runs = open && pd__thread_start(run, NULL);
-  if (thread_runs) pd__loop_wake();
-  return thread_runs;
+  if (!loop_thread_runs) loop_thread_runs = open && pd__thread_start(run, NULL);
+  if (loop_thread_runs) pd__loop_wake();
+  return loop_thread_runs;
 }
 
-bool pd__loop_runs(void) { return thread_runs; }
+bool pd__loop_is_running(void) { return loop_thread_runs; }
 
-void pd__loop_abandon(void) {
-  thread_runs = false;
+void pd__loop_reset_in_child(void) {
+  loop_thread_runs = false;
   for (pd__client *each = pd__clients; each; each = each->next) {
     pd__descriptor_close(&each->descriptor);
   }

@@ -142,17 +142,17 @@ static const struct param *find_param(const char *known, const char *name) {
 }
 
 static void fail_param(pd__job *job, const char *member, const char *expected) {
-  pd__job_fail(job, "params", NULL, PD_ERR_ARGUMENT, "params: %.80s: expected %s", member,
-               expected);
+  pd__job_add_problem(job, "params", NULL, PD_ERR_ARGUMENT, "params: %.80s: expected %s", member,
+                      expected);
 }
 
 void pd__params_parse(pd__job *job, const char *known, const pd__value *params) {
   for (const pd__value *each = params ? params->first : NULL; each; each = each->next) {
     const struct param *member = find_param(known, each->name);
     if (!member) {
-      pd__job_fail(job, "params", NULL, PD_ERR_ARGUMENT,
-                   "params: there is no member %.200s: expected %s%.*s", each->name,
-                   known[1] ? "one of" : "none", (int)strlen(known) - 1, known);
+      pd__job_add_problem(job, "params", NULL, PD_ERR_ARGUMENT,
+                          "params: there is no member %.200s: expected %s%.*s", each->name,
+                          known[1] ? "one of" : "none", (int)strlen(known) - 1, known);
     } else if (each->kind != PD__NULL) {
       bool right = member->parse(each, member->limit, (char *)job + member->field);
       if (!right) fail_param(job, member->name, member->expected);

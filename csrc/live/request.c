@@ -17,7 +17,7 @@ static const struct {
              {409, "conflict"},  {422, "rejected"},   {503, "busy"},      {504, "timeout"},
              {500, "internal"}};
 
-static size_t find_kind(const char *kind) {
+static size_t find_problem_row(const char *kind) {
   size_t row = 0;
   while (strcmp(kinds[row].kind, kind) != 0) row++;
   return row;
@@ -27,8 +27,8 @@ static size_t find_kind(const char *kind) {
 static pd__problem no_memory = {.kind = "internal",
                                 .error = {.status = PD_ERR_MEMORY, .message = "out of memory"}};
 
-void pd__job_fail(pd__job *job, const char *kind, const char *name, pd_status status,
-                  const char *format, ...) {
+void pd__job_add_problem(pd__job *job, const char *kind, const char *name, pd_status status,
+                         const char *format, ...) {
   va_list arguments;
   pd__problem *made = calloc(1, sizeof *made);
   if (!made && !job->problems) job->problems = &no_memory;
@@ -43,16 +43,16 @@ void pd__job_fail(pd__job *job, const char *kind, const char *name, pd_status st
   job->last_problem = made;
 }
 
-void pd__job_fail_all(pd__job *job, const pd_error_list *errors, const pd_error *err) {
+void pd__job_add_errors(pd__job *job, const pd_error_list *errors, const pd_error *err) {
   for (size_t i = 0; i < pd_error_list_count(errors); i++) {
     const pd_error *error = pd_error_list_at(errors, i);
     const pd_flag *flag = pd_error_list_get_flag(errors, i);
     const char *name = flag ? pd_flag_get_name(flag) : NULL;
     const char *kind = error->status == PD_ERR_MEMORY ? "internal" : "rejected";
     if (error->status == PD_ERR_UNDEFINED || error->status == PD_ERR_CONFLICT) kind = "conflict";
-    pd__job_fail(job, kind, name, error->status, "%s", error->message);
+    pd__job_add_problem(job, kind, name, error->status, "%s", error->message);
   }
-  if (!job->problems) pd__job_fail(job, "rejected", NULL, err->status, "%s", err->message);
+  if (!job->problems) pd__job_add_problem(job, "rejected", NULL, err->status, "%s", err->message);
 }
 
 static void free_problems(pd__job *job) {
@@ -65,12 +65,12 @@ static void free_problems(pd__job *job) {
 
 /* ---- Answers ---- */
 
-static void write_error(pd__text *to, const pd__job *job) {
+static void write_error_member(pd__text *to, const pd__job *job) {
   const pd__problem *worst = job->problems;
   for (const pd__problem *each = worst; each; each = each->next) {
-    if (find_kind(each->kind) < find_kind(worst->kind)) worst = each;
+    if (find_problem_row(each->kind) < find_problem_row(worst->kind)) worst = each;
   }
-  size_t row = find_kind(worst ? worst->kind : "internal");
+  size_t row = find_problem_row(worst ? worst->kind : "internal");
   pd__json_begin(to, "error", '{');
   pd__json_put_number(to, "code", kinds[row].code);
   pd__json_put_text(to, "message", worst ? worst->error.message : "out of memory");
@@ -104,17 +104,18 @@ void pd__job_answer(const pd__job *job, pd__client *client) {
   pd__text_add(to, "{\"jsonrpc\":\"2.0\"", 16);
   pd__json_put_raw(to, "id", job->id);
   if (job->problems || !job->result.data || job->result.failed) {
-    write_error(to, job);
+    write_error_member(to, job);
   } else {
     pd__json_put_raw(to, "result", job->result.data);
   }
   pd__text_add(to, "}\n", 2);
 }
 
-void pd__answer_failure(pd__client *client, const char *id, const char *kind, const char *why) {
+void pd__client_answer_problem(pd__client *client, const char *id, const char *kind,
+                               const char *why) {
   pd__job failed = {.client = client->number};
   snprintf(failed.id, sizeof failed.id, "%s", id);
-  pd__job_fail(&failed, kind, NULL, PD_ERR_REFUSED, "%s", why);
+  pd__job_add_problem(&failed, kind, NULL, PD_ERR_REFUSED, "%s", why);
   pd__job_answer(&failed, client);
   free_problems(&failed);
 }
@@ -150,15 +151,15 @@ static const method *find_method(pd__job *job, const char *name) {
     if (strcmp(methods[i].name, name) == 0) return &methods[i];
     strcat(strcat(known, " "), methods[i].name);
   }
-  pd__job_fail(job, "method", NULL, PD_ERR_ARGUMENT, "there is no method %.200s: expected one of%s",
-               name, known);
+  pd__job_add_problem(job, "method", NULL, PD_ERR_ARGUMENT,
+                      "there is no method %.200s: expected one of%s", name, known);
   return NULL;
 }
 
 /* ---- Requests ---- */
 
 /* Returns false if it is no id. */
-static bool read_id(const pd__value *found, char id[PD__ID_SIZE]) {
+static bool read_request_id(const pd__value *found, char id[PD__ID_SIZE]) {
   pd__text text = {.data = NULL};
   if (!found) return true; /* a notification */
   if (found->kind == PD__NUMBER) pd__json_put_raw(&text, NULL, found->text);
@@ -171,10 +172,10 @@ static bool read_id(const pd__value *found, char id[PD__ID_SIZE]) {
 }
 
 /* Returns what is wrong; NULL: it is a request. */
-static const char *check_request(const pd__value *root, char id[PD__ID_SIZE]) {
+static const char *find_request_fault(const pd__value *root, char id[PD__ID_SIZE]) {
   if (root->kind == PD__ARRAY) return "batches aren't supported; flags.set changes several flags";
   if (root->kind != PD__OBJECT) return "expected an object";
-  if (!read_id(pd__value_find_member(root, "id"), id)) {
+  if (!read_request_id(pd__value_find_member(root, "id"), id)) {
     return "id: expected a number, null, or text of up to 100 bytes";
   }
   for (const pd__value *each = root->first; each; each = each->next) {
@@ -194,14 +195,14 @@ static const char *check_request(const pd__value *root, char id[PD__ID_SIZE]) {
 }
 
 /* Returns NULL if it can't be carried out. What isn't a request has an answer without its id. */
-static const method *read_request(pd__job *job, const char *line, size_t length) {
+static const method *parse_request(pd__job *job, const char *line, size_t length) {
   size_t at;
   const char *why = pd__document_read(&job->document, line, length, &at);
   if (why) {
-    pd__job_fail(job, "parse", NULL, PD_ERR_ARGUMENT, "column %zu: %s", at + 1, why);
+    pd__job_add_problem(job, "parse", NULL, PD_ERR_ARGUMENT, "column %zu: %s", at + 1, why);
   } else {
-    why = check_request(job->document.root, job->id);
-    if (why) pd__job_fail(job, "request", NULL, PD_ERR_ARGUMENT, "%s", why);
+    why = find_request_fault(job->document.root, job->id);
+    if (why) pd__job_add_problem(job, "request", NULL, PD_ERR_ARGUMENT, "%s", why);
   }
   if (why && !*job->id) strcpy(job->id, "null");
   if (why) return NULL;
@@ -212,7 +213,7 @@ static const method *read_request(pd__job *job, const char *line, size_t length)
   return job->problems ? NULL : to;
 }
 
-static pd__job *new_job(const pd__client *client) {
+static pd__job *make_job(const pd__client *client) {
   pd__job *made = calloc(1, sizeof *made);
   if (!made) return NULL;
   made->client = client->number;
@@ -238,22 +239,22 @@ void pd__job_free(pd__job *job) {
   free(job);
 }
 
-void pd__request_answer(pd__client *client, const char *line, size_t length) {
-  pd__job *job = new_job(client);
+void pd__client_handle_request(pd__client *client, const char *line, size_t length) {
+  pd__job *job = make_job(client);
   client->dead |= !job;
   if (!job) return;
-  const method *to = read_request(job, line, length);
+  const method *to = parse_request(job, line, length);
   client->closing |= !job->document.memory;
   if (to && to->changes) {
     job->run = to->run;
     client->waiting++;
-    if (pd__job_start(job)) return;
+    if (pd__job_queue(job)) return;
     client->waiting--;
-    pd__job_fail(job, "busy", NULL, PD_ERR_REFUSED, "%d changes wait already: try again later",
-                 PD__JOBS_MAX);
+    pd__job_add_problem(job, "busy", NULL, PD_ERR_REFUSED,
+                        "%d changes wait already: try again later", PD__JOBS_MAX);
   } else if (to) {
     to->run(job);
-    if (job->waits) return;
+    if (job->answered_later) return;
   }
   pd__job_answer(job, client);
   pd__job_free(job);

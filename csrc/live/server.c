@@ -107,10 +107,10 @@ void pd_live_stop(pd_live_server *server) {
   pthread_mutex_lock(&pd__lock);
   __atomic_store_n(&server->stopped, true, __ATOMIC_RELAXED); /* read without the lock, too */
   pd__socket_remove(&server->socket);
-  if (!pd__loop_runs()) remove_stopped_servers();
+  if (!pd__loop_is_running()) remove_stopped_servers();
   pd__loop_wake();
   while (server->listed) pthread_cond_wait(&server_removed, &pd__lock);
-  pd__jobs_wake();
+  pd__jobs_wake_thread();
   pd__server_release(server);
   pthread_mutex_unlock(&pd__lock);
 }
@@ -270,9 +270,9 @@ static void in_parent(void) { pthread_mutex_unlock(&pd__lock); }
 
 static void in_child(void) {
   bool reopens = false;
-  pd__loop_abandon();
-  pd__jobs_abandon();
-  pd__steps_abandon();
+  pd__loop_reset_in_child();
+  pd__jobs_reset_in_child();
+  pd__steps_reset_in_child();
   pd__audits_reset_in_child();
   for (pd_live_server *each = pd__servers; each; each = each->next) {
     pd__socket_close(&each->socket, false);
@@ -283,7 +283,7 @@ static void in_child(void) {
   bool waits = pd__changes_count_temporary() > 0;
   pthread_mutex_unlock(&pd__lock);
   if (reopens || waits) pd__thread_start(go_on, NULL);
-  pd__start_forked();
+  pd__start_resume_in_child();
 }
 
 static int registered;

@@ -11,8 +11,8 @@ static void check_permission(pd__job *job, pd__changed_flag *each, const pd_flag
   bool closed = info->read_only || *info->retired;
   each->unconfirmed = info->unsafe && !why;
   if (!why) return;
-  pd__job_fail(job, "forbidden", each->requested_name, closed ? PD_ERR_READ_ONLY : PD_ERR_FROZEN,
-               "%s: %s", info->name, why);
+  pd__job_add_problem(job, "forbidden", each->requested_name,
+                      closed ? PD_ERR_READ_ONLY : PD_ERR_FROZEN, "%s: %s", info->name, why);
 }
 
 static uint32_t literal_of(const pd__value *value) {
@@ -45,8 +45,8 @@ static void check_different(pd__job *job, const pd__change *made) {
     bool twice = false;
     for (size_t k = 0; k < i && each->flag; k++) twice |= made->flags[k].flag == each->flag;
     if (!twice) continue;
-    pd__job_fail(job, "malformed", each->requested_name, PD_ERR_ARGUMENT,
-                 "%s: is given twice, by its name or an alias", each->name);
+    pd__job_add_problem(job, "malformed", each->requested_name, PD_ERR_ARGUMENT,
+                        "%s: is given twice, by its name or an alias", each->name);
   }
 }
 
@@ -60,8 +60,8 @@ static void check_confirmed(pd__job *job, pd__change *made) {
   }
   for (size_t i = 0; i < made->count; i++) {
     if (!made->flags[i].unconfirmed) continue;
-    pd__job_fail(job, "confirm", made->flags[i].requested_name, PD_ERR_REFUSED,
-                 "%s: is unsafe to change: confirm it by its name", made->flags[i].name);
+    pd__job_add_problem(job, "confirm", made->flags[i].requested_name, PD_ERR_REFUSED,
+                        "%s: is unsafe to change: confirm it by its name", made->flags[i].name);
   }
 }
 
@@ -91,8 +91,8 @@ static void read_expectations(pd__batch *batch) {
     pd_flag_info info;
     pd_flag *flag = pd__job_find_flag(batch->job, at->name, &info);
     if (flag && info.sensitive) {
-      pd__job_fail(batch->job, "forbidden", at->name, PD_ERR_ARGUMENT,
-                   "%s: is sensitive, and can't be in expect", info.name);
+      pd__job_add_problem(batch->job, "forbidden", at->name, PD_ERR_ARGUMENT,
+                          "%s: is sensitive, and can't be in expect", info.name);
     } else {
       next->flag = flag;
     }
@@ -119,8 +119,8 @@ static bool check_expectations(pd__batch *batch) {
     add_current(&job->current, at->name, flag);
     pd_status status = pd_flag_compare_text(flag, at->text, &same, NULL);
     if (status == PD_OK && same) continue;
-    pd__job_fail(job, "conflict", at->name, PD_ERR_CONFLICT, "%s: doesn't have the expected value",
-                 pd_flag_get_name(flag));
+    pd__job_add_problem(job, "conflict", at->name, PD_ERR_CONFLICT,
+                        "%s: doesn't have the expected value", pd_flag_get_name(flag));
   }
   return true;
 }

@@ -104,7 +104,7 @@ static void begin(void) {
 }
 
 /* The thread stayed in the parent. */
-void pd__start_forked(void) {
+void pd__start_resume_in_child(void) {
   if (waiting) begin();
 }
 

@@ -63,8 +63,8 @@ void pd__steps_get(pd__job *job) { write_step(job, last_step()); }
 void pd__steps_gate(pd__job *job) {
   int64_t closed = __atomic_load_n(&gate, __ATOMIC_SEQ_CST);
   if (closed != OPEN && owner != job->client) {
-    pd__job_fail(job, "conflict", NULL, PD_ERR_CONFLICT,
-                 "another client has closed the gate at step %lld", (long long)closed);
+    pd__job_add_problem(job, "conflict", NULL, PD_ERR_CONFLICT,
+                        "another client has closed the gate at step %lld", (long long)closed);
     return;
   }
   owner = job->client;
@@ -78,17 +78,18 @@ void pd__steps_wait(pd__job *job) {
   size_t count = 0;
   for (const pd__job *each = waiting; each; each = each->next) count++;
   if (!job->step.given) {
-    pd__job_fail(job, "params", NULL, PD_ERR_ARGUMENT, "params: step: expected a whole number");
+    pd__job_add_problem(job, "params", NULL, PD_ERR_ARGUMENT,
+                        "params: step: expected a whole number");
   } else if (is_reached(step, job->step.number)) {
     write_step(job, step);
   } else if (count == PD__JOBS_MAX) {
-    pd__job_fail(job, "busy", NULL, PD_ERR_REFUSED, "%d requests wait for a step already",
-                 PD__JOBS_MAX);
+    pd__job_add_problem(job, "busy", NULL, PD_ERR_REFUSED, "%d requests wait for a step already",
+                        PD__JOBS_MAX);
   } else {
     job->deadline = pd__now() + (int64_t)(job->timeout * 1000);
     job->next = waiting;
     waiting = job;
-    job->waits = true;
+    job->answered_later = true;
     pd__client_find(job->client)->waiting++;
   }
 }
@@ -100,9 +101,9 @@ static void answer(pd__job *job, int64_t step) {
   if (is_reached(step, job->step.number)) {
     write_step(job, step);
   } else {
-    pd__job_fail(job, "timeout", NULL, PD_ERR_REFUSED,
-                 "given up after %g s: the program hasn't begun step %lld", job->timeout,
-                 (long long)job->step.number);
+    pd__job_add_problem(job, "timeout", NULL, PD_ERR_REFUSED,
+                        "given up after %g s: the program hasn't begun step %lld", job->timeout,
+                        (long long)job->step.number);
   }
   client->waiting--;
   pd__job_answer(job, client);
@@ -137,7 +138,7 @@ void pd__steps_release(uint64_t client) {
   if (owner == client) __atomic_store_n(&gate, OPEN, __ATOMIC_SEQ_CST);
 }
 
-void pd__steps_abandon(void) {
+void pd__steps_reset_in_child(void) {
   last = NONE;
   gate = OPEN;
   waiting = NULL;

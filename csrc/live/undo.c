@@ -103,14 +103,15 @@ static pd__change *find_change(pd__job *job) {
   const char *obstacle = at ? find_obstacle(at) : NULL;
   unsigned long long number = job->undo;
   if (!at && !number) {
-    pd__job_fail(job, "conflict", NULL, PD_ERR_CONFLICT, "there is no change of yours to undo");
+    pd__job_add_problem(job, "conflict", NULL, PD_ERR_CONFLICT,
+                        "there is no change of yours to undo");
   } else if (!at) {
-    pd__job_fail(job, "unknown", NULL, PD_ERR_ARGUMENT, "there is no change %llu", number);
+    pd__job_add_problem(job, "unknown", NULL, PD_ERR_ARGUMENT, "there is no change %llu", number);
   } else if (obstacle) {
-    pd__job_fail(job, "conflict", NULL, PD_ERR_CONFLICT, "change %llu %s", number, obstacle);
+    pd__job_add_problem(job, "conflict", NULL, PD_ERR_CONFLICT, "change %llu %s", number, obstacle);
   } else if (!pd__requester_is_same(&at->requester, &job->requester)) {
-    pd__job_fail(job, "forbidden", NULL, PD_ERR_REFUSED, "change %llu is by another client",
-                 number);
+    pd__job_add_problem(job, "forbidden", NULL, PD_ERR_REFUSED, "change %llu is by another client",
+                        number);
   }
   return job->problems ? NULL : at;
 }
@@ -144,11 +145,11 @@ static bool check_standing(pd__batch *batch) {
     const char *loss = find_loss(batch->undone, each);
     batch->unchanged[i] = (pd_flag_revision){each->flag, pd_flag_get_revision(each->flag)};
     if (!stands(batch->undone, each)) {
-      pd__job_fail(job, "conflict", each->name, PD_ERR_CONFLICT,
-                   "%s: has changed since change %llu", each->name,
-                   (unsigned long long)batch->undone->number);
+      pd__job_add_problem(job, "conflict", each->name, PD_ERR_CONFLICT,
+                          "%s: has changed since change %llu", each->name,
+                          (unsigned long long)batch->undone->number);
     } else if (loss) {
-      pd__job_fail(job, "conflict", each->name, PD_ERR_CONFLICT, "%s: %s", each->name, loss);
+      pd__job_add_problem(job, "conflict", each->name, PD_ERR_CONFLICT, "%s: %s", each->name, loss);
     }
   }
   return job->problems == NULL;
