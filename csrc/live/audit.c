@@ -82,7 +82,7 @@ static bool append_audit_line(pd__audit *audit, const char *event, size_t length
   if (audit->lost > 0) {
     pd__json_begin(&line, NULL, '{');
     pd__json_put_text(&line, "event", "lost");
-    pd__json_put_time(&line, "at", pd__time_now());
+    pd__json_put_time(&line, "at", pd__get_wall_ms());
     pd__json_put_number(&line, "lost", audit->lost);
     pd__json_end(&line, "}");
     pd__text_add(&line, "\n", 1);

@@ -228,7 +228,7 @@ static void audit_refusal(const pd__job *job, const pd__change *wanted) {
   pd__json_begin(&line, NULL, '{');
   pd__json_put_text(&line, "event", "refused");
   pd__json_put_text(&line, "result", "refused");
-  pd__json_put_time(&line, "at", pd__time_now());
+  pd__json_put_time(&line, "at", pd__get_wall_ms());
   pd__json_put_text(&line, "kind", job->problems->kind);
   pd__json_put_text(&line, "detail", job->problems->error.message);
   pd__requester_write(&line, "who", &job->requester);

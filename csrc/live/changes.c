@@ -35,7 +35,7 @@ pd__change *pd__change_new(size_t count, const pd__requester *requester, const c
   if (!made) return NULL;
   made->count = count;
   made->requester = *requester;
-  made->at = pd__time_now();
+  made->at = pd__get_wall_ms();
   made->reason = reason ? strdup(reason) : NULL;
   if (made->reason || !reason) return made;
   free(made);
@@ -217,7 +217,7 @@ int64_t pd__changes_end_due(void) {
     pd__change *next = find_next_due_change();
     int64_t deadline = next ? next->deadline : INT64_MAX;
     pthread_mutex_unlock(&pd__lock);
-    int64_t now = pd__now();
+    int64_t now = pd__get_steady_ms();
     if (!next || deadline > now) return deadline;
     if (!end_due_change(next)) return now + 100;
   }

@@ -81,7 +81,7 @@ static void add_client(pd__client *made, pd_live_server *server, int fd) {
   made->number = ++last_number;
   pd__descriptor_take(&made->descriptor, fd);
   made->server = server;
-  made->active = pd__now();
+  made->active = pd__get_steady_ms();
   made->next = pd__clients;
   pd__clients = made;
   pd__server_hold(server);
@@ -195,7 +195,7 @@ void pd__client_read(pd__client *client) {
     if (length < 0) client->dead = true;
     if (length == 0) handle_end_of_input(client);
     if (length <= 0) break;
-    client->active = pd__now();
+    client->active = pd__get_steady_ms();
     pd__text_add(&client->in, part, (size_t)length);
     client->dead |= client->in.failed;
     handle_request_lines(client);
@@ -216,7 +216,7 @@ void pd__client_send(pd__client *client) {
     if (length < 0 && errno == EAGAIN) return;
     if (length < 0) client->dead = true;
     if (length < 0) return;
-    client->active = pd__now();
+    client->active = pd__get_steady_ms();
     client->sent += (size_t)length;
   }
   drop_first_bytes(&client->out, client->out.length);
@@ -235,7 +235,7 @@ static bool is_client_finished(const pd__client *client, int64_t now) {
 }
 
 void pd__clients_remove_finished(void) {
-  int64_t now = pd__now();
+  int64_t now = pd__get_steady_ms();
   drop_largest_clients();
   for (pd__client **at = &pd__clients; *at;) {
     if (is_client_finished(*at, now)) {

@@ -102,7 +102,7 @@ bool pd__subscribers_notify(void) {
       send_gap(client, revision);
     } else if (client->seen_revision < revision) {
       send_changes(client);
-    } else if (pd__now() - client->active >= PD__ALIVE_TIME) {
+    } else if (pd__get_steady_ms() - client->active >= PD__ALIVE_TIME) {
       begin_notification(&client->out, "events.alive");
       end_notification(&client->out);
     }

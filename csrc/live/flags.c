@@ -161,7 +161,8 @@ static void write_temporary_change(pd__text *to, pd_flag *flag, pd_override over
   pthread_mutex_lock(&pd__lock);
   const pd__change *change = pd__change_find_by_override(override);
   uint64_t number = change ? change->number : 0;
-  int64_t until = change ? change->until : 0, left = change ? change->deadline - pd__now() : 0;
+  int64_t until = change ? change->until : 0,
+          left = change ? change->deadline - pd__get_steady_ms() : 0;
   pthread_mutex_unlock(&pd__lock);
   if (!number) return;
   if (left < 0) left = 0;

@@ -56,7 +56,7 @@ static void *run_jobs(void *unused) {
 bool pd__job_queue(pd__job *job) {
   pd__job **end = &queue;
   size_t waiting = 0;
-  job->deadline = pd__now() + (int64_t)(job->timeout * 1000);
+  job->deadline = pd__get_steady_ms() + (int64_t)(job->timeout * 1000);
   pthread_mutex_lock(&pd__lock);
   if (!jobs_thread_runs) jobs_thread_runs = pd__thread_start(run_jobs, NULL);
   for (; *end; end = &(*end)->next) waiting++;
@@ -130,7 +130,7 @@ static int64_t apply_job_deadline(pd__job *job, int64_t now, int64_t next) {
 }
 
 int64_t pd__jobs_answer(void) {
-  int64_t now = pd__now(), next = INT64_MAX;
+  int64_t now = pd__get_steady_ms(), next = INT64_MAX;
   answer_done_jobs();
   pthread_mutex_lock(&pd__lock);
   if (running) next = apply_job_deadline(running, now, next);

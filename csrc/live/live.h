@@ -39,8 +39,8 @@ enum {
 
 extern pthread_mutex_t pd__lock;
 
-int64_t pd__now(void);      /* ms, steady */
-int64_t pd__time_now(void); /* ms since 1970 */
+int64_t pd__get_steady_ms(void); /* ms, steady */
+int64_t pd__get_wall_ms(void);   /* ms since 1970 */
 
 /* Starts a detached thread. Returns false if there can be none. */
 bool pd__thread_start(void *(*function)(void *), void *argument);

@@ -77,7 +77,7 @@ static void read_flags(pd__batch *batch) {
     int64_t length = (int64_t)(job->duration * 1000);
     made->state = PD__CHANGE_ACTIVE;
     made->until = made->at + length;
-    made->deadline = pd__now() + length;
+    made->deadline = pd__get_steady_ms() + length;
     made->audit = job->server->audit;
   }
 }

@@ -84,11 +84,11 @@ static void serve(void) {
 
 static void *wait_for_registry(void *argument) {
   (void)argument;
-  int64_t now = pd__now();
+  int64_t now = pd__get_steady_ms();
   while (!__atomic_load_n(&pd__module_v1.host, __ATOMIC_ACQUIRE)) {
     struct timespec pause = {.tv_nsec = now - began < SHORT_TIME ? 2000000 : 50000000};
     nanosleep(&pause, NULL);
-    now = pd__now();
+    now = pd__get_steady_ms();
     if (now - began <= WAIT_TIME) continue;
     __atomic_store_n(&waiting, 0, __ATOMIC_RELEASE);
     return NULL;
@@ -111,6 +111,6 @@ void pd__start_resume_in_child(void) {
 __attribute__((constructor)) static void enter(void) {
   if (!is_told()) return;
   if (pd__fork_watch(NULL) != PD_OK) return;
-  began = pd__now();
+  began = pd__get_steady_ms();
   begin();
 }

@@ -18,13 +18,13 @@ static pd__job *waiting; /* of steps.wait */
 
 /* A gate that nobody opens in time is opened, so that the program waits there once. */
 static pd_status wait_at_gate(int64_t step, pd_error *err) {
-  int64_t began = pd__now(), closed;
+  int64_t began = pd__get_steady_ms(), closed;
   pd__loop_wake(); /* clients may wait for this step */
   while (step >= (closed = __atomic_load_n(&gate, __ATOMIC_SEQ_CST))) {
     struct timespec pause = {.tv_nsec = 1000000};
     int64_t most = __atomic_load_n(&patience, __ATOMIC_RELAXED);
     nanosleep(&pause, NULL);
-    if (pd__now() - began < most) continue;
+    if (pd__get_steady_ms() - began < most) continue;
     if (!__atomic_compare_exchange_n(&gate, &closed, OPEN, false, __ATOMIC_SEQ_CST,
                                      __ATOMIC_SEQ_CST))
       continue;
@@ -86,7 +86,7 @@ void pd__steps_wait(pd__job *job) {
     pd__job_add_problem(job, "busy", NULL, PD_ERR_REFUSED, "%d requests wait for a step already",
                         PD__JOBS_MAX);
   } else {
-    job->deadline = pd__now() + (int64_t)(job->timeout * 1000);
+    job->deadline = pd__get_steady_ms() + (int64_t)(job->timeout * 1000);
     job->next = waiting;
     waiting = job;
     job->answered_later = true;
@@ -110,7 +110,7 @@ static void answer(pd__job *job, int64_t step) {
 }
 
 int64_t pd__steps_answer(void) {
-  int64_t now = pd__now();
+  int64_t now = pd__get_steady_ms();
   for (pd__job **at = &waiting; *at;) {
     pd__job *each = *at;
     int64_t step = last_step();
