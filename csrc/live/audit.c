@@ -51,7 +51,7 @@ static void reopen_moved_file(pd__audit *audit) {
   int fd = open_audit_file(audit->path);
   if (fd < 0 && own) return; /* the old file is better than none */
   pd__descriptor_close(&audit->file);
-  pd__descriptor_take(&audit->file, fd);
+  pd__descriptor_adopt(&audit->file, fd);
   audit->partial = false;
 }
 
@@ -216,7 +216,7 @@ pd_status pd__audit_open(const pd_live_server_options *options, pd__audit **out,
   }
   made->holders = 1;
   made->sync = options->audit_fsync;
-  pd__descriptor_take(&made->file, fd);
+  pd__descriptor_adopt(&made->file, fd);
   made->function = options->audit;
   made->context = options->context;
   pthread_mutex_init(&made->lock, NULL);
@@ -228,7 +228,7 @@ pd_status pd__audit_open(const pd_live_server_options *options, pd__audit **out,
   return PD_OK;
 }
 
-void pd__audit_hold(pd__audit *audit) { audit->holders++; }
+void pd__audit_retain(pd__audit *audit) { audit->holders++; }
 
 void pd__audit_release(pd__audit *audit) {
   if (--audit->holders > 0) return;

@@ -108,7 +108,7 @@ void pd__change_add(pd__change *change) {
   change->older = *at;
   *at = change;
   temporary_count += change->state == PD__CHANGE_ACTIVE;
-  if (change->state == PD__CHANGE_ACTIVE && change->audit) pd__audit_hold(change->audit);
+  if (change->state == PD__CHANGE_ACTIVE && change->audit) pd__audit_retain(change->audit);
   drop_oldest_changes();
 }
 
@@ -199,7 +199,7 @@ static bool end_due_change(pd__change *change) {
   change->holders--;
   if (ended && change->state == PD__CHANGE_ACTIVE) {
     audit = change->audit;
-    if (audit) pd__audit_hold(audit);
+    if (audit) pd__audit_retain(audit);
     pd__change_mark_ended(change, PD__CHANGE_ENDED);
     pd__change_write_event(&event, change, "ended");
   }
@@ -254,7 +254,7 @@ static pd_status check_reported_change(const pd_live_change *change, pd_error *e
 
 pd_status pd_live_report(const pd_live_change *change, pd_error *err) {
   pd_status status = check_reported_change(change, err);
-  if (status == PD_OK) status = pd__fork_watch(err);
+  if (status == PD_OK) status = pd__fork_handlers_register(err);
   if (status != PD_OK) return status;
   pd__requester requester = {.uid = geteuid()};
   copy_label(requester.label, change->by);

@@ -79,12 +79,12 @@ static void close_idlest_client(pd__client **from) {
 
 static void add_client(pd__client *made, pd_live_server *server, int fd) {
   made->number = ++last_number;
-  pd__descriptor_take(&made->descriptor, fd);
+  pd__descriptor_adopt(&made->descriptor, fd);
   made->server = server;
   made->active = pd__get_steady_ms();
   made->next = pd__clients;
   pd__clients = made;
-  pd__server_hold(server);
+  pd__server_retain(server);
   client_count++;
 }
 

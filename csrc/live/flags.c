@@ -191,7 +191,7 @@ static void write_flag_members(pd__job *job, pd_flag *flag, const pd_flag_info *
   write_flag_entry(to, info, &entry, whole);
   pd__json_put_number(to, "revision", pd_flag_get_revision(flag));
   write_attributes(to, info);
-  const char *refusal = pd__find_refusal(job->server, info);
+  const char *refusal = pd__server_find_refusal(job->server, info);
   pd__json_put_bool(to, "settable", !refusal);
   pd__json_put_optional(to, "refusal", refusal);
   if (entry.override) write_temporary_change(to, flag, entry.override);

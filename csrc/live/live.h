@@ -55,7 +55,7 @@ typedef struct pd__descriptor {
   ino_t inode;
 } pd__descriptor;
 
-void pd__descriptor_take(pd__descriptor *to, int fd);
+void pd__descriptor_adopt(pd__descriptor *to, int fd);
 bool pd__descriptor_is_own(const pd__descriptor *descriptor);
 /* Closes it if it is still ours. */
 void pd__descriptor_close(pd__descriptor *descriptor);
@@ -65,7 +65,7 @@ typedef struct pd__socket {
   char name[108];
   dev_t device; /* of the file `name` */
   ino_t file;
-  char *where; /* the absolute path; yours to free */
+  char *path; /* the absolute path; yours to free */
 } pd__socket;
 
 /* Listens at an address of pd_live_server_options. All descriptors are closed by exec.
@@ -107,14 +107,14 @@ struct pd_live_server {
 
 extern pd_live_server *pd__servers;
 
-void pd__server_hold(pd_live_server *server);
+void pd__server_retain(pd_live_server *server);
 void pd__server_release(pd_live_server *server);
 
 /* Takes those that have stopped out of the list, once they have no connections. */
 void pd__servers_remove_stopped(void);
 
 /* Returns why clients may not change a flag; NULL: they may. */
-const char *pd__find_refusal(const pd_live_server *server, const pd_flag_info *info);
+const char *pd__server_find_refusal(const pd_live_server *server, const pd_flag_info *info);
 
 /* ---- The clients' thread (loop.c) ---- */
 
@@ -385,7 +385,7 @@ bool pd__flag_get_live_value(pd_flag *flag, pd_value *value);
 /* ---- Audits (audit.c) ---- */
 
 pd_status pd__audit_open(const pd_live_server_options *options, pd__audit **out, pd_error *err);
-void pd__audit_hold(pd__audit *audit);
+void pd__audit_retain(pd__audit *audit);
 void pd__audit_release(pd__audit *audit);
 /* Writes one line, and frees it. `audit` NULL: frees it. */
 void pd__audit_write(pd__audit *audit, pd__text *event);
@@ -396,7 +396,7 @@ void pd__callbacks_start(void);
 
 /* ---- Forks (server.c) and LD_PRELOAD (start.c) ---- */
 
-pd_status pd__fork_watch(pd_error *err);
+pd_status pd__fork_handlers_register(pd_error *err);
 void pd__start_resume_in_child(void);
 
 #endif /* PD_LIVE_LIVE_H */

@@ -42,8 +42,8 @@ bool pd__thread_start(void *(*function)(void *), void *argument) {
 static bool open_wake_pipe(void) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return false;
-  pd__descriptor_take(&wake_in, ends[0]);
-  pd__descriptor_take(&wake_out, ends[1]);
+  pd__descriptor_adopt(&wake_in, ends[0]);
+  pd__descriptor_adopt(&wake_out, ends[1]);
   return true;
 }
 
@@ -102,7 +102,7 @@ static void handle_server_events(const poll_round *round) {
   pd_live_server *each = pd__servers;
   for (size_t index = 1; each && index <= round->servers && index < round->count; index++) {
     short events = round->fds[index].revents;
-    pd__server_hold(each);
+    pd__server_retain(each);
     pthread_mutex_unlock(&pd__lock);
     bool own = pd__descriptor_is_own(&each->socket.listening);
     if (own && (events & POLLIN)) pd__clients_accept(each);

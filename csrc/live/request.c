@@ -222,7 +222,7 @@ static pd__job *make_job(const pd__client *client) {
   made->before = UINT64_MAX;
   made->timeout = 10;
   pthread_mutex_lock(&pd__lock);
-  pd__server_hold(made->server);
+  pd__server_retain(made->server);
   pthread_mutex_unlock(&pd__lock);
   return made;
 }

@@ -6,8 +6,8 @@
 
 /* ---- The flags to change ---- */
 
-static void check_permission(pd__job *job, pd__changed_flag *each, const pd_flag_info *info) {
-  const char *why = pd__find_refusal(job->server, info);
+static void check_settable(pd__job *job, pd__changed_flag *each, const pd_flag_info *info) {
+  const char *why = pd__server_find_refusal(job->server, info);
   bool closed = info->read_only || *info->retired;
   each->unconfirmed = info->unsafe && !why;
   if (!why) return;
@@ -15,14 +15,14 @@ static void check_permission(pd__job *job, pd__changed_flag *each, const pd_flag
                       closed ? PD_ERR_READ_ONLY : PD_ERR_FROZEN, "%s: %s", info->name, why);
 }
 
-static uint32_t literal_of(const pd__value *value) {
+static uint32_t get_literal_type(const pd__value *value) {
   if (value->kind == PD__BOOL) return PD_TYPE_bool;
   if (value->kind != PD__NUMBER) return 0;
   return strpbrk(value->text, ".eE") ? PD_TYPE_double : PD_TYPE_int64;
 }
 
 /* `value` is a member of `set`, or an item of `unset`. */
-static void read_flag(pd__batch *batch, pd__changed_flag *each, const pd__value *value) {
+static void read_requested_flag(pd__batch *batch, pd__changed_flag *each, const pd__value *value) {
   pd_flag_info info;
   each->requested_name = value->name ? value->name : value->text;
   each->drops_value = !value->name || value->kind == PD__NULL;
@@ -34,12 +34,12 @@ static void read_flag(pd__batch *batch, pd__changed_flag *each, const pd__value 
   each->generation = info.generation;
   each->type = info.type;
   each->requested_text = each->drops_value ? NULL : value->text;
-  each->literal = literal_of(value);
-  check_permission(batch->job, each, &info);
+  each->literal = get_literal_type(value);
+  check_settable(batch->job, each, &info);
 }
 
 /* Two spellings of one flag would set it twice. There are at most PD__NAMES_MAX flags. */
-static void check_different(pd__job *job, const pd__change *made) {
+static void check_set_once(pd__job *job, const pd__change *made) {
   for (size_t i = 0; i < made->count; i++) {
     const pd__changed_flag *each = &made->flags[i];
     bool twice = false;
@@ -65,13 +65,13 @@ static void check_confirmed(pd__job *job, pd__change *made) {
   }
 }
 
-static void read_flags(pd__batch *batch) {
+static void read_requested_flags(pd__batch *batch) {
   pd__job *job = batch->job;
   pd__change *made = batch->change;
   pd__changed_flag *next = made->flags;
-  for (const pd__value *at = job->set; at; at = at->next) read_flag(batch, next++, at);
-  for (const pd__value *at = job->unset; at; at = at->next) read_flag(batch, next++, at);
-  check_different(job, made);
+  for (const pd__value *at = job->set; at; at = at->next) read_requested_flag(batch, next++, at);
+  for (const pd__value *at = job->unset; at; at = at->next) read_requested_flag(batch, next++, at);
+  check_set_once(job, made);
   check_confirmed(job, made);
   if (job->duration > 0) {
     int64_t length = (int64_t)(job->duration * 1000);
@@ -99,7 +99,7 @@ static void read_expectations(pd__batch *batch) {
   }
 }
 
-static void add_current(pd__text *to, const char *name, pd_flag *flag) {
+static void write_current_value(pd__text *to, const char *name, pd_flag *flag) {
   pd_flag_entry entry = {.size = sizeof entry};
   char number[PD__NUMBER_SIZE];
   if (pd_flag_get_entry(flag, 0, &entry, NULL) != PD_OK) return;
@@ -116,7 +116,7 @@ static bool check_expectations(pd__batch *batch) {
     bool same = false;
     if (!flag) continue;
     next->revision = pd_flag_get_revision(flag);
-    add_current(&job->current, at->name, flag);
+    write_current_value(&job->current, at->name, flag);
     pd_status status = pd_flag_compare_text(flag, at->text, &same, NULL);
     if (status == PD_OK && same) continue;
     pd__job_add_problem(job, "conflict", at->name, PD_ERR_CONFLICT,
@@ -132,7 +132,7 @@ void pd__flags_set(pd__job *job) {
   batch.change = pd__change_new(count, &job->requester, job->reason);
   batch.memory_out = !batch.unchanged || !batch.change;
   if (!batch.memory_out) {
-    read_flags(&batch);
+    read_requested_flags(&batch);
     read_expectations(&batch);
   }
   pd__batch_run(&batch, check_expectations);

@@ -110,7 +110,7 @@ void pd__start_resume_in_child(void) {
 
 __attribute__((constructor)) static void enter(void) {
   if (!is_told()) return;
-  if (pd__fork_watch(NULL) != PD_OK) return;
+  if (pd__fork_handlers_register(NULL) != PD_OK) return;
   began = pd__get_steady_ms();
   begin();
 }

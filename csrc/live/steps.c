@@ -38,7 +38,7 @@ static pd_status wait_at_gate(int64_t step, pd_error *err) {
 }
 
 pd_status pd_live_step(int64_t step, pd_error *err) {
-  if (__atomic_exchange_n(&last, step, __ATOMIC_SEQ_CST) == NONE) pd__fork_watch(NULL);
+  if (__atomic_exchange_n(&last, step, __ATOMIC_SEQ_CST) == NONE) pd__fork_handlers_register(NULL);
   if (step < __atomic_load_n(&gate, __ATOMIC_SEQ_CST)) return PD_OK;
   return wait_at_gate(step, err);
 }
