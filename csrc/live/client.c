@@ -49,7 +49,7 @@ static bool read_requester(int fd, pd__requester *requester) {
 static void remove_client(pd__client **at) {
   pd__client *client = *at;
   if (client->waiting > 0) pd__jobs_cancel_of_client(client->number);
-  pd__steps_release(client->number);
+  pd__steps_release_client(client->number);
   pthread_mutex_lock(&pd__lock);
   *at = client->next;
   pd__descriptor_close(&client->descriptor);

@@ -356,7 +356,7 @@ void pd__jobs_wake_thread(void);
 /* Answers who waits for a step that is reached, or too long. Returns when to look again. */
 int64_t pd__steps_answer(void);
 /* Gives up what a client asked for, and opens the gate that it has closed. */
-void pd__steps_release(uint64_t client);
+void pd__steps_release_client(uint64_t client);
 void pd__steps_reset_in_child(void); /* in a forked child */
 
 /* ---- Batches (batch.c): what set.c and undo.c share ---- */

@@ -15,13 +15,13 @@ static bool has_override(pd_flag *flag, pd_override override) {
   return false;
 }
 
-static bool is_equal(pd_type type, pd_value a, pd_value b) {
+static bool is_equal_value(pd_type type, pd_value a, pd_value b) {
   char one[PD__NUMBER_SIZE], other[PD__NUMBER_SIZE];
   return strcmp(pd__value_format(type, a, one), pd__value_format(type, b, other)) == 0;
 }
 
 /* Returns whether the flag has what the change gave it, and nothing came later from the program. */
-static bool stands(const pd__change *change, const pd__changed_flag *each) {
+static bool is_flag_unchanged(const pd__change *change, const pd__changed_flag *each) {
   pd_value now;
   pd_flag_info info = {.size = sizeof info};
   if (pd_flag_get_info(each->flag, &info, NULL) != PD_OK) return false;
@@ -29,12 +29,12 @@ static bool stands(const pd__change *change, const pd__changed_flag *each) {
   if (change->override) return has_override(each->flag, change->override);
   bool given = pd__flag_get_live_value(each->flag, &now);
   if (each->drops_value) return !given;
-  return given && info.source == PD_SOURCE_LIVE && is_equal(each->type, now, each->set_value);
+  return given && info.source == PD_SOURCE_LIVE && is_equal_value(each->type, now, each->set_value);
 }
 
 /* Returns why the change can't be undone by anybody any more; NULL: it can be, if its flags stand.
  */
-static const char *find_obstacle(const pd__change *change) {
+static const char *find_undo_obstacle(const pd__change *change) {
   if (change->from_fleet) return "came from a fleet: undo it there";
   if (change->undoes) return "is an undo";
   if (change->state == PD__CHANGE_ENDED) return "has ended";
@@ -42,7 +42,7 @@ static const char *find_obstacle(const pd__change *change) {
 }
 
 /* Returns why the value that the flag had before can't be given again; NULL: it can. */
-static const char *find_loss(const pd__change *change, const pd__changed_flag *each) {
+static const char *find_lost_value(const pd__change *change, const pd__changed_flag *each) {
   if (change->override) return NULL;
   if (each->sensitive && each->had_live) return "is sensitive, and its former value isn't kept";
   return each->had_override ? "had a temporary value, which has ended for good" : NULL;
@@ -50,7 +50,7 @@ static const char *find_loss(const pd__change *change, const pd__changed_flag *e
 
 /* ---- changes.list ---- */
 
-static bool is_frozen(pd_flag *flag) {
+static bool is_flag_frozen(pd_flag *flag) {
   pd_flag_info info = {.size = sizeof info};
   return pd_flag_get_info(flag, &info, NULL) == PD_OK && info.frozen;
 }
@@ -58,7 +58,9 @@ static bool is_frozen(pd_flag *flag) {
 static bool can_undo(const pd__change *change) {
   for (size_t i = 0; i < change->count; i++) {
     const pd__changed_flag *each = &change->flags[i];
-    if (!stands(change, each) || is_frozen(each->flag) || find_loss(change, each)) return false;
+    if (!is_flag_unchanged(change, each) || is_flag_frozen(each->flag) ||
+        find_lost_value(change, each))
+      return false;
   }
   return true;
 }
@@ -73,7 +75,7 @@ void pd__changes_list(pd__job *job) {
   pd__change *at = pd__change_latest();
   while (at && at->number >= before) at = at->older;
   for (; at && to->length < PD__ANSWER_MAX; at = at->older) {
-    bool own = !find_obstacle(at) && pd__requester_is_same(&at->requester, &job->requester);
+    bool own = !find_undo_obstacle(at) && pd__requester_is_same(&at->requester, &job->requester);
     pd__json_begin(to, NULL, '{');
     pd__change_write(to, at);
     at->holders++;
@@ -95,12 +97,12 @@ void pd__changes_list(pd__job *job) {
 /* ---- Which change ---- */
 
 /* The caller holds pd__lock. */
-static pd__change *find_change(pd__job *job) {
+static pd__change *find_change_to_undo(pd__job *job) {
   pd__change *at = job->undo ? pd__change_find(job->undo) : pd__change_latest();
   while (!job->undo && at &&
-         (find_obstacle(at) || !pd__requester_is_same(&at->requester, &job->requester)))
+         (find_undo_obstacle(at) || !pd__requester_is_same(&at->requester, &job->requester)))
     at = at->older;
-  const char *obstacle = at ? find_obstacle(at) : NULL;
+  const char *obstacle = at ? find_undo_obstacle(at) : NULL;
   unsigned long long number = job->undo;
   if (!at && !number) {
     pd__job_add_problem(job, "conflict", NULL, PD_ERR_CONFLICT,
@@ -119,7 +121,7 @@ static pd__change *find_change(pd__job *job) {
 /* ---- Taking it back ---- */
 
 /* The former values as text; numbers are in `numbers`. */
-static void read_flags(pd__batch *batch, char (*numbers)[PD__NUMBER_SIZE]) {
+static void prepare_former_values(pd__batch *batch, char (*numbers)[PD__NUMBER_SIZE]) {
   const pd__change *from = batch->undone;
   batch->change->undoes = from->number;
   for (size_t i = 0; i < from->count; i++) {
@@ -138,13 +140,13 @@ static void read_flags(pd__batch *batch, char (*numbers)[PD__NUMBER_SIZE]) {
   }
 }
 
-static bool check_standing(pd__batch *batch) {
+static bool check_unchanged_flags(pd__batch *batch) {
   pd__job *job = batch->job;
   for (size_t i = 0; i < batch->undone->count; i++) {
     const pd__changed_flag *each = &batch->undone->flags[i];
-    const char *loss = find_loss(batch->undone, each);
+    const char *loss = find_lost_value(batch->undone, each);
     batch->unchanged[i] = (pd_flag_revision){each->flag, pd_flag_get_revision(each->flag)};
-    if (!stands(batch->undone, each)) {
+    if (!is_flag_unchanged(batch->undone, each)) {
       pd__job_add_problem(job, "conflict", each->name, PD_ERR_CONFLICT,
                           "%s: has changed since change %llu", each->name,
                           (unsigned long long)batch->undone->number);
@@ -159,7 +161,7 @@ void pd__changes_undo(pd__job *job) {
   char(*numbers)[PD__NUMBER_SIZE] = NULL;
   pd__batch batch = {.job = job};
   pthread_mutex_lock(&pd__lock);
-  batch.undone = find_change(job);
+  batch.undone = find_change_to_undo(job);
   if (batch.undone) batch.undone->holders++;
   pthread_mutex_unlock(&pd__lock);
   if (batch.undone) {
@@ -168,9 +170,9 @@ void pd__changes_undo(pd__job *job) {
     batch.change = pd__change_new(batch.undone->count, &job->requester, job->reason);
     numbers = calloc(batch.undone->count, sizeof *numbers);
     batch.memory_out = !batch.unchanged || !batch.change || !numbers;
-    if (!batch.memory_out) read_flags(&batch, numbers);
+    if (!batch.memory_out) prepare_former_values(&batch, numbers);
   }
-  pd__batch_run(&batch, check_standing);
+  pd__batch_run(&batch, check_unchanged_flags);
   free(numbers);
   pthread_mutex_lock(&pd__lock);
   if (batch.undone) batch.undone->holders--;
