@@ -6,8 +6,8 @@
 
 /* ---- The request ---- */
 
-static bool add_value(const pd__job *job, const pd__value *value, pd_config *config,
-                      pd_error *err) {
+static bool add_fleet_value(const pd__job *job, const pd__value *value, pd_config *config,
+                            pd_error *err) {
   const pd__value *text = pd__value_find_member(value, "text");
   const pd__value *revision = pd__value_find_member(value, "revision");
   pd_value number = {.u64 = 0};
@@ -25,13 +25,13 @@ static bool add_value(const pd__job *job, const pd__value *value, pd_config *con
 }
 
 /* Returns NULL after it has added a problem. */
-static pd_config *make_config(pd__job *job) {
+static pd_config *make_fleet_config(pd__job *job) {
   pd_error err = {.status = PD_ERR_ARGUMENT,
                   .message = "params: expected fleet, its address, and values, an object"};
   pd_config *made = NULL;
   bool whole = job->fleet && job->values && pd_config_new(PD_SOURCE_FLEET, &made, &err) == PD_OK;
   for (const pd__value *at = whole ? job->values->first : NULL; whole && at; at = at->next) {
-    whole = add_value(job, at, made, &err);
+    whole = add_fleet_value(job, at, made, &err);
   }
   if (whole) return made;
   const char *kind = err.status == PD_ERR_ARGUMENT ? "params" : "internal";
@@ -42,21 +42,21 @@ static pd_config *make_config(pd__job *job) {
 
 /* ---- What has changed ---- */
 
-typedef struct changes {
+typedef struct fleet_changes {
   pd_live_changed *flags;
   char (*numbers)[2][PD__NUMBER_SIZE]; /* their texts, unless they are the registry's */
   size_t count;
-} changes;
+} fleet_changes;
 
 /* A value of a higher rank is the program's own, set meanwhile. */
-static bool is_of_fleet(const pd_journal_event *event) {
+static bool is_fleet_event(const pd_journal_event *event) {
   return event->kind == PD_EVENT_VALUE &&
          pd_source_rank(event->origin.source) <= pd_source_rank(PD_SOURCE_FLEET);
 }
 
 /* Lists the events after a revision. If memory is out, there are none. */
-static changes read_changes(uint64_t since) {
-  changes all = {.count = 0};
+static fleet_changes collect_fleet_changes(uint64_t since) {
+  fleet_changes all = {.count = 0};
   pd_journal_event event = {.size = sizeof event};
   size_t room = pd_journal_get_revision() - since;
   all.flags = calloc(room + 1, sizeof *all.flags);
@@ -67,14 +67,14 @@ static changes read_changes(uint64_t since) {
     char(*texts)[PD__NUMBER_SIZE] = all.numbers[all.count];
     const char *old_text = pd__value_format(event.old_type, event.old_value, texts[0]);
     const char *new_text = pd__value_format(event.new_type, event.new_value, texts[1]);
-    if (!is_of_fleet(&event) || (old_text && new_text && !strcmp(old_text, new_text))) continue;
+    if (!is_fleet_event(&event) || (old_text && new_text && !strcmp(old_text, new_text))) continue;
     if (event.sensitive) old_text = new_text = NULL;
     all.flags[all.count++] = (pd_live_changed){pd_flag_get_name(event.flag), old_text, new_text};
   }
   return all;
 }
 
-static void write_result(pd__job *job, const changes *all) {
+static void write_fleet_result(pd__job *job, const fleet_changes *all) {
   pd__text *to = &job->result;
   pd__json_begin(to, NULL, '{');
   pd__revision_write(to, pd_journal_get_revision());
@@ -90,7 +90,7 @@ static void write_result(pd__job *job, const changes *all) {
   pd__json_end(to, "]}");
 }
 
-static void report_changes(const pd__job *job, const changes *all) {
+static void report_fleet_changes(const pd__job *job, const fleet_changes *all) {
   pd_live_change change = {.size = sizeof change,
                            .by = job->by,
                            .fleet = job->fleet,
@@ -104,8 +104,8 @@ static void report_changes(const pd__job *job, const changes *all) {
 /* Validators are asked twice: once while the change may be given up, and then when it is made. */
 void pd__fleet_apply(pd__job *job) {
   pd_error err;
-  changes all = {.count = 0};
-  pd_config *config = make_config(job);
+  fleet_changes all = {.count = 0};
+  pd_config *config = make_fleet_config(job);
   if (!config) return;
   pd_error_list *errors = pd_error_list_new();
   pd_status status = pd_config_check(config, true, errors, &err);
@@ -113,11 +113,11 @@ void pd__fleet_apply(pd__job *job) {
   if (goes && pd__job_change_state(job, PD__ASKING, PD__DECIDED)) {
     uint64_t before = pd_journal_get_revision();
     status = pd_config_apply(config, true, errors, &err);
-    if (status == PD_OK) all = read_changes(before);
+    if (status == PD_OK) all = collect_fleet_changes(before);
   }
   if (status == PD_OK) {
-    write_result(job, &all);
-    report_changes(job, &all);
+    write_fleet_result(job, &all);
+    report_fleet_changes(job, &all);
   } else {
     pd__job_add_errors(job, errors, &err);
   }
