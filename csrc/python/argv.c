@@ -66,7 +66,7 @@ static bool fill(line *made, Py_ssize_t count) {
 /* Returns the object that a token came from. The library may have added a "--" of its own. */
 static PyObject *object_of(const line *made, const char *word) {
   uint32_t index;
-  if (word < made->block || word >= made->block + made->used) return fast_text(word);
+  if (word < made->block || word >= made->block + made->used) return fast_make_text(word);
   memcpy(&index, word - sizeof index, sizeof index);
   PyObject *object = PyList_GetItem(made->words, index);
   return Py_XNewRef(object);

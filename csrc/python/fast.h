@@ -57,36 +57,36 @@ typedef struct fast_state {
 /* ---- Convert (convert.c) ---- */
 
 /* Returns the value of a flag, read from `cell`. */
-PyObject *fast_from_cell(pd_type type, const void *cell);
+PyObject *fast_read_cell(pd_type type, const void *cell);
 
 /* Returns the bits of the value in `cell`: of text its address. */
-uint64_t fast_bits(pd_type type, const void *cell);
+uint64_t fast_get_cell_bits(pd_type type, const void *cell);
 
 /* Returns a str with the text. */
-PyObject *fast_text(const char *text);
+PyObject *fast_make_text(const char *text);
 
 /* split_list(text): the items of a list that the library has checked, as text. */
 PyObject *fast_split_list(PyObject *module, PyObject *text);
 
 /* Converts `value` to one of `type`. Text is owned by *holder, a new reference; NULL for other
  * types. Returns false if it isn't plain. */
-bool fast_to_value(pd_type type, PyObject *value, pd_value *out, PyObject **holder);
+bool fast_convert_value(pd_type type, PyObject *value, pd_value *out, PyObject **holder);
 
 /* The number of types, and so the highest type number. */
 #define FAST_ONE_TYPE(name, number, ctype, member) +1
 enum { FAST_TYPES = 0 PD_TYPE_MAP(FAST_ONE_TYPE) };
 
 /* Returns the UTF-8 of a str as bytes; *out points into it. NULL if it isn't plain. */
-PyObject *fast_to_bytes(PyObject *text, const char **out);
+PyObject *fast_encode_text(PyObject *text, const char **out);
 
 /* ---- Dictionaries. Results are new references: other threads may change the dict. ---- */
 
 /* Returns NULL without an exception if the lookup finds nothing or fails. */
-PyObject *fast_get(PyObject *dict, PyObject *key);
+PyObject *fast_dict_get(PyObject *dict, PyObject *key);
 
 /* Inserts `value` unless the key exists. Returns the value in the dict. Steals the reference to
  * `value`. */
-PyObject *fast_set_default(PyObject *dict, PyObject *key, PyObject *value);
+PyObject *fast_dict_set_default(PyObject *dict, PyObject *key, PyObject *value);
 
 /* ---- Places (place.c) ---- */
 

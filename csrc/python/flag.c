@@ -173,8 +173,8 @@ static PyObject *make_value(flag_object *self, uint32_t generation, uint8_t stat
   PyObject *value = NULL, *made_by = type_in(self, generation);
   if (!made_by) return NULL;
   pd_type type = (pd_type)(state & TYPE_BITS);
-  PyObject *plain = type == PD_TYPE_string ? fast_text((const char *)(uintptr_t)bits)
-                                           : fast_from_cell(type, &bits);
+  PyObject *plain = type == PD_TYPE_string ? fast_make_text((const char *)(uintptr_t)bits)
+                                           : fast_read_cell(type, &bits);
   if (plain) {
     value = PyObject_CallMethod((PyObject *)self, "_decode", "iOO", state, plain, made_by);
   }
@@ -191,7 +191,7 @@ static PyObject *make_value(flag_object *self, uint32_t generation, uint8_t stat
 static PyObject *read_made(flag_object *self, uint32_t generation, uint8_t whole,
                            const void *cell) {
   uint8_t state = whole & (uint8_t) ~(PD_STATE_UNSET | ASK);
-  uint64_t bits = fast_bits((pd_type)(state & TYPE_BITS), cell);
+  uint64_t bits = fast_get_cell_bits((pd_type)(state & TYPE_BITS), cell);
   if (load_whole_state(self) != whole || load_generation(self) != generation) return NULL;
   PyObject *value = kept_value(self, generation, bits);
   if (value) return value;
@@ -221,7 +221,7 @@ PyObject *fast_flag_read(PyObject *flag) {
   if (whole & ASK && !(self->scoped && get_here(self, state, &here))) return NULL;
   uint32_t generation = load_known(self);
   if (list || self->type) return read_made(self, generation, whole, cell);
-  PyObject *value = fast_from_cell((pd_type)state, cell);
+  PyObject *value = fast_read_cell((pd_type)state, cell);
   /* Another thread may have changed the definition. */
   if (load_whole_state(self) != whole || load_generation(self) != generation) Py_CLEAR(value);
   return value;
@@ -246,7 +246,7 @@ static PyObject *get_attribute(PyObject *self, PyObject *name) {
 
 static PyObject *get_source(PyObject *self, void *Py_UNUSED(closure)) {
   pd_flag_info info;
-  if (get_info((flag_object *)self, &info)) return fast_text(pd_source_name(info.source));
+  if (get_info((flag_object *)self, &info)) return fast_make_text(pd_source_name(info.source));
   PyObject *source = PyObject_CallMethod(self, "_source", NULL);
   if (!source) fast_conceal(state_of((flag_object *)self));
   return source;
@@ -312,7 +312,7 @@ bool fast_flag_take(fast_state *state, PyObject *flag, PyObject *value, pd_assig
   flag_object *self = (flag_object *)flag;
   if (!is_known(self) || self->type) return false;
   *item = (pd_assignment){.flag = self->handle, .type = (pd_type)load_state(self)};
-  return fast_to_value(item->type, value, &item->value, holder);
+  return fast_convert_value(item->type, value, &item->value, holder);
 }
 
 fast_result fast_flag_set(PyObject *flag, PyObject *value) {
@@ -324,7 +324,7 @@ fast_result fast_flag_set(PyObject *flag, PyObject *value) {
   PyObject *holder;
   if (!state || !frame || !is_known(self) || self->type ||
       !fast_place(state, frame, &origin.place, &origin.line) ||
-      !fast_to_value(item.type, value, &item.value, &holder)) {
+      !fast_convert_value(item.type, value, &item.value, &holder)) {
     return FAST_NOT_PLAIN;
   }
   fast_result result = assign(self, state, value, &item, &origin);

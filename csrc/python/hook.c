@@ -104,7 +104,7 @@ static void leave(entry *made) {
 /* Returns the function of the hook, a new reference; NULL if there is none. */
 static PyObject *function_of(const entry *made, const void *context) {
   PyObject *key = PyLong_FromVoidPtr((void *)(uintptr_t)context);
-  PyObject *function = key && made->gate->held ? fast_get(made->gate->held, key) : NULL;
+  PyObject *function = key && made->gate->held ? fast_dict_get(made->gate->held, key) : NULL;
   Py_XDECREF(key);
   return function;
 }

@@ -142,7 +142,7 @@ PyObject *fast_take_warnings(PyObject *module, PyObject *nothing) {
   warning *each = __atomic_exchange_n(&warnings, NULL, __ATOMIC_ACQUIRE);
   while (each) {
     warning *taken = each;
-    PyObject *pair = Py_BuildValue("iN", (int)taken->kind, fast_text(taken->text));
+    PyObject *pair = Py_BuildValue("iN", (int)taken->kind, fast_make_text(taken->text));
     if (!pair || !list || PyList_Append(list, pair) < 0) Py_CLEAR(list);
     Py_XDECREF(pair);
     each = taken->next;

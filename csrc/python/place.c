@@ -4,8 +4,8 @@
 const char *fast_stored(fast_state *state, PyObject *text) {
   const char *found;
   if (!PyUnicode_CheckExact(text)) return NULL;
-  PyObject *bytes = fast_get(state->places, text);
-  if (!bytes) bytes = fast_set_default(state->places, text, fast_to_bytes(text, &found));
+  PyObject *bytes = fast_dict_get(state->places, text);
+  if (!bytes) bytes = fast_dict_set_default(state->places, text, fast_encode_text(text, &found));
   if (!bytes) {
     PyErr_Clear();
     return NULL;
@@ -29,7 +29,7 @@ bool fast_place(fast_state *state, PyFrameObject *frame, const char **file, uint
 
 bool fast_module(fast_state *state, PyFrameObject *frame, const char *file, const char **out) {
   PyObject *globals = PyObject_GetAttr((PyObject *)frame, state->f_globals);
-  PyObject *name = globals ? fast_get(globals, state->dunder_name) : NULL;
+  PyObject *name = globals ? fast_dict_get(globals, state->dunder_name) : NULL;
   *out = NULL;
   if (name && PyUnicode_CheckExact(name)) {
     bool is_program = PyUnicode_CompareWithASCIIString(name, "__main__") == 0;

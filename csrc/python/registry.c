@@ -19,7 +19,7 @@ typedef struct registry_object {
 static PyObject *known_flag(registry_object *self, PyObject *name) {
   if (!self->known) return NULL;
   fast_state *state = PyModule_GetState(self->module);
-  PyObject *flag = fast_get(self->known, name);
+  PyObject *flag = fast_dict_get(self->known, name);
   if (!flag || Py_TYPE(flag) == state->flag_type) return flag;
   Py_DECREF(flag);
   return NULL;
@@ -83,7 +83,7 @@ static int contains(PyObject *object, PyObject *name) {
   Py_XDECREF(flag);
   if (defined) return 1;
   const char *text;
-  PyObject *bytes = fast_to_bytes(name, &text);
+  PyObject *bytes = fast_encode_text(name, &text);
   if (!bytes) return contains_by_python(self, name);
   bool found = is_found(text);
   Py_DECREF(bytes);

@@ -120,7 +120,7 @@ static place *add_place(PyObject *dict, PyObject *key) {
 /* Returns NULL without an exception if memory is out, or the thread is ending. */
 static place *find_place(void) {
   PyObject *dict = PyThreadState_GetDict();
-  PyObject *found = dict ? fast_get(dict, followed->scopes) : NULL;
+  PyObject *found = dict ? fast_dict_get(dict, followed->scopes) : NULL;
   if (!found) return dict ? add_place(dict, followed->scopes) : NULL;
   Py_DECREF(found); /* the dict has it */
   return PyCapsule_GetPointer(found, NULL);
