@@ -106,7 +106,7 @@ extern PyType_Spec fast_flag_spec;
 
 /* Notes that the code of `frame` defines the flag, unless other code is known to have done that:
  * returns false then. */
-bool fast_flag_defined_by(PyObject *flag, PyFrameObject *frame);
+bool fast_flag_mark_defined_by(PyObject *flag, PyFrameObject *frame);
 
 /* Returns the current value; of a list that has not changed, the same tuple again. NULL without an
  * exception if it isn't plain. */
@@ -123,8 +123,8 @@ fast_result fast_flag_set(PyObject *flag, PyObject *value);
 
 /* Fills *item to assign `value` to `flag`. Text is owned by *holder, a new reference; NULL for
  * other types. Returns false if it isn't plain. */
-bool fast_flag_take(fast_state *state, PyObject *flag, PyObject *value, pd_assignment *item,
-                    PyObject **holder);
+bool fast_flag_prepare_assignment(fast_state *state, PyObject *flag, PyObject *value,
+                                  pd_assignment *item, PyObject **holder);
 /* is_setting(): true within such a call on this thread, for a callback. */
 PyObject *fast_is_setting(PyObject *module, PyObject *nothing);
 
@@ -135,7 +135,7 @@ PyObject *fast_flag_make(PyObject *module, pd_flag *handle, PyObject *name, bool
 /* Call this after a call of the library: raises and warns what callbacks left. A warning that a
  * filter makes an error gets the result of the function. Returns false if an exception is raised.
  */
-bool fast_settle(fast_state *state, PyObject *result);
+bool fast_raise_deferred(fast_state *state, PyObject *result);
 
 /* ---- Public functions (public.c) ---- */
 

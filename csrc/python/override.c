@@ -20,8 +20,8 @@ static bool take(fast_state *state, PyObject *wanted, values *taken) {
       PyErr_Clear();
       return false;
     }
-    if (!fast_flag_take(state, flag, value, &taken->items[taken->count],
-                        &taken->holders[taken->count])) {
+    if (!fast_flag_prepare_assignment(state, flag, value, &taken->items[taken->count],
+                                      &taken->holders[taken->count])) {
       return false;
     }
   }
