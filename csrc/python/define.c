@@ -107,8 +107,8 @@ static bool fill_definition(fast_state *state, definition *made, PyObject *const
   return set_value_field(made, &def->default_value, given[DEFAULT]) &&
          set_bound_field(made, &def->min, given[MIN]) &&
          set_bound_field(made, &def->max, given[MAX]) && set_mark_fields(def, given) &&
-         set_text_fields(made, given) && fast_place(state, frame, &def->file, &def->line) &&
-         fast_module(state, frame, def->file, &def->module);
+         set_text_fields(made, given) && fast_find_location(state, frame, &def->file, &def->line) &&
+         fast_find_module(state, frame, def->file, &def->module);
 }
 
 /* Returns the one Flag of a handle; a new reference. */

@@ -91,14 +91,14 @@ PyObject *fast_dict_set_default(PyObject *dict, PyObject *key, PyObject *value);
 /* ---- Places (place.c) ---- */
 
 /* Returns the name of a file or module as text that `state` keeps. NULL if it isn't plain. */
-const char *fast_stored(fast_state *state, PyObject *text);
+const char *fast_store_name(fast_state *state, PyObject *text);
 
 /* Finds the file and line of `frame`. Returns false if it isn't plain. */
-bool fast_place(fast_state *state, PyFrameObject *frame, const char **file, uint32_t *line);
+bool fast_find_location(fast_state *state, PyFrameObject *frame, const char **file, uint32_t *line);
 
 /* Finds the module of the frame's code; for __main__ that is its file. Returns false if it isn't
  * plain. */
-bool fast_module(fast_state *state, PyFrameObject *frame, const char *file, const char **out);
+bool fast_find_module(fast_state *state, PyFrameObject *frame, const char *file, const char **out);
 
 /* ---- Flags (flag.c) ---- */
 
@@ -142,7 +142,7 @@ bool fast_raise_deferred(fast_state *state, PyObject *result);
 extern PyType_Spec fast_function_spec;
 
 /* Drops the frames of the package from the traceback of the exception that is raised. */
-void fast_conceal(fast_state *state);
+void fast_strip_traceback(fast_state *state);
 
 /* Functions of the Python module. */
 PyObject *fast_public(PyObject *module, PyObject *function);
@@ -185,7 +185,7 @@ PyObject *fast_scopes_end(PyObject *module, PyObject *arguments);
 /* ---- While native modules are loaded (loader.c) ---- */
 
 /* Returns true if there are warnings or deferred hooks. Needs no GIL. */
-bool fast_waiting(void);
+bool fast_has_notices(void);
 
 /* Functions of the Python module. */
 PyObject *fast_load(PyObject *module, PyObject *arguments);

@@ -236,7 +236,7 @@ static PyObject *get_flag_value(PyObject *self, void *Py_UNUSED(closure)) {
   PyObject *value = fast_flag_read(self);
   if (value || PyErr_Occurred()) return value;
   value = PyObject_CallMethod(self, "_read", NULL);
-  if (!value) fast_conceal(get_module_state((flag_object *)self));
+  if (!value) fast_strip_traceback(get_module_state((flag_object *)self));
   return value;
 }
 
@@ -252,14 +252,15 @@ static PyObject *get_flag_source(PyObject *self, void *Py_UNUSED(closure)) {
   if (read_flag_info((flag_object *)self, &info))
     return fast_make_text(pd_source_name(info.source));
   PyObject *source = PyObject_CallMethod(self, "_source", NULL);
-  if (!source) fast_conceal(get_module_state((flag_object *)self));
+  if (!source) fast_strip_traceback(get_module_state((flag_object *)self));
   return source;
 }
 
 /* ---- Setting ---- */
 
 bool fast_raise_deferred(fast_state *state, PyObject *result) {
-  if (PyDict_Size(state->failures) == 0 && PyList_Size(state->warnings) == 0 && !fast_waiting()) {
+  if (PyDict_Size(state->failures) == 0 && PyList_Size(state->warnings) == 0 &&
+      !fast_has_notices()) {
     return true;
   }
   PyObject *nothing = PyObject_CallFunctionObjArgs(state->settle, result, NULL);
@@ -327,7 +328,7 @@ fast_result fast_flag_set(PyObject *flag, PyObject *value) {
   pd_assignment item = {.flag = self->handle, .type = (pd_type)load_state(self)};
   PyObject *holder;
   if (!state || !frame || !is_definition_known(self) || self->type ||
-      !fast_place(state, frame, &origin.place, &origin.line) ||
+      !fast_find_location(state, frame, &origin.place, &origin.line) ||
       !fast_convert_value(item.type, value, &item.value, &holder)) {
     return FAST_NOT_PLAIN;
   }
@@ -345,7 +346,7 @@ static fast_result set_or_drop_value(PyObject *self, PyObject *value) {
 
 static int set_flag_value(PyObject *self, PyObject *value, void *Py_UNUSED(closure)) {
   if (set_or_drop_value(self, value) == FAST_DONE) return 0;
-  fast_conceal(get_module_state((flag_object *)self));
+  fast_strip_traceback(get_module_state((flag_object *)self));
   return -1;
 }
 

@@ -10,7 +10,7 @@ static void replace(PyObject **where, PyObject *value) {
 }
 
 /* connect(Flag, failures, warnings, settle, refuse): sets these fields of fast_state. */
-static PyObject *connect(PyObject *module, PyObject *arguments) {
+static PyObject *connect_package(PyObject *module, PyObject *arguments) {
   fast_state *state = PyModule_GetState(module);
   PyObject *type, *failures, *warnings, *settle, *refuse;
   if (!PyArg_ParseTuple(arguments, "O!O!O!OO:connect", &PyType_Type, &type, &PyDict_Type, &failures,
@@ -42,7 +42,7 @@ static PyObject *find_method_type(void) {
   return found;
 }
 
-static int execute(PyObject *module) {
+static int init_module(PyObject *module) {
   fast_state *state = PyModule_GetState(module);
   state->flag_base = add_type(module, &fast_flag_spec, "FlagBase");
   if (!state->flag_base) return -1;
@@ -60,7 +60,7 @@ static int execute(PyObject *module) {
   return whole ? 0 : -1;
 }
 
-static int traverse(PyObject *module, visitproc visit, void *arg) {
+static int traverse_module(PyObject *module, visitproc visit, void *arg) {
   fast_state *state = PyModule_GetState(module);
   if (!state) return 0;
   Py_VISIT(state->flag_base);
@@ -79,7 +79,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg) {
   return fast_gate_traverse(state, visit, arg);
 }
 
-static int clear(PyObject *module) {
+static int clear_module(PyObject *module) {
   fast_state *state = PyModule_GetState(module);
   if (!state) return 0;
   Py_CLEAR(state->flag_base);
@@ -102,13 +102,13 @@ static int clear(PyObject *module) {
   return 0;
 }
 
-static void release(void *module) {
+static void free_module(void *module) {
   fast_state *state = PyModule_GetState(module);
-  clear(module);
+  clear_module(module);
   if (state) pd_error_list_free(__atomic_exchange_n(&state->spare, NULL, __ATOMIC_ACQ_REL));
 }
 
-static PyMethodDef methods[] = {{"connect", connect, METH_VARARGS, NULL},
+static PyMethodDef methods[] = {{"connect", connect_package, METH_VARARGS, NULL},
                                 {"attach", fast_attach, METH_VARARGS, NULL},
                                 {"make", fast_make, METH_VARARGS, NULL},
                                 {"define", fast_define, METH_VARARGS, NULL},
@@ -142,7 +142,7 @@ static PyMethodDef methods[] = {{"connect", connect, METH_VARARGS, NULL},
                                 {"conceal_with", fast_conceal_with, METH_O, NULL},
                                 {NULL, NULL, 0, NULL}};
 
-static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)execute},
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)init_module},
 #ifdef Py_GIL_DISABLED
                                    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
 #endif
@@ -153,9 +153,9 @@ static PyModuleDef definition = {PyModuleDef_HEAD_INIT,
                                  .m_size = sizeof(fast_state),
                                  .m_methods = methods,
                                  .m_slots = slots,
-                                 .m_traverse = traverse,
-                                 .m_clear = clear,
-                                 .m_free = release};
+                                 .m_traverse = traverse_module,
+                                 .m_clear = clear_module,
+                                 .m_free = free_module};
 
 extern PUBLIC PyObject *PyInit__fast(void);
 PyObject *PyInit__fast(void) { return PyModuleDef_Init(&definition); }

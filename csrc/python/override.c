@@ -57,7 +57,7 @@ PyObject *fast_push(PyObject *module, PyObject *arguments) {
     return NULL;
   }
   PyObject *result = Py_None;
-  origin.place = fast_stored(state, file);
+  origin.place = fast_store_name(state, file);
   if (origin.place && prepare_assignments(state, wanted, &taken)) {
     result = push_assignments(&taken, &origin, scoped, refused);
   } else {
