@@ -54,6 +54,13 @@ typedef struct fast_state {
 #define FAST_END_SECTION() }
 #endif
 
+/* Replaces an owned reference, or NULL, by a new one to `value`. */
+static inline void fast_set_reference(PyObject **field, PyObject *value) {
+  PyObject *old = *field;
+  *field = Py_NewRef(value);
+  Py_XDECREF(old);
+}
+
 /* ---- Convert (convert.c) ---- */
 
 /* Returns the value of a flag, read from `cell`. */

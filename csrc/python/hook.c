@@ -263,12 +263,12 @@ static bool is_closed_by(const fast_gate *gate, const fast_gate *own) {
 }
 
 /* Counts the threads that wait for the GIL to call a hook, and the calls of other threads. */
-static void count_other_calls(const fast_gate *own, size_t *waiting, size_t *inside) {
-  *waiting = *inside = 0;
+static void count_other_calls(const fast_gate *own, size_t *waiting, size_t *running) {
+  *waiting = *running = 0;
   for (const fast_gate *each = gates; each; each = each->next) {
     if (!is_closed_by(each, own)) continue;
-    *waiting += __atomic_load_n(&each->waiting, __ATOMIC_SEQ_CST); /* first: it becomes inside */
-    *inside += __atomic_load_n(&each->running, __ATOMIC_SEQ_CST) - count_own_calls(each);
+    *waiting += __atomic_load_n(&each->waiting, __ATOMIC_SEQ_CST); /* first: it starts running */
+    *running += __atomic_load_n(&each->running, __ATOMIC_SEQ_CST) - count_own_calls(each);
   }
 }
 
@@ -276,8 +276,8 @@ static void count_other_calls(const fast_gate *own, size_t *waiting, size_t *ins
  * a hook may be waiting for what won't come. No other interpreter can end before they have. */
 static void wait_for_other_calls(const fast_gate *own) {
   enum { step = 500, patience = 1000000 / step }; /* µs */
-  size_t waiting, inside;
-  for (int i = 0; count_other_calls(own, &waiting, &inside), waiting + inside > 0; i++) {
+  size_t waiting, running;
+  for (int i = 0; count_other_calls(own, &waiting, &running), waiting + running > 0; i++) {
     if (ended && waiting == 0 && i > patience) return;
     Py_BEGIN_ALLOW_THREADS;
     nanosleep(&(struct timespec){.tv_nsec = step * 1000L}, NULL);

@@ -3,12 +3,6 @@
 
 #define PUBLIC __attribute__((visibility("default")))
 
-static void replace(PyObject **where, PyObject *value) {
-  PyObject *old = *where;
-  *where = Py_NewRef(value);
-  Py_XDECREF(old);
-}
-
 /* connect(Flag, failures, warnings, settle, refuse): sets these fields of fast_state. */
 static PyObject *connect_package(PyObject *module, PyObject *arguments) {
   fast_state *state = PyModule_GetState(module);
@@ -21,11 +15,11 @@ static PyObject *connect_package(PyObject *module, PyObject *arguments) {
     PyErr_SetString(PyExc_TypeError, "connect: expected a subclass of FlagBase");
     return NULL;
   }
-  replace((PyObject **)&state->flag_type, type);
-  replace(&state->failures, failures);
-  replace(&state->warnings, warnings);
-  replace(&state->settle, settle);
-  replace(&state->refuse, refuse);
+  fast_set_reference((PyObject **)&state->flag_type, type);
+  fast_set_reference(&state->failures, failures);
+  fast_set_reference(&state->warnings, warnings);
+  fast_set_reference(&state->settle, settle);
+  fast_set_reference(&state->refuse, refuse);
   Py_RETURN_NONE;
 }
 

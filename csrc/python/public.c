@@ -110,9 +110,7 @@ PyObject *fast_public(PyObject *module, PyObject *function) {
 
 PyObject *fast_conceal_with(PyObject *module, PyObject *prune) {
   fast_state *state = PyModule_GetState(module);
-  PyObject *old = state->prune;
-  state->prune = Py_NewRef(prune);
-  Py_XDECREF(old);
+  fast_set_reference(&state->prune, prune);
   Py_RETURN_NONE;
 }
 

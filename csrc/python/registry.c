@@ -114,12 +114,6 @@ static int set_registry_attribute(PyObject *self, PyObject *name, PyObject *valu
   return result;
 }
 
-static void replace(PyObject **where, PyObject *value) {
-  PyObject *old = *where;
-  *where = Py_NewRef(value);
-  Py_XDECREF(old);
-}
-
 PyObject *fast_attach(PyObject *module, PyObject *arguments) {
   fast_state *state = PyModule_GetState(module);
   PyObject *object, *known, *find, *get, *set, *drop, *has, *finders;
@@ -129,14 +123,14 @@ PyObject *fast_attach(PyObject *module, PyObject *arguments) {
     return NULL;
   }
   registry_object *self = (registry_object *)object;
-  replace(&self->module, module);
-  replace(&self->find, find);
-  replace(&self->get, get);
-  replace(&self->set, set);
-  replace(&self->drop, drop);
-  replace(&self->contains, has);
-  replace(&self->finders, finders);
-  replace(&self->known, known);
+  fast_set_reference(&self->module, module);
+  fast_set_reference(&self->find, find);
+  fast_set_reference(&self->get, get);
+  fast_set_reference(&self->set, set);
+  fast_set_reference(&self->drop, drop);
+  fast_set_reference(&self->contains, has);
+  fast_set_reference(&self->finders, finders);
+  fast_set_reference(&self->known, known);
   Py_RETURN_NONE;
 }
 
