@@ -63,7 +63,7 @@ void pd__stage_release(pd__stage *stage) {
     stage->cells[i].flag = 0;
     for (pd__naming at = {.def = stage->cells[i].def}; pd__naming_next(&at);) {
       pd_flag *node = pd__names_find(at.name, at.length);
-      if (node) pd__names_release(node);
+      if (node) pd__names_free_unused(node);
     }
   }
 }

@@ -30,11 +30,11 @@ pd_status pd__pending_prepare(const pd__pending *given, pd__pending **out, pd_er
   if (!made) return pd__fail_memory(err);
   made->size = whole.size;
   made->node = pd__names_add(made->name, given->length);
-  if (made->node && pd__names_hold(made->node)) {
+  if (made->node && pd__name_retain(made->node)) {
     *out = made;
     return PD_OK;
   }
-  if (made->node) pd__names_release(made->node);
+  if (made->node) pd__names_free_unused(made->node);
   free(made);
   return pd__fail_memory(err);
 }
@@ -70,7 +70,7 @@ static void free_pending(pd__pending *pending) {
 }
 
 void pd__pending_drop(pd__pending *pending) {
-  pd__names_unhold(pending->node);
+  pd__name_release(pending->node);
   free_pending(pending);
 }
 
@@ -83,7 +83,7 @@ void pd__pending_store(pd__pending *pending) {
     if ((*end)->origin.source != pending->origin.source) continue;
     if (others++ == 0) oldest = end;
   }
-  pd__names_unhold(pending->node);
+  pd__name_release(pending->node);
   pending->order = ++last;
   pending->following = NULL;
   *end = pending;
@@ -102,7 +102,7 @@ static void collect_pending(pd_flag *node, pd_source source, bool negated, pd__p
       continue;
     }
     pd__pending *taken = unlink_pending(at), **place = list;
-    pd__names_hold(node); /* can't fail: it has the list */
+    pd__name_retain(node); /* can't fail: it has the list */
     taken->negated = negated;
     while (*place && (*place)->order < taken->order) place = &(*place)->following;
     taken->following = *place;
@@ -367,7 +367,7 @@ static bool find_next_waiting(waiting_value *at) {
   at->pending = following;
   while (!at->pending && (node = pd__names_next(node))) {
     at->node = node;
-    if (pd__flag_kept_value(node, &at->kept)) return true;
+    if (pd__flag_get_retained_value(node, &at->kept)) return true;
     at->pending = first_pending(node);
   }
   return at->pending;
@@ -409,7 +409,7 @@ static bool fill_pending_info(const pd__pending *at, pd_pending_info *info) {
 }
 
 /* The text of a string is stored for good, and may be a secret. */
-static bool fill_kept_info(const waiting_value *at, pd_pending_info *info) {
+static bool fill_retained_info(const waiting_value *at, pd_pending_info *info) {
   char buffer[PD__NUMBER_SIZE];
   pd_type type = at->kept.type;
   const char *text = pd__value_text(type, at->kept.value, buffer);
@@ -427,8 +427,8 @@ pd_status pd_pending_get(size_t index, pd_pending_info *info, pd_error *err) {
   if (status != PD_OK) return status;
   pd__platform_lock();
   bool is_there = find_waiting_at(index, &at);
-  bool shown = is_there &&
-               (at.pending ? fill_pending_info(at.pending, &found) : fill_kept_info(&at, &found));
+  bool shown = is_there && (at.pending ? fill_pending_info(at.pending, &found)
+                                       : fill_retained_info(&at, &found));
   pd__platform_unlock();
   if (!is_there) {
     return pd__fail(err, PD_ERR_ARGUMENT, "there is no pending value %zu", index);

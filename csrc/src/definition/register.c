@@ -224,7 +224,7 @@ static pd_status begin_registration(registration *at, const pd_flag_def *def, pd
   at->stays = true;
   for (size_t i = 0; i < USED; i++) { /* the loader mustn't be called with the lock held */
     at->modules[i] = pd__module_register(get_used_address(&at->def, i));
-    at->stays &= !at->modules[i] || pd__module_stays(at->modules[i]);
+    at->stays &= !at->modules[i] || pd__module_is_never_unloaded(at->modules[i]);
   }
   PD__LOCKED_OPERATION(operation);
   status = at->replaces ? replace_one(&operation, at, err) : register_one(&operation, at, err);

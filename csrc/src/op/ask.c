@@ -157,9 +157,9 @@ void pd__impl_ask(pd__operation *operation, pd__op *op, pd__impl *impl) {
 
 /* ---- Keeping ---- */
 
-bool pd__impl_has_to_stay(const pd__op *op, const pd__impl *best) {
+bool pd__impl_must_stay_loaded(const pd__op *op, const pd__impl *best) {
   const pd_module *module = best->module;
-  if (!module || pd__module_is_kept(module)) return false;
+  if (!module || pd__module_is_permanent(module)) return false;
   const pd__impl *slot = op->slots;
   while (slot && slot->module == module) slot = slot->next_slot;
   return slot != NULL;
@@ -168,7 +168,7 @@ bool pd__impl_has_to_stay(const pd__op *op, const pd__impl *best) {
 void pd__impl_retain(pd__operation *operation, pd__impl *impl) {
   uint64_t number = impl->number;
   bool staged = !impl->op;
-  if (pd__module_keep(operation, impl->module)) return;
+  if (pd__module_make_permanent(operation, impl->module)) return;
   pd__impl *found = staged ? impl : pd__impl_find(number);
   if (found) record_answer(found, "its module is leaving");
 }

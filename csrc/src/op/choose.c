@@ -71,7 +71,7 @@ uint64_t pd__impl_revision;
 /* If nothing else is left, best may be a native implementation whose module can't be kept: other
  * modules then call their own. */
 static bool can_reach_all(const pd__op *op, const pd__impl *best) {
-  return best && !(best->why && pd__impl_has_to_stay(op, best));
+  return best && !(best->why && pd__impl_must_stay_loaded(op, best));
 }
 
 /* Everything is looked up again after the lock was released. Returns the best for modules. */
@@ -82,7 +82,7 @@ static pd__impl *find_best(pd__operation *operation, pd__op *op, const pd__view 
     bool native = best && best->why; /* nothing else is left */
     if (best && !best->asked && !best->asking) {
       pd__impl_ask(operation, op, best);
-    } else if (best && !native && pd__impl_has_to_stay(op, best)) {
+    } else if (best && !native && pd__impl_must_stay_loaded(op, best)) {
       pd__impl_retain(operation, best);
     } else {
       return best;

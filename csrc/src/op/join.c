@@ -34,7 +34,7 @@ static void find_need(joining *of, pd__op *op, const char *list) {
   if (!best || best->asking) return;
   if (!best->asked) {
     add_need(of, op, best, false);
-  } else if (!best->why && pd__impl_has_to_stay(op, best)) {
+  } else if (!best->why && pd__impl_must_stay_loaded(op, best)) {
     add_need(of, op, best, true);
   }
 }
@@ -56,7 +56,7 @@ void pd__impls_meet_needs(pd__operation *operation, const pd__op_need *needs) {
     pd__impl *impl = needs->staged ? needs->staged : pd__impl_find(needs->number);
     if (!impl || impl->asking) continue;
     if (!needs->keeps && !impl->asked) pd__impl_ask(operation, needs->op, impl);
-    if (needs->keeps && !pd__module_is_kept(impl->module)) pd__impl_retain(operation, impl);
+    if (needs->keeps && !pd__module_is_permanent(impl->module)) pd__impl_retain(operation, impl);
   }
 }
 

@@ -161,7 +161,7 @@ void pd__impls_reset_in_child(void);
 
 /* A call can't pin what it jumps to. So a module whose implementation other modules call stays
  * loaded until the process ends. */
-bool pd__impl_has_to_stay(const pd__op *op, const pd__impl *best);
+bool pd__impl_must_stay_loaded(const pd__op *op, const pd__impl *best);
 void pd__impl_retain(pd__operation *operation, pd__impl *impl);
 
 /* Returns whether the list ends with a name and !, and of the implementations that it has, among

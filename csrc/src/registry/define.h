@@ -69,7 +69,7 @@ void pd__flag_withdraw(pd_flag *flag);
 
 /* Copies the value that the flag has kept since its definition was withdrawn. Returns false if
  * there is none, or if the name is defined again. */
-bool pd__flag_kept_value(pd_flag *flag, pd_flag_entry *out);
+bool pd__flag_get_retained_value(pd_flag *flag, pd_flag_entry *out);
 
 /* Removes the definitions of a flag for one that has been checked and is published next: nothing of
  * the flag changes that the new definition doesn't change, except that its default value is gone.

@@ -155,7 +155,7 @@ static void promote_first_entry(pd_flag *flag) {
   remove_entry(&flag->history);
 }
 
-static bool is_source_kept(pd_flag *flag, pd__entry *entry, bool current, void *context) {
+static bool has_other_source(pd_flag *flag, pd__entry *entry, bool current, void *context) {
   const uint32_t *dropped = context;
   (void)flag;
   (void)current;
@@ -163,7 +163,7 @@ static bool is_source_kept(pd_flag *flag, pd__entry *entry, bool current, void *
 }
 
 void pd__history_drop(pd_flag *flag, uint32_t sources) {
-  pd__history_filter(flag, pd__flag_base(flag), is_source_kept, &sources);
+  pd__history_filter(flag, pd__flag_base(flag), has_other_source, &sources);
 }
 
 void pd__entries_filter(pd__entry **list, pd_flag *flag, pd__entry_test *keeps, void *context) {
@@ -196,7 +196,7 @@ void pd__history_open(pd_flag *flag) {
 void pd__history_edit(pd_flag *flag, uint32_t dropped, pd_value value, const pd_origin *assigned) {
   if (dropped) {
     pd__values_revision++;
-    pd__entries_filter(&flag->history, flag, is_source_kept, &dropped);
+    pd__entries_filter(&flag->history, flag, has_other_source, &dropped);
   }
   if (assigned) insert_by_rank(flag, value, assigned);
 }

@@ -55,7 +55,7 @@ bool pd__module_is_at(const pd_module *module, const pd__platform_image *image) 
   return module->low == image->low && module->high == image->high;
 }
 
-bool pd__module_stays(const pd_module *module) { return module->stays; }
+bool pd__module_is_never_unloaded(const pd_module *module) { return module->stays; }
 
 bool pd__module_is_present(const pd_module *module) { return module->present; }
 
@@ -157,7 +157,7 @@ pd_module *pd__module_add(const pd__platform_image *image) {
   pd_module *module = number ? module_of_number(number) : add_module(path, hash);
   if (!module) return NULL;
   pd__module_mark_gone(module);
-  module->kept &= module->low == image->low; /* it was withdrawn, and never left */
+  module->permanent &= module->low == image->low; /* it was withdrawn, and never left */
   place_module(module, image);
   module->present = true;
   module->stays = image->stays;

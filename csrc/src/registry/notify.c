@@ -108,7 +108,7 @@ static pd__handler pin_watcher(pd__operation *operation, pd__notice *notice) {
     if (deferred) pd__deferred_add(operation, notice->flag, notice->watcher);
     if (deferred || !found.function) break;
     pd__pinning how = pd__pin_module(operation, found.module);
-    if (how == PD__PINNED && hook) pd__hook_hold(operation, hook, &notice->held);
+    if (how == PD__PINNED && hook) pd__hook_retain(operation, hook, &notice->held);
     if (how == PD__PINNED) return found;
     if (how == PD__LEAVING) break;
     pd__pins_acquire(operation);

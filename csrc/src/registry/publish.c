@@ -168,7 +168,7 @@ static void undefine_cell(pd__operation *operation, pd__cell *cell) {
   if (defines) replace_definition(flag, cell);
   if (defines || flag->defined) {
     pd__flag_refresh_variable(flag);
-  } else if (!pd__names_release(flag) && flag->name == cell->def->name) {
+  } else if (!pd__names_free_unused(flag) && flag->name == cell->def->name) {
     store_flag_name(flag, cell);
   }
 }
@@ -183,7 +183,7 @@ void pd__flag_withdraw(pd_flag *flag) {
   flag->withdrawn = true;
 }
 
-bool pd__flag_kept_value(pd_flag *flag, pd_flag_entry *out) {
+bool pd__flag_get_retained_value(pd_flag *flag, pd_flag_entry *out) {
   if (!flag->withdrawn || !pd__flag_has_values(flag)) return false;
   if (pd__resolve_alias(flag)->defined || !pd__history_at(flag, 0, out)) return false;
   out->sensitive = flag->was_secret;

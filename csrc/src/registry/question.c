@@ -20,7 +20,7 @@ pd__question *pd__question_new(pd__operation *operation, pd__hook *hook, pd__han
     made->subjects[i].entry.size = sizeof made->subjects[i].entry;
     made->entries[i] = &made->subjects[i].entry;
   }
-  if (hook) pd__hook_hold(operation, hook, &made->held);
+  if (hook) pd__hook_retain(operation, hook, &made->hook_reference);
   return made;
 }
 

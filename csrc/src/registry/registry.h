@@ -127,16 +127,16 @@ bool pd__names_store_name(pd_flag *node, const char *name, size_t length);
 
 /* Frees a node that was never a flag and that nothing waits for. Returns false if it is still
  * needed. */
-bool pd__names_release(pd_flag *node);
+bool pd__names_free_unused(pd_flag *node);
 
 /* Does the same for a node whose name may be `text`, which goes: if the node is still needed, its
  * name is interned. If memory is out for that, lookups no longer find the node. */
 void pd__names_detach(pd_flag *node, const char *text);
 
 /* Keeps a node while values for its name are made. Returns false, and does nothing, if memory is
- * out. pd__names_unhold undoes it; pd__names_detach then frees the node. */
-bool pd__names_hold(pd_flag *node);
-void pd__names_unhold(pd_flag *node);
+ * out. pd__name_release undoes it; pd__names_detach then frees the node. */
+bool pd__name_retain(pd_flag *node);
+void pd__name_release(pd_flag *node);
 
 /* Returns where the list of the values that wait for the name begins, for definition/pending.c;
  * NULL if it can have none yet, or if `node` is NULL. */
@@ -218,8 +218,8 @@ bool pd__module_has_address(const pd_module *module, uintptr_t address);
 bool pd__module_is_at(const pd_module *module, const pd__platform_image *image);
 
 /* pd__module_is_present returns whether the image is loaded, as far as is known, and
- * pd__module_stays whether the loader never unloads it. */
-bool pd__module_stays(const pd_module *module);
+ * pd__module_is_never_unloaded whether the loader never unloads it. */
+bool pd__module_is_never_unloaded(const pd_module *module);
 bool pd__module_is_present(const pd_module *module);
 void pd__module_set_present(pd_module *module, bool present);
 
@@ -260,33 +260,33 @@ void pd__module_unregister(pd__operation *operation, pd_module *module);
 
 /* ---- How long modules stay (pin.c). The caller holds the lock. ---- */
 
-/* pd__module_hold holds the module for a load under way, with a handle of the loader: nobody else's
- * closing withdraws the module from now on. The load ends with one of the other two:
- * pd__module_open leaves an opening, which pd__module_close ends; pd__module_release returns the
- * handle if the caller is to close it, without the lock, and to call pd__module_closed; NULL if it
- * is pinned. */
-void pd__module_hold(pd_module *module, void *handle);
-void pd__module_open(pd_module *module);
-void *pd__module_release(pd_module *module);
+/* pd__module_begin_load holds the module for a load under way, with a handle of the loader: nobody
+ * else's closing withdraws the module from now on. The load ends with one of the other two:
+ * pd__module_turn_load_into_opening leaves an opening, which pd__module_end_opening ends;
+ * pd__module_end_load returns the handle if the caller is to close it, without the lock, and to
+ * call pd__module_closed; NULL if it is pinned. */
+void pd__module_begin_load(pd_module *module, void *handle);
+void pd__module_turn_load_into_opening(pd_module *module);
+void *pd__module_end_load(pd_module *module);
 
 /* Ends an opening: the handle is closed when the operation ends, or when the last pin is
  * released. */
-void pd__module_close(pd__operation *operation, pd_module *module);
+void pd__module_end_opening(pd__operation *operation, pd_module *module);
 
-/* pd__module_is_open returns whether the module has an opening, and pd__module_is_held whether it
- * has one or a load holds it. */
-bool pd__module_is_open(const pd_module *module);
-bool pd__module_is_held(const pd_module *module);
+/* pd__module_has_opening returns whether the module has an opening, and pd__module_is_retained
+ * whether it has one or a load holds it. */
+bool pd__module_has_opening(const pd_module *module);
+bool pd__module_is_retained(const pd_module *module);
 
 /* Called after a handle of a module was closed, without the lock; module/load.c sets it. It calls
  * pd__module_end_closing, which returns whether the image stays although nobody holds it. */
 extern void (*pd__module_closed)(pd_module *module);
 bool pd__module_end_closing(pd_module *module);
 
-/* pd__module_keep keeps the image loaded for good, for others that call its code; returns false if
- * it is leaving. The lock is released meanwhile. */
-bool pd__module_keep(pd__operation *operation, pd_module *module);
-bool pd__module_is_kept(const pd_module *module);
+/* pd__module_make_permanent keeps the image loaded for good, for others that call its code; returns
+ * false if it is leaving. The lock is released meanwhile. */
+bool pd__module_make_permanent(pd__operation *operation, pd_module *module);
+bool pd__module_is_permanent(const pd_module *module);
 
 /* ---- The value of a flag (flag.c) ---- */
 
