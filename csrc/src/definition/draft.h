@@ -28,15 +28,15 @@ struct pd__draft {
   pd_flag *node; /* becomes the flag */
   pd__cell cell; /* a copy of the one in the stage */
   pd__known *known;
-  pd_flag_entry now;    /* the value in effect so far, below temporary overrides */
-  pd_flag_entry former; /* the one that a former definition has left, if `has_former` */
+  pd_flag_entry current_entry; /* the value in effect so far, below temporary overrides */
+  pd_flag_entry former_entry;  /* the one that a former definition has left, if `has_former` */
   bool has_former;
   size_t dropped; /* layers of former values that validators have rejected */
   bool blocked;   /* an answer is missing */
   bool deferred;  /* its validators can't be called within the loader: its values wait */
   const pd__waiting *waiting; /* pending values, in their order; its pending ones go in the end */
-  pd__late_value late;        /* from the environment, if late.node isn't NULL */
-  bool late_accepted;
+  pd__environment_value environment; /* from the environment, if late.node isn't NULL */
+  bool environment_accepted;
   bool warns; /* it has got a value: the first one's origin is in warned_origin */
   pd_origin warned_origin;
   pd__draft *next; /* of the stage */

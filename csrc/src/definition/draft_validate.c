@@ -24,7 +24,7 @@ static void describe_subject(pd__stage *stage, pd_flag *flag, pd__subject *out) 
   pd__draft *draft = pd__draft_of_flag(stage, flag);
   out->flag = draft ? draft->flag : flag;
   out->generation = pd__flag_generation(out->flag);
-  if (draft) out->entry = draft->now;
+  if (draft) out->entry = draft->current_entry;
   bool replaced = !draft;
   for (size_t i = 0; replaced && pd__history_at(flag, i, &out->entry); i++) {
     replaced =

@@ -45,7 +45,7 @@ static void report_missing(pd__stage *stage, const pd__draft *draft, const pd__p
 /* Returns what the flag would have in effect with the last change of the plan. */
 static pd_flag_entry propose_plan_entry(const pd__stage *stage, const pd__draft *draft) {
   const pd__change *change = &stage->plan->changes.items[stage->plan->changes.count - 1];
-  pd_flag_entry proposed = draft->now;
+  pd_flag_entry proposed = draft->current_entry;
   pd_source source = pd__change_source(change);
   if (pd_source_rank(proposed.origin.source) > pd_source_rank(source)) return proposed;
   pd_origin origin = change->origin;
@@ -60,7 +60,7 @@ static bool judge_last(pd__stage *stage, pd__draft *draft) {
   if (draft->cell.def->convert) verdict = pd__draft_convert(stage, draft);
   pd_flag_entry proposed = propose_plan_entry(stage, draft);
   if (verdict == PD__ACCEPTED) verdict = pd__draft_judge(stage, draft, &proposed);
-  if (verdict == PD__ACCEPTED) draft->now = proposed;
+  if (verdict == PD__ACCEPTED) draft->current_entry = proposed;
   if (verdict == PD__UNANSWERED) draft->blocked = true;
   if (verdict != PD__ACCEPTED) stage->plan->changes.count--;
   return verdict == PD__ACCEPTED;
@@ -97,16 +97,17 @@ static bool plan_value(pd__stage *stage, pd__draft *draft, pd_flag *node, const 
 /* ---- The values of one flag ---- */
 
 /* What the validators reject uncovers the value below, which they are asked about, too. */
-static void plan_former(pd__stage *stage, pd__draft *draft) {
+static void plan_former_value(pd__stage *stage, pd__draft *draft) {
   if (!draft->cell.def->validate || draft->deferred) return;
   while (draft->has_former) {
-    pd__verdict verdict = pd__draft_judge(stage, draft, &draft->former);
+    pd__verdict verdict = pd__draft_judge(stage, draft, &draft->former_entry);
     if (verdict == PD__UNANSWERED) draft->blocked = true;
     if (verdict != PD__REJECTED) return;
     draft->dropped++;
-    pd__draft_describe_default(draft->flag, &draft->now);
-    draft->has_former = pd__review_preview(draft->flag, draft->node, draft->dropped,
-                                           &stage->plan->refused, &draft->former, &draft->now);
+    pd__draft_describe_default(draft->flag, &draft->current_entry);
+    draft->has_former =
+        pd__review_preview(draft->flag, draft->node, draft->dropped, &stage->plan->refused,
+                           &draft->former_entry, &draft->current_entry);
   }
 }
 
@@ -117,7 +118,7 @@ static bool is_ignored(const pd__stage *stage, const pd__draft *draft, const pd_
          pd__refusals_has_dropped(given);
 }
 
-static void plan_pending(pd__stage *stage, pd__draft *draft, const pd__waiting *value) {
+static void plan_pending_value(pd__stage *stage, pd__draft *draft, const pd__waiting *value) {
   const pd__pending *given = value->pending;
   const char *text = value->text;
   if (is_ignored(stage, draft, &given->origin) || value->continues) return;
@@ -132,25 +133,26 @@ static void plan_pending(pd__stage *stage, pd__draft *draft, const pd__waiting *
 }
 
 /* Plans the pending values of files, or the others. Without `merge` all are others. */
-static void plan_waiting(pd__stage *stage, pd__draft *draft, bool files) {
+static void plan_waiting_values(pd__stage *stage, pd__draft *draft, bool files) {
   bool merge = draft->cell.def->merge;
   for (const pd__waiting *each = draft->waiting; each && !draft->blocked; each = each->next) {
     bool of_file = merge && each->pending->origin.source == PD_SOURCE_FILE;
-    if (of_file == files) plan_pending(stage, draft, each);
+    if (of_file == files) plan_pending_value(stage, draft, each);
   }
 }
 
 /* A value of a variable comes first: it may spare validators those of files. But if it adds to
  * them, it comes after them. */
 static void plan_draft(pd__stage *stage, pd__draft *draft) {
-  const pd__late_value *late = &draft->late;
+  const pd__environment_value *late = &draft->environment;
   if (draft->blocked || draft->deferred) return;
-  plan_waiting(stage, draft, true);
+  plan_waiting_values(stage, draft, true);
   if (late->node && !draft->blocked) {
     stage->plan->changes.merges = true;
-    draft->late_accepted = plan_value(stage, draft, late->node, late->text, &late->origin, 0);
+    draft->environment_accepted =
+        plan_value(stage, draft, late->node, late->text, &late->origin, 0);
   }
-  plan_waiting(stage, draft, false);
+  plan_waiting_values(stage, draft, false);
 }
 
 /* ---- All values ---- */
@@ -159,7 +161,7 @@ static void plan_draft(pd__stage *stage, pd__draft *draft) {
 static void find_values(pd__stage *stage, const pd__cell *cell) {
   const pd__new_flag_source *source = &pd__define_source;
   pd_flag *node = pd__stage_node(stage, cell);
-  pd__late_value late = {.node = NULL};
+  pd__environment_value late = {.node = NULL};
   pd_error err;
   if (!node) return;
   if (source->find &&
@@ -174,7 +176,7 @@ static void find_values(pd__stage *stage, const pd__cell *cell) {
   if (!late.node && !waiting && !is_reviewed) return;
   pd__draft *draft = pd__draft_of_cell(stage, cell);
   if (!draft) return; /* the arena knows */
-  draft->late = late;
+  draft->environment = late;
   draft->waiting = waiting;
   if (of_fleet && pd__review_check(draft->flag, node, &given, &err) != PD_OK) {
     pd__plan_reject(stage, &given.origin, &err);
@@ -217,7 +219,7 @@ static void run_rounds(pd__stage *stage) {
     refused = plan->refused.count;
     begin_round(stage);
     for (size_t i = 0; i < stage->count; i++) find_values(stage, &stage->cells[i]);
-    for (pd__draft *each = plan->drafts; each; each = each->next) plan_former(stage, each);
+    for (pd__draft *each = plan->drafts; each; each = each->next) plan_former_value(stage, each);
     for (pd__draft *each = plan->drafts; each; each = each->next) plan_draft(stage, each);
   } while (plan->refused.count > refused);
   planned = NULL;
@@ -236,7 +238,8 @@ bool pd__stage_plan(pd__stage *stage) {
 
 pd_value pd__stage_value(const pd__stage *stage) {
   const pd__known *known = stage->plan ? stage->plan->known[0] : NULL;
-  return known && known->draft ? known->draft->now.value : stage->cells->def->default_value;
+  return known && known->draft ? known->draft->current_entry.value
+                               : stage->cells->def->default_value;
 }
 
 /* ---- Asking ---- */
@@ -276,7 +279,7 @@ static bool commit_plan(pd__stage *stage, pd__report *waiting) {
 
 /* Values that wait for a validator, or for memory, stay pending, now as values of this flag. */
 static void defer_values(pd__stage *stage, const pd__draft *draft, pd__report *waiting) {
-  const pd__late_value *late = &draft->late;
+  const pd__environment_value *late = &draft->environment;
   pd_error err;
   if (!late->node && !draft->waiting) return;
   for (const pd__waiting *each = draft->waiting; each; each = each->next) {
@@ -290,12 +293,12 @@ static void defer_values(pd__stage *stage, const pd__draft *draft, pd__report *w
 }
 
 static void finish_draft(const pd__draft *draft) {
-  const pd__late_value *late = &draft->late;
+  const pd__environment_value *late = &draft->environment;
   const pd_flag_def *def = draft->cell.def;
   if (draft->warns && (def->retired || def->deprecated)) {
     pd__warn_of_flag(draft->node, &draft->warned_origin);
   }
-  if (draft->late_accepted && late->node != draft->node) {
+  if (draft->environment_accepted && late->node != draft->node) {
     pd__warn_of_name(late->node, draft->node);
   }
   for (const pd__waiting *each = draft->waiting; each; each = each->next) {
@@ -307,7 +310,7 @@ static void finish_draft(const pd__draft *draft) {
 static void carry_out(pd__stage *stage, pd__report *waiting) {
   pd__plan *plan = stage->plan;
   for (const pd__draft *each = plan->drafts; each; each = each->next) {
-    if (each->dropped > 0) pd__flag_drop_layers(each->node, each->dropped);
+    if (each->dropped > 0) pd__flag_drop_top_values(each->node, each->dropped);
   }
   pd__report_add_all(waiting, plan->rejected.list);
   bool lacks = plan->rejected.status != PD_OK && pd_error_list_count(plan->rejected.list) == 0;

@@ -255,7 +255,7 @@ static void warn_of_old_name(pd_flag *flag, const flag_variable *from) {
 
 /* Finds the value of a flag that is about to be defined. */
 static pd_status find_value(pd__operation *operation, const pd__variable_rules *rules,
-                            const pd_flag_def *def, pd_flag *node, pd__late_value *out,
+                            const pd_flag_def *def, pd_flag *node, pd__environment_value *out,
                             pd_error *err) {
   flag_variable from;
   out->node = NULL;

@@ -332,10 +332,10 @@ static outcome join_runtime_defs(pd__operation *operation, pd_module *module,
   return result;
 }
 
-static void refuse_runtime_defs(pd_module *module, pd__runtime_defs lates) {
+static void refuse_runtime_defs(pd_module *module, pd__runtime_defs runtime_defs) {
   pd_error err = {.status = pd__module_membership(module)->status,
                   .message = "its module was refused"};
-  pd__runtime_defs_answer(lates, NULL, &err);
+  pd__runtime_defs_answer(runtime_defs, NULL, &err);
 }
 
 static void join_all_runtime_defs(pd__operation *operation, pd_module_record *record,
@@ -343,10 +343,10 @@ static void join_all_runtime_defs(pd__operation *operation, pd_module_record *re
   for (;;) {
     pd_module *module = record->state;
     if (!module) return;
-    pd__runtime_defs lates = pd__runtime_defs_read(record, pd__module_end(module), false);
-    if (lates.first == lates.end) return;
+    pd__runtime_defs runtime_defs = pd__runtime_defs_read(record, pd__module_end(module), false);
+    if (runtime_defs.first == runtime_defs.end) return;
     if (pd__module_membership(module)->status != PD_OK) {
-      refuse_runtime_defs(module, lates);
+      refuse_runtime_defs(module, runtime_defs);
       return;
     }
     join_runtime_defs(operation, module, record, load);

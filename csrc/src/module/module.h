@@ -32,13 +32,14 @@ pd__runtime_defs pd__runtime_defs_read(const pd_module_record *record, uintptr_t
 
 /* Writes the result to each of them: `refusal`, or if that is NULL, the flag that `defs`
  * defined. */
-void pd__runtime_defs_answer(pd__runtime_defs lates, const pd__defs *defs, const pd_error *refusal);
+void pd__runtime_defs_answer(pd__runtime_defs runtime_defs, const pd__defs *defs,
+                             const pd_error *refusal);
 
 /* Collects the definitions of `record` (may be NULL) and `lates`, for the module, with their names
  * in the namespace, and checks each one by itself. The caller drops the result, also after an
  * error; it is NULL if memory is out, which is reported. */
-pd__defs *pd__defs_read(const pd_module_record *record, pd__runtime_defs lates, pd_module *module,
-                        const char *name_space, pd__report *report);
+pd__defs *pd__defs_read(const pd_module_record *record, pd__runtime_defs runtime_defs,
+                        pd_module *module, const char *name_space, pd__report *report);
 
 /* Frees a list and sets it to NULL. */
 void pd__defs_drop(pd__defs **list);

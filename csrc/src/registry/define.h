@@ -89,7 +89,7 @@ void pd__undefine_cells(pd__operation *operation, pd__cell *cells, size_t count)
 void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report);
 
 /* Drops the top layers of the flag's values: what an override gives it, or what a source does. */
-void pd__flag_drop_layers(pd_flag *flag, size_t count);
+void pd__flag_drop_top_values(pd_flag *flag, size_t count);
 
 /* ---- Drafts (draft.c) ---- */
 
@@ -104,10 +104,10 @@ pd_flag *pd__draft_node(const pd_flag *draft);
 /* Describes the default as the value in effect. */
 void pd__draft_describe_default(const pd_flag *draft, pd_flag_entry *out);
 
-/* Finds what pd__flag_review, and then pd__flag_drop_layers of `dropped`, will leave of the values
- * of the node, apart from `refused` values of the fleet: *first is the value in effect, *lasting
- * the one below temporary overrides. What there is none of stays as it is; returns whether there is
- * a first one. */
+/* Finds what pd__flag_review, and then pd__flag_drop_top_values of `dropped`, will leave of the
+ * values of the node, apart from `refused` values of the fleet: *first is the value in effect,
+ * *lasting the one below temporary overrides. What there is none of stays as it is; returns whether
+ * there is a first one. */
 bool pd__review_preview(const pd_flag *draft, const pd_flag *node, size_t dropped,
                         const pd__refusals *refused, pd_flag_entry *first, pd_flag_entry *lasting);
 

@@ -11,7 +11,7 @@ typedef struct review {
 } review;
 
 /* Converts a value of a former definition for the flag's; through text if the types differ. */
-static pd_status convert_former(const pd_flag *flag, pd_type was, pd_value *value) {
+static pd_status convert_former_value(const pd_flag *flag, pd_type was, pd_value *value) {
   const pd_flag_def *def = pd__flag_def(flag);
   if (def->read_only) return PD_ERR_READ_ONLY;
   if (was == flag->type) return pd__value_check(def, *value);
@@ -27,8 +27,8 @@ static pd_status convert_former(const pd_flag *flag, pd_type was, pd_value *valu
   return PD_OK;
 }
 
-static pd_status fail_former(pd_status status, const pd_flag *flag, pd_type was,
-                             const pd__entry *entry, pd_error *err) {
+static pd_status fail_former_value(pd_status status, const pd_flag *flag, pd_type was,
+                                   const pd__entry *entry, pd_error *err) {
   char number[PD__NUMBER_SIZE], source[PD__SOURCE_SIZE];
   if (status == PD_ERR_MEMORY) return pd__fail_memory(err);
   if (status == PD_ERR_READ_ONLY) {
@@ -43,9 +43,9 @@ static pd_status fail_former(pd_status status, const pd_flag *flag, pd_type was,
 static bool can_keep_entry(pd_flag *flag, pd__entry *entry, bool current, void *context) {
   const review *under = context;
   pd_error err;
-  pd_status status = convert_former(flag, under->was, &entry->value);
+  pd_status status = convert_former_value(flag, under->was, &entry->value);
   if (status == PD_OK || !current) return status == PD_OK;
-  fail_former(status, flag, under->was, entry, &err);
+  fail_former_value(status, flag, under->was, entry, &err);
   pd__report_add(under->report, &err);
   return false;
 }
@@ -77,11 +77,11 @@ typedef struct preview {
 } preview;
 
 /* Returns whether the new definition accepts the value: then it hides earlier ones of its layer. */
-static bool consider_former(preview *run, const pd__entry *entry, bool temporary) {
+static bool preview_former_value(preview *run, const pd__entry *entry, bool temporary) {
   pd_value value = entry->value;
   pd_flag_entry found;
   if (run->has_first && (temporary || run->has_lasting)) return true;
-  if (convert_former(run->draft, run->was, &value) != PD_OK) return false;
+  if (convert_former_value(run->draft, run->was, &value) != PD_OK) return false;
   if (run->dropped > 0) {
     run->dropped--;
     run->sources |= PD__SOURCE_BIT(entry->origin.source);
@@ -96,10 +96,10 @@ static bool consider_former(preview *run, const pd__entry *entry, bool temporary
   return true;
 }
 
-static void consider_base(preview *run, const pd__entry *entry) {
+static void preview_base_value(preview *run, const pd__entry *entry) {
   bool passed = run->sources & PD__SOURCE_BIT(entry->origin.source) ||
                 pd__refusals_hide(run->refused, run->draft, &entry->origin);
-  if (!passed) consider_former(run, entry, false);
+  if (!passed) preview_former_value(run, entry, false);
 }
 
 bool pd__review_preview(const pd_flag *draft, const pd_flag *node, size_t dropped,
@@ -107,13 +107,13 @@ bool pd__review_preview(const pd_flag *draft, const pd_flag *node, size_t droppe
   preview run = {draft, refused, (pd_type)node->type, dropped, 0, first, lasting, false, false};
   for (const pd__override_entry *at = pd__flag_override(node); at; at = at->below) {
     const pd__entry *entry = at->values;
-    while (entry && !consider_former(&run, entry, at->temporary)) entry = entry->next;
+    while (entry && !preview_former_value(&run, entry, at->temporary)) entry = entry->next;
   }
   if (!node->assigned) return run.has_first;
   pd__entry current = {.value = pd__flag_base(node), .origin = pd__flag_origin(node)};
-  consider_base(&run, &current);
+  preview_base_value(&run, &current);
   for (const pd__entry *entry = node->history; entry; entry = entry->next) {
-    consider_base(&run, entry);
+    preview_base_value(&run, entry);
   }
   return run.has_first;
 }
@@ -122,13 +122,13 @@ pd_status pd__review_check(const pd_flag *draft, const pd_flag *node, const pd__
                            pd_error *err) {
   pd_type was = (pd_type)node->type;
   pd_value value = given->value;
-  pd_status status = convert_former(draft, was, &value);
-  return status == PD_OK ? status : fail_former(status, draft, was, given, err);
+  pd_status status = convert_former_value(draft, was, &value);
+  return status == PD_OK ? status : fail_former_value(status, draft, was, given, err);
 }
 
 /* ---- Dropping what a former definition left ---- */
 
-void pd__flag_drop_layers(pd_flag *flag, size_t count) {
+void pd__flag_drop_top_values(pd_flag *flag, size_t count) {
   for (; count > 0; count--) {
     if (pd__flag_override(flag)) {
       pd__override_entry_drop(flag->extra->overrides);

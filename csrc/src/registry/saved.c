@@ -70,7 +70,7 @@ static void copy_name(copying *run, const pd_flag *node, pd__saved_name *out) {
   run->entries++;
 }
 
-bool pd__saved_take(pd__saved *saved, pd__arena *arena) {
+bool pd__saved_capture(pd__saved *saved, pd__arena *arena) {
   copying run = {.arena = arena};
   saved->startup_over = pd__startup_over;
   saved->count = pd__names_count();
