@@ -168,7 +168,7 @@ pd_status pd__def_check_registered(const pd_flag *flag, pd_error *err) {
  * is free. */
 static const pd__cell *find_name_holder(const pd__batch *batch, const char *name, size_t length) {
   pd_flag *node = pd__names_find(name, length);
-  bool taken = node && pd__name_is_taken(&batch->names, node);
+  bool taken = node && pd__name_is_reserved(&batch->names, node);
   return taken ? find_holder(batch, node) : NULL;
 }
 

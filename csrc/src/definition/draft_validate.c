@@ -27,8 +27,8 @@ static void describe_subject(pd__stage *stage, pd_flag *flag, pd__subject *out) 
   if (draft) out->entry = draft->current_entry;
   bool replaced = !draft;
   for (size_t i = 0; replaced && pd__history_at(flag, i, &out->entry); i++) {
-    replaced =
-        out->entry.replaced || pd__refusals_hide(&stage->plan->refused, flag, &out->entry.origin);
+    replaced = out->entry.replaced ||
+               pd__refusals_is_hidden(&stage->plan->refused, flag, &out->entry.origin);
   }
 }
 

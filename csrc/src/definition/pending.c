@@ -177,7 +177,7 @@ static bool list_one(pd__arena *arena, pd__waiting **at, pd__pending *pending, b
 /* Returns true if the second of two uses adds to the list. */
 static bool is_joined_use(const pd__pending *first, const pd__pending *second) {
   bool both = second && first->text && second->text && !first->literal && !second->literal;
-  return both && pd__origin_continues(&first->origin, &second->origin);
+  return both && pd__origin_is_continued(&first->origin, &second->origin);
 }
 
 /* Two uses of a list that grows, one right after the other, make one value. */
@@ -198,7 +198,7 @@ static void count_uses(pd__arena *arena, const pd_flag_def *def, pd__waiting *li
   const pd__pending *before = NULL;
   pd_value value = def->default_value;
   for (; list; before = list->pending, list = list->next) {
-    bool continues = before && pd__origin_continues(&before->origin, &list->pending->origin);
+    bool continues = before && pd__origin_is_continued(&before->origin, &list->pending->origin);
     if (!continues) value = def->default_value;
     if (!list->text && pd__value_write_more(def, value, 1, number)) {
       list->text = pd__arena_copy_text(arena, number, strlen(number));

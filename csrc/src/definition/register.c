@@ -101,7 +101,7 @@ static pd_flag *find_node(const pd_flag_def *def) {
 }
 
 /* Returns true if the same definition has made the flag of the name, `node`, before. */
-static bool is_same(const registration *at, const pd_flag *node) {
+static bool is_same_registration(const registration *at, const pd_flag *node) {
   const pd_flag_def *old = node ? pd__flag_def(node) : NULL;
   return old && !at->replaces && pd__def_is_same(old, &at->def) && has_cell_at(node, at->def.cell);
 }
@@ -111,7 +111,8 @@ static bool is_same(const registration *at, const pd_flag *node) {
 static bool prepare_registration(pd__stage *stage, registration *at, registered_flag *made,
                                  pd_flag *node, pd__report *refused) {
   for (;; node = find_node(&at->def)) {
-    if (is_same(at, node)) at->flag = node; /* without an error: another thread has made it */
+    if (is_same_registration(at, node))
+      at->flag = node; /* without an error: another thread has made it */
     if (at->flag) return false;
     bool comes_once = at->stays && !pd__name_was_defined(node);
     stage->replaces = at->replaces && node && pd__flag_def(node);
@@ -183,7 +184,7 @@ static void publish_registration(pd__stage *stage, registration *at, registered_
  * before. */
 static pd_status register_one(pd__operation *operation, registration *at, pd_error *err) {
   pd_flag *node = find_node(&at->def);
-  if (is_same(at, node)) at->flag = node;
+  if (is_same_registration(at, node)) at->flag = node;
   if (at->flag) return PD_OK;
   registered_flag *made __attribute__((cleanup(free_unpublished))) = make_registered(at);
   if (!made) return pd__fail_memory(err);

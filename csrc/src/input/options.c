@@ -227,7 +227,8 @@ static bool reject_malformed(pd__reader *reader, const pd__token *token) {
 bool pd__option_is_missing_value(const pd__token *token, const pd__meaning *meaning) {
   bool negated;
   if (token->text) return false;
-  if (meaning->flag) return !meaning->negated && !pd__def_stands_alone(pd__flag_def(meaning->flag));
+  if (meaning->flag)
+    return !meaning->negated && !pd__def_can_lack_value(pd__flag_def(meaning->flag));
   return is_value_option(find_option(token, &negated));
 }
 

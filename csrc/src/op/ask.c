@@ -98,7 +98,7 @@ static void ask_unlocked(pd__operation *operation, pd__op *op, pd__impl *impl) {
   got.given = true;
 }
 
-bool pd__impl_awaits_answer(pd__impl *impl) {
+bool pd__impl_is_being_asked(pd__impl *impl) {
   usable_call *each = usable_calls;
   while (each && !(each->def == impl->def && pd__hook_is_called_here(each->listing))) {
     each = each->next;
@@ -201,7 +201,8 @@ static bool ask_next(pd__operation *operation, const pd__family *family, const c
   return false;
 }
 
-bool pd__impl_explain_alone(const pd__family *family, const char *list, char *why, size_t size) {
+bool pd__preference_is_unusable(const pd__family *family, const char *list, char *why,
+                                size_t size) {
   pd__preference item;
   if (!has_sole_choice(family, list, &item)) return false;
   unsigned count = 0;
@@ -218,10 +219,10 @@ bool pd__impl_explain_alone(const pd__family *family, const char *list, char *wh
   return true;
 }
 
-bool pd__impl_check_alone(pd__operation *operation, pd__family *family, const char *list, char *why,
-                          size_t size) {
+bool pd__preference_ask_unusable(pd__operation *operation, pd__family *family, const char *list,
+                                 char *why, size_t size) {
   pd__preference item;
   if (!has_sole_choice(family, list, &item)) return false;
   while (ask_next(operation, family, list)) continue;
-  return pd__impl_explain_alone(family, list, why, size);
+  return pd__preference_is_unusable(family, list, why, size);
 }

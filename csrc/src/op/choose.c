@@ -13,7 +13,8 @@ static const char *get_process_list(const pd__family *family) {
 }
 
 /* The rank counts only among those that the list doesn't name. */
-static bool is_better(const pd__impl *a, size_t a_place, const pd__impl *b, size_t b_place) {
+static bool is_better_candidate(const pd__impl *a, size_t a_place, const pd__impl *b,
+                                size_t b_place) {
   if (!b || a_place != b_place) return !b || a_place < b_place;
   if (a->def->choice.rank != b->def->choice.rank) return a->def->choice.rank > b->def->choice.rank;
   return a->number < b->number;
@@ -32,7 +33,7 @@ static void compare_candidates(comparison *of, pd__impl *first, const char *list
     if (each->def->kind == PD_KIND_OP && !of->native) of->native = each;
     each->missed |= each->asking;
     size_t place = pd__impl_is_usable(each) ? pd__preference_find(list, each->name, &named) : 0;
-    if (place == 0 || !is_better(each, place, of->found, of->place)) continue;
+    if (place == 0 || !is_better_candidate(each, place, of->found, of->place)) continue;
     of->found = each;
     of->place = place;
   }
@@ -168,7 +169,7 @@ static void choose_for_op(pd__operation *operation, pd__op *op) {
 static void warn_of_alone(pd__operation *operation, pd__family *family) {
   const char *list = get_process_list(family);
   char why[PD__WHY_SIZE];
-  bool alone = pd__impl_check_alone(operation, family, list, why, sizeof why);
+  bool alone = pd__preference_ask_unusable(operation, family, list, why, sizeof why);
   if (list != get_process_list(family)) return; /* who has set it chooses */
   bool warned = family->warned_of == list;
   family->warned_of = alone ? list : NULL;

@@ -25,7 +25,7 @@ static pd__impl *find_winner(joining *of, pd__op *op, const char *list) {
     if (!best || best->asked || best->asking) return best;
     bool answers = !best->def->choice.usable;
     if (answers) pd__impl_ask(of->operation, op, best); /* asks nobody */
-    if (!answers && !pd__impl_awaits_answer(best)) return best;
+    if (!answers && !pd__impl_is_being_asked(best)) return best;
   }
 }
 
@@ -67,5 +67,5 @@ bool pd__impls_define_flags(pd__operation *operation, const pd__impl *impls, siz
     if (family->members == 0 || family->cell.flag) continue;
     pd__family_define_flag(operation, family, waiting);
   }
-  return pd__impls_have_flags(impls, count, report);
+  return pd__impls_check_flags(impls, count, report);
 }

@@ -135,7 +135,7 @@ void pd__impls_unlink(pd__impl *impls, size_t count);
 bool pd__impls_check_names(const pd__cell *cells, size_t count, pd__report *report);
 
 /* Returns whether the flags of linked records are defined; reports why not. */
-bool pd__impls_have_flags(const pd__impl *impls, size_t count, pd__report *report);
+bool pd__impls_check_flags(const pd__impl *impls, size_t count, pd__report *report);
 
 /* Returns the candidate of that number; NULL if it has left. */
 pd__impl *pd__impl_find(uint64_t number);
@@ -153,7 +153,7 @@ void pd__impl_ask(pd__operation *operation, pd__op *op, pd__impl *impl);
 
 /* Returns whether this thread is asking that, further up its stack: the candidate then waits for
  * the answer, as for one that another thread asks. */
-bool pd__impl_awaits_answer(pd__impl *impl);
+bool pd__impl_is_being_asked(pd__impl *impl);
 
 /* In the child of a fork, only the questions of this thread are left: the others are asked again.
  */
@@ -167,9 +167,9 @@ void pd__impl_retain(pd__operation *operation, pd__impl *impl);
 /* Returns whether the list ends with a name and !, and of the implementations that it has, among
  * them one of that name, none can run; `why` is then the reason in words. The second function asks
  * them. */
-bool pd__impl_explain_alone(const pd__family *family, const char *list, char *why, size_t size);
-bool pd__impl_check_alone(pd__operation *operation, pd__family *family, const char *list, char *why,
-                          size_t size);
+bool pd__preference_is_unusable(const pd__family *family, const char *list, char *why, size_t size);
+bool pd__preference_ask_unusable(pd__operation *operation, pd__family *family, const char *list,
+                                 char *why, size_t size);
 
 /* ---- Joining (join.c) ----
  *

@@ -333,7 +333,7 @@ bool pd__impls_link(pd__impl *impls, size_t count, pd__report *report) {
   return false;
 }
 
-bool pd__impls_have_flags(const pd__impl *impls, size_t count, pd__report *report) {
+bool pd__impls_check_flags(const pd__impl *impls, size_t count, pd__report *report) {
   pd_error err;
   for (size_t i = 0; i < count; i++) {
     const pd__op *op = impls[i].op;

@@ -90,7 +90,7 @@ pd_status pd_impl_register(const pd_op_def *def, pd_impl *out, pd_error *err) {
   if (out) *out = number; /* `usable` may take it back */
   pd__impls_update_families(&operation, &report);
   made = pd__numbered_find(&all, number); /* it may have left meanwhile */
-  bool stays = !made || pd__impls_have_flags(&made->impl, 1, &report);
+  bool stays = !made || pd__impls_check_flags(&made->impl, 1, &report);
   if (!stays) drop_registered_impl(&operation, made);
   if (!stays && out) *out = before;
   return pd__operation_return(&operation, report.status);

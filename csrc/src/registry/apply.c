@@ -19,7 +19,7 @@ typedef struct batch {
 /* ---- Conditions ---- */
 
 /* Returns false after it has reported the flags that have changed. */
-static bool check_unchanged(const batch *all) {
+static bool check_revisions(const batch *all) {
   const pd_batch_options *options = all->options;
   pd__report *report = all->changes.report;
   if (options->unchanged_count > 0) pd__journal_refresh();
@@ -66,7 +66,7 @@ static void prepare(batch *all) {
 }
 
 /* As when an override is popped, no validator is asked for values that were there before. */
-static bool only_ends_overrides(const batch *all) {
+static bool has_only_override_ends(const batch *all) {
   for (size_t i = 0; i < all->count; i++) {
     if (all->items[i].text || !all->items[i].override) return false;
   }
@@ -144,10 +144,10 @@ static pd_status apply(batch *all) {
   all->indexes =
       pd__arena_alloc(&changes->operation->arena, (all->count + 1) * sizeof *all->indexes);
   if (!all->indexes) pd__report_fail_memory(changes->report);
-  if (!all->indexes || !check_unchanged(all)) return changes->report->status;
+  if (!all->indexes || !check_revisions(all)) return changes->report->status;
   prepare(all);
   pd__changes_validate(changes);
-  if (changes->report->status != PD_OK || !check_unchanged(all) || !decide(all) ||
+  if (changes->report->status != PD_OK || !check_revisions(all) || !decide(all) ||
       all->options->dry_run) {
     return changes->report->status;
   }
@@ -191,7 +191,7 @@ pd_status pd_batch_apply(const pd_batch_change *items, size_t count, const pd_ba
   PD__LOCKED_OPERATION(operation);
   pd__changes_begin(&all.changes, &operation, &report);
   all.changes.pushes = all.changes.temporary = options.override != NULL;
-  all.changes.forced = only_ends_overrides(&all);
+  all.changes.forced = has_only_override_ends(&all);
   status = apply(&all);
   if (status == PD_OK && options.override && !options.dry_run) {
     *options.override = all.changes.override;

@@ -97,14 +97,14 @@ static pd_scope_context *make_balanced(pd_scope_context *left, pd__scoped *value
 
 /* ---- Values ---- */
 
-static bool is_before(const pd__scoped *value, const pd_scope_context *node) {
+static bool is_value_before(const pd__scoped *value, const pd_scope_context *node) {
   if (value->flag != node->flag) return (uintptr_t)value->flag < (uintptr_t)node->flag;
   return value->order < node->order;
 }
 
 static pd_scope_context *insert_into_tree(const pd_scope_context *in, pd__scoped *value) {
   if (!in) return make_node(NULL, value, NULL);
-  if (is_before(value, in)) {
+  if (is_value_before(value, in)) {
     return make_balanced(insert_into_tree(in->left, value), in->value,
                          pd__context_retain(in->right));
   }
@@ -124,7 +124,7 @@ static pd_scope_context *join_around_removed(pd_scope_context *left, pd_scope_co
 static pd_scope_context *remove_from_tree(const pd_scope_context *in, const pd__scoped *value) {
   if (!in) return NULL; /* it isn't there */
   if (in->value == value) return join_around_removed(in->left, in->right);
-  if (is_before(value, in)) {
+  if (is_value_before(value, in)) {
     return make_balanced(remove_from_tree(in->left, value), in->value,
                          pd__context_retain(in->right));
   }

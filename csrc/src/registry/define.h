@@ -52,7 +52,7 @@ bool pd__name_prepare_alias(pd_flag *node);
 bool pd__name_reserve(const pd__reservation *by, pd_flag *node, const pd_flag *flag);
 
 /* Returns whether the name is that of a flag that stays, or reserved. */
-bool pd__name_is_taken(const pd__reservation *by, const pd_flag *node);
+bool pd__name_is_reserved(const pd__reservation *by, const pd_flag *node);
 
 /* ---- Publishing (publish.c) ---- */
 

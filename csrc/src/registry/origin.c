@@ -33,7 +33,7 @@ bool pd__origin_is_variable(const pd_origin *origin) {
          (origin->source == PD_SOURCE_ARGV && origin->place && !origin->line);
 }
 
-bool pd__origin_continues(const pd_origin *first, const pd_origin *second) {
+bool pd__origin_is_continued(const pd_origin *first, const pd_origin *second) {
   if (first->source != second->source) return false;
   if (first->source == PD_SOURCE_ARGV) return true;
   bool same = first->place && second->place && !strcmp(first->place, second->place);

@@ -159,7 +159,8 @@ bool pd__questions_refuse(const pd__question *each, pd__refusals *to, pd__arena 
       const pd__subject *seen = &each->subjects[i];
       pd_error why;
       pd__report report = {.first = &why};
-      if (seen->entry.origin.source != PD_SOURCE_FLEET || pd__refusals_spare(seen->flag)) continue;
+      if (seen->entry.origin.source != PD_SOURCE_FLEET || pd__refusals_is_exempt(seen->flag))
+        continue;
       report_rejection(each, &report);
       pd__refusals_add(to, arena, &seen->entry.origin, &why);
     }

@@ -50,7 +50,7 @@ void pd__refusals_add(pd__refusals *list, pd__arena *arena, const pd_origin *ori
   list->count++;
 }
 
-bool pd__refusals_spare(const pd_flag *flag) {
+bool pd__refusals_is_exempt(const pd_flag *flag) {
   bool draft = pd__names_at(flag->index) != flag;
   bool closed = pd__startup_over && flag->defined && !draft && pd__flag_def(flag)->startup_only;
   return flag->frozen || closed;
@@ -89,7 +89,7 @@ static void note_dropped(const pd_origin *origin) {
 static void drop_value(pd__operation *operation, pd_flag *flag) {
   pd__entry given;
   if (!pd__history_find(flag, PD_SOURCE_FLEET, &given)) return;
-  if (!pd__refusals_has_dropped(&given.origin) || pd__refusals_spare(flag)) return;
+  if (!pd__refusals_has_dropped(&given.origin) || pd__refusals_is_exempt(flag)) return;
   values_dropped++;
   if (!flag->defined) {
     pd__history_drop(flag, PD__SOURCE_BIT(PD_SOURCE_FLEET));

@@ -412,7 +412,7 @@ bool pd__origin_is_variable(const pd_origin *origin);
 
 /* Returns true if the second of two uses of a flag adds to what the first gave, in a list that
  * grows: on one command line, in one variable, or in one file that isn't structured. */
-bool pd__origin_continues(const pd_origin *first, const pd_origin *second);
+bool pd__origin_is_continued(const pd_origin *first, const pd_origin *second);
 
 /* What stands between place and line: ":", or " revision " if the line is one of the fleet. */
 const char *pd__origin_line_joint(const pd_origin *origin);

@@ -98,7 +98,7 @@ static bool preview_former_value(preview *run, const pd__entry *entry, bool temp
 
 static void preview_base_value(preview *run, const pd__entry *entry) {
   bool passed = run->sources & PD__SOURCE_BIT(entry->origin.source) ||
-                pd__refusals_hide(run->refused, run->draft, &entry->origin);
+                pd__refusals_is_hidden(run->refused, run->draft, &entry->origin);
   if (!passed) preview_former_value(run, entry, false);
 }
 

@@ -151,11 +151,11 @@ bool pd__letter_is_sensitive(char letter) {
 }
 
 /* Returns whether a letter may stand alone on a command line: it is a bool, or -h. */
-static bool can_stand_alone(char letter, bool *is_flag) {
+static bool can_lack_value(char letter, bool *is_flag) {
   const pd_flag *node = pd__names_find(&letter, 1);
   const pd_flag *flag = node ? find_letter_flag(letter) : NULL;
   *is_flag = node && pd__resolve_alias((pd_flag *)node)->defined;
-  return *is_flag ? flag && pd__def_stands_alone(pd__flag_def(flag)) : letter == 'h';
+  return *is_flag ? flag && pd__def_can_lack_value(pd__flag_def(flag)) : letter == 'h';
 }
 
 /* Suggests -v -q for -vq, if all letters are bools. One of them may be unknown. */
@@ -163,7 +163,7 @@ static void suggest_apart(const char *letters, char out[PD__SUGGESTION_SIZE]) {
   char apart[32] = "", unknown = '\0';
   bool is_flag, any = false;
   for (const char *at = letters; *at; at++) {
-    bool alone = can_stand_alone(*at, &is_flag);
+    bool alone = can_lack_value(*at, &is_flag);
     any |= is_flag;
     if (!alone && (is_flag || unknown || !is_letter(*at))) return;
     if (!alone) unknown = *at;
@@ -222,7 +222,7 @@ void pd__suggest_value(const pd_flag *flag, const char *text, char *const *argum
     join_items(flag, text, arguments, count, joined);
     snprintf(out, PD__SUGGESTION_SIZE, "; items of a list are separated by commas");
     if (*joined) pd__append_format(out, PD__SUGGESTION_SIZE, ", as in --%s=%s", flag->name, joined);
-  } else if (pd__def_stands_alone(def) && !text) {
+  } else if (pd__def_can_lack_value(def) && !text) {
     snprintf(out, PD__SUGGESTION_SIZE, "; %s takes its value after =, as in --%s=%s",
              def->count ? "a flag that counts" : "a bool", flag->name, arguments[0]);
   }

@@ -68,7 +68,7 @@ static void propose_entry(const validation *all, const pd_flag *flag, pd_flag_en
   for (size_t index = below ? count_temporary(flag) : 0; goes && pd__history_at(flag, index, out);
        index++) {
     goes = out->replaced || dropped & PD__SOURCE_BIT(out->origin.source) ||
-           pd__refusals_hide(&all->changes->refusals, flag, &out->origin);
+           pd__refusals_is_hidden(&all->changes->refusals, flag, &out->origin);
   }
   if (scoped && !best) {
     out->value = pd__scoped_value(scoped);
@@ -184,7 +184,7 @@ static void adopt_checked_flags(pd__changes *changes) {
 }
 
 /* Returns whether the validators have seen the values as they are now, and none was added. */
-static bool is_current(validation *all) {
+static bool is_validation_current(validation *all) {
   if (all->added != pd__validators_added) return false;
   link_changes(all);
   for (const pd__question *each = all->first; each; each = each->next) {
@@ -216,7 +216,7 @@ static bool run_round(pd__changes *changes) {
   if (pinned && all.first) pd__questions_ask(changes->operation, all.first);
   if (!pinned || all.first) pd__prepare_changes_again(changes);
   if (changes->report->status != PD_OK) return true;
-  if (!pinned || !is_current(&all)) return false;
+  if (!pinned || !is_validation_current(&all)) return false;
   if (changes->yields && pd__questions_refuse(all.first, &changes->refusals, arena)) return false;
   if (changes->ask_all) check_required(&all);
   pd__questions_report(all.first, changes->report);
