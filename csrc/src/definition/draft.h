@@ -63,7 +63,7 @@ typedef enum pd__verdict { PD__ACCEPTED, PD__REJECTED, PD__UNANSWERED } pd__verd
 
 /* Returns whether the validators accept that the flag gets the value, by the answers so far. Adds
  * missing questions to those of the stage, and reports rejections (judge.c). */
-pd__verdict pd__draft_judge(pd__stage *stage, pd__draft *draft, const pd_flag_entry *proposed);
+pd__verdict pd__draft_validate(pd__stage *stage, pd__draft *draft, const pd_flag_entry *proposed);
 
 /* Reports why a flag doesn't get a value, unless that is of the fleet: then its revision is
  * refused. */

@@ -26,7 +26,7 @@ typedef struct snapshot_file {
   pd_error why;        /* of the first error, with its status */
 } snapshot_file;
 
-static bool fail_at(snapshot_file *from, const char *at, const char *expected) {
+static bool fail_snapshot_at(snapshot_file *from, const char *at, const char *expected) {
   pd__fail(&from->why, PD_ERR_FILE, "byte %zu: expected %s", (size_t)(at - from->start), expected);
   return false;
 }
@@ -34,7 +34,7 @@ static bool fail_at(snapshot_file *from, const char *at, const char *expected) {
 static bool read_field(snapshot_file *from, const char **out, const char *expected) {
   const char *end = memchr(from->at, '\0', (size_t)(from->end - from->at));
   *out = from->at;
-  if (!end) return fail_at(from, from->at, expected);
+  if (!end) return fail_snapshot_at(from, from->at, expected);
   from->at = end + 1;
   return true;
 }
@@ -43,7 +43,7 @@ static bool read_head(snapshot_file *from) {
   static const char head[] = "paddle_flags fleet 1";
   const char *field;
   if (!read_field(from, &field, head)) return false;
-  if (strcmp(field, head) != 0) return fail_at(from, field, head);
+  if (strcmp(field, head) != 0) return fail_snapshot_at(from, field, head);
   return read_field(from, &from->place, "the address of a fleet");
 }
 
@@ -55,7 +55,7 @@ static bool read_snapshot_value(snapshot_file *from, const char *name, pd__pendi
   if (!read_field(from, &number, "a revision")) return false;
   pd_status status = pd__value_parse(PD_TYPE_uint32, number, &revision);
   if (status != PD_OK || revision.u64 == 0) {
-    return fail_at(from, number, "a revision, a number from 1 on");
+    return fail_snapshot_at(from, number, "a revision, a number from 1 on");
   }
   if (!read_field(from, &given.text, "the text of a value")) return false;
   given.origin = (pd_origin){PD_SOURCE_FLEET, (uint32_t)revision.u64, from->place, 0};
@@ -70,7 +70,8 @@ static bool read_snapshot_values(snapshot_file *from) {
   const char *name;
   if (!read_head(from)) return false;
   while (read_field(from, &name, "the name of a flag, or an empty field as the last one")) {
-    if (!*name) return from->at == from->end || fail_at(from, from->at, "the end of the file");
+    if (!*name)
+      return from->at == from->end || fail_snapshot_at(from, from->at, "the end of the file");
     if (!read_snapshot_value(from, name, end)) return false;
     end = &(*end)->following;
   }

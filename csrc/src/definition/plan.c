@@ -55,11 +55,11 @@ static pd_flag_entry propose_plan_entry(const pd__stage *stage, const pd__draft 
 }
 
 /* Judges the last change of the plan. One that isn't accepted, or not yet, is taken back. */
-static bool judge_last(pd__stage *stage, pd__draft *draft) {
+static bool validate_last_change(pd__stage *stage, pd__draft *draft) {
   pd__verdict verdict = PD__ACCEPTED;
   if (draft->cell.def->convert) verdict = pd__draft_convert(stage, draft);
   pd_flag_entry proposed = propose_plan_entry(stage, draft);
-  if (verdict == PD__ACCEPTED) verdict = pd__draft_judge(stage, draft, &proposed);
+  if (verdict == PD__ACCEPTED) verdict = pd__draft_validate(stage, draft, &proposed);
   if (verdict == PD__ACCEPTED) draft->current_entry = proposed;
   if (verdict == PD__UNANSWERED) draft->blocked = true;
   if (verdict != PD__ACCEPTED) stage->plan->changes.count--;
@@ -91,7 +91,7 @@ static bool plan_value(pd__stage *stage, pd__draft *draft, pd_flag *node, const 
   if (!draft->warns) draft->warned_origin = kept;
   draft->warns = true;
   if (stage->plan->changes.count == before) return true; /* the flag is retired */
-  return judge_last(stage, draft);
+  return validate_last_change(stage, draft);
 }
 
 /* ---- The values of one flag ---- */
@@ -100,7 +100,7 @@ static bool plan_value(pd__stage *stage, pd__draft *draft, pd_flag *node, const 
 static void plan_former_value(pd__stage *stage, pd__draft *draft) {
   if (!draft->cell.def->validate || draft->deferred) return;
   while (draft->has_former) {
-    pd__verdict verdict = pd__draft_judge(stage, draft, &draft->former_entry);
+    pd__verdict verdict = pd__draft_validate(stage, draft, &draft->former_entry);
     if (verdict == PD__UNANSWERED) draft->blocked = true;
     if (verdict != PD__REJECTED) return;
     draft->dropped++;
@@ -158,7 +158,7 @@ static void plan_draft(pd__stage *stage, pd__draft *draft) {
 /* ---- All values ---- */
 
 /* Makes the draft of a flag that values wait for. */
-static void find_values(pd__stage *stage, const pd__cell *cell) {
+static void find_draft_values(pd__stage *stage, const pd__cell *cell) {
   const pd__new_flag_source *source = &pd__define_source;
   pd_flag *node = pd__stage_node(stage, cell);
   pd__environment_value late = {.node = NULL};
@@ -192,7 +192,7 @@ static bool add_plan(pd__stage *stage) {
   return stage->plan != NULL;
 }
 
-static void begin_round(pd__stage *stage) {
+static void begin_plan_round(pd__stage *stage) {
   pd__plan *plan = stage->plan;
   plan->drafts = NULL;
   plan->drafts_end = &plan->drafts;
@@ -211,14 +211,14 @@ static void begin_round(pd__stage *stage) {
 }
 
 /* Again without the values of the fleet that turn out not to suit. */
-static void run_rounds(pd__stage *stage) {
+static void run_plan_rounds(pd__stage *stage) {
   pd__plan *plan = stage->plan;
   size_t refused;
   planned = stage;
   do {
     refused = plan->refused.count;
-    begin_round(stage);
-    for (size_t i = 0; i < stage->count; i++) find_values(stage, &stage->cells[i]);
+    begin_plan_round(stage);
+    for (size_t i = 0; i < stage->count; i++) find_draft_values(stage, &stage->cells[i]);
     for (pd__draft *each = plan->drafts; each; each = each->next) plan_former_value(stage, each);
     for (pd__draft *each = plan->drafts; each; each = each->next) plan_draft(stage, each);
   } while (plan->refused.count > refused);
@@ -230,7 +230,7 @@ bool pd__stage_plan(pd__stage *stage) {
   if (!waits && !stage->has_former) return true;
   if (!stage->plan && !add_plan(stage)) return true; /* the arena knows */
   pd__plan *plan = stage->plan;
-  run_rounds(stage);
+  run_plan_rounds(stage);
   bool reported = plan->rejected.status == PD_ERR_MEMORY;
   if (stage->operation->arena.failed && !reported) pd__report_fail_memory(&plan->rejected);
   return !plan->questions && !plan->conversions;
@@ -307,7 +307,7 @@ static void finish_draft(const pd__draft *draft) {
   }
 }
 
-static void carry_out(pd__stage *stage, pd__report *waiting) {
+static void publish_drafts(pd__stage *stage, pd__report *waiting) {
   pd__plan *plan = stage->plan;
   for (const pd__draft *each = plan->drafts; each; each = each->next) {
     if (each->dropped > 0) pd__flag_drop_top_values(each->node, each->dropped);
@@ -328,6 +328,6 @@ static void carry_out(pd__stage *stage, pd__report *waiting) {
 void pd__stage_publish(pd__stage *stage, pd__report *waiting) {
   if (stage->plan) pd__refusals_commit(&stage->plan->refused, stage->operation);
   for (size_t i = 0; i < stage->count; i++) pd__cell_publish(&stage->cells[i], waiting);
-  if (stage->plan) carry_out(stage, waiting);
+  if (stage->plan) publish_drafts(stage, waiting);
   if (!stage->plan && stage->operation->arena.failed) pd__report_fail_memory(waiting);
 }

@@ -182,7 +182,7 @@ static void publish_registration(pd__stage *stage, registration *at, registered_
 
 /* The caller holds the lock. Defines the flag, or finds the one that the same definition made
  * before. */
-static pd_status register_one(pd__operation *operation, registration *at, pd_error *err) {
+static pd_status register_flag(pd__operation *operation, registration *at, pd_error *err) {
   pd_flag *node = find_node(&at->def);
   if (is_same_registration(at, node)) at->flag = node;
   if (at->flag) return PD_OK;
@@ -200,14 +200,14 @@ static pd_status register_one(pd__operation *operation, registration *at, pd_err
 }
 
 /* Watchers that stay are notified if the value is another one afterwards. */
-static pd_status replace_one(pd__operation *operation, registration *at, pd_error *err) {
+static pd_status replace_flag(pd__operation *operation, registration *at, pd_error *err) {
   pd_flag *flag = pd__names_find(at->def.name, strlen(at->def.name));
-  if (!flag || !pd__flag_def(flag)) return register_one(operation, at, err);
+  if (!flag || !pd__flag_def(flag)) return register_flag(operation, at, err);
   pd__flag_adopt(operation, flag);
   pd__changes changes = {.operation = operation};
   pd__notice **from = pd__notices_begin(operation);
   pd_status status = pd__notices_add(&changes, flag, err);
-  if (status == PD_OK) status = register_one(operation, at, err);
+  if (status == PD_OK) status = register_flag(operation, at, err);
   if (at->taken) {
     pd__notices_post(operation, from);
   } else {
@@ -228,7 +228,7 @@ static pd_status begin_registration(registration *at, const pd_flag_def *def, pd
     at->stays &= !at->modules[i] || pd__module_is_never_unloaded(at->modules[i]);
   }
   PD__LOCKED_OPERATION(operation);
-  status = at->replaces ? replace_one(&operation, at, err) : register_one(&operation, at, err);
+  status = at->replaces ? replace_flag(&operation, at, err) : register_flag(&operation, at, err);
   if (!at->taken) release_modules(&operation, at->modules);
   if (out && at->flag) *out = at->flag;
   return pd__operation_return(&operation, status);
