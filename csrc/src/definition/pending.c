@@ -240,7 +240,7 @@ static void assign_early(pd__operation *operation, pd_flag *node, const char *te
   changes.early = true;
   changes.merges = given->merges;
   changes.yields = given->origin.source != PD_SOURCE_FLEET;
-  pd__changes_add(&changes, node, text, (pd_value){0}, &given->origin, given->literal);
+  pd__changes_add_assignment(&changes, node, text, (pd_value){0}, &given->origin, given->literal);
   pd__changes_finish(&changes);
   if (report->status == PD_OK) report->status = own.status;
 }

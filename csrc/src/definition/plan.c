@@ -82,8 +82,8 @@ static bool plan_value(pd__stage *stage, pd__draft *draft, pd_flag *node, const 
     pd__report_fail_memory(&stage->plan->rejected);
     return false;
   }
-  pd_status status = pd__changes_try_as(&stage->plan->changes, draft->flag, node, text,
-                                        (pd_value){0}, &kept, literal, &err);
+  pd_status status = pd__changes_try_assignment_as(&stage->plan->changes, draft->flag, node, text,
+                                                   (pd_value){0}, &kept, literal, &err);
   if (status != PD_OK) {
     pd__plan_reject(stage, &kept, &err);
     return false;

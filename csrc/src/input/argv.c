@@ -252,7 +252,7 @@ static void drop_former_values(parse *run) {
     pd_origin origin = {.source = PD_SOURCE_ARGV};
     if (!flag || pd__flag_check_defined(reader->operation, flag, NULL) != PD_OK) continue;
     if (pd__flag_check_open(reader->operation, flag, &origin, NULL) != PD_OK) continue;
-    pd__changes_drop(&reader->changes, flag, PD_SOURCE_ARGV);
+    pd__changes_add_drop(&reader->changes, flag, PD_SOURCE_ARGV);
   }
 }
 

@@ -44,8 +44,8 @@ void pd__reader_fail(pd__reader *reader, const pd__token *token, pd_status statu
 void pd__reader_assign(pd__reader *reader, pd_flag *node, const char *text, const pd_origin *origin,
                        uint32_t literal) {
   pd_error err;
-  pd_status status =
-      pd__changes_try(&reader->changes, node, text, (pd_value){0}, origin, literal, &err);
+  pd_status status = pd__changes_try_assignment(&reader->changes, node, text, (pd_value){0}, origin,
+                                                literal, &err);
   if (status == PD_OK) return;
   reader->about = pd__resolve_alias(node);
   pd__reader_add_error(reader, &err);
@@ -70,7 +70,7 @@ static void count_use(pd__reader *reader, const pd__token *token, const pd__mean
   char number[PD__NUMBER_SIZE];
   const pd_flag_def *def = pd__flag_def(meaning->flag);
   bool letters = !pd__flag_name(meaning->node)[1];
-  pd_value before = pd__changes_count_from(&reader->changes, meaning->flag, &token->origin);
+  pd_value before = pd__changes_find_count_start(&reader->changes, meaning->flag, &token->origin);
   bool fits = pd__value_write_more(def, before, letters ? token->length : 1, number);
   const char *text = pd__arena_copy_text(&reader->operation->arena, number, strlen(number));
   if (!fits || !text) {
@@ -131,7 +131,7 @@ void pd__reader_drop(pd__reader *reader, pd_flag *flag, pd_source source) {
   pd__entry given;
   if (!pd__history_find(flag, source, &given)) return;
   if (pd__flag_check_open(reader->operation, flag, &given.origin, NULL) == PD_OK) {
-    pd__changes_drop(&reader->changes, flag, source);
+    pd__changes_add_drop(&reader->changes, flag, source);
   } else {
     reader->about = flag;
     fail_frozen_value(reader, flag, &given.origin);

@@ -165,15 +165,15 @@ pd_status pd_flag_set_from_string(pd_flag *flag, const char *text, pd_error *err
 }
 
 /* Returns false if the set needs an operation, or one must end to do what is due. */
-static bool set_by_name_at_once(const char *name, const char *text) {
+static bool set_by_name_directly(const char *name, const char *text) {
   pd__platform_lock();
   pd_flag *node = pd__names_find(name, strlen(name));
-  bool set = node && pd__assign_at_once(node, text, (pd_value){0}, &pd__at_run_time);
+  bool set = node && pd__assign_directly(node, text, (pd_value){0}, &pd__at_run_time);
   pd__platform_unlock();
   return set && !pd__has_pending_work(PD__WORK_ANY);
 }
 
-/* Not inlined, so that set_by_name_at_once doesn't pay for the stack of an operation. */
+/* Not inlined, so that set_by_name_directly doesn't pay for the stack of an operation. */
 static __attribute__((noinline)) pd_status set_by_name_in_operation(const char *name,
                                                                     const char *text,
                                                                     pd_error *err) {
@@ -188,7 +188,7 @@ static __attribute__((noinline)) pd_status set_by_name_in_operation(const char *
 pd_status pd_flag_set_by_name(const char *name, const char *text, pd_error *err) {
   if (!name) return pd__fail_null(err, "name");
   if (!text) return pd__fail_null(err, "text");
-  return set_by_name_at_once(name, text) ? PD_OK : set_by_name_in_operation(name, text, err);
+  return set_by_name_directly(name, text) ? PD_OK : set_by_name_in_operation(name, text, err);
 }
 
 pd_status pd_flag_set_default(pd_flag *flag, const char *text, pd_error *err) {
@@ -208,9 +208,9 @@ static pd_status drop_values(pd_flag *flag, pd__action action, pd_source source,
   PD__LOCKED_OPERATION(operation);
   pd__changes_begin(&changes, &operation, &report);
   if (action == PD__DROP) {
-    pd__changes_drop(&changes, flag, source);
+    pd__changes_add_drop(&changes, flag, source);
   } else {
-    pd__changes_clear(&changes, flag, action);
+    pd__changes_add_reset(&changes, flag, action);
   }
   pd_status status = pd__changes_finish(&changes);
   if (status == PD_OK && action == PD__WIPE) pd__flag_wipe(flag);

@@ -66,8 +66,8 @@ static __attribute__((noinline)) pd_status join_previous_use(const pd__changes *
   return PD_OK;
 }
 
-pd_value pd__changes_count_from(const pd__changes *changes, const pd_flag *flag,
-                                const pd_origin *origin) {
+pd_value pd__changes_find_count_start(const pd__changes *changes, const pd_flag *flag,
+                                      const pd_origin *origin) {
   for (size_t i = changes->count; i > 0; i--) {
     const pd__change *other = &changes->items[i - 1];
     bool used = other->flag == flag && other->action == PD__ASSIGN;
@@ -107,10 +107,11 @@ static __attribute__((noinline)) pd_status merge_lower_values(const pd__changes 
   return PD_OK;
 }
 
-pd_status pd__changes_try(pd__changes *changes, pd_flag *node, const char *text, pd_value value,
-                          const pd_origin *origin, uint32_t literal, pd_error *err) {
-  return pd__changes_try_as(changes, pd__resolve_alias(node), node, text, value, origin, literal,
-                            err);
+pd_status pd__changes_try_assignment(pd__changes *changes, pd_flag *node, const char *text,
+                                     pd_value value, const pd_origin *origin, uint32_t literal,
+                                     pd_error *err) {
+  return pd__changes_try_assignment_as(changes, pd__resolve_alias(node), node, text, value, origin,
+                                       literal, err);
 }
 
 static pd_status join_other_values(const pd__changes *changes, pd__change *change, pd_error *err) {
@@ -122,9 +123,9 @@ static pd_status join_other_values(const pd__changes *changes, pd__change *chang
   return status == PD_OK && merges ? merge_lower_values(changes, change, err) : status;
 }
 
-pd_status pd__changes_try_as(pd__changes *changes, pd_flag *flag, pd_flag *node, const char *text,
-                             pd_value value, const pd_origin *origin, uint32_t literal,
-                             pd_error *err) {
+pd_status pd__changes_try_assignment_as(pd__changes *changes, pd_flag *flag, pd_flag *node,
+                                        const char *text, pd_value value, const pd_origin *origin,
+                                        uint32_t literal, pd_error *err) {
   if (changes->previews && flag != changes->wanted) return PD_OK;
   pd__change *change = reserve_change(changes);
   if (!change) return pd__fail_memory(err);
@@ -137,10 +138,10 @@ pd_status pd__changes_try_as(pd__changes *changes, pd_flag *flag, pd_flag *node,
   return status;
 }
 
-void pd__changes_add(pd__changes *changes, pd_flag *node, const char *text, pd_value value,
-                     const pd_origin *origin, uint32_t literal) {
+void pd__changes_add_assignment(pd__changes *changes, pd_flag *node, const char *text,
+                                pd_value value, const pd_origin *origin, uint32_t literal) {
   pd_error err;
-  pd_status status = pd__changes_try(changes, node, text, value, origin, literal, &err);
+  pd_status status = pd__changes_try_assignment(changes, node, text, value, origin, literal, &err);
   if (status != PD_OK) pd__report_add(changes->report, &err);
 }
 
@@ -173,7 +174,7 @@ static bool can_unset(const pd__changes *changes, const pd_flag *flag, const pd_
  * a default, it is that of the definition. */
 static void add_unset(pd__changes *changes, pd_flag *flag, const pd_origin *origin) {
   if (origin->source == PD_SOURCE_DEFAULT) {
-    pd__changes_drop(changes, flag, PD_SOURCE_DEFAULT);
+    pd__changes_add_drop(changes, flag, PD_SOURCE_DEFAULT);
     return;
   }
   pd_error err;
@@ -187,8 +188,8 @@ static void add_unset(pd__changes *changes, pd_flag *flag, const pd_origin *orig
   add_without_value(changes, &change);
 }
 
-void pd__changes_add_all(pd__changes *changes, const pd_assignment *items, size_t count,
-                         const pd_origin *origin) {
+void pd__changes_add_assignments(pd__changes *changes, const pd_assignment *items, size_t count,
+                                 const pd_origin *origin) {
   pd__changes_reserve(changes, count);
   for (size_t i = 0; i < count; i++) {
     pd_error err;
@@ -200,13 +201,13 @@ void pd__changes_add_all(pd__changes *changes, const pd_assignment *items, size_
     }
     pd_status status = pd__flag_check_handle(changes->operation, flag, text, items[i].type, &err);
     if (status == PD_OK) {
-      status = pd__changes_try(changes, flag, text, items[i].value, origin, 0, &err);
+      status = pd__changes_try_assignment(changes, flag, text, items[i].value, origin, 0, &err);
     }
     if (status != PD_OK) pd__report_add(changes->report, &err);
   }
 }
 
-void pd__changes_drop(pd__changes *changes, pd_flag *flag, pd_source source) {
+void pd__changes_add_drop(pd__changes *changes, pd_flag *flag, pd_source source) {
   pd__entry given;
   if (!pd__history_find(flag, source, &given)) return;
   if (!check_flag_open(changes, flag, &given.origin)) return;
@@ -214,7 +215,7 @@ void pd__changes_drop(pd__changes *changes, pd_flag *flag, pd_source source) {
                     &(pd__change){.flag = flag, .action = PD__DROP, .origin = given.origin});
 }
 
-void pd__changes_clear(pd__changes *changes, pd_flag *flag, pd__action action) {
+void pd__changes_add_reset(pd__changes *changes, pd_flag *flag, pd__action action) {
   if (action == PD__WIPE && flag->defined && !flag->sensitive) {
     pd__report_fail(changes->report, PD_ERR_ARGUMENT,
                     "%s: is not sensitive, and only sensitive values are wiped", flag->name);
@@ -226,15 +227,15 @@ void pd__changes_clear(pd__changes *changes, pd_flag *flag, pd__action action) {
   }
 }
 
-void pd__changes_pop_entry(pd__changes *changes, pd__override_entry *overridden) {
-  add_without_value(changes, &(pd__change){.flag = overridden->flag,
+void pd__changes_add_entry_pop(pd__changes *changes, pd__override_entry *override_entry) {
+  add_without_value(changes, &(pd__change){.flag = override_entry->flag,
                                            .action = PD__POP,
-                                           .override_entry = overridden,
-                                           .popped = overridden->number});
+                                           .override_entry = override_entry,
+                                           .popped = override_entry->number});
 }
 
-void pd__changes_pop(pd__changes *changes, const pd_flag *flag, pd_override number) {
-  pd__changes_pop_entry(changes, pd__flag_override_of(flag, number));
+void pd__changes_add_pop(pd__changes *changes, const pd_flag *flag, pd_override number) {
+  pd__changes_add_entry_pop(changes, pd__flag_override_of(flag, number));
 }
 
 /* ---- The remaining stages ---- */
@@ -268,7 +269,7 @@ pd_status pd__changes_finish(pd__changes *changes) {
   return pd__changes_commit(changes);
 }
 
-bool pd__assign_at_once(pd_flag *flag, const char *text, pd_value value, const pd_origin *origin) {
+bool pd__assign_directly(pd_flag *flag, const char *text, pd_value value, const pd_origin *origin) {
   if (!flag->simple || flag->frozen || flag->assignable || flag->extended) return false;
   if (flag->type == PD_TYPE_string || origin->place || pd__flag_has_hooks(flag)) return false;
   if (text && pd__value_parse(flag->type, text, &value) != PD_OK) return false;
@@ -283,13 +284,13 @@ static __attribute__((noinline)) pd_status assign_in_stages(pd__operation *opera
   pd__report report = {.first = err};
   pd__changes changes;
   pd__changes_begin(&changes, operation, &report);
-  pd_status status = pd__changes_try(&changes, node, text, value, origin, 0, err);
+  pd_status status = pd__changes_try_assignment(&changes, node, text, value, origin, 0, err);
   if (status != PD_OK) return status;
   return changes.hooked ? pd__changes_finish(&changes) : pd__commit_changes(&changes, err);
 }
 
 pd_status pd__assign_value(pd__operation *operation, pd_flag *node, const char *text,
                            pd_value value, const pd_origin *origin, pd_error *err) {
-  if (pd__assign_at_once(node, text, value, origin)) return PD_OK;
+  if (pd__assign_directly(node, text, value, origin)) return PD_OK;
   return assign_in_stages(operation, node, text, value, origin, err);
 }

@@ -53,8 +53,9 @@ static bool can_keep_entry(pd_flag *flag, pd__entry *entry, bool current, void *
 /* The node and the overrides still hold the values as the old type. */
 void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report) {
   review under = {was, report};
-  bool overridden = pd__flag_override(flag) != NULL;
-  pd_value base = overridden ? flag->extra->base : pd__cell_load(was, pd__flag_address(flag, was));
+  bool override_entry = pd__flag_override(flag) != NULL;
+  pd_value base =
+      override_entry ? flag->extra->base : pd__cell_load(was, pd__flag_address(flag, was));
   pd__history_filter(flag, base, can_keep_entry, &under);
   for (pd__override_entry *at = pd__flag_override(flag); at;) {
     pd__override_entry *below = at->below;

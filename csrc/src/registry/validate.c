@@ -203,7 +203,7 @@ static bool is_validation_current(validation *all) {
 
 /* Returns false if another round is needed, because values have changed or modules had to be
  * pinned. */
-static bool run_round(pd__changes *changes) {
+static bool run_validation_round(pd__changes *changes) {
   pd__arena *arena = &changes->operation->arena;
   validation all = {.changes = changes, .end = &all.first};
   all.previous = pd__arena_alloc(arena, changes->count * sizeof *all.previous);
@@ -225,7 +225,7 @@ static bool run_round(pd__changes *changes) {
 
 void pd__validate_changes(pd__changes *changes) {
   for (int round = 0; round < ROUNDS; round++) {
-    if (run_round(changes)) return;
+    if (run_validation_round(changes)) return;
   }
   pd__report_fail(changes->report, PD_ERR_REFUSED,
                   "values kept changing while validators checked them");
