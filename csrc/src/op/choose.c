@@ -124,7 +124,7 @@ static pd__view *make_view(pd__op *op, const char *list) {
   return view;
 }
 
-static void (*find_in_slot(const pd_scoped_slot *slot))(void) {
+static void (*find_scoped_function(const pd_scoped_slot *slot))(void) {
   void (*own)(void) = __atomic_load_n(&slot->function, __ATOMIC_ACQUIRE);
   pd__op *op = __atomic_load_n(&slot->op, __ATOMIC_ACQUIRE);
   const pd_scoped_cell *cell = &op->family->value;
@@ -144,7 +144,7 @@ static void (*find_in_slot(const pd_scoped_slot *slot))(void) {
 static void enable_scoped_slot(pd__op *op, const pd_op_def *def) {
   pd_scoped_slot *slot = (pd_scoped_slot *)(void *)def->slot;
   __atomic_store_n(&slot->op, op, __ATOMIC_RELEASE);
-  __atomic_store_n(&slot->find, find_in_slot, __ATOMIC_RELEASE);
+  __atomic_store_n(&slot->find, find_scoped_function, __ATOMIC_RELEASE);
 }
 
 static void publish_choice(pd__op *op, pd__impl *best) {
@@ -202,7 +202,7 @@ void pd__family_choose_due(pd__operation *operation, pd__family *family) {
 const pd__impl *pd__impl_of_caller(pd__operation *operation, const pd_op *op) {
   for (;;) {
     const pd_flag *flag = pd__cell_flag(&op->family->cell);
-    pd__impl *best = find_best_in_list(op, flag ? pd__flag_value_here(flag).str : "*", true);
+    pd__impl *best = find_best_in_list(op, flag ? pd__flag_value_in_thread(flag).str : "*", true);
     if (!best || best->asked || best->asking) return best && !best->why ? best : NULL;
     pd__impl_ask(operation, (pd__op *)op, best);
   }

@@ -29,13 +29,13 @@ pd_flag *pd_flag_next(const pd_flag *previous) {
 static pd_status get_value_locked(pd_flag *flag, pd_type type, pd_value *value, pd_error *err) {
   PD__LOCKED_OPERATION(operation);
   pd_status status = pd__flag_check_type(&operation, flag, type, err);
-  if (status == PD_OK) *value = pd__flag_value_here(flag);
+  if (status == PD_OK) *value = pd__flag_value_in_thread(flag);
   return pd__operation_return(&operation, status);
 }
 
 /* Returns the value in a scope of this thread, else the one in the variable. */
 static pd_value read_current_value(const pd_flag *flag, pd_type type) {
-  const pd__scoped *scoped = pd__scope_find(flag);
+  const pd__scoped *scoped = pd__scope_find_value(flag);
   return scoped ? pd__cell_load(type, (void *)&scoped->value) : pd__flag_peek(flag, type);
 }
 
@@ -77,7 +77,7 @@ pd_status pd_flag_get_text(const pd_flag *flag, char *buffer, size_t size, size_
   PD__LOCKED_OPERATION(operation);
   pd_status status = pd__flag_check_defined(&operation, (pd_flag *)flag, err);
   if (status == PD_OK) {
-    const char *text = pd__value_text(flag->type, pd__flag_value_here(flag), number);
+    const char *text = pd__value_text(flag->type, pd__flag_value_in_thread(flag), number);
     int whole = snprintf(buffer, size, "%s", text);
     if (length) *length = (size_t)whole;
   }

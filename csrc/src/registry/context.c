@@ -43,7 +43,7 @@ static pd_scope_context *make_node(pd_scope_context *left, pd__scoped *value,
     pd__context_release(right);
     return NULL;
   }
-  pd__scoped *later = pd__context_latest(right, value->flag);
+  pd__scoped *later = pd__context_find_latest(right, value->flag);
   *made = (pd_scope_context){.flag = value->flag,
                              .order = value->order,
                              .value = value,
@@ -139,7 +139,7 @@ static bool finish_copy(pd_scope_context *made, pd_scope_context **out) {
   return !failed;
 }
 
-bool pd__context_with(pd_scope_context *context, pd__scope *scope, pd_scope_context **out) {
+bool pd__context_add_scope(pd_scope_context *context, pd__scope *scope, pd_scope_context **out) {
   pd_scope_context *made = pd__context_retain(context);
   failed = false;
   for (size_t i = 0; i < scope->count; i++) {
@@ -151,8 +151,8 @@ bool pd__context_with(pd_scope_context *context, pd__scope *scope, pd_scope_cont
   return finish_copy(made, out);
 }
 
-bool pd__context_without(pd_scope_context *context, const pd__scope *scope,
-                         pd_scope_context **out) {
+bool pd__context_remove_scope(pd_scope_context *context, const pd__scope *scope,
+                              pd_scope_context **out) {
   pd_scope_context *made = pd__context_retain(context);
   failed = false;
   for (size_t i = 0; i < scope->count; i++) {

@@ -93,7 +93,7 @@ static pd_status view_flag(const pd_flag *flag, size_t index, viewer *find, size
 static pd_status view_info(const pd_flag *flag, size_t index, view *found, pd_error *err) {
   (void)index;
   if (!pd__flag_fill_info(flag, &found->info)) return pd__fail_memory(err);
-  if (pd__scope_find(flag)) found->info.source = PD_SOURCE_SCOPE;
+  if (pd__scope_find_value(flag)) found->info.source = PD_SOURCE_SCOPE;
   return PD_OK;
 }
 
@@ -114,10 +114,10 @@ const char *pd_flag_get_name(const pd_flag *flag) {
 /* The values of this thread's scopes come first. */
 static pd_status view_entry(const pd_flag *flag, size_t index, view *found, pd_error *err) {
   pd_flag_entry *entry = &found->entry;
-  const pd__scoped *scoped = pd__scope_at(flag, &index);
+  const pd__scoped *scoped = pd__scope_find_value_at(flag, &index);
   if (!scoped) return pd__flag_fill_entry(flag, index, entry, err);
   pd_status status = pd__flag_fill_entry(flag, 0, entry, err); /* what is the same in all */
-  entry->value = pd__scoped_value(scoped);
+  entry->value = pd__scoped_get_value(scoped);
   entry->origin = scoped->origin;
   entry->unset = scoped->unset;
   entry->replaced = false;

@@ -21,7 +21,7 @@ static void link_cell(pd_flag *flag, pd__cell *cell) {
   if (flag->defined && *at) at = &(*at)->next;
   cell->next = *at;
   *at = cell;
-  pd__scope_link(flag, cell);
+  pd__scope_link_cell(flag, cell);
   if (!cell->def->assignable || !cell->def->cell) return;
   flag->assignable = true;
   pd__assignables++;
@@ -68,7 +68,7 @@ static void set_defined(pd_flag *flag) {
   pd__hooks_count_definition(def, 1);
   pd__flag_describe(flag);
   pd__flag_new_generation(flag);
-  if (flag->extended && flag->extra->scopes > 0) pd__scopes_renew(flag);
+  if (flag->extended && flag->extra->scopes > 0) pd__scopes_adopt_definition(flag);
 }
 
 /* Returns true if the module assigned to its variable before the registry saw it. The caller puts
@@ -164,7 +164,7 @@ static void undefine_cell(pd__operation *operation, pd__cell *cell) {
   while (*at != cell) at = &(*at)->next;
   *at = cell->next;
   cell->flag = 0;
-  pd__scope_unlink(cell);
+  pd__scope_unlink_cell(cell);
   if (defines) replace_definition(flag, cell);
   if (defines || flag->defined) {
     pd__flag_refresh_variable(flag);

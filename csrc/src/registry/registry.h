@@ -76,7 +76,7 @@ pd_source pd__flag_source(const pd_flag *flag);
 pd_origin pd__flag_origin(const pd_flag *flag);
 
 /* Returns the value in this thread (scope.c). */
-pd_value pd__flag_value_here(const pd_flag *flag);
+pd_value pd__flag_value_in_thread(const pd_flag *flag);
 
 /* Returns the flag of an alias; for other nodes, the node itself. */
 pd_flag *pd__resolve_alias(pd_flag *node);

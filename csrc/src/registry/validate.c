@@ -63,7 +63,7 @@ static void propose_entry(const validation *all, const pd_flag *flag, pd_flag_en
     best = change;
     rank = pd_source_rank(source);
   }
-  const pd__scoped *scoped = all->changes->scopes ? pd__scope_find(flag) : NULL;
+  const pd__scoped *scoped = all->changes->scopes ? pd__scope_find_value(flag) : NULL;
   bool goes = true, below = best && !all->changes->pushes;
   for (size_t index = below ? count_temporary(flag) : 0; goes && pd__history_at(flag, index, out);
        index++) {
@@ -71,7 +71,7 @@ static void propose_entry(const validation *all, const pd_flag *flag, pd_flag_en
            pd__refusals_is_hidden(&all->changes->refusals, flag, &out->origin);
   }
   if (scoped && !best) {
-    out->value = pd__scoped_value(scoped);
+    out->value = pd__scoped_get_value(scoped);
     out->origin = scoped->origin;
     out->unset = scoped->unset;
   }
