@@ -165,7 +165,8 @@ static pd__pending *collect_all_pending(const pd_flag_def *def) {
 /* ---- Listing ---- */
 
 /* Adds one to a list in order of arrival. Returns false if memory is out. */
-static bool list_one(pd__arena *arena, pd__waiting **at, pd__pending *pending, bool negated) {
+static bool list_pending_value(pd__arena *arena, pd__waiting **at, pd__pending *pending,
+                               bool negated) {
   pd__waiting *made = pd__arena_alloc(arena, sizeof *made);
   if (!made) return false;
   while (*at && (*at)->pending->order < pending->order) at = &(*at)->next;
@@ -181,7 +182,7 @@ static bool is_joined_use(const pd__pending *first, const pd__pending *second) {
 }
 
 /* Two uses of a list that grows, one right after the other, make one value. */
-static void join_uses(pd__arena *arena, pd__waiting *list) {
+static void join_continued_uses(pd__arena *arena, pd__waiting *list) {
   size_t room = 0;
   for (; list && list->next; list = list->next) {
     list->continues = is_joined_use(list->pending, list->next->pending);
@@ -214,10 +215,10 @@ const pd__waiting *pd__pending_list(pd__operation *operation, const pd_flag_def 
   for (pd_flag *node; (node = next_node(&search));) {
     for (pd__pending *each = first_pending(node); each; each = each->following) {
       if (search.negated && each->text) continue;
-      if (!list_one(&operation->arena, &list, each, search.negated)) return NULL;
+      if (!list_pending_value(&operation->arena, &list, each, search.negated)) return NULL;
     }
   }
-  if (def->multi) join_uses(&operation->arena, list);
+  if (def->multi) join_continued_uses(&operation->arena, list);
   if (def->count) count_uses(&operation->arena, def, list);
   return list;
 }

@@ -14,7 +14,9 @@ static _Thread_local pd__loading *now;
 
 void pd__members_set_host(const pd_host *host) { own_host = host; }
 
-pd__loading *pd__loading_here(void) { return now && pd__is_frame_above(now->frame) ? now : NULL; }
+pd__loading *pd__loading_of_thread(void) {
+  return now && pd__is_frame_above(now->frame) ? now : NULL;
+}
 
 void pd__loading_begin(pd__loading *load) {
   load->frame = (uintptr_t)__builtin_frame_address(0);
@@ -406,7 +408,7 @@ static bool join_record(pd_module_record *record, const pd__platform_image *imag
   PD__LOCKED_OPERATION(operation);
   bool known = image || record->state;
   const pd_module *module = NULL;
-  if (known) module = pd__member_join(&operation, record, image, pd__loading_here());
+  if (known) module = pd__member_join(&operation, record, image, pd__loading_of_thread());
   if (module) pd__module_membership(module)->announces |= announces;
   pd__operation_end(&operation);
   return known;
@@ -414,11 +416,11 @@ static bool join_record(pd_module_record *record, const pd__platform_image *imag
 
 /* A module can't join because memory is out. The pd_module_load that is under way fails. */
 static void mark_load_lost(void) {
-  pd__loading *load = pd__loading_here();
+  pd__loading *load = pd__loading_of_thread();
   if (load) load->lost = true;
 }
 
-static void note_image(const pd__platform_image *image, void *context) {
+static void append_image_copy(const pd__platform_image *image, void *context) {
   pd__platform_image ***end = context, *copy = pd__platform_copy_image(image);
   if (!copy) {
     mark_load_lost();
@@ -442,7 +444,7 @@ void pd__module_join(pd_module_record *record) {
  * run constructors. */
 void pd__members_join_loaded(const void *inside) {
   pd__platform_image *first = NULL, **end = &first;
-  pd__platform_visit_images(PD__RECORDS_OF_MODULES, inside, note_image, &end);
+  pd__platform_visit_images(PD__RECORDS_OF_MODULES, inside, append_image_copy, &end);
   while (first) {
     pd__platform_image *each = first;
     first = each->next;

@@ -93,7 +93,7 @@ void pd__module_leave(pd_module_record *record);
  * or of every image if that is NULL. Takes the lock. */
 void pd__members_join_loaded(const void *inside);
 
-/* ---- Loading (load.c; pd__loading_here is in join.c) ---- */
+/* ---- Loading (load.c; pd__loading_of_thread is in join.c) ---- */
 
 /* A module that has joined, or was refused, as part of a load. It is listed again if it is refused
  * later in that load. */
@@ -119,7 +119,7 @@ struct pd__loading {
 };
 
 /* Returns the load that this thread is in; NULL if there is none. */
-pd__loading *pd__loading_here(void);
+pd__loading *pd__loading_of_thread(void);
 
 /* Begins one, and ends it: returns the one before. */
 void pd__loading_begin(pd__loading *load);

@@ -189,7 +189,8 @@ static bool is_listed_impl(const pd__impl *impl, const char *list) {
 }
 
 /* Asks the next of those that the list has, until one can run. Returns whether it has asked. */
-static bool ask_next(pd__operation *operation, const pd__family *family, const char *list) {
+static bool ask_next_candidate(pd__operation *operation, const pd__family *family,
+                               const char *list) {
   for (pd__op *op = family->ops; op; op = op->next) {
     for (pd__impl *each = op->candidates; each; each = each->next_candidate) {
       if (each->why || each->asking || !is_listed_impl(each, list)) continue;
@@ -223,6 +224,6 @@ bool pd__preference_ask_unusable(pd__operation *operation, pd__family *family, c
                                  char *why, size_t size) {
   pd__preference item;
   if (!has_sole_choice(family, list, &item)) return false;
-  while (ask_next(operation, family, list)) continue;
+  while (ask_next_candidate(operation, family, list)) continue;
   return pd__preference_is_unusable(family, list, why, size);
 }

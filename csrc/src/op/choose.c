@@ -166,7 +166,7 @@ static void choose_for_op(pd__operation *operation, pd__op *op) {
 }
 
 /* The validator refuses such a choice, unless it has waited for the implementation. */
-static void warn_of_alone(pd__operation *operation, pd__family *family) {
+static void warn_of_sole_choice(pd__operation *operation, pd__family *family) {
   const char *list = get_process_list(family);
   char why[PD__WHY_SIZE];
   bool alone = pd__preference_ask_unusable(operation, family, list, why, sizeof why);
@@ -184,14 +184,14 @@ void pd__family_choose(pd__operation *operation, pd__family *family) {
   do {
     family->again = false;
     for (pd__op *op = family->ops; op; op = op->next) choose_for_op(operation, op);
-    warn_of_alone(operation, family);
+    warn_of_sole_choice(operation, family);
   } while (family->again);
   mark_chosen();
 }
 
 void pd__family_choose_due(pd__operation *operation, pd__family *family) {
   for (pd__op *op; (op = pd__op_pop_changed(family));) choose_for_op(operation, op);
-  warn_of_alone(operation, family);
+  warn_of_sole_choice(operation, family);
   mark_chosen();
   if (family->again) pd__family_choose(operation, family);
 }
@@ -216,7 +216,7 @@ pd__impl *pd__op_find_best(pd__op *op, const char *list) {
 }
 
 /* Called after the flag has changed, without the lock. */
-void pd__choose_again(pd_flag *flag, void *context) {
+void pd__family_choose_again(pd_flag *flag, void *context) {
   (void)flag;
   PD__LOCKED_OPERATION(operation);
   pd__family_choose(&operation, context);

@@ -16,7 +16,7 @@ static void prepare_definition(pd__family *family) {
   pd__report_waiting = report_waiting;
   pd__stage_own_validator = (pd__own_validator){pd__preference_check, pd__preference_check_locked};
   family->def.validate = pd__preference_check;
-  family->def.watch = pd__choose_again;
+  family->def.watch = pd__family_choose_again;
   family->def.scoped = family->def.scoped_cell = family->scoped > 0;
   family->def.cell = family->scoped > 0 ? &family->value : NULL;
   family->cell = (pd__cell){.def = &family->def};
@@ -34,7 +34,7 @@ void pd__family_define_flag(pd__operation *operation, pd__family *family, pd__re
   pd__stage_publish(&stage, waiting);
 }
 
-const char *pd__family_list(pd__operation *operation, pd__family *family) {
+const char *pd__family_get_list(pd__operation *operation, pd__family *family) {
   const pd_flag *flag = pd__cell_flag(&family->cell);
   if (flag) return pd__flag_value(flag).str;
   PD__STAGE(stage);
@@ -50,7 +50,7 @@ const char *pd__family_list(pd__operation *operation, pd__family *family) {
 
 /* ---- What is due ---- */
 
-static void settle_family(pd__operation *operation, pd__family *family, pd__report *waiting) {
+static void update_family(pd__operation *operation, pd__family *family, pd__report *waiting) {
   bool defined = family->cell.flag != 0;
   bool changed = defined && family->def.scoped != (family->scoped > 0);
   bool defines = family->members > 0 && (!defined || changed);
@@ -70,6 +70,6 @@ static void settle_family(pd__operation *operation, pd__family *family, pd__repo
 
 void pd__impls_update_families(pd__operation *operation, pd__report *waiting) {
   for (pd__family *family; (family = pd__family_pop_changed());) {
-    settle_family(operation, family, waiting);
+    update_family(operation, family, waiting);
   }
 }

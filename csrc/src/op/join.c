@@ -44,7 +44,7 @@ pd__op_need *pd__impls_find_needs(pd__operation *operation, const pd__impl *impl
   for (size_t i = 0; i < count; i++) {
     pd__op *op = impls[i].op;
     if (op->family->members == 0) continue;
-    find_need(&of, op, pd__family_list(operation, op->family));
+    find_need(&of, op, pd__family_get_list(operation, op->family));
     for (const pd__view *view = op->views; view; view = view->next) find_need(&of, op, view->list);
   }
   return of.first;

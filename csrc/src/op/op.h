@@ -202,7 +202,7 @@ bool pd__impls_define_flags(pd__operation *operation, const pd__impl *impls, siz
 void pd__family_define_flag(pd__operation *operation, pd__family *family, pd__report *waiting);
 
 /* Returns the interned list that the flag has, or would have if it were defined now. */
-const char *pd__family_list(pd__operation *operation, pd__family *family);
+const char *pd__family_get_list(pd__operation *operation, pd__family *family);
 
 /* Defines the flags of operations that have come, undefines those of operations that have gone, and
  * chooses the implementations of both. May release the lock. */
@@ -272,7 +272,7 @@ bool pd__preference_check_locked(const pd_flag_entry *const *entries, void *cont
                                  size_t size);
 
 /* The watcher of the flag (choose.c). */
-void pd__choose_again(pd_flag *flag, void *context);
+void pd__family_choose_again(pd_flag *flag, void *context);
 
 /* Reports the implementations that the flag names and that haven't come. */
 void pd__preference_report_waiting(const pd__family *family, pd__report *report);

@@ -209,7 +209,7 @@ static pd_status link_candidate(pd__impl *impl, pd__op *op, pd_error *err) {
   return PD_OK;
 }
 
-static pd_status link_one(pd__impl *impl, pd_error *err) {
+static pd_status link_impl(pd__impl *impl, pd_error *err) {
   const pd_op_def *def = impl->def;
   pd__family *family = pd__family_add(def->signature->name);
   pd__op *op = family ? pd__op_add(family, def->signature) : NULL;
@@ -318,7 +318,7 @@ bool pd__impls_link(pd__impl *impls, size_t count, pd__report *report) {
   pd_error err;
   pd_status before = report->status;
   for (size_t i = 0; i < count; i++) {
-    if (link_one(&impls[i], &err) != PD_OK) pd__report_add(report, &err);
+    if (link_impl(&impls[i], &err) != PD_OK) pd__report_add(report, &err);
   }
   for (size_t i = 0; i < count; i++) {
     if (!impls[i].op) continue;

@@ -32,7 +32,7 @@ void pd__flag_adopt(pd__operation *operation, pd_flag *flag) {
   pd__commit_changes(&changes, NULL);
 }
 
-void pd__adopt_all(pd__operation *operation) {
+void pd__flags_adopt_all(pd__operation *operation) {
   if (!pd__assignables) return;
   for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) {
     if (flag->assignable) pd__flag_adopt(operation, flag);

@@ -326,7 +326,7 @@ extern uint32_t pd__assignables;
 
 /* Adopt the values that modules have assigned to variables of the flag, or of all flags. */
 void pd__flag_adopt(pd__operation *operation, pd_flag *flag);
-void pd__adopt_all(pd__operation *operation);
+void pd__flags_adopt_all(pd__operation *operation);
 
 /* Adopts what modules have assigned. Returns PD_OK, or an error if the flag is undefined. */
 pd_status pd__flag_check_defined(pd__operation *operation, pd_flag *flag, pd_error *err);

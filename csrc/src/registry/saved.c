@@ -53,7 +53,7 @@ static pd__override_entry *copy_overrides(copying *run, const pd__override_entry
   return first;
 }
 
-static void copy_name(copying *run, const pd_flag *node, pd__saved_name *out) {
+static void copy_saved_name(copying *run, const pd_flag *node, pd__saved_name *out) {
   *out = (pd__saved_name){.generation = node->generation,
                           .type = node->type,
                           .known = true,
@@ -77,7 +77,7 @@ bool pd__saved_capture(pd__saved *saved, pd__arena *arena) {
   saved->names = pd__arena_alloc(arena, (saved->count + 1) * sizeof *saved->names);
   for (uint32_t i = 0; saved->names && i < saved->count; i++) {
     const pd_flag *node = pd__names_at(i);
-    if (node->known) copy_name(&run, node, &saved->names[i]);
+    if (node->known) copy_saved_name(&run, node, &saved->names[i]);
   }
   saved->entries = run.entries;
   return !arena->failed;

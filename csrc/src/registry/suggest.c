@@ -74,7 +74,7 @@ typedef struct guess {
   unsigned best;        /* its edits; initially the first number that is too many */
 } guess;
 
-static void consider_name(guess *so_far, const char *name, size_t length, const char *known) {
+static void compare_known_name(guess *so_far, const char *name, size_t length, const char *known) {
   size_t whole = strlen(known);
   if (has_prefix(known, name, length)) { /* not if it is shorter: its NUL differs */
     so_far->prefixed = known;
@@ -93,10 +93,10 @@ static const char *find_nearest_name(const char *name, size_t length, bool bools
   guess so_far = {.best = length < 3 ? 1 : length < 6 ? 2 : TOO_FAR};
   if (length > PD_NAME_MAX) return NULL;
   for (const pd_flag *node = NULL; (node = pd__names_next(node));) {
-    if (can_suggest(node, bools)) consider_name(&so_far, name, length, node->name);
+    if (can_suggest(node, bools)) compare_known_name(&so_far, name, length, node->name);
   }
   if (line && !is_builtin_option(name, length)) {
-    for (size_t i = 0; i < OPTIONS; i++) consider_name(&so_far, name, length, options[i]);
+    for (size_t i = 0; i < OPTIONS; i++) compare_known_name(&so_far, name, length, options[i]);
   }
   return so_far.prefixes == 1 && length >= LEAST_PREFIX ? so_far.prefixed : so_far.near;
 }
@@ -159,7 +159,7 @@ static bool can_lack_value(char letter, bool *is_flag) {
 }
 
 /* Suggests -v -q for -vq, if all letters are bools. One of them may be unknown. */
-static void suggest_apart(const char *letters, char out[PD__SUGGESTION_SIZE]) {
+static void suggest_separate_letters(const char *letters, char out[PD__SUGGESTION_SIZE]) {
   char apart[32] = "", unknown = '\0';
   bool is_flag, any = false;
   for (const char *at = letters; *at; at++) {
@@ -190,7 +190,7 @@ void pd__suggest_letters(const char *name, char out[PD__SUGGESTION_SIZE]) {
     snprintf(out, PD__SUGGESTION_SIZE, "; flags are written --name=value, did you mean '--%s=%s'?",
              flag->name, text);
   } else {
-    suggest_apart(name, out);
+    suggest_separate_letters(name, out);
   }
 }
 

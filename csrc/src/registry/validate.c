@@ -170,7 +170,7 @@ static void check_required(validation *all) {
 /* Adopt the values that modules have assigned to variables of flags that validators will see. */
 static void adopt_checked_flags(pd__changes *changes) {
   uint64_t round = ++last_round;
-  if (changes->ask_all) pd__adopt_all(changes->operation);
+  if (changes->ask_all) pd__flags_adopt_all(changes->operation);
   for (size_t i = 0; !changes->ask_all && i < changes->count; i++) {
     const pd_flag *flag = changes->items[i].flag;
     for (pd__target *at = pd__hooks_first(flag); at; at = at->next) {
