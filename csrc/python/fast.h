@@ -95,7 +95,7 @@ PyObject *fast_dict_get(PyObject *dict, PyObject *key);
  * `value`. */
 PyObject *fast_dict_set_default(PyObject *dict, PyObject *key, PyObject *value);
 
-/* ---- Places (place.c) ---- */
+/* ---- Locations (location.c) ---- */
 
 /* Returns the name of a file or module as text that `state` keeps. NULL if it isn't plain. */
 const char *fast_store_name(fast_state *state, PyObject *text);

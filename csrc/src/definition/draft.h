@@ -1,4 +1,4 @@
-/* Drafts: flags as they will be once a stage is published. For plan.c, draft.c and judge.c. */
+/* Drafts: flags as they will be once a stage is published. For plan.c, draft.c and draft_validate.c. */
 #ifndef PD__DRAFT_H
 #define PD__DRAFT_H
 
@@ -62,7 +62,7 @@ pd_flag *pd__stage_node(const pd__stage *stage, const pd__cell *cell);
 typedef enum pd__verdict { PD__ACCEPTED, PD__REJECTED, PD__UNANSWERED } pd__verdict;
 
 /* Returns whether the validators accept that the flag gets the value, by the answers so far. Adds
- * missing questions to those of the stage, and reports rejections (judge.c). */
+ * missing questions to those of the stage, and reports rejections (draft_validate.c). */
 pd__verdict pd__draft_validate(pd__stage *stage, pd__draft *draft, const pd_flag_entry *proposed);
 
 /* Reports why a flag doesn't get a value, unless that is of the fleet: then its revision is
