@@ -9,9 +9,10 @@
 
 /* One that isn't linked belongs to a call that stages it. */
 static void record_answer(pd__impl *impl, const char *why) {
-  if (impl->op && (impl->missed || impl == impl->op->winner)) impl->op->seen = NULL;
-  if (impl->op) impl->op->family->again |= impl->missed;
-  impl->missed = false;
+  if (impl->op && (impl->choice_missed_answer || impl == impl->op->winner))
+    impl->op->last_compared = NULL;
+  if (impl->op) impl->op->family->missed_answer |= impl->choice_missed_answer;
+  impl->choice_missed_answer = false;
   impl->asked = true;
   impl->asking = false;
   impl->why = why ? pd__intern_text(why) : NULL;
@@ -120,7 +121,7 @@ static void forget_asked_impls(pd__op *op) {
   for (pd__impl *each = op->candidates; each; each = each->next_candidate) {
     if (!each->asking) continue;
     pd__op_mark_changed(op);
-    op->seen = NULL;
+    op->last_compared = NULL;
     each->asking = false;
   }
 }

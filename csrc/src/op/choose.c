@@ -31,7 +31,7 @@ static void compare_candidates(comparison *of, pd__impl *first, const char *list
     bool named;
     if (pd__impl_is_foreign(each) && !foreign_too) continue;
     if (each->def->kind == PD_KIND_OP && !of->native) of->native = each;
-    each->missed |= each->asking;
+    each->choice_missed_answer |= each->asking;
     size_t place = pd__impl_is_usable(each) ? pd__preference_find(list, each->name, &named) : 0;
     if (place == 0 || !is_better_candidate(each, place, of->found, of->place)) continue;
     of->found = each;
@@ -49,8 +49,8 @@ static pd__impl *find_best_in_list(const pd__op *op, const char *list, bool fore
 
 /* The same for the list of the process. If only candidates have come since the last choice, it
  * compares the winner with them. */
-static pd__impl *find_best_now(pd__op *op, const char *list) {
-  bool again = op->seen && op->chosen_from == list, named;
+static pd__impl *find_best_of_process(pd__op *op, const char *list) {
+  bool again = op->last_compared && op->chosen_from == list, named;
   comparison of = {0};
   if (again) {
     bool counts = op->winner && pd__impl_is_usable(op->winner);
@@ -58,10 +58,10 @@ static pd__impl *find_best_now(pd__op *op, const char *list) {
     of.found = of.place > 0 ? op->winner : NULL;
     of.native = op->native;
   }
-  compare_candidates(&of, again ? op->seen->next_candidate : op->candidates, list, false);
+  compare_candidates(&of, again ? op->last_compared->next_candidate : op->candidates, list, false);
   op->native = of.native;
   op->chosen_from = list;
-  if (!again) op->seen = NULL;
+  if (!again) op->last_compared = NULL;
   return of.found ? of.found : of.native;
 }
 
@@ -79,7 +79,7 @@ static bool can_reach_all(const pd__op *op, const pd__impl *best) {
 static pd__impl *find_best(pd__operation *operation, pd__op *op, const pd__view *view) {
   for (;;) {
     pd__impl *best = view ? find_best_in_list(op, view->list, false)
-                          : find_best_now(op, get_process_list(op->family));
+                          : find_best_of_process(op, get_process_list(op->family));
     bool native = best && best->why; /* nothing else is left */
     if (best && !best->asked && !best->asking) {
       pd__impl_ask(operation, op, best);
@@ -119,7 +119,7 @@ static pd__view *make_view(pd__op *op, const char *list) {
   PD__LOCKED_OPERATION(operation);
   pd__view *view = find_view(op, list);
   if (!view) view = add_view(&operation, op, list);
-  if (op->family->again) pd__family_choose(&operation, op->family);
+  if (op->family->missed_answer) pd__family_choose(&operation, op->family);
   pd__operation_end(&operation);
   return view;
 }
@@ -150,7 +150,7 @@ static void enable_scoped_slot(pd__op *op, const pd_op_def *def) {
 static void publish_choice(pd__op *op, pd__impl *best) {
   bool everywhere = can_reach_all(op, best);
   op->winner = best;
-  op->seen = op->last_candidate;
+  op->last_compared = op->last_candidate;
   for (const pd__impl *slot = op->slots; slot; slot = slot->next_slot) {
     bool reaches = best && (everywhere || slot->module == best->module);
     if (slot->def->scoped) enable_scoped_slot(op, slot->def);
@@ -182,18 +182,18 @@ static void mark_chosen(void) { __atomic_fetch_add(&pd__impl_revision, 1, __ATOM
 
 void pd__family_choose(pd__operation *operation, pd__family *family) {
   do {
-    family->again = false;
+    family->missed_answer = false;
     for (pd__op *op = family->ops; op; op = op->next) choose_for_op(operation, op);
     warn_of_sole_choice(operation, family);
-  } while (family->again);
+  } while (family->missed_answer);
   mark_chosen();
 }
 
-void pd__family_choose_due(pd__operation *operation, pd__family *family) {
+void pd__family_choose_changed(pd__operation *operation, pd__family *family) {
   for (pd__op *op; (op = pd__op_pop_changed(family));) choose_for_op(operation, op);
   warn_of_sole_choice(operation, family);
   mark_chosen();
-  if (family->again) pd__family_choose(operation, family);
+  if (family->missed_answer) pd__family_choose(operation, family);
 }
 
 /* ---- Choices of callers that can call foreign implementations ---- */
@@ -211,7 +211,7 @@ const pd__impl *pd__impl_of_caller(pd__operation *operation, const pd_op *op) {
 const uint64_t *pd_op_revision(void) { return &pd__impl_revision; }
 
 pd__impl *pd__op_find_best(pd__op *op, const char *list) {
-  return list == get_process_list(op->family) ? find_best_now(op, list)
+  return list == get_process_list(op->family) ? find_best_of_process(op, list)
                                               : find_best_in_list(op, list, false);
 }
 

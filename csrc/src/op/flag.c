@@ -29,8 +29,8 @@ void pd__family_define_flag(pd__operation *operation, pd__family *family, pd__re
   prepare_definition(family);
   pd__stage_begin(&stage, operation, &family->cell, 1);
   if (!pd__stage_check(&stage, waiting)) return;
-  family->waits = !pd__stage_plan(&stage);
-  family->renewed = true;
+  family->has_waiting_values = !pd__stage_plan(&stage);
+  family->redefined = true;
   pd__stage_publish(&stage, waiting);
 }
 
@@ -57,14 +57,14 @@ static void update_family(pd__operation *operation, pd__family *family, pd__repo
   bool undefines = changed || (family->members == 0 && defined);
   if (undefines) pd__undefine_cells(operation, &family->cell, 1);
   if (defines) pd__family_define_flag(operation, family, waiting);
-  bool renewed = defines || undefines || family->renewed;
-  bool waits = family->waits;
-  family->renewed = family->waits = false;
+  bool renewed = defines || undefines || family->redefined;
+  bool waits = family->has_waiting_values;
+  family->redefined = family->has_waiting_values = false;
   if (waits) pd__pending_apply(operation, pd__cell_flag(&family->cell), waiting);
   if (renewed) {
     pd__family_choose(operation, family);
   } else {
-    pd__family_choose_due(operation, family);
+    pd__family_choose_changed(operation, family);
   }
 }
 

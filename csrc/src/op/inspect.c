@@ -181,7 +181,7 @@ pd_status pd_op_choose(const pd_op *op, pd_impl_info *info, pd_error *err) {
   } else {
     status = pd__fail_memory(err);
   }
-  if (op->family->again) pd__family_choose(&operation, op->family);
+  if (op->family->missed_answer) pd__family_choose(&operation, op->family);
   return pd__operation_return(&operation, status);
 }
 
@@ -192,7 +192,7 @@ pd_status pd_op_check_again(pd_op *op, pd_error *err) {
     if (each->asking) continue;
     each->asked = false;
     each->why = NULL;
-    op->seen = NULL;
+    op->last_compared = NULL;
   }
   pd__family_choose(&operation, op->family);
   return pd__operation_return(&operation, PD_OK);

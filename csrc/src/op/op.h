@@ -15,15 +15,15 @@ typedef struct pd__family pd__family;
 
 typedef struct pd__impl {
   const pd_op_def *def;
-  pd_module *module;  /* NULL: in no known image */
-  pd__op *op;         /* NULL: not linked */
-  const char *name;   /* of a candidate: interned */
-  uint64_t number;    /* of a candidate, in the order of arrival, from 1; never reused */
-  const char *why;    /* it isn't usable: interned; NULL: it is */
-  bool asked;         /* `why` is known */
-  bool asking;        /* another thread asks */
-  bool missed;        /* a choice was made meanwhile */
-  pd_impl registered; /* its number, if it came at run time; 0: a module's record */
+  pd_module *module;         /* NULL: in no known image */
+  pd__op *op;                /* NULL: not linked */
+  const char *name;          /* of a candidate: interned */
+  uint64_t number;           /* of a candidate, in the order of arrival, from 1; never reused */
+  const char *why;           /* it isn't usable: interned; NULL: it is */
+  bool asked;                /* `why` is known */
+  bool asking;               /* another thread asks */
+  bool choice_missed_answer; /* a choice was made meanwhile */
+  pd_impl registered;        /* its number, if it came at run time; 0: a module's record */
   struct pd__impl *next_candidate, *previous_candidate, *next_slot, *previous_slot;
   struct pd__impl *next_alike, *previous_alike; /* candidates in the same bucket (record.c) */
 } pd__impl;
@@ -43,13 +43,13 @@ struct pd_op {
   pd__impl *slots;
   pd__impl *winner;        /* NULL: no module implements the operation */
   pd__impl *native;        /* the first native candidate when the winner was chosen */
-  pd__impl *seen;          /* the last candidate then; NULL: all must be compared again */
+  pd__impl *last_compared; /* the last candidate then; NULL: all must be compared again */
   const char *chosen_from; /* the list that the winner was chosen from; interned */
   pd__view *views;         /* read without the lock */
   size_t definitions;      /* records that define it */
   pd__op *next;            /* of the family */
-  bool due;                /* its implementation must be chosen again */
-  pd__op *next_due;
+  bool changed;            /* its implementation must be chosen again */
+  pd__op *next_changed;
 };
 
 struct pd__family {
@@ -63,12 +63,12 @@ struct pd__family {
   size_t definitions;    /* of them: those that define an operation */
   size_t scoped, plain;  /* of them: those that say whether the flag is */
   const char *warned_of; /* a list that leaves only what can't run; interned */
-  bool due;     /* for pd__impls_update_families: choose for its due operations, define the flag */
-  bool again;   /* an answer has come that a choice has missed */
-  bool renewed; /* the flag was defined since the last choice */
-  bool waits;   /* values of the flag wait until its validators have been asked */
-  pd__op *first_due, *last_due;
-  pd__family *next_due;
+  bool changed; /* for pd__impls_update_families: choose for its due operations, define the flag */
+  bool missed_answer;      /* an answer has come that a choice has missed */
+  bool redefined;          /* the flag was defined since the last choice */
+  bool has_waiting_values; /* values of the flag wait until its validators have been asked */
+  pd__op *first_changed, *last_changed;
+  pd__family *next_changed;
 };
 
 /* ---- Signatures (signature.c). These functions need no lock. ---- */
@@ -230,7 +230,7 @@ void pd__family_choose(pd__operation *operation, pd__family *family);
 
 /* The same for those of its operations that are due, while the flag hasn't changed: many signatures
  * may share it. */
-void pd__family_choose_due(pd__operation *operation, pd__family *family);
+void pd__family_choose_changed(pd__operation *operation, pd__family *family);
 
 /* ---- Arrays (arrays.c) ---- */
 

@@ -366,8 +366,8 @@ static void unlink_candidate(pd__impl *impl) {
   pd__numbered_remove(&candidates, impl->number);
   *(before ? &before->next_candidate : &op->candidates) = after;
   *(after ? &after->previous_candidate : &op->last_candidate) = before;
-  if (op->seen == impl) op->seen = before;
-  if (impl == op->winner || impl == op->native) op->seen = NULL;
+  if (op->last_compared == impl) op->last_compared = before;
+  if (impl == op->winner || impl == op->native) op->last_compared = NULL;
   if (op->winner != impl) return;
   op->winner = NULL;
   pd_flag *flag = pd__cell_flag(&op->family->cell);
