@@ -209,7 +209,7 @@ bool pd__option_ignore_undefined(pd__reader *reader, const pd__token *token) {
 /* "--=5" and "---x": a name cannot begin with a dash, although `-` and `_` are the same in
  * names. */
 static bool reject_malformed(pd__reader *reader, const pd__token *token) {
-  char quoted[PD__QUOTE_SIZE], place[PD__PLACE_SIZE], text[PD__QUOTE_SIZE];
+  char quoted[PD__QUOTE_SIZE], place[PD__PREFIX_SIZE], text[PD__QUOTE_SIZE];
   if (token->length > 0 && *token->name != '-') return false;
   if (token->length > 0) {
     pd__reader_fail(reader, token, PD_ERR_ARGV,
@@ -218,7 +218,7 @@ static bool reject_malformed(pd__reader *reader, const pd__token *token) {
     snprintf(text, sizeof text, "%s%s%s", token->dashes, token->text ? "=" : "",
              token->text ? token->text : "");
     pd__reader_fail(reader, NULL, PD_ERR_ARGV, "%s%s: expected the name of a flag%s",
-                    pd__origin_write_place(&token->origin, place), pd__quote_text(quoted, text),
+                    pd__origin_write_prefix(&token->origin, place), pd__quote_text(quoted, text),
                     token->text ? " before the =" : "");
   }
   return true;

@@ -117,8 +117,8 @@ void pd__reader_handle(pd__reader *reader, const pd__token *token, const pd__mea
 
 /* The place is that of the previous value, since the source doesn't have one any more. */
 static void fail_frozen_value(pd__reader *reader, const pd_flag *flag, const pd_origin *origin) {
-  char place[PD__PLACE_SIZE];
-  size_t length = strlen(pd__origin_write_place(origin, place));
+  char place[PD__PREFIX_SIZE];
+  size_t length = strlen(pd__origin_write_prefix(origin, place));
   if (length > 2) length -= 2; /* ": " */
   pd__reader_fail(
       reader, NULL, PD_ERR_FROZEN, "--%s: %s, and the %s no longer gives its value%s%.*s%s",
@@ -148,7 +148,7 @@ static bool is_short_token(const pd__token *token) {
 }
 
 static void report_undefined(pd__reader *reader, const pd__token *token) {
-  char suggestion[PD__SUGGESTION_SIZE], source[PD__SOURCE_SIZE], place[PD__PLACE_SIZE];
+  char suggestion[PD__SUGGESTION_SIZE], source[PD__SOURCE_SIZE], place[PD__PREFIX_SIZE];
   size_t before = strlen(token->dashes);
   bool option = before && token->dashes[before - 1] == '-'; /* not from --fromenv=, and no key */
   pd__suggest_name(token->name, token->length, option ? "--" : NULL, suggestion);
@@ -158,7 +158,7 @@ static void report_undefined(pd__reader *reader, const pd__token *token) {
   }
   if (!*suggestion && pd__token_has_secret_value(token)) {
     pd__report_fail(reader->report, PD_ERR_UNDEFINED, "%s-%c%s: no such flag",
-                    pd__origin_write_place(&token->origin, place), *token->name, PD__REDACTED);
+                    pd__origin_write_prefix(&token->origin, place), *token->name, PD__REDACTED);
     return;
   }
   bool number = *token->name == '.' || (*token->name >= '0' && *token->name <= '9');

@@ -13,16 +13,16 @@ static const char *get_process_list(const pd__family *family) {
 }
 
 /* The rank counts only among those that the list doesn't name. */
-static bool is_better_candidate(const pd__impl *a, size_t a_place, const pd__impl *b,
-                                size_t b_place) {
-  if (!b || a_place != b_place) return !b || a_place < b_place;
+static bool is_better_candidate(const pd__impl *a, size_t a_position, const pd__impl *b,
+                                size_t b_position) {
+  if (!b || a_position != b_position) return !b || a_position < b_position;
   if (a->def->choice.rank != b->def->choice.rank) return a->def->choice.rank > b->def->choice.rank;
   return a->number < b->number;
 }
 
 typedef struct comparison {
   pd__impl *found, *native;
-  size_t place; /* of `found` */
+  size_t position; /* of `found` */
 } comparison;
 
 static void compare_candidates(comparison *of, pd__impl *first, const char *list,
@@ -33,9 +33,9 @@ static void compare_candidates(comparison *of, pd__impl *first, const char *list
     if (each->def->kind == PD_KIND_OP && !of->native) of->native = each;
     each->choice_missed_answer |= each->asking;
     size_t place = pd__impl_is_usable(each) ? pd__preference_find(list, each->name, &named) : 0;
-    if (place == 0 || !is_better_candidate(each, place, of->found, of->place)) continue;
+    if (place == 0 || !is_better_candidate(each, place, of->found, of->position)) continue;
     of->found = each;
-    of->place = place;
+    of->position = place;
   }
 }
 
@@ -54,8 +54,8 @@ static pd__impl *find_best_of_process(pd__op *op, const char *list) {
   comparison of = {0};
   if (again) {
     bool counts = op->winner && pd__impl_is_usable(op->winner);
-    of.place = counts ? pd__preference_find(list, op->winner->name, &named) : 0;
-    of.found = of.place > 0 ? op->winner : NULL;
+    of.position = counts ? pd__preference_find(list, op->winner->name, &named) : 0;
+    of.found = of.position > 0 ? op->winner : NULL;
     of.native = op->native;
   }
   compare_candidates(&of, again ? op->last_compared->next_candidate : op->candidates, list, false);

@@ -53,7 +53,7 @@ static const char *explain_choice(const pd__impl *impl) {
 
 /* "; *0: double (double, double): native of rank 0 at pow.c:3 in libpow.so (chosen), …" */
 static void list_candidates(const pd__family *family, char *out, size_t size) {
-  char place[PD__RECORD_PLACE_SIZE];
+  char place[PD__RECORD_LOCATION_SIZE];
   unsigned count = 0;
   for (const pd__op *op = family->ops; op; op = op->next) {
     if (op->candidates) pd__append_format(out, size, "; *%u: %s:", count++, op->text);
@@ -61,7 +61,7 @@ static void list_candidates(const pd__family *family, char *out, size_t size) {
       const char *why = explain_choice(each);
       pd__append_format(out, size, "%s %s of rank %d at %s (%s)", each == op->candidates ? "" : ",",
                         each->name, (int)each->def->choice.rank,
-                        pd__impl_write_place(each->def, each->module, place), why ? why : "");
+                        pd__impl_write_location(each->def, each->module, place), why ? why : "");
     }
   }
 }

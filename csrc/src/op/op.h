@@ -112,9 +112,9 @@ pd__op *pd__op_pop_changed(pd__family *family);
 /* ---- Records (record.c) ---- */
 
 /* Writes "pow.c:3 in libpow.so", or the parts of it that are known. Needs no lock. */
-#define PD__RECORD_PLACE_SIZE 420
-const char *pd__impl_write_place(const pd_op_def *def, const pd_module *module,
-                                 char out[PD__RECORD_PLACE_SIZE]);
+#define PD__RECORD_LOCATION_SIZE 420
+const char *pd__impl_write_location(const pd_op_def *def, const pd_module *module,
+                                    char out[PD__RECORD_LOCATION_SIZE]);
 
 /* Copies a record into the current layout. The texts are borrowed from `from`. Needs no lock. */
 pd_status pd__impl_convert(const pd_op_def *from, pd_op_def *to, pd_error *err);

@@ -46,7 +46,7 @@ static bool store_text(pd__change *change) {
 
 /* Interns the place. Consecutive changes often share one: *given and *kept are the last place and
  * its interned copy. */
-static bool store_origin_place(pd__change *change, const char **given, const char **kept) {
+static bool store_location(pd__change *change, const char **given, const char **kept) {
   const char **place = &change->origin.place;
   if (*place != *given) {
     *given = *place;
@@ -90,7 +90,7 @@ static bool reserve_memory(pd__changes *changes, uint32_t marks) {
     entries += repeated;
     if (change->action != PD__ASSIGN) continue;
     entries += repeated || (!changes->scopes && is_entry_needed(changes, change));
-    if (!store_text(change) || !store_origin_place(change, &given, &kept)) return false;
+    if (!store_text(change) || !store_location(change, &given, &kept)) return false;
     if (changes->pushes && !pd__flag_make_extra(change->flag)) return false;
   }
   if (entries > 0 && !pd__history_reserve(entries)) return false;

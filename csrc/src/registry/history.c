@@ -82,12 +82,12 @@ static inline void set_base_value(pd_flag *flag, pd_value value, bool publish) {
   }
 }
 
-static bool has_place(const pd_origin *origin) {
+static bool has_location(const pd_origin *origin) {
   return origin->place || origin->line || origin->column;
 }
 
 static bool has_origin(const pd_flag *flag, const pd_origin *origin) {
-  bool placed = has_place(origin);
+  bool placed = has_location(origin);
   if (flag->source != origin->source || flag->placed != placed) return false;
   return !placed || (flag->line == origin->line && flag->place == origin->place &&
                      flag->column == origin->column);
@@ -95,8 +95,8 @@ static bool has_origin(const pd_flag *flag, const pd_origin *origin) {
 
 static void set_origin(pd_flag *flag, const pd_origin *origin) {
   flag->source = (uint8_t)origin->source;
-  if (!flag->placed && !has_place(origin)) return;
-  flag->placed = has_place(origin);
+  if (!flag->placed && !has_location(origin)) return;
+  flag->placed = has_location(origin);
   flag->line = origin->line;
   flag->column = origin->column;
   flag->place = origin->place;

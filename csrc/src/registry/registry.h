@@ -403,8 +403,8 @@ extern const pd_origin pd__at_run_time;
 
 /* Writes the start of a message, up to the name: "flags.conf:3: ", "environment: ", or "". Returns
  * `out`. */
-#define PD__PLACE_SIZE (PD_NAME_MAX + 40)
-const char *pd__origin_write_place(const pd_origin *origin, char out[PD__PLACE_SIZE]);
+#define PD__PREFIX_SIZE (PD_NAME_MAX + 40)
+const char *pd__origin_write_prefix(const pd_origin *origin, char out[PD__PREFIX_SIZE]);
 
 /* Returns true for a value of an environment variable, which has no line. --fromenv on a command
  * line names a variable, too. */
