@@ -238,7 +238,7 @@ static void assign_early(pd__operation *operation, pd_flag *node, const char *te
   if (report->status == PD_OK) own.first = report->first;
   pd__changes changes;
   pd__changes_begin(&changes, operation, &own);
-  changes.early = true;
+  changes.is_defining = true;
   changes.merges = given->merges;
   changes.yields = given->origin.source != PD_SOURCE_FLEET;
   pd__changes_add_assignment(&changes, node, text, (pd_value){0}, &given->origin, given->literal);
@@ -357,7 +357,7 @@ const pd__pending *pd__pending_next(const pd__pending *previous) {
 typedef struct waiting_value {
   pd_flag *node; /* NULL: begin with the first */
   const pd__pending *pending;
-  pd_flag_entry kept; /* if `pending` is NULL */
+  pd_flag_entry retained; /* if `pending` is NULL */
 } waiting_value;
 
 /* Goes to the next value, that of a flag before those that came later for its name. */
@@ -368,7 +368,7 @@ static bool find_next_waiting(waiting_value *at) {
   at->pending = following;
   while (!at->pending && (node = pd__names_next(node))) {
     at->node = node;
-    if (pd__flag_get_retained_value(node, &at->kept)) return true;
+    if (pd__flag_get_retained_value(node, &at->retained)) return true;
     at->pending = first_pending(node);
   }
   return at->pending;
@@ -412,12 +412,12 @@ static bool fill_pending_info(const pd__pending *at, pd_pending_info *info) {
 /* The text of a string is stored for good, and may be a secret. */
 static bool fill_retained_info(const waiting_value *at, pd_pending_info *info) {
   char buffer[PD__NUMBER_SIZE];
-  pd_type type = at->kept.type;
-  const char *text = pd__value_text(type, at->kept.value, buffer);
+  pd_type type = at->retained.type;
+  const char *text = pd__value_text(type, at->retained.value, buffer);
   info->name = pd__intern_text(pd__flag_name(at->node));
   info->text = type == PD_TYPE_string ? text : pd__intern_text(text);
-  info->origin = at->kept.origin;
-  info->sensitive = at->kept.sensitive;
+  info->origin = at->retained.origin;
+  info->sensitive = at->retained.sensitive;
   return info->name && info->text;
 }
 
@@ -443,7 +443,7 @@ pd_status pd_pending_get(size_t index, pd_pending_info *info, pd_error *err) {
 static void report_unclaimed(const waiting_value *at, pd__report *report) {
   char source[PD__SOURCE_SIZE], suggestion[PD__SUGGESTION_SIZE];
   const char *name = at->pending ? at->pending->name : pd__flag_name(at->node);
-  const pd_origin *origin = at->pending ? &at->pending->origin : &at->kept.origin;
+  const pd_origin *origin = at->pending ? &at->pending->origin : &at->retained.origin;
   pd__suggest_name(name, strlen(name), "", suggestion);
   pd__report_fail(report, PD_ERR_UNDEFINED, "%s: the flag is not defined%s",
                   pd__origin_write_subject(name, origin, source), suggestion);

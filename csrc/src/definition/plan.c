@@ -203,7 +203,7 @@ static void begin_plan_round(pd__stage *stage) {
   pd_error_list_free(plan->rejected.list);
   plan->rejected = (pd__report){.list = pd_error_list_new(), .first = &plan->first};
   pd__changes_begin(&plan->changes, stage->operation, &plan->rejected);
-  plan->changes.early = plan->changes.drafts = true;
+  plan->changes.is_defining = plan->changes.are_drafts = true;
   for (size_t i = 0; i < stage->count; i++) {
     if (plan->known[i]) plan->known[i]->draft = NULL;
   }

@@ -15,7 +15,7 @@ struct pd_snapshot {
 
 /* ---- Taking ---- */
 
-static int compare_order(const void *a, const void *b) {
+static int compare_pending_order(const void *a, const void *b) {
   uint64_t first = (*(pd__pending *const *)a)->order, second = (*(pd__pending *const *)b)->order;
   return first < second ? -1 : first > second;
 }
@@ -40,7 +40,7 @@ static pd_status copy_pending(pd_snapshot *snapshot, pd__arena *arena, pd_error 
   if (!all) return pd__fail_memory(err);
   count = 0;
   while ((at = pd__pending_next(at))) all[count++] = at;
-  qsort(all, count, sizeof *all, compare_order);
+  qsort(all, count, sizeof *all, compare_pending_order);
   return copy_pending_list(all, count, &snapshot->pending, err);
 }
 

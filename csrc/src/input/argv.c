@@ -215,7 +215,7 @@ static pd_status begin_preview(parse *run, pd_error *err) {
   pd_flag *flag = (pd_flag *)run->options->look->flag;
   run->reader.changes.previews = true;
   if (!flag) return PD_OK;
-  run->reader.changes.wanted = pd__resolve_alias(flag);
+  run->reader.changes.previewed_flag = pd__resolve_alias(flag);
   pd_status status = pd__flag_check_defined(run->reader.operation, flag, err);
   if (status != PD_OK || !pd__flag_is_sensitive(pd__resolve_alias(flag))) return status;
   return pd__fail(err, PD_ERR_ARGUMENT, "options->look: %s is sensitive", pd__flag_name(flag));

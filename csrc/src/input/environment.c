@@ -294,7 +294,7 @@ static void read_flag_variable(const pd__variable_rules *rules, pd__changes *cha
 
 void pd__environment_read(const pd__variable_rules *rules, pd__changes *changes) {
   for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) {
-    if (changes->previews && flag != changes->wanted) continue;
+    if (changes->previews && flag != changes->previewed_flag) continue;
     if (pd__flag_def(flag)) read_flag_variable(rules, changes, flag);
   }
 }

@@ -200,14 +200,14 @@ static void report_findings(pd__reader *reader) {
     unknown += named;
     if (shown == ERRORS_SHOWN) continue;
     shown++;
-    reader->report->about = token->about;
+    reader->report->flag = token->about;
     if (named) {
       report_undefined(reader, token);
     } else {
       pd__report_fail(reader->report, (pd_status)token->status, "%s", token->text);
     }
   }
-  reader->report->about = NULL;
+  reader->report->flag = NULL;
   size_t more = reader->errors + unknown - shown;
   if (more > 0) {
     pd__report_fail(reader->report, PD_ERR_ARGV, "%zu more errors are not shown", more);

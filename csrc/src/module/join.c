@@ -89,9 +89,9 @@ typedef struct attempt {
   pd__operation *operation;
   pd_module *module;
   pd_module_record *record;
-  bool late; /* the record has joined: only definitions that were added later are staged */
+  bool joined_before; /* the record has joined: only definitions that were added later are staged */
   const char *name_space;
-  pd__runtime_defs lates;
+  pd__runtime_defs runtime_defs;
   pd__defs *defs;
   pd__stage stage;
   pd__report refused, waiting; /* both add to `errors` */
@@ -124,9 +124,10 @@ static void begin_attempt(attempt *at, pd__operation *operation, pd_module *modu
 
 /* Reads everything that the attempt stages, and checks each definition by itself. */
 static void read_definitions(attempt *at) {
-  at->lates = pd__runtime_defs_read(at->record, pd__module_end(at->module), !at->late);
-  at->defs = pd__defs_read(at->late ? NULL : at->record, at->lates, at->module, at->name_space,
-                           &at->refused);
+  at->runtime_defs =
+      pd__runtime_defs_read(at->record, pd__module_end(at->module), !at->joined_before);
+  at->defs = pd__defs_read(at->joined_before ? NULL : at->record, at->runtime_defs, at->module,
+                           at->name_space, &at->refused);
   if (at->defs) pd__stage_begin(&at->stage, at->operation, at->defs->cells, at->defs->count);
 }
 
@@ -134,9 +135,9 @@ static void read_definitions(attempt *at) {
 static bool is_stale(const attempt *at) {
   const pd__membership *member = pd__module_membership(at->module);
   bool joined = at->record->state == at->module && member->record == at->record;
-  if (!at->late) return joined && member->status == PD_OK;
-  const pd_late_def *oldest = at->lates.first;
-  while (oldest->next != at->lates.end) oldest = oldest->next;
+  if (!at->joined_before) return joined && member->status == PD_OK;
+  const pd_late_def *oldest = at->runtime_defs.first;
+  while (oldest->next != at->runtime_defs.end) oldest = oldest->next;
   return !joined || oldest->seen;
 }
 
@@ -176,12 +177,12 @@ static void publish_host(const attempt *at) {
 static void publish_attempt(attempt *at) {
   pd__membership *member = pd__module_membership(at->module);
   pd__defs *defs = at->defs, **end = &member->defs;
-  if (!at->late) publish_host(at);
+  if (!at->joined_before) publish_host(at);
   while (*end) end = &(*end)->more;
   *end = defs;
   at->defs = NULL;
   pd__stage_publish(&at->stage, &at->waiting);
-  pd__runtime_defs_answer(at->lates, defs, NULL);
+  pd__runtime_defs_answer(at->runtime_defs, defs, NULL);
   pd__impls_update_families(at->operation, &at->waiting);
 }
 
@@ -189,8 +190,8 @@ static void publish_attempt(attempt *at) {
 static outcome refuse_attempt(attempt *at) {
   static const pd_error no_memory = {.status = PD_ERR_MEMORY, .message = "out of memory"};
   const pd_error *why = pd_error_list_at(at->errors, 0);
-  if (!at->late) publish_host(at);
-  pd__runtime_defs_answer(at->lates, NULL, why ? why : &no_memory);
+  if (!at->joined_before) publish_host(at);
+  pd__runtime_defs_answer(at->runtime_defs, NULL, why ? why : &no_memory);
   return REFUSED;
 }
 
@@ -282,7 +283,7 @@ static void record_errors(attempt *at, pd__loading *load) {
   bool lacks = at->waiting.status != PD_OK && pd_error_list_count(at->errors) == 0;
   if (load) pd__report_add_all(&load->report, at->errors);
   if (load && lacks) pd__report_fail_memory(&load->report); /* it was out for the list */
-  if (at->late) {
+  if (at->joined_before) {
     pd__report all = {.list = member->errors};
     pd__report_add_all(&all, at->errors);
     return;
@@ -318,7 +319,7 @@ static outcome join_runtime_defs(pd__operation *operation, pd_module *module,
   bool belongs = load && member->joined_in == load;
   ATTEMPT(at);
   begin_attempt(&at, operation, module, record);
-  at.late = true;
+  at.joined_before = true;
   at.name_space = member->name_space;
   outcome result = run_attempt(&at);
   if (result == STALE) return result;

@@ -59,7 +59,7 @@ static void end_joined(pd__operation *operation, pd__loading *ended, pd_module *
 /* The caller holds the lock. */
 static void begin_module_load(pd__loading *load, pd_module *module, void *handle) {
   pd__module_begin_load(module, handle);
-  load->held = module;
+  load->module = module;
 }
 
 /* Holds the module at the address if it has joined in its constructor, and was accepted. */
@@ -108,10 +108,10 @@ static pd_module *open_module(pd__loading *load, void **handle) {
   PD__IN_LOADER(load);
   pd_status status = pd__platform_open_library(load->path, handle, &inside, &err);
   if (status == PD_OK) retain_joined(load, inside, *handle);
-  if (status == PD_OK && !load->held) retain_unjoined(load, inside, *handle);
-  if (status == PD_OK && !load->held) pd__fail_memory(&err);
-  if (!load->held) pd__report_add(&load->report, &err);
-  return load->held;
+  if (status == PD_OK && !load->module) retain_unjoined(load, inside, *handle);
+  if (status == PD_OK && !load->module) pd__fail_memory(&err);
+  if (!load->module) pd__report_add(&load->report, &err);
+  return load->module;
 }
 
 /* A module that was already loaded keeps the names that it got then. */
@@ -151,8 +151,8 @@ static void close_module(pd_module *module, void *handle) {
 /* The caller holds the lock. Nothing remains of a load that isn't accepted. Returns the handle if
  * the caller is to close it. */
 static void *finish_load(pd__operation *operation, pd__loading *ended, bool accepted) {
-  pd_module *module = ended->held;
-  ended->held = NULL;
+  pd_module *module = ended->module;
+  ended->module = NULL;
   void *closing = module && !accepted ? release_module(module) : NULL;
   if (module && accepted) pd__module_turn_load_into_opening(module);
   end_joined(operation, ended, module, accepted);
@@ -171,7 +171,7 @@ static void end_loading(pd__loading **ended) {
   pd__loading *load = *ended;
   pd__loading_end(load);
   PD__LOCKED_OPERATION(operation);
-  pd_module *module = load->held;
+  pd_module *module = load->module;
   void *closing = finish_load(&operation, load, false);
   pd__deferred_hand_over(&operation, load, pd__loader_owner());
   pd__operation_unlock(&operation);

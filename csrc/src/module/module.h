@@ -113,8 +113,8 @@ struct pd__loading {
   pd_error first;         /* of the report */
   pd__joined *joined;     /* these modules, the last one first; in the arena */
   pd__arena arena;
-  pd_module *held; /* the module of that path, which is opened once more for this load */
-  bool lost;       /* memory was out when a module joined */
+  pd_module *module; /* the module of that path, which is opened once more for this load */
+  bool lost;         /* memory was out when a module joined */
   pd__loading *outer;
 };
 

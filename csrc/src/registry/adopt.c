@@ -25,7 +25,8 @@ void pd__flag_adopt(pd__operation *operation, pd_flag *flag) {
   const char *place = module ? pd__module_path(module) : NULL;
   if (cell->registered && cell->def->module) place = cell->def->module; /* that of the variable */
   pd_origin origin = {PD_SOURCE_RUNTIME, 0, place, 0};
-  pd__changes changes = {.operation = operation, .forced = true, .count = 1, .capacity = 1};
+  pd__changes changes = {
+      .operation = operation, .skips_validators = true, .count = 1, .capacity = 1};
   changes.single = (pd__change){.flag = flag, .node = flag, .value = value, .origin = origin};
   changes.items = &changes.single;
   changes.hooked = pd__flag_has_hooks(flag);

@@ -26,10 +26,10 @@ static bool check_revisions(const batch *all) {
   for (size_t i = 0; i < options->unchanged_count; i++) {
     const pd_flag_revision *one = &options->unchanged[i];
     if (pd__journal_revision_of(one->flag) <= one->revision) continue;
-    report->about = (pd_flag *)one->flag;
+    report->flag = (pd_flag *)one->flag;
     pd__report_fail(report, PD_ERR_CONFLICT, "%s: has changed meanwhile", pd__flag_name(one->flag));
   }
-  report->about = NULL;
+  report->flag = NULL;
   return report->status == PD_OK;
 }
 
@@ -55,14 +55,14 @@ static void prepare_batch(batch *all) {
   for (size_t i = 0; i < all->count; i++) {
     pd_error err;
     const pd_batch_change *item = &all->items[i];
-    all->changes.report->about = item->flag;
+    all->changes.report->flag = item->flag;
     if (item->text || !item->override) {
       if (prepare_value(all, i, &err) != PD_OK) pd__report_add(all->changes.report, &err);
     } else if (pd__flag_is_overridden_by(item->flag, item->override)) {
       pd__changes_add_pop(&all->changes, item->flag, item->override);
     }
   }
-  all->changes.report->about = NULL;
+  all->changes.report->flag = NULL;
 }
 
 /* As when an override is popped, no validator is asked for values that were there before. */
@@ -194,7 +194,7 @@ pd_status pd_batch_apply(const pd_batch_change *items, size_t count, const pd_ba
   PD__LOCKED_OPERATION(operation);
   pd__changes_begin(&all.changes, &operation, &report);
   all.changes.pushes = all.changes.temporary = options.override != NULL;
-  all.changes.forced = has_only_override_ends(&all);
+  all.changes.skips_validators = has_only_override_ends(&all);
   status = apply_batch(&all);
   if (status == PD_OK && options.override && !options.dry_run) {
     *options.override = all.changes.override;

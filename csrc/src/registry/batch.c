@@ -46,7 +46,7 @@ pd_status pd__override_end(pd__operation *operation, pd_override number, pd_erro
   pd__report report = {.first = err};
   pd__changes changes;
   pd__changes_begin(&changes, operation, &report);
-  changes.forced = true;
+  changes.skips_validators = true;
   size_t count;
   pd__override_entry *flags = pd__override_find(number, &count);
   if (!flags) {

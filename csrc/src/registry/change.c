@@ -118,7 +118,7 @@ static pd_status join_other_values(const pd__changes *changes, pd__change *chang
   const pd_flag_def *def = pd__flag_def(change->flag);
   bool joined = false;
   pd_status status = PD_OK;
-  if (def->multi && !changes->drafts) status = join_previous_use(changes, change, &joined, err);
+  if (def->multi && !changes->are_drafts) status = join_previous_use(changes, change, &joined, err);
   bool merges = changes->merges && def->merge && !joined && change->action == PD__ASSIGN;
   return status == PD_OK && merges ? merge_lower_values(changes, change, err) : status;
 }
@@ -126,7 +126,7 @@ static pd_status join_other_values(const pd__changes *changes, pd__change *chang
 pd_status pd__changes_try_assignment_as(pd__changes *changes, pd_flag *flag, pd_flag *node,
                                         const char *text, pd_value value, const pd_origin *origin,
                                         uint32_t literal, pd_error *err) {
-  if (changes->previews && flag != changes->wanted) return PD_OK;
+  if (changes->previews && flag != changes->previewed_flag) return PD_OK;
   pd__change *change = reserve_change(changes);
   if (!change) return pd__fail_memory(err);
   *change = (pd__change){.flag = flag, .node = node, .text = text, .value = value};
@@ -244,7 +244,7 @@ pd_status pd__changes_validate(pd__changes *changes) {
   pd__report *report = changes->report;
   pd_error err;
   bool asks = changes->hooked || (changes->ask_all && pd__hooks_has_validators());
-  if (!asks || changes->forced) return report->status;
+  if (!asks || changes->skips_validators) return report->status;
   if (pd__hooks_check_depth(&err) != PD_OK) {
     pd__report_add(report, &err);
     return report->status;

@@ -49,17 +49,17 @@ typedef struct pd__changes {
   bool pushes;           /* the values make up a new override or scope */
   bool scopes;           /* with `pushes`: it is a scope */
   bool temporary;        /* with `pushes`: the override ends by itself */
-  bool early;            /* the flag is being defined: it may change although startup is over */
-  bool drafts;           /* the flags are drafts (definition/draft.h): warn of nothing */
-  bool forced;           /* call no validators */
+  bool is_defining;      /* the flag is being defined: it may change although startup is over */
+  bool are_drafts;       /* the flags are drafts (definition/draft.h): warn of nothing */
+  bool skips_validators; /* call no validators */
   bool ask_all;          /* call all validators, also those of flags that don't change */
   bool merges;           /* the values are as users wrote them: a list may add to those below */
   bool previews;         /* nothing will be committed: only changes of `wanted` are prepared */
-  const pd_flag *wanted; /* or NULL: of no flag */
-  bool yields;           /* values of the fleet give way to what validators reject: */
-  pd__refusals refusals; /* these are dropped with the commit */
-  pd_hook added;         /* a validator to call, which is new; 0: none */
-  bool hooked;           /* there may be a validator to call or a watcher to notify */
+  const pd_flag *previewed_flag; /* or NULL: of no flag */
+  bool yields;                   /* values of the fleet give way to what validators reject: */
+  pd__refusals refusals;         /* these are dropped with the commit */
+  pd_hook added_validator;       /* a validator to call, which is new; 0: none */
+  bool hooked;                   /* there may be a validator to call or a watcher to notify */
   size_t count, capacity;
   pd__change *items;
   pd__change single; /* holds the items while there is at most one */

@@ -38,7 +38,7 @@ struct pd__hook {
   pd__handler release; /* takes only the context */
   size_t calls;        /* operations that hold the hook */
   uint64_t round;      /* the last round of validation that visited it */
-  bool waits;          /* by pd_hook_defer: not called within constructors and destructors */
+  bool deferrable;     /* by pd_hook_defer: not called within constructors and destructors */
   bool removed;
   pd__hook *next_removed;
   size_t count; /* number of targets */

@@ -180,7 +180,7 @@ void pd__hooks_remove_of_module(pd__operation *operation, const pd_module *modul
 static pd__hook *acquire_removed(void) {
   bool within = pd__loader_is_entered(); /* deferred hooks are released elsewhere */
   pd__hook *found = removed;
-  while (found && (found->calls > 0 || (found->waits && within))) found = found->next_removed;
+  while (found && (found->calls > 0 || (found->deferrable && within))) found = found->next_removed;
   if (found) found->calls = 1;
   pd__set_pending_work(PD__WORK_RELEASES, found || (within && removed));
   return found;

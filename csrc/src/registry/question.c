@@ -136,7 +136,7 @@ static void report_group(const pd__question *one, pd__report *report) {
 static void report_rejection(const pd__question *one, pd__report *report) {
   char subject[SUBJECT_SIZE];
   write_subject(one, subject);
-  report->about = one->count == 1 ? one->subjects[0].flag : NULL;
+  report->flag = one->count == 1 ? one->subjects[0].flag : NULL;
   if ((pd_validator)one->call.function == pd__group_check) {
     report_group(one, report);
   } else if (!*one->why || has_secret_in_reason(one)) {
@@ -144,7 +144,7 @@ static void report_rejection(const pd__question *one, pd__report *report) {
   } else {
     pd__report_fail(report, PD_ERR_REFUSED, "%s: %s", subject, one->why);
   }
-  report->about = NULL;
+  report->flag = NULL;
 }
 
 void pd__questions_report(const pd__question *each, pd__report *report) {

@@ -6,7 +6,7 @@
 #include "flag.h"
 
 typedef struct review {
-  pd_type was;
+  pd_type former_type;
   pd__report *report;
 } review;
 
@@ -40,12 +40,12 @@ static pd_status fail_former_value(pd_status status, const pd_flag *flag, pd_typ
 }
 
 /* Values that had been replaced go without a report. */
-static bool can_keep_entry(pd_flag *flag, pd__entry *entry, bool current, void *context) {
+static bool is_entry_accepted(pd_flag *flag, pd__entry *entry, bool current, void *context) {
   const review *under = context;
   pd_error err;
-  pd_status status = convert_former_value(flag, under->was, &entry->value);
+  pd_status status = convert_former_value(flag, under->former_type, &entry->value);
   if (status == PD_OK || !current) return status == PD_OK;
-  fail_former_value(status, flag, under->was, entry, &err);
+  fail_former_value(status, flag, under->former_type, entry, &err);
   pd__report_add(under->report, &err);
   return false;
 }
@@ -56,10 +56,10 @@ void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report) {
   bool override_entry = pd__flag_override(flag) != NULL;
   pd_value base =
       override_entry ? flag->extra->base : pd__cell_load(was, pd__flag_address(flag, was));
-  pd__history_filter(flag, base, can_keep_entry, &under);
+  pd__history_filter(flag, base, is_entry_accepted, &under);
   for (pd__override_entry *at = pd__flag_override(flag); at;) {
     pd__override_entry *below = at->below;
-    pd__entries_filter(&at->values, flag, can_keep_entry, &under);
+    pd__entries_filter(&at->values, flag, is_entry_accepted, &under);
     if (!at->values) pd__override_entry_drop(at);
     at = below;
   }
@@ -70,7 +70,7 @@ void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report) {
 typedef struct preview {
   const pd_flag *draft;
   const pd__refusals *refused;
-  pd_type was;
+  pd_type former_type;
   size_t dropped;   /* layers that are still to be passed over */
   uint32_t sources; /* bits of those whose values were passed over */
   pd_flag_entry *first, *lasting;
@@ -82,7 +82,7 @@ static bool preview_former_value(preview *run, const pd__entry *entry, bool temp
   pd_value value = entry->value;
   pd_flag_entry found;
   if (run->has_first && (temporary || run->has_lasting)) return true;
-  if (convert_former_value(run->draft, run->was, &value) != PD_OK) return false;
+  if (convert_former_value(run->draft, run->former_type, &value) != PD_OK) return false;
   if (run->dropped > 0) {
     run->dropped--;
     run->sources |= PD__SOURCE_BIT(entry->origin.source);

@@ -119,7 +119,7 @@ static void add_hook_validator(validation *all, pd__hook *hook) {
     if (!target->flag->defined || target->flag->type != target->type) return;
   }
   /* The validator may wait for a thread that waits for the loader. */
-  if (hook->waits && pd__loader_is_entered()) {
+  if (hook->deferrable && pd__loader_is_entered()) {
     pd__report_fail(all->changes->report, PD_ERR_REFUSED,
                     "--%s: one of its validators can't be called in constructors and destructors, "
                     "while a module is loaded or unloaded",
@@ -131,7 +131,7 @@ static void add_hook_validator(validation *all, pd__hook *hook) {
 
 static void collect_validators(validation *all) {
   const pd__changes *changes = all->changes;
-  pd__hook *added = changes->added ? pd__hook_find(changes->added) : NULL;
+  pd__hook *added = changes->added_validator ? pd__hook_find(changes->added_validator) : NULL;
   link_changes(all);
   all->round = ++last_round;
   all->added = pd__validators_added;
