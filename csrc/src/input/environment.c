@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/text.h"
 #include "../definition/stage.h"
 #include "input.h"
 
@@ -61,7 +62,7 @@ const char *pd__environment_get(const char *variable) {
 
 /* ---- Variables ---- */
 
-static char normalize_variable_char(char c) { return c == '-' || c == '.' ? '_' : c; }
+static char normalize_variable_char(char c) { return c == '.' ? '_' : pd__normalize_dash(c); }
 
 /* toupper depends on the locale. */
 static char to_upper(char c) {

@@ -2,21 +2,16 @@
  * line means is decided later, when the flags can be looked up. */
 #include <string.h>
 
+#include "../base/text.h"
 #include "input.h"
 
 /* ---- Values in $'...' ---- */
 
-static int read_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  c |= 0x20;
-  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
-}
-
 /* Reads up to `most` digits. Returns the byte with that code; 0 if there are none. */
-static char read_code(const char **in, int base, int most) {
+static char read_code(const char **in, unsigned base, int most) {
   unsigned code = 0;
-  for (; most > 0 && read_digit(**in) < base; most--, (*in)++) {
-    code = code * (unsigned)base + (unsigned)read_digit(**in);
+  for (; most > 0 && pd__read_digit(**in) < base; most--, (*in)++) {
+    code = code * base + pd__read_digit(**in);
   }
   return (char)code;
 }

@@ -1,14 +1,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/text.h"
 #include "input.h"
-
-static int normalize_dash(char c) { return c == '-' ? '_' : c; }
 
 static int compare_names(const void *left, const void *right) {
   const pd__token *a = left, *b = right;
   for (size_t i = 0; i < a->length && i < b->length; i++) {
-    int difference = normalize_dash(a->name[i]) - normalize_dash(b->name[i]);
+    int difference = pd__normalize_dash(a->name[i]) - pd__normalize_dash(b->name[i]);
     if (difference) return difference;
   }
   return (a->length > b->length) - (a->length < b->length);
@@ -33,6 +32,6 @@ bool pd__undefok_has(const pd__tokens *list, const pd__token *token) {
   if (is_listed_name(list, token->name, token->length)) return true;
   if (token->length < 3 || strncmp(token->name, "no", 2) != 0) return false;
   return is_listed_name(list, token->name + 2, token->length - 2) ||
-         (normalize_dash(token->name[2]) == '_' &&
+         (pd__normalize_dash(token->name[2]) == '_' &&
           is_listed_name(list, token->name + 3, token->length - 3));
 }

@@ -92,12 +92,9 @@ pd__family *pd__family_add(const char *name) {
 
 /* ---- Families by the name of their flag ---- */
 
-/* In names of flags, - and _ are equal. */
-static char normalize_dash_in_flag(char byte) { return byte == '-' ? '_' : byte; }
-
 static uint32_t hash_flag(const char *name, size_t length) {
   char folded[PD_NAME_MAX + 1];
-  for (size_t i = 0; i < length; i++) folded[i] = normalize_dash_in_flag(name[i]);
+  for (size_t i = 0; i < length; i++) folded[i] = pd__normalize_dash(name[i]);
   return pd__hash_text(folded, length);
 }
 
@@ -106,7 +103,7 @@ static bool has_flag(uint32_t item, const void *key) {
   const char *own = get_family(item)->def.name;
   if (get_family(item) == wanted->except) return false;
   for (size_t i = 0; i < wanted->length; i++) {
-    if (normalize_dash_in_flag(own[i]) != normalize_dash_in_flag(wanted->name[i])) return false;
+    if (pd__normalize_dash(own[i]) != pd__normalize_dash(wanted->name[i])) return false;
   }
   return !own[wanted->length];
 }

@@ -11,13 +11,11 @@
 static pd__names names;
 const void *const pd__names_place = &names;
 
-static char normalize_char(char c) { return c == '-' ? '_' : c; }
-
 /* Few names are spelled with a `-`: not inlined, so that the others don't need its registers. */
 static __attribute__((noinline)) bool is_same_normalized(const char *stored, const char *name,
                                                          size_t length) {
   for (size_t i = 0; i < length; i++) {
-    if (normalize_char(stored[i]) != normalize_char(name[i])) return false;
+    if (pd__normalize_dash(stored[i]) != pd__normalize_dash(name[i])) return false;
   }
   return true;
 }
@@ -59,7 +57,7 @@ static inline bool is_same_name(uint32_t item, const void *key) {
 static uint32_t hash_name(const char *name, size_t length) {
   char folded[PD_NAME_MAX];
   if (!memchr(name, '-', length)) return pd__hash_text(name, length);
-  for (size_t i = 0; i < length; i++) folded[i] = normalize_char(name[i]);
+  for (size_t i = 0; i < length; i++) folded[i] = pd__normalize_dash(name[i]);
   return pd__hash_text(folded, length);
 }
 

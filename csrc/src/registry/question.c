@@ -117,10 +117,7 @@ static bool has_secret_in_reason(const pd__question *one) {
 static void report_without_reason(const pd__question *one, const char *subject,
                                   pd__report *report) {
   char quoted[PD__QUOTE_SIZE];
-  const char *name = one->call.module ? pd__module_path(one->call.module) : "";
-  for (const char *at = name; *at; at++) {
-    if (*at == '/' || *at == '\\') name = at + 1;
-  }
+  const char *name = one->call.module ? pd__base_name(pd__module_path(one->call.module)) : "";
   pd__report_fail(report, PD_ERR_REFUSED, "%s: rejected by %s validator%s%s", subject,
                   one->hook ? "a" : "its", *name ? " in " : "", pd__quote_text(quoted, name));
 }

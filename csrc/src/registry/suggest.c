@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../base/text.h"
 #include "flag.h"
 #include "registry.h"
 
@@ -12,7 +13,7 @@ static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c 
 
 static char normalize_letter(char c) {
   if (c >= 'A' && c <= 'Z') return (char)(c + 'a' - 'A');
-  return c == '-' ? '_' : c;
+  return pd__normalize_dash(c);
 }
 
 /* By the Damerau-Levenshtein recurrence on three rows. */
