@@ -54,20 +54,18 @@ static int init_module(PyObject *module) {
   return whole ? 0 : -1;
 }
 
+/* References that may be part of cycles; those of gates and scopes are visited apart. */
+#define TYPES(X) X(flag_base) X(registry_base) X(function_type) X(flag_type) X(method_type)
+#define OBJECTS(X) X(prune) X(failures) X(warnings) X(settle) X(refuse) X(places)
+#define NAMES(X) X(value) X(co_filename) X(f_globals) X(dunder_name)
+#define VISIT(field) Py_VISIT(state->field);
+#define CLEAR(field) Py_CLEAR(state->field);
+
 static int traverse_module(PyObject *module, visitproc visit, void *arg) {
   fast_state *state = PyModule_GetState(module);
   if (!state) return 0;
-  Py_VISIT(state->flag_base);
-  Py_VISIT(state->registry_base);
-  Py_VISIT(state->function_type);
-  Py_VISIT(state->flag_type);
-  Py_VISIT(state->method_type);
-  Py_VISIT(state->prune);
-  Py_VISIT(state->failures);
-  Py_VISIT(state->warnings);
-  Py_VISIT(state->settle);
-  Py_VISIT(state->refuse);
-  Py_VISIT(state->places);
+  TYPES(VISIT)
+  OBJECTS(VISIT)
   Py_VISIT(state->scopes);
   Py_VISIT(state->leave_context);
   return fast_gate_traverse(state, visit, arg);
@@ -76,21 +74,9 @@ static int traverse_module(PyObject *module, visitproc visit, void *arg) {
 static int clear_module(PyObject *module) {
   fast_state *state = PyModule_GetState(module);
   if (!state) return 0;
-  Py_CLEAR(state->flag_base);
-  Py_CLEAR(state->registry_base);
-  Py_CLEAR(state->function_type);
-  Py_CLEAR(state->flag_type);
-  Py_CLEAR(state->method_type);
-  Py_CLEAR(state->prune);
-  Py_CLEAR(state->failures);
-  Py_CLEAR(state->warnings);
-  Py_CLEAR(state->settle);
-  Py_CLEAR(state->refuse);
-  Py_CLEAR(state->places);
-  Py_CLEAR(state->value);
-  Py_CLEAR(state->co_filename);
-  Py_CLEAR(state->f_globals);
-  Py_CLEAR(state->dunder_name);
+  TYPES(CLEAR)
+  OBJECTS(CLEAR)
+  NAMES(CLEAR)
   fast_gate_clear(state);
   fast_scopes_clear(state);
   return 0;

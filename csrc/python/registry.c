@@ -134,30 +134,20 @@ PyObject *fast_attach(PyObject *module, PyObject *arguments) {
   Py_RETURN_NONE;
 }
 
+#define REFERENCES(X) X(known) X(find) X(get) X(set) X(drop) X(contains) X(finders) X(module)
+#define VISIT(field) Py_VISIT(self->field);
+#define CLEAR(field) Py_CLEAR(self->field);
+
 static int traverse_registry(PyObject *object, visitproc visit, void *arg) {
   registry_object *self = (registry_object *)object;
   Py_VISIT(Py_TYPE(object));
-  Py_VISIT(self->module);
-  Py_VISIT(self->known);
-  Py_VISIT(self->find);
-  Py_VISIT(self->get);
-  Py_VISIT(self->set);
-  Py_VISIT(self->drop);
-  Py_VISIT(self->contains);
-  Py_VISIT(self->finders);
+  REFERENCES(VISIT)
   return 0;
 }
 
 static int clear_registry(PyObject *object) {
   registry_object *self = (registry_object *)object;
-  Py_CLEAR(self->known);
-  Py_CLEAR(self->find);
-  Py_CLEAR(self->get);
-  Py_CLEAR(self->set);
-  Py_CLEAR(self->drop);
-  Py_CLEAR(self->contains);
-  Py_CLEAR(self->finders);
-  Py_CLEAR(self->module);
+  REFERENCES(CLEAR)
   return 0;
 }
 
