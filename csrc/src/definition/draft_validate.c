@@ -26,7 +26,7 @@ static void describe_subject(pd__stage *stage, pd_flag *flag, pd__subject *out) 
   out->generation = pd__flag_generation(out->flag);
   if (draft) out->entry = draft->current_entry;
   bool replaced = !draft;
-  for (size_t i = 0; replaced && pd__history_at(flag, i, &out->entry); i++) {
+  for (size_t i = 0; replaced && pd__history_describe_entry(flag, i, &out->entry); i++) {
     replaced = out->entry.replaced ||
                pd__refusals_is_hidden(&stage->plan->refused, flag, &out->entry.origin);
   }
@@ -67,7 +67,7 @@ static pd__question *make_hook_question(pd__stage *stage, pd__draft *draft, pd__
   pd__question *made = pd__question_of_hook(stage->operation, hook);
   for (size_t i = 0; made && i < made->count; i++) {
     pd__subject *subject = &made->subjects[i];
-    pd__flag_adopt(stage->operation, subject->flag);
+    pd__flag_adopt_assigned(stage->operation, subject->flag);
     describe_subject(stage, subject->flag, subject);
     if (subject->flag == draft->flag) subject->entry = *proposed;
   }

@@ -105,9 +105,9 @@ static void plan_former_value(pd__stage *stage, pd__draft *draft) {
     if (verdict != PD__REJECTED) return;
     draft->dropped++;
     pd__draft_describe_default(draft->flag, &draft->current_entry);
-    draft->has_former =
-        pd__review_preview(draft->flag, draft->node, draft->dropped, &stage->plan->refused,
-                           &draft->former_entry, &draft->current_entry);
+    draft->has_former = pd__flag_preview_former_values(draft->flag, draft->node, draft->dropped,
+                                                       &stage->plan->refused, &draft->former_entry,
+                                                       &draft->current_entry);
   }
 }
 
@@ -178,7 +178,7 @@ static void find_draft_values(pd__stage *stage, const pd__cell *cell) {
   if (!draft) return; /* the arena knows */
   draft->environment = late;
   draft->waiting = waiting;
-  if (of_fleet && pd__review_check(draft->flag, node, &given, &err) != PD_OK) {
+  if (of_fleet && pd__draft_check_former_entry(draft->flag, node, &given, &err) != PD_OK) {
     pd__plan_reject(stage, &given.origin, &err);
   }
 }
@@ -270,7 +270,7 @@ static bool commit_plan(pd__stage *stage, pd__report *waiting) {
     pd__change *change = &plan->items[i];
     change->flag = pd__draft_node(change->flag);
     change->generation = pd__flag_generation(change->flag);
-    pd__flag_adopt(stage->operation, change->flag);
+    pd__flag_adopt_assigned(stage->operation, change->flag);
   }
   if (plan->count == 0 || pd__commit_changes(plan, &err) == PD_OK) return true;
   pd__report_add(waiting, &err);

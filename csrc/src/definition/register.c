@@ -203,7 +203,7 @@ static pd_status register_flag(pd__operation *operation, registration *at, pd_er
 static pd_status replace_flag(pd__operation *operation, registration *at, pd_error *err) {
   pd_flag *flag = pd__names_find(at->def.name, strlen(at->def.name));
   if (!flag || !pd__flag_def(flag)) return register_flag(operation, at, err);
-  pd__flag_adopt(operation, flag);
+  pd__flag_adopt_assigned(operation, flag);
   pd__changes changes = {.operation = operation};
   pd__notice **from = pd__notices_begin(operation);
   pd_status status = pd__notices_add(&changes, flag, err);
@@ -254,7 +254,7 @@ pd_status pd_flag_unregister(pd_flag *flag, pd_error *err) {
   pd_status status = pd__flag_check_defined(&operation, flag, err);
   if (status == PD_OK) status = pd__def_check_registered(flag, err);
   if (status != PD_OK) return pd__operation_return(&operation, status);
-  pd__flag_withdraw(flag);
+  pd__flag_mark_withdrawn(flag);
   for (registered_flag *gone; (gone = first_registered(flag));) {
     pd__undefine_cells(&operation, &gone->cell, 1);
     free_registered(&operation, gone);

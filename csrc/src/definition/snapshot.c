@@ -67,7 +67,7 @@ static void free_snapshot(pd_snapshot *snapshot) {
 pd_status pd_snapshot_take(pd_snapshot **out, pd_error *err) {
   if (!out) return pd__fail_null(err, "out");
   PD__LOCKED_OPERATION(operation);
-  pd__flags_adopt_all(&operation);
+  pd__flags_adopt_assigned(&operation);
   pd_snapshot *made = calloc(1, sizeof *made);
   pd_status status = made ? fill_snapshot(made, &operation.arena, err) : pd__fail_memory(err);
   if (status == PD_OK) *out = made;
@@ -176,7 +176,7 @@ static void commit_restore(const restore_run *run) {
 pd_status pd_snapshot_restore(const pd_snapshot *snapshot, pd_error *err) {
   if (!snapshot) return pd__fail_null(err, "snapshot");
   PD__LOCKED_OPERATION(operation);
-  pd__flags_adopt_all(&operation);
+  pd__flags_adopt_assigned(&operation);
   restore_run run = {.snapshot = snapshot, .operation = &operation};
   pd_status status = prepare_restore(&run, err);
   if (status == PD_OK) {

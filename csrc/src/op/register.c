@@ -114,7 +114,7 @@ pd_status pd_impl_unregister(pd_impl impl, pd_error *err) {
 
 void pd__impls_remove_of_module(pd__operation *operation, const pd_module *module) {
   pd_impl last = 0;
-  for (registered_impl *each; (each = pd__numbered_after(&all, last));) {
+  for (registered_impl *each; (each = pd__numbered_find_after(&all, last));) {
     size_t i = 0;
     while (i < USED && !pd__module_has_address(module, get_impl_address(&each->def, i))) i++;
     last = each->impl.registered;

@@ -36,7 +36,7 @@ static pd_status get_value_locked(pd_flag *flag, pd_type type, pd_value *value, 
 /* Returns the value in a scope of this thread, else the one in the variable. */
 static pd_value read_current_value(const pd_flag *flag, pd_type type) {
   const pd__scoped *scoped = pd__scope_find_value(flag);
-  return scoped ? pd__cell_load(type, (void *)&scoped->value) : pd__flag_peek(flag, type);
+  return scoped ? pd__cell_load(type, (void *)&scoped->value) : pd__flag_read_variable(flag, type);
 }
 
 /* Between the reads of the type and of the value, a definition of another type may replace this
@@ -213,7 +213,7 @@ static pd_status drop_values(pd_flag *flag, pd__action action, pd_source source,
     pd__changes_add_reset(&changes, flag, action);
   }
   pd_status status = pd__changes_finish(&changes);
-  if (status == PD_OK && action == PD__WIPE) pd__flag_wipe(flag);
+  if (status == PD_OK && action == PD__WIPE) pd__flag_wipe_secrets(flag);
   return pd__operation_return(&operation, status);
 }
 

@@ -32,7 +32,7 @@ static pd__change *reserve_change(pd__changes *changes) {
 }
 
 /* Counts the change that reserve_change() returned. */
-static void count_change(pd__changes *changes) {
+static void append_reserved_change(pd__changes *changes) {
   pd_flag *flag = changes->items[changes->count++].flag;
   changes->hooked |= pd__flag_has_hooks(flag);
 }
@@ -47,9 +47,9 @@ static bool is_continued_use(const pd__change *change, const pd__change *other) 
 
 /* Takes over the items of the previous use, which then does nothing. Sets *joined if there is
  * one. */
-static __attribute__((noinline)) pd_status join_previous_use(const pd__changes *changes,
-                                                             pd__change *change, bool *joined,
-                                                             pd_error *err) {
+static __attribute__((noinline)) pd_status join_with_previous_use(const pd__changes *changes,
+                                                                  pd__change *change, bool *joined,
+                                                                  pd_error *err) {
   if (!change->text || change->literal) return PD_OK;
   for (size_t i = changes->count; i > 0; i--) {
     pd__change *other = &changes->items[i - 1];
@@ -114,11 +114,13 @@ pd_status pd__changes_try_assignment(pd__changes *changes, pd_flag *node, const 
                                        literal, err);
 }
 
-static pd_status join_other_values(const pd__changes *changes, pd__change *change, pd_error *err) {
+static pd_status join_with_other_values(const pd__changes *changes, pd__change *change,
+                                        pd_error *err) {
   const pd_flag_def *def = pd__flag_def(change->flag);
   bool joined = false;
   pd_status status = PD_OK;
-  if (def->multi && !changes->are_drafts) status = join_previous_use(changes, change, &joined, err);
+  if (def->multi && !changes->are_drafts)
+    status = join_with_previous_use(changes, change, &joined, err);
   bool merges = changes->merges && def->merge && !joined && change->action == PD__ASSIGN;
   return status == PD_OK && merges ? merge_lower_values(changes, change, err) : status;
 }
@@ -133,8 +135,8 @@ pd_status pd__changes_try_assignment_as(pd__changes *changes, pd_flag *flag, pd_
   change->origin = *origin;
   change->literal = (uint8_t)literal;
   pd_status status = pd__prepare_change(change, changes, err);
-  if (status == PD_OK && !flag->simple) status = join_other_values(changes, change, err);
-  if (status == PD_OK && change->action != PD__IDLE) count_change(changes);
+  if (status == PD_OK && !flag->simple) status = join_with_other_values(changes, change, err);
+  if (status == PD_OK && change->action != PD__IDLE) append_reserved_change(changes);
   return status;
 }
 
@@ -153,7 +155,7 @@ static void add_without_value(pd__changes *changes, const pd__change *wanted) {
   if (!change) return;
   *change = *wanted;
   change->node = change->flag;
-  count_change(changes);
+  append_reserved_change(changes);
 }
 
 static bool check_flag_open(pd__changes *changes, pd_flag *flag, const pd_origin *origin) {

@@ -206,13 +206,13 @@ void pd__notices_deliver(pd__operation *operation);
 /* ---- Internal functions of flag.c and history.c ---- */
 
 /* Several changes of one flag without overrides, so that readers see only the last value:
- * pd__history_open puts the current value on top of the list, pd__history_edit drops the values of
- * some sources and, if `assigned` isn't NULL, inserts a value of that origin, and pd__history_close
- * makes the top value the current one. The first two need room from pd__history_reserve, and the
- * caller publishes the result. */
-void pd__history_open(pd_flag *flag);
+ * pd__history_begin_edit puts the current value on top of the list, pd__history_edit drops the
+ * values of some sources and, if `assigned` isn't NULL, inserts a value of that origin, and
+ * pd__history_end_edit makes the top value the current one. The first two need room from
+ * pd__history_reserve, and the caller publishes the result. */
+void pd__history_begin_edit(pd_flag *flag);
 void pd__history_edit(pd_flag *flag, uint32_t dropped, pd_value value, const pd_origin *assigned);
-void pd__history_close(pd_flag *flag);
+void pd__history_end_edit(pd_flag *flag);
 
 /* Stores a value of the flag's type in the node and all cells. */
 void pd__flag_store(pd_flag *flag, pd_value value);

@@ -133,7 +133,7 @@ static bool is_entry_present(const pd__change *change) {
 }
 
 /* A reset of a flag without values ends its being sensitive if the definition isn't. */
-static void end_sensitive(const pd__change *change) {
+static void clear_former_sensitive(const pd__change *change) {
   pd_flag *flag = change->flag;
   bool resets = change->action == PD__RESET || change->action == PD__WIPE;
   if (resets && !flag->assigned && !flag->history) flag->sensitive = pd__flag_def(flag)->sensitive;
@@ -151,26 +151,26 @@ static void commit_change(const pd__changes *changes, const pd__change *change) 
   if (change->action == PD__POP && is_entry_present(change))
     pd__override_entry_drop(change->override_entry);
   if (dropped) pd__history_drop(flag, dropped);
-  end_sensitive(change);
+  clear_former_sensitive(change);
   if (flag->defined) pd__flag_publish(flag);
 }
 
 /* Makes one of several changes of a flag, unseen by readers. */
-static void edit_flag(const pd__change *change, uint32_t marks) {
+static void commit_unpublished(const pd__change *change, uint32_t marks) {
   pd_flag *flag = change->flag;
-  if (flag->visit_mark != marks + IS_OPEN) pd__history_open(flag);
+  if (flag->visit_mark != marks + IS_OPEN) pd__history_begin_edit(flag);
   flag->visit_mark = marks + IS_OPEN;
   bool assigns = change->action == PD__ASSIGN;
   pd__history_edit(flag, pd__change_drops(change), change->value, assigns ? &change->origin : NULL);
   if (assigns) pd__scope_warn(flag, &change->origin);
-  end_sensitive(change);
+  clear_former_sensitive(change);
 }
 
 static void commit_all_changes(const pd__changes *changes, uint32_t marks) {
   for (size_t i = 0; i < changes->count; i++) {
     const pd__change *change = &changes->items[i];
     if (marks && change->flag->visit_mark > marks) {
-      edit_flag(change, marks);
+      commit_unpublished(change, marks);
     } else {
       commit_change(changes, change);
     }
@@ -179,7 +179,7 @@ static void commit_all_changes(const pd__changes *changes, uint32_t marks) {
     pd_flag *flag = changes->items[i].flag;
     if (flag->visit_mark != marks + IS_OPEN) continue;
     flag->visit_mark = marks;
-    pd__history_close(flag);
+    pd__history_end_edit(flag);
     if (flag->defined) pd__flag_publish(flag);
   }
 }
@@ -219,7 +219,7 @@ pd_status pd__commit_changes(pd__changes *changes, pd_error *err) {
 /* ---- Wiping ---- */
 
 /* The current text is the default, which stays readable. */
-void pd__flag_wipe(pd_flag *flag) {
+void pd__flag_wipe_secrets(pd_flag *flag) {
   for (pd__secret *each = flag->extra ? flag->extra->secrets : NULL; each; each = each->next) {
     if (each->text != flag->text) pd__wipe_memory(each->text, each->size);
   }

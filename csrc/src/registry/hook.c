@@ -21,7 +21,7 @@ uint64_t pd__validators_added;
 pd__hook *pd__hook_find(pd_hook number) { return pd__numbered_find(&hooks, number); }
 
 pd__hook *pd__hooks_next(const pd__hook *previous) {
-  return pd__numbered_after(&hooks, previous ? previous->number : 0);
+  return pd__numbered_find_after(&hooks, previous ? previous->number : 0);
 }
 
 bool pd__hooks_has_validators(void) { return asking > 0 || hooks.count > hooks.removed; }

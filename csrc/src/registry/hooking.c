@@ -7,7 +7,7 @@
 /* ---- Values of the fleet that a new validator rejects ---- */
 
 static bool has_fleet_value(pd__operation *operation, pd_flag *flag) {
-  pd__flag_adopt(operation, flag);
+  pd__flag_adopt_assigned(operation, flag);
   bool given = flag->assigned && !pd__flag_override(flag);
   return given && flag->source == PD_SOURCE_FLEET;
 }

@@ -54,7 +54,7 @@ bool pd__flag_fill_info(const pd_flag *flag, pd_flag_info *info) {
 pd_status pd__flag_fill_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry,
                               pd_error *err) {
   const pd_flag_def *def = pd__flag_def(flag);
-  if (!pd__history_at(flag, index, entry)) {
+  if (!pd__history_describe_entry(flag, index, entry)) {
     return pd__fail(err, PD_ERR_ARGUMENT, "%s: has no entry %zu", def->name, index);
   }
   bool is_default = entry->origin.source == PD_SOURCE_DEFAULT;

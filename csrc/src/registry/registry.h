@@ -291,7 +291,7 @@ bool pd__module_is_permanent(const pd_module *module);
 /* ---- The value of a flag (flag.c) ---- */
 
 /* Returns the value below the overrides; if there are none, the current value. */
-pd_value pd__flag_base(const pd_flag *flag);
+pd_value pd__flag_base_value(const pd_flag *flag);
 
 /* pd__def_default returns the default of a definition, with its text interned. pd__flag_default
  * returns the default set by pd_flag_set_default, if any, else that of the definition. */
@@ -304,7 +304,7 @@ void pd__flag_publish_state(pd_flag *flag);
 
 /* Call these after a change of the flag's cells, and after a change of its definition. */
 void pd__flag_refresh_variable(pd_flag *flag);
-void pd__flag_new_generation(pd_flag *flag);
+void pd__flag_renew_generation(pd_flag *flag);
 
 /* Changes whenever a definition does, or flags lose values: what is known of the values of
  * undefined flags must then be looked up again. */
@@ -319,14 +319,14 @@ void pd__flag_reset_readers(void);
 
 /* Returns the value in the module's variable; for a string or without a variable, the committed
  * value. Needs no lock. */
-pd_value pd__flag_peek(const pd_flag *flag, pd_type type);
+pd_value pd__flag_read_variable(const pd_flag *flag, pd_type type);
 
 /* How many variables that modules may assign to have ever been defined. */
 extern uint32_t pd__assignables;
 
 /* Adopt the values that modules have assigned to variables of the flag, or of all flags. */
-void pd__flag_adopt(pd__operation *operation, pd_flag *flag);
-void pd__flags_adopt_all(pd__operation *operation);
+void pd__flag_adopt_assigned(pd__operation *operation, pd_flag *flag);
+void pd__flags_adopt_assigned(pd__operation *operation);
 
 /* Adopts what modules have assigned. Returns PD_OK, or an error if the flag is undefined. */
 pd_status pd__flag_check_defined(pd__operation *operation, pd_flag *flag, pd_error *err);
@@ -353,15 +353,15 @@ void pd__history_drop(pd_flag *flag, uint32_t sources);
 bool pd__history_find(const pd_flag *flag, pd_source source, pd__entry *out);
 
 /* Copies the entry at `index`, as in pd_flag_get_entry, to *out. Returns false if there is none. */
-bool pd__history_at(const pd_flag *flag, size_t index, pd_flag_entry *out);
+bool pd__history_describe_entry(const pd_flag *flag, size_t index, pd_flag_entry *out);
 
 /* Describes a value of the flag as validators and listings see it. */
 void pd__entry_describe(const pd_flag *flag, pd_value value, const pd_origin *origin,
                         pd_flag_entry *out);
 
 /* Drops the values for which `keeps` returns false; it may also change a value. `current` is false
- * for replaced values. `base` is the value of pd__flag_base, read before a change of the flag's
- * type. */
+ * for replaced values. `base` is the value of pd__flag_base_value, read before a change of the
+ * flag's type. */
 typedef bool pd__entry_test(pd_flag *flag, pd__entry *entry, bool current, void *context);
 void pd__history_filter(pd_flag *flag, pd_value base, pd__entry_test *keeps, void *context);
 
@@ -460,6 +460,6 @@ pd_status pd__flag_fill_entry(const pd_flag *flag, size_t index, pd_flag_entry *
                               pd_error *err);
 
 /* Overwrites all texts that a sensitive flag has published, except the current one. */
-void pd__flag_wipe(pd_flag *flag);
+void pd__flag_wipe_secrets(pd_flag *flag);
 
 #endif /* PD__REGISTRY_H */

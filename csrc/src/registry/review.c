@@ -51,7 +51,7 @@ static bool is_entry_accepted(pd_flag *flag, pd__entry *entry, bool current, voi
 }
 
 /* The node and the overrides still hold the values as the old type. */
-void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report) {
+void pd__flag_check_former_values(pd_flag *flag, pd_type was, pd__report *report) {
   review under = {was, report};
   bool override_entry = pd__flag_override(flag) != NULL;
   pd_value base =
@@ -103,15 +103,16 @@ static void preview_base_value(preview *run, const pd__entry *entry) {
   if (!passed) preview_former_value(run, entry, false);
 }
 
-bool pd__review_preview(const pd_flag *draft, const pd_flag *node, size_t dropped,
-                        const pd__refusals *refused, pd_flag_entry *first, pd_flag_entry *lasting) {
+bool pd__flag_preview_former_values(const pd_flag *draft, const pd_flag *node, size_t dropped,
+                                    const pd__refusals *refused, pd_flag_entry *first,
+                                    pd_flag_entry *lasting) {
   preview run = {draft, refused, (pd_type)node->type, dropped, 0, first, lasting, false, false};
   for (const pd__override_entry *at = pd__flag_override(node); at; at = at->below) {
     const pd__entry *entry = at->values;
     while (entry && !preview_former_value(&run, entry, at->temporary)) entry = entry->next;
   }
   if (!node->assigned) return run.has_first;
-  pd__entry current = {.value = pd__flag_base(node), .origin = pd__flag_origin(node)};
+  pd__entry current = {.value = pd__flag_base_value(node), .origin = pd__flag_origin(node)};
   preview_base_value(&run, &current);
   for (const pd__entry *entry = node->history; entry; entry = entry->next) {
     preview_base_value(&run, entry);
@@ -119,8 +120,8 @@ bool pd__review_preview(const pd_flag *draft, const pd_flag *node, size_t droppe
   return run.has_first;
 }
 
-pd_status pd__review_check(const pd_flag *draft, const pd_flag *node, const pd__entry *given,
-                           pd_error *err) {
+pd_status pd__draft_check_former_entry(const pd_flag *draft, const pd_flag *node,
+                                       const pd__entry *given, pd_error *err) {
   pd_type was = (pd_type)node->type;
   pd_value value = given->value;
   pd_status status = convert_former_value(draft, was, &value);

@@ -65,8 +65,8 @@ static void propose_entry(const validation *all, const pd_flag *flag, pd_flag_en
   }
   const pd__scoped *scoped = all->changes->scopes ? pd__scope_find_value(flag) : NULL;
   bool goes = true, below = best && !all->changes->pushes;
-  for (size_t index = below ? count_temporary(flag) : 0; goes && pd__history_at(flag, index, out);
-       index++) {
+  for (size_t index = below ? count_temporary(flag) : 0;
+       goes && pd__history_describe_entry(flag, index, out); index++) {
     goes = out->replaced || dropped & PD__SOURCE_BIT(out->origin.source) ||
            pd__refusals_is_hidden(&all->changes->refusals, flag, &out->origin);
   }
@@ -170,13 +170,13 @@ static void check_required(validation *all) {
 /* Adopt the values that modules have assigned to variables of flags that validators will see. */
 static void adopt_checked_flags(pd__changes *changes) {
   uint64_t round = ++last_round;
-  if (changes->ask_all) pd__flags_adopt_all(changes->operation);
+  if (changes->ask_all) pd__flags_adopt_assigned(changes->operation);
   for (size_t i = 0; !changes->ask_all && i < changes->count; i++) {
     const pd_flag *flag = changes->items[i].flag;
     for (pd__target *at = pd__hooks_first(flag); at; at = at->next) {
       for (size_t k = 0; at->hook->round != round && k < at->hook->count; k++) {
         pd_flag *other = at->hook->targets[k].flag;
-        if (other->assignable) pd__flag_adopt(changes->operation, other);
+        if (other->assignable) pd__flag_adopt_assigned(changes->operation, other);
       }
       at->hook->round = round;
     }
