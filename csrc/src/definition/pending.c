@@ -232,8 +232,8 @@ void pd__pending_remove(pd__pending *pending) {
 /* ---- Applying ---- */
 
 /* Assigns a value to a flag that is being defined; `node` is the flag or an alias of it. */
-static void assign_early(pd__operation *operation, pd_flag *node, const char *text,
-                         const pd__pending *given, pd__report *report) {
+static void assign_to_new_flag(pd__operation *operation, pd_flag *node, const char *text,
+                               const pd__pending *given, pd__report *report) {
   pd__report own = {.list = report->list};
   if (report->status == PD_OK) own.first = report->first;
   pd__changes changes;
@@ -254,7 +254,7 @@ static void apply_pending_value(pd__operation *operation, pd_flag *flag, const p
   char expected[256], quoted[PD__QUOTE_SIZE];
   if (!text && def->type == PD_TYPE_bool) text = given->negated ? "false" : "true";
   if (text) {
-    assign_early(operation, node, text, given, report);
+    assign_to_new_flag(operation, node, text, given, report);
     return;
   }
   pd__value_write_expected(def, expected, sizeof expected);

@@ -37,7 +37,7 @@ static pd_module *find_without_record(const pd__platform_image *image) {
   return same && !(member && member->record) ? module : NULL;
 }
 
-static void forget_errors(pd__membership *member) {
+static void free_member_errors(pd__membership *member) {
   pd_error_list_free(member->errors);
   pd_error_list_free(member->refused);
   member->errors = member->refused = NULL;
@@ -48,7 +48,7 @@ pd_module *pd__member_add(const pd__platform_image *image) {
   if (!module) module = pd__module_add(image);
   if (!module) return NULL;
   pd__membership *member = pd__module_membership(module);
-  if (member) forget_errors(member);
+  if (member) free_member_errors(member);
   if (!member) member = pd__alloc_forever(sizeof *member);
   if (!member) return NULL;
   *member = (pd__membership){
@@ -132,7 +132,7 @@ static void read_definitions(attempt *at) {
 }
 
 /* Late definitions are processed from the oldest on. */
-static bool is_stale(const attempt *at) {
+static bool is_attempt_stale(const attempt *at) {
   const pd__membership *member = pd__module_membership(at->module);
   bool joined = at->record->state == at->module && member->record == at->record;
   if (!at->joined_before) return joined && member->status == PD_OK;
@@ -144,7 +144,7 @@ static bool is_stale(const attempt *at) {
 /* Checks the definitions against the registry, all together: links the implementations, and
  * reserves the names. release_stage gives both back before the lock is released, or they are
  * published. */
-static bool check_together(attempt *at) {
+static bool check_attempt(attempt *at) {
   pd__defs *defs = at->defs;
   pd__report *refused = &at->refused;
   if (!pd__impls_link(defs->impls, defs->impls_count, refused)) return false;
@@ -155,7 +155,7 @@ static bool check_together(attempt *at) {
   return false;
 }
 
-/* Undoes check_together. */
+/* Undoes check_attempt. */
 static void release_stage(attempt *at) {
   pd__impls_unlink(at->defs->impls, at->defs->impls_count);
   pd__stage_release(&at->stage);
@@ -197,7 +197,7 @@ static outcome refuse_attempt(attempt *at) {
 
 /* Returns true if no answer is missing. Otherwise gives everything back and asks, without the
  * lock; the attempt is refused if it can't ask. */
-static bool is_answered(attempt *at) {
+static bool has_all_answers(attempt *at) {
   const pd__defs *defs = at->defs;
   const pd__op_need *needs = pd__impls_find_needs(at->operation, defs->impls, defs->impls_count);
   bool planned = pd__stage_plan(&at->stage);
@@ -225,12 +225,12 @@ static bool define_operations(attempt *at) {
 static outcome run_attempt(attempt *at) {
   read_definitions(at);
   do {
-    if (is_stale(at)) return STALE;
+    if (is_attempt_stale(at)) return STALE;
     if (at->refused.status != PD_OK) return refuse_attempt(at);
     /* Another call may have withdrawn it while this one asked. */
     pd__module_set_present(at->module, true);
-    if (!check_together(at)) return refuse_attempt(at);
-  } while (!is_answered(at));
+    if (!check_attempt(at)) return refuse_attempt(at);
+  } while (!has_all_answers(at));
   if (!define_operations(at)) {
     release_stage(at);
     return refuse_attempt(at);
@@ -259,7 +259,7 @@ static void record_refusal(const pd_module *module, const pd_error_list *errors)
 }
 
 /* The module has joined, or was refused, as part of the load. */
-static void add_to_load(pd__loading *load, pd_module *module) {
+static void add_module_to_load(pd__loading *load, pd_module *module) {
   pd__membership *member = pd__module_membership(module);
   bool refused = member->status != PD_OK;
   bool is_new = load && (refused || member->joined_in != load);
@@ -272,7 +272,7 @@ static void add_to_load(pd__loading *load, pd_module *module) {
   load->joined = made;
 }
 
-static bool is_refused_in(const pd__loading *load, const pd_module *module) {
+static bool is_refused_in_load(const pd__loading *load, const pd_module *module) {
   const pd__joined *each = load->joined;
   while (each && !(each->refused && each->module == module)) each = each->next;
   return each != NULL;
@@ -288,7 +288,7 @@ static void record_errors(attempt *at, pd__loading *load) {
     pd__report_add_all(&all, at->errors);
     return;
   }
-  forget_errors(member);
+  free_member_errors(member);
   member->errors = at->errors;
   at->errors = NULL;
 }
@@ -304,7 +304,7 @@ static outcome join_whole(pd__operation *operation, pd_module *module, pd_module
   pd__membership *member = pd__module_membership(module);
   member->status = at.refused.status;
   member->withdrawn_with = NULL;
-  add_to_load(load, module);
+  add_module_to_load(load, module);
   bool unnoticed = !load && result == REFUSED;
   record_errors(&at, load);
   if (unnoticed) record_refusal(module, member->errors);
@@ -331,7 +331,7 @@ static outcome join_runtime_defs(pd__operation *operation, pd_module *module,
   }
   pd__member_undefine(operation, module);
   member->status = at.refused.status;
-  add_to_load(load, module);
+  add_module_to_load(load, module);
   return result;
 }
 
@@ -367,7 +367,7 @@ static void refuse_abi(const pd__platform_image *image, const pd_error *why, pd_
   pd__report refused = {.list = member->errors};
   pd__report_add(&refused, why);
   member->status = refused.status;
-  add_to_load(load, module);
+  add_module_to_load(load, module);
   if (load) pd__report_add(&load->report, why);
   if (!load) record_refusal(module, member->errors);
 }
@@ -390,7 +390,7 @@ pd_module *pd__member_join(pd__operation *operation, pd_module_record *record,
       return NULL;
     }
     const pd__membership *member = pd__module_membership(module);
-    bool retries = load && member->status != PD_OK && !is_refused_in(load, module);
+    bool retries = load && member->status != PD_OK && !is_refused_in_load(load, module);
     if (record->state && !retries) break;
     result = join_whole(operation, module, record, load);
   }

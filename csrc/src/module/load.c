@@ -40,8 +40,8 @@ static bool is_accepted(const pd__loading *ended, const pd_module *module) {
 
 /* Ends the load for the modules that joined in it. If it has failed, those that nobody else holds
  * are withdrawn. */
-static void end_joined(pd__operation *operation, pd__loading *ended, pd_module *module,
-                       bool accepted) {
+static void end_load_of_joined(pd__operation *operation, pd__loading *ended, pd_module *module,
+                               bool accepted) {
   for (const pd__joined *each = ended->joined; each; each = each->next) {
     pd_module *joined = each->module;
     pd__membership *member = pd__module_membership(joined);
@@ -155,7 +155,7 @@ static void *finish_load(pd__operation *operation, pd__loading *ended, bool acce
   ended->module = NULL;
   void *closing = module && !accepted ? release_module(module) : NULL;
   if (module && accepted) pd__module_turn_load_into_opening(module);
-  end_joined(operation, ended, module, accepted);
+  end_load_of_joined(operation, ended, module, accepted);
   return closing;
 }
 
@@ -195,7 +195,7 @@ static pd__loading *make_loading(const char *path, const char *name_space) {
 }
 
 /* Adds the errors to those of the caller. */
-static void report_load(const pd__loading *load, pd__report *caller) {
+static void report_load_errors(const pd__loading *load, pd__report *caller) {
   pd__report_add_all(caller, load->report.list);
   if (caller->status == PD_OK && load->report.status != PD_OK) pd__report_add(caller, &load->first);
 }
@@ -218,7 +218,7 @@ static void load_module(pd__loading *load, pd__report *caller, pd_module **out) 
   if (closing) close_module(module, closing);
   if (!module && handle) pd__loader_close(handle);
   if (!pd__loader_is_entered()) pd__deferred_run(load, report);
-  report_load(load, caller);
+  report_load_errors(load, caller);
 }
 
 pd_status pd_module_load_as(const char *path, const char *name_space, pd_error_list *errors,

@@ -8,7 +8,7 @@
 #include "op.h"
 
 /* One that isn't linked belongs to a call that stages it. */
-static void record_answer(pd__impl *impl, const char *why) {
+static void store_usable_answer(pd__impl *impl, const char *why) {
   if (impl->op && (impl->choice_missed_answer || impl == impl->op->winner))
     impl->op->last_compared = NULL;
   if (impl->op) impl->op->family->missed_answer |= impl->choice_missed_answer;
@@ -70,9 +70,9 @@ static void end_usable_call(const reply *got) {
   pd__operation_lock(got->operation);
   unlist_usable_call(of);
   pd__impl *impl = of->staged ? of->staged : pd__impl_find(of->number);
-  if (impl) record_answer(impl, got->why);
+  if (impl) store_usable_answer(impl, got->why);
   pd__impl *waiting = find_asked_impl(of);
-  if (waiting) record_answer(waiting, got->why);
+  if (waiting) store_usable_answer(waiting, got->why);
   if (!got->given || waiting) pd__op_mark_changed(of->op);
 }
 
@@ -81,7 +81,7 @@ static void ask_unlocked(pd__operation *operation, pd__op *op, pd__impl *impl) {
   usable_call *asked = pd__arena_alloc(&operation->arena, sizeof *asked);
   pd__hooks_prepare(operation);
   if (!asked || !operation->listing) {
-    record_answer(impl, "memory is out");
+    store_usable_answer(impl, "memory is out");
     return;
   }
   *asked = (usable_call){.listing = operation->listing,
@@ -143,15 +143,15 @@ void pd__impls_reset_in_child(void) {
 /* The module is pinned. Meanwhile the candidate doesn't count for other threads. */
 void pd__impl_ask(pd__operation *operation, pd__op *op, pd__impl *impl) {
   if (!impl->def->choice.usable) {
-    record_answer(impl, NULL);
+    store_usable_answer(impl, NULL);
     return;
   }
   if (pd__hooks_check_depth(NULL) != PD_OK) {
-    record_answer(impl, "too many questions, one inside the other: most likely in a circle");
+    store_usable_answer(impl, "too many questions, one inside the other: most likely in a circle");
     return;
   }
   pd__pinning pinning = pd__pin_module(operation, impl->module);
-  if (pinning == PD__LEAVING) record_answer(impl, "its module is leaving");
+  if (pinning == PD__LEAVING) store_usable_answer(impl, "its module is leaving");
   if (pinning == PD__UNPINNED) pd__pins_acquire(operation);
   if (pinning == PD__PINNED) ask_unlocked(operation, op, impl);
 }
@@ -171,7 +171,7 @@ void pd__impl_retain(pd__operation *operation, pd__impl *impl) {
   bool staged = !impl->op;
   if (pd__module_make_permanent(operation, impl->module)) return;
   pd__impl *found = staged ? impl : pd__impl_find(number);
-  if (found) record_answer(found, "its module is leaving");
+  if (found) store_usable_answer(found, "its module is leaving");
 }
 
 /* ---- A choice that leaves no other ---- */

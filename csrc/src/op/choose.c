@@ -178,7 +178,9 @@ static void warn_of_sole_choice(pd__operation *operation, pd__family *family) {
            family->def.name, list, why);
 }
 
-static void mark_chosen(void) { __atomic_fetch_add(&pd__impl_revision, 1, __ATOMIC_RELEASE); }
+static void count_impl_revision(void) {
+  __atomic_fetch_add(&pd__impl_revision, 1, __ATOMIC_RELEASE);
+}
 
 void pd__family_choose(pd__operation *operation, pd__family *family) {
   do {
@@ -186,13 +188,13 @@ void pd__family_choose(pd__operation *operation, pd__family *family) {
     for (pd__op *op = family->ops; op; op = op->next) choose_for_op(operation, op);
     warn_of_sole_choice(operation, family);
   } while (family->missed_answer);
-  mark_chosen();
+  count_impl_revision();
 }
 
 void pd__family_choose_changed(pd__operation *operation, pd__family *family) {
   for (pd__op *op; (op = pd__op_pop_changed(family));) choose_for_op(operation, op);
   warn_of_sole_choice(operation, family);
-  mark_chosen();
+  count_impl_revision();
   if (family->missed_answer) pd__family_choose(operation, family);
 }
 

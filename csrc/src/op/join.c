@@ -10,7 +10,7 @@ typedef struct joining {
 } joining;
 
 /* If memory is out, the arena knows. */
-static void add_need(joining *of, pd__op *op, pd__impl *impl, bool keeps) {
+static void add_op_need(joining *of, pd__op *op, pd__impl *impl, bool keeps) {
   bool staged = impl >= of->impls && impl < of->impls + of->count;
   pd__op_need *made = pd__arena_alloc(&of->operation->arena, sizeof *made);
   if (!made) return;
@@ -19,7 +19,7 @@ static void add_need(joining *of, pd__op *op, pd__impl *impl, bool keeps) {
 }
 
 /* Returns the candidate that would win, without waiting for answers of others. */
-static pd__impl *find_winner(joining *of, pd__op *op, const char *list) {
+static pd__impl *find_winning_impl(joining *of, pd__op *op, const char *list) {
   for (;;) {
     pd__impl *best = pd__op_find_best(op, list);
     if (!best || best->asked || best->asking) return best;
@@ -29,13 +29,13 @@ static pd__impl *find_winner(joining *of, pd__op *op, const char *list) {
   }
 }
 
-static void find_need(joining *of, pd__op *op, const char *list) {
-  pd__impl *best = find_winner(of, op, list);
+static void find_op_need(joining *of, pd__op *op, const char *list) {
+  pd__impl *best = find_winning_impl(of, op, list);
   if (!best || best->asking) return;
   if (!best->asked) {
-    add_need(of, op, best, false);
+    add_op_need(of, op, best, false);
   } else if (!best->why && pd__impl_must_stay_loaded(op, best)) {
-    add_need(of, op, best, true);
+    add_op_need(of, op, best, true);
   }
 }
 
@@ -44,8 +44,9 @@ pd__op_need *pd__impls_find_needs(pd__operation *operation, const pd__impl *impl
   for (size_t i = 0; i < count; i++) {
     pd__op *op = impls[i].op;
     if (op->family->members == 0) continue;
-    find_need(&of, op, pd__family_get_list(operation, op->family));
-    for (const pd__view *view = op->views; view; view = view->next) find_need(&of, op, view->list);
+    find_op_need(&of, op, pd__family_get_list(operation, op->family));
+    for (const pd__view *view = op->views; view; view = view->next)
+      find_op_need(&of, op, view->list);
   }
   return of.first;
 }

@@ -176,7 +176,7 @@ static bool is_observer(const pd__impl *impl) {
   return impl->def->kind == PD_KIND_OP_IMPORT && !impl->def->choice.function;
 }
 
-static void count_record(const pd__impl *impl, int change) {
+static void count_family_record(const pd__impl *impl, int change) {
   pd__op *op = impl->op;
   pd__family *family = op->family;
   size_t definitions = impl->def->kind == PD_KIND_OP ? (size_t)change : 0;
@@ -221,7 +221,7 @@ static pd_status link_impl(pd__impl *impl, pd_error *err) {
   }
   impl->op = op;
   if (def->slot) link_slot(impl);
-  count_record(impl, 1);
+  count_family_record(impl, 1);
   return PD_OK;
 }
 
@@ -384,7 +384,7 @@ void pd__impls_unlink(pd__impl *impls, size_t count) {
     if (!impl->op) continue;
     if (impl->def->slot) unlink_slot(impl);
     if (impl->def->kind != PD_KIND_OP_IMPORT) unlink_candidate(impl);
-    count_record(impl, -1);
+    count_family_record(impl, -1);
     impl->op = NULL;
   }
 }
