@@ -12,13 +12,13 @@
 #include "fast.h"
 
 /* The scopes of one Python context. References to contexts of the library are owned. */
-typedef struct box {
-  const void *context;      /* whose it is, only to be compared; NULL: that has another box */
-  pd_scope_context *begins; /* what a copy of the context begins with */
-  pd_scope_context *away;   /* its scopes while no thread is in it, else NULL */
-  PyObject *capsule;        /* borrowed; this box as an object */
-  struct box *next, **at;   /* in the list of all; *at points here */
-} box;
+typedef struct context_box {
+  const void *context;            /* whose it is, only to be compared; NULL: that has another box */
+  pd_scope_context *begins;       /* what a copy of the context begins with */
+  pd_scope_context *away;         /* its scopes while no thread is in it, else NULL */
+  PyObject *capsule;              /* borrowed; this box as an object */
+  struct context_box *next, **at; /* in the list of all; *at points here */
+} context_box;
 
 /* Of a thread. */
 typedef struct thread_record {
@@ -39,7 +39,7 @@ static struct {
 
 static fast_state *followed; /* of the main interpreter; NULL: contexts aren't followed */
 static int watcher;
-static box *boxes;
+static context_box *boxes;
 static size_t freed_records; /* places, so far */
 
 /* Saves a look-up at each switch. Valid as long as no place was dropped. */
@@ -61,8 +61,8 @@ static PyMutex mutex;
 
 /* ---- Boxes and places ---- */
 
-static void free_box(PyObject *capsule) {
-  box *gone = PyCapsule_GetPointer(capsule, NULL);
+static void free_context_box(PyObject *capsule) {
+  context_box *gone = PyCapsule_GetPointer(capsule, NULL);
   LOCK();
   *gone->at = gone->next;
   if (gone->next) gone->next->at = gone->at;
@@ -72,7 +72,7 @@ static void free_box(PyObject *capsule) {
   free(gone);
 }
 
-static box *get_box(PyObject *capsule) {
+static context_box *get_context_box(PyObject *capsule) {
   return capsule ? PyCapsule_GetPointer(capsule, NULL) : NULL;
 }
 
@@ -83,16 +83,16 @@ static pd_scope_context *capture_scopes(void) {
 }
 
 /* Takes over the reference to `begins`. Returns NULL if memory is out. */
-static PyObject *make_box(const void *context, pd_scope_context *begins) {
-  box *made = calloc(1, sizeof *made);
-  PyObject *capsule = made ? PyCapsule_New(made, NULL, free_box) : NULL;
+static PyObject *make_context_box(const void *context, pd_scope_context *begins) {
+  context_box *made = calloc(1, sizeof *made);
+  PyObject *capsule = made ? PyCapsule_New(made, NULL, free_context_box) : NULL;
   if (!capsule) {
     pd_scope_release(begins);
     free(made);
     return NULL;
   }
   LOCK();
-  *made = (box){context, begins, NULL, capsule, boxes, &boxes};
+  *made = (context_box){context, begins, NULL, capsule, boxes, &boxes};
   if (boxes) boxes->at = &made->next;
   boxes = made;
   UNLOCK();
@@ -141,7 +141,7 @@ static thread_record *get_thread_record(void) {
 static bool set_context_box(thread_record *in, PyObject *capsule) {
   PyObject *token = api.set(followed->scopes, capsule ? capsule : Py_None);
   PyObject *former = in->capsule;
-  if (token && former) get_box(former)->context = NULL;
+  if (token && former) get_context_box(former)->context = NULL;
   if (token) in->capsule = capsule;
   Py_XDECREF(token ? former : capsule);
   Py_XDECREF(token);
@@ -151,10 +151,10 @@ static bool set_context_box(thread_record *in, PyObject *capsule) {
 /* ---- Switches ---- */
 
 /* Gives the thread the scopes of a box, whose reference is stolen; NULL: its own. */
-static void switch_to_box(thread_record *in, PyObject *capsule) {
+static void switch_to_context_box(thread_record *in, PyObject *capsule) {
   PyObject *left = in->capsule;
-  pd_scope_context **keep = left ? &get_box(left)->away : &in->shared, *former;
-  pd_scope_context **take = capsule ? &get_box(capsule)->away : &in->shared;
+  pd_scope_context **keep = left ? &get_context_box(left)->away : &in->shared, *former;
+  pd_scope_context **take = capsule ? &get_context_box(capsule)->away : &in->shared;
   LOCK();
   pd_scope_context *stale = *keep;
   bool done = pd_scope_switch(*take, &former, NULL) == PD_OK;
@@ -167,25 +167,25 @@ static void switch_to_box(thread_record *in, PyObject *capsule) {
 }
 
 /* Gives the current context, which is a copy of that of the box, a box of its own. */
-static void switch_to_copy(thread_record *in, box *original) {
-  PyObject *capsule = make_box(in->context, NULL);
+static void switch_to_new_box(thread_record *in, context_box *original) {
+  PyObject *capsule = make_context_box(in->context, NULL);
   PyObject *token = capsule ? api.set(followed->scopes, capsule) : NULL;
   if (!token) {
     Py_XDECREF(capsule);
     return;
   }
   Py_DECREF(token);
-  box *copy = get_box(capsule);
+  context_box *copy = get_context_box(capsule);
   copy->away = original->begins; /* the thread gets this reference, and both boxes another one */
-  switch_to_box(in, capsule);
+  switch_to_context_box(in, capsule);
   copy->begins = capture_scopes();
   original->begins = capture_scopes();
 }
 
 /* The current box is going to be left. Native code, or another thread, may have opened or ended
  * scopes since it was made. */
-static void recapture_box(const thread_record *in) {
-  box *left = get_box(in->capsule);
+static void recapture_context_scopes(const thread_record *in) {
+  context_box *left = get_context_box(in->capsule);
   pd_scope_context *former = left ? left->begins : NULL;
   if (left) left->begins = capture_scopes();
   pd_scope_release(former);
@@ -198,14 +198,14 @@ static void follow_context(const void *context) {
   in->context = context;
   if (api.get(followed->scopes, NULL, &found) < 0) return;
   if (found == Py_None) Py_CLEAR(found);
-  box *of = get_box(found);
+  context_box *of = get_context_box(found);
   if (of && of->context != context) {
-    recapture_box(in);
-    switch_to_copy(in, of);
+    recapture_context_scopes(in);
+    switch_to_new_box(in, of);
   } else if (found != in->capsule) {
-    recapture_box(in);
+    recapture_context_scopes(in);
     Py_XINCREF(found);
-    switch_to_box(in, found);
+    switch_to_context_box(in, found);
   }
   Py_XDECREF(found);
 }
@@ -239,14 +239,14 @@ static bool store_context_scopes(thread_record *in) {
     in->shared = NULL;
     return !in->capsule || set_context_box(in, NULL);
   }
-  PyObject *capsule = make_box(in->context, scopes);
+  PyObject *capsule = make_context_box(in->context, scopes);
   return capsule ? set_context_box(in, capsule) : (PyErr_NoMemory(), false);
 }
 
 /* Ends the scope in a context that no thread is in, if it has a box. */
 static void end_scope_elsewhere(const void *context, pd_scope number) {
   LOCK();
-  box *of = boxes;
+  context_box *of = boxes;
   while (of && !(of->away && of->context == context)) of = of->next;
   if (of) Py_INCREF(of->capsule);
   pd_scope_context *away = of ? of->away : NULL, *outer, *former;

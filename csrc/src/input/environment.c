@@ -255,9 +255,9 @@ static void warn_of_old_name(pd_flag *flag, const flag_variable *from) {
 }
 
 /* Finds the value of a flag that is about to be defined. */
-static pd_status find_value(pd__operation *operation, const pd__variable_rules *rules,
-                            const pd_flag_def *def, pd_flag *node, pd__environment_value *out,
-                            pd_error *err) {
+static pd_status find_environment_value(pd__operation *operation, const pd__variable_rules *rules,
+                                        const pd_flag_def *def, pd_flag *node,
+                                        pd__environment_value *out, pd_error *err) {
   flag_variable from;
   out->node = NULL;
   pd_status status = find_flag_variable(rules, def, node, &from);
@@ -272,7 +272,7 @@ static pd_status find_value(pd__operation *operation, const pd__variable_rules *
 void pd__environment_use(const pd__variable_rules *rules) {
   pd__new_flag_source *source = &pd__define_source;
   if (rules) source->rules = *rules;
-  source->find = rules ? find_value : NULL;
+  source->find = rules ? find_environment_value : NULL;
   if (rules) __atomic_store_n(&was_enabled, true, __ATOMIC_RELAXED);
 }
 

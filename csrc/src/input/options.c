@@ -63,7 +63,7 @@ bool pd__option_is_known(const pd__token *token) {
 
 /* ---- Help ---- */
 
-static void handle_help(pd__reader *reader, const pd__token *token, int kind, bool negated) {
+static void handle_help_option(pd__reader *reader, const pd__token *token, int kind, bool negated) {
   char quoted[PD__QUOTE_SIZE];
   static const pd_flag_def truth = {.type = PD_TYPE_bool};
   pd_value value = {.b = !negated};
@@ -160,7 +160,7 @@ static void read_variable(pd__reader *reader, const pd__token *by, const char *n
   }
 }
 
-static void handle_items(pd__reader *reader, const pd__token *token, int kind) {
+static void handle_option_items(pd__reader *reader, const pd__token *token, int kind) {
   char quoted[PD__QUOTE_SIZE];
   const char *complaint = find_list_fault(token->text);
   if (complaint) {
@@ -182,7 +182,7 @@ static void handle_items(pd__reader *reader, const pd__token *token, int kind) {
   }
 }
 
-static void handle_source(pd__reader *reader, const pd__token *token, int kind) {
+static void handle_source_option(pd__reader *reader, const pd__token *token, int kind) {
   if (!token->text) {
     pd__reader_fail(reader, token, PD_ERR_ARGV,
                     ": the value is missing, expected %s separated by commas",
@@ -193,14 +193,14 @@ static void handle_source(pd__reader *reader, const pd__token *token, int kind) 
                     ": nested more than 16 files and variables deep, perhaps in a circle");
   } else {
     reader->depth++;
-    handle_items(reader, token, kind);
+    handle_option_items(reader, token, kind);
     reader->depth--;
   }
 }
 
 bool pd__option_ignore_undefined(pd__reader *reader, const pd__token *token) {
   bool excuses = *token->dashes && pd__token_is_named(token, option_names[UNDEFOK]);
-  if (excuses) handle_source(reader, token, UNDEFOK);
+  if (excuses) handle_source_option(reader, token, UNDEFOK);
   return excuses;
 }
 
@@ -238,11 +238,11 @@ void pd__option_handle(pd__reader *reader, const pd__token *token, const pd__mea
   if (reject_malformed(reader, token)) return;
   int option = meaning->flag ? -1 : find_option(token, &negated); /* a flag may be named h */
   if (option >= FLAGFILE && !(reader->config && option == UNDEFOK)) {
-    handle_source(reader, token, option);
+    handle_source_option(reader, token, option);
   } else if (reader->config) {
     if (pd__config_append(reader->config, token, &err) != PD_OK) pd__reader_add_error(reader, &err);
   } else if (option >= 0) {
-    handle_help(reader, token, option, negated);
+    handle_help_option(reader, token, option, negated);
   } else {
     pd__reader_handle(reader, token, meaning);
   }

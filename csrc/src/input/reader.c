@@ -66,7 +66,7 @@ static void assign_negated(pd__reader *reader, pd_flag *flag, const pd__token *t
 }
 
 /* -vvv is three uses of -v. */
-static void count_use(pd__reader *reader, const pd__token *token, const pd__meaning *meaning) {
+static void apply_count(pd__reader *reader, const pd__token *token, const pd__meaning *meaning) {
   char number[PD__NUMBER_SIZE];
   const pd_flag_def *def = pd__flag_def(meaning->flag);
   bool letters = !pd__flag_name(meaning->node)[1];
@@ -106,7 +106,7 @@ void pd__reader_handle(pd__reader *reader, const pd__token *token, const pd__mea
   } else if (meaning->negated) {
     assign_negated(reader, flag, token);
   } else if (!token->text && pd__flag_def(flag)->count) {
-    count_use(reader, token, meaning);
+    apply_count(reader, token, meaning);
   } else if (token->text || pd__flag_def(flag)->type == PD_TYPE_bool) {
     const char *text = token->text ? token->text : "true";
     pd__reader_assign(reader, meaning->node, text, &token->origin, token->literal);
@@ -180,7 +180,7 @@ static bool has_unloaded_flag(const pd__reader *reader, const pd__token *token) 
 }
 
 /* Returns true if the value of an undefined name becomes pending. Errors have no name. */
-static bool can_wait(const pd__reader *reader, const pd__token *token) {
+static bool can_be_pending(const pd__reader *reader, const pd__token *token) {
   bool waits = reader->allow_pending || has_unloaded_flag(reader, token);
   return waits && pd__name_is_valid(token->name, token->length);
 }
@@ -196,7 +196,8 @@ static void report_findings(pd__reader *reader) {
   for (size_t i = 0; i < reader->findings.count; i++) {
     const pd__token *token = &reader->findings.items[i];
     bool named = token->status == PD_OK; /* otherwise it is an error */
-    if (can_wait(reader, token) || (named && pd__undefok_has(&reader->undefok, token))) continue;
+    if (can_be_pending(reader, token) || (named && pd__undefok_has(&reader->undefok, token)))
+      continue;
     unknown += named;
     if (shown == ERRORS_SHOWN) continue;
     shown++;
@@ -228,7 +229,7 @@ static pd__pending *prepare_pending_values(const pd__reader *reader) {
                          .ignore_undefined = pd__undefok_has(&reader->undefok, token),
                          .origin = token->origin};
     pd_error err;
-    if (!can_wait(reader, token)) continue;
+    if (!can_be_pending(reader, token)) continue;
     if (pd__pending_prepare(&given, end, &err) == PD_OK) {
       end = &(*end)->following;
     } else {

@@ -4,7 +4,7 @@
 #include "../base/text.h"
 #include "input.h"
 
-static int compare_names(const void *left, const void *right) {
+static int compare_token_names(const void *left, const void *right) {
   const pd__token *a = left, *b = right;
   for (size_t i = 0; i < a->length && i < b->length; i++) {
     int difference = pd__normalize_dash(a->name[i]) - pd__normalize_dash(b->name[i]);
@@ -19,13 +19,13 @@ void pd__undefok_add(pd__arena *arena, pd__tokens *list, const char *name, size_
 }
 
 void pd__undefok_sort(pd__tokens *list) {
-  if (list->count > 1) qsort(list->items, list->count, sizeof *list->items, compare_names);
+  if (list->count > 1) qsort(list->items, list->count, sizeof *list->items, compare_token_names);
 }
 
 static bool is_listed_name(const pd__tokens *list, const char *name, size_t length) {
   pd__token wanted = {.name = name, .length = (uint32_t)length};
   return list->count > 0 &&
-         bsearch(&wanted, list->items, list->count, sizeof wanted, compare_names) != NULL;
+         bsearch(&wanted, list->items, list->count, sizeof wanted, compare_token_names) != NULL;
 }
 
 bool pd__undefok_has(const pd__tokens *list, const pd__token *token) {

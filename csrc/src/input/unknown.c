@@ -31,7 +31,7 @@ static bool has_file_suffix(const char *name, size_t length) {
 }
 
 /* The options of a command line have a meaning for --fromenv. */
-static bool is_option(const char *name, size_t length) {
+static bool is_option_variable(const char *name, size_t length) {
   static const char *const options[] = {
 #define HELP_NAME(name, number, text) text,
       PD_HELP_MAP(HELP_NAME) "flagfile", "fromenv", "tryfromenv", "undefok"};
@@ -93,7 +93,7 @@ static void check_variable_name(const char *variable, void *context) {
   guess about = {.name = variable + before, .length = length - before};
   bool names_file = of->rules->read_files && has_file_suffix(about.name, about.length);
   if (names_file) about.length -= sizeof PD__FILE_SUFFIX - 1;
-  if (about.length > PD_NAME_MAX || is_option(about.name, about.length)) return;
+  if (about.length > PD_NAME_MAX || is_option_variable(about.name, about.length)) return;
   about.upper = is_upper(about.name, about.length);
   about.edits = count_too_many_edits(about.length, of->all);
   for (const pd_flag *node = NULL; (node = pd__names_next(node)) && !about.known;) {
