@@ -60,7 +60,7 @@ def save(figure: Any, directory: Path, name: str) -> None:  # noqa: ANN401 - mat
 
 def by_count(results: Results, directory: Path) -> None:
     """Draw the cost of a flag by the number of flags."""
-    from matplotlib import pyplot as plt  # noqa: PLC0415 - an extra, needed here alone
+    from matplotlib import pyplot as plt
 
     plt.rcParams.update(cast("Any", SETTINGS))
     figure, axes = plt.subplots(2, 2, figsize=(10, 7), layout="constrained")
@@ -77,7 +77,7 @@ def by_count(results: Results, directory: Path) -> None:
 
 def by_threads(results: Results, directory: Path) -> None:
     """Draw how many reads threads do, with and without a writer."""
-    from matplotlib import pyplot as plt  # noqa: PLC0415 - an extra, needed here alone
+    from matplotlib import pyplot as plt
 
     plt.rcParams.update(cast("Any", SETTINGS))
     figure, axes = plt.subplots(1, len(CASES), figsize=(10, 4), sharey=True, layout="constrained")

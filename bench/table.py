@@ -110,7 +110,7 @@ def number(value: float | None) -> str:
     if value is None:
         return ""
     size = abs(value)
-    digits = 0 if size >= 100 else 1 if size >= 10 else 2  # noqa: PLR2004 - three in all
+    digits = 0 if size >= 100 else 1 if size >= 10 else 2  # three in all
     return f"{value:,.{digits}f}".replace("-0.00", "0.00")
 
 
