@@ -30,9 +30,9 @@ help: ## Show this list
 
 real: $(REAL)/made ## Install the real Paddle, PyTorch, Ray and Dask for tests beside them, 2 GB, into build/real
 
-demo: $(VENV)/built ## Build the library and the example plugins, and run them from Python
-	@tools/step.sh "Compile three plugins, which do not link the library, and a host in C" \
-	  $(MAKE) -C examples BUILD=$(CURDIR)/build
+demo: $(VENV)/built ## Build the library and a plugin, and show what a program does with their flags
+	@tools/step.sh "Compile a plugin in C, which doesn't link the library" \
+	  $(MAKE) -C examples demo BUILD=$(CURDIR)/build
 	@examples/demo/run.sh $(BIN)/python
 
 live: $(VENV)/dev ## Serve the flags of an example, show its page, and make pictures of it in build/live; ARGS=--print
