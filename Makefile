@@ -18,8 +18,9 @@ export CC CXX PYTHON
 BIN      := $(VENV)/bin
 PIP      := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile
 SOURCES  := setup.py build_ffi.py pyproject.toml $(shell find csrc -type f)
-# pytest-xdist would wait forever for a worker that it starts again after a crash.
-PYTEST   := $(BIN)/python -m pytest -n auto --dist loadfile --max-worker-restart 0
+# Two workers for a core, as many tests wait for a process. pytest-xdist would wait forever for a
+# worker that it starts again after a crash.
+PYTEST    = $(BIN)/python -m pytest -n $$((2 * $$(nproc))) --dist loadfile --max-worker-restart 0
 C_FILES   = $(shell find csrc examples tests -name '*.[ch]' -o -name '*.cc')
 SETTINGS := $(strip $(CURDIR) $(PYTHON) $(CC) $(CFLAGS) $(LDFLAGS) $(PD_SANITIZE))
 
