@@ -55,20 +55,17 @@ if TYPE_CHECKING:
     from paddle_flags import fleet as fleet
     from paddle_flags import live as live
     from paddle_flags import testing as testing
-    from paddle_flags._core.checks import check_modules, check_pending, check_values
+    from paddle_flags._core.checks import check
     from paddle_flags._core.executor import wrap_executor
     from paddle_flags._core.history import FlagEntry
     from paddle_flags._core.hooks import Hook
-    from paddle_flags._core.paths import get_compat_include, get_include
+    from paddle_flags._core.paths import get_include
     from paddle_flags._core.plugin import Plugin, load_plugin
     from paddle_flags._core.redefine import undefine
     from paddle_flags._core.scoped import ScopeContext, capture, scoped
     from paddle_flags._core.types import Type
     from paddle_flags._core.validators import (
-        all_or_none,
-        at_least_one,
-        mutually_exclusive,
-        required,
+        add_group,
         validator,
         watch,
     )
@@ -92,7 +89,7 @@ def _module_of(name: str) -> object:  # noqa: C901, PLR0912 - a branch for each 
 
     Import statements, not import_module(), lead PyInstaller and other tools to the modules.
     """
-    if name in ("check_modules", "check_pending", "check_values"):
+    if name in ("check",):
         from paddle_flags._core import checks
 
         return checks
@@ -108,7 +105,7 @@ def _module_of(name: str) -> object:  # noqa: C901, PLR0912 - a branch for each 
         from paddle_flags._core import hooks
 
         return hooks
-    if name in ("get_compat_include", "get_include"):
+    if name in ("get_include",):
         from paddle_flags._core import paths
 
         return paths
@@ -137,10 +134,7 @@ def _module_of(name: str) -> object:  # noqa: C901, PLR0912 - a branch for each 
 
         return scoped
     if name in (
-        "all_or_none",
-        "at_least_one",
-        "mutually_exclusive",
-        "required",
+        "add_group",
         "validator",
         "watch",
     ):
@@ -275,14 +269,11 @@ __all__ = [
     "__version__",
     "add_to",
     "adopt",
-    "all_or_none",
-    "at_least_one",
+    "add_group",
     "bridge",
     "bridge_absl",
     "capture",
-    "check_modules",
-    "check_pending",
-    "check_values",
+    "check",
     "click_options",
     "commands",
     "define",
@@ -291,20 +282,17 @@ __all__ = [
     "explain",
     "fleet",
     "get",
-    "get_compat_include",
     "get_include",
     "impl",
     "live",
     "load_plugin",
     "logging_flags",
-    "mutually_exclusive",
     "op",
     "ops",
     "override",
     "parse",
     "propagate",
     "reload",
-    "required",
     "reset",
     "scoped",
     "serve",

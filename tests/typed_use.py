@@ -223,8 +223,8 @@ if TYPE_CHECKING:
     assert_type(level.watch(print), pf.Hook)
     assert_type(pf.watch(print), pf.Hook)
     level.validate(lambda value: value > 0, message="too low")
-    pf.mutually_exclusive(level, "mode")
-    pf.required(level)
+    pf.add_group(level, "mode", rule="at_most_one")
+    pf.add_group(level, rule="all")
     pf.set(level, 3)
     pf.reset(level)
     pf.get(level)
@@ -253,9 +253,9 @@ if TYPE_CHECKING:
     pf.sync()
     pf.propagate()
     pf.logging_flags()
-    pf.check_modules()
-    pf.check_pending()
-    pf.check_values()
+    pf.check("modules")
+    pf.check("pending")
+    pf.check("values")
     with pf.testing.isolated({"level": 3}):
         pass
 

@@ -18,6 +18,9 @@ from paddle_flags.errors import FlagArgumentError, FlagTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Literal
+
+    Rule = Literal["at_most_one", "exactly_one", "at_least_one", "all_or_none", "all"]
 
 F = TypeVar("F", bound="Callable[..., Any]")
 FlagOrName = Flag[Any] | str
@@ -64,46 +67,33 @@ def validator(*flags: FlagOrName, message: str = "") -> Callable[[F], F]:
     return add
 
 
-def _group(kind: int, wanted: Sequence[FlagOrName], least: int) -> Hook:
-    flags = _flags_of(wanted, least)
+_LEAST = {"at_most_one": 2, "exactly_one": 2, "at_least_one": 1, "all_or_none": 2, "all": 1}
+
+
+@public
+def add_group(*flags: FlagOrName, rule: Rule) -> Hook:
+    """Require how many of these flags are given; return a Hook to remove the rule.
+
+        pf.add_group("all", "only", rule="exactly_one")
+
+    The rules are "at_most_one", "exactly_one", "at_least_one", "all_or_none" and "all". A
+    flag is given if its value comes from any source but the default; for the first two, a
+    bool that is False is not given. A change that breaks the rule by giving too many flags
+    raises FlagValueError at once; `parse` and `check("values")` raise if too few are given.
+    """
+    if rule not in _LEAST:
+        message = f"rule: {shown(rule)}: expected {', '.join(map(repr, _LEAST))}"
+        raise FlagArgumentError(message)
+    members = _flags_of(flags, _LEAST[rule])
+    kind = getattr(lib, f"PD_GROUP_{rule.upper()}")
 
     def add() -> int:
         number = ffi.new("pd_hook *")
         err = new_error()
-        expect(lib.pd_group_add(kind, handles(flags), len(flags), number, err), err)
+        expect(lib.pd_group_add(kind, handles(members), len(members), number, err), err)
         return int(number[0])
 
-    return Hook(add, addresses(flags))
-
-
-@public
-def mutually_exclusive(*flags: FlagOrName, required: bool = False) -> Hook:
-    """Allow at most one of the flags to be given; with `required`, exactly one.
-
-    A flag is given if its value comes from any source but the default, and isn't False. A
-    change that gives a second one raises FlagValueError; `parse` and `check_values` raise
-    if none is given. Returns a Hook to remove the rule.
-    """
-    kind = lib.PD_GROUP_EXACTLY_ONE if required else lib.PD_GROUP_AT_MOST_ONE
-    return _group(kind, flags, 2)
-
-
-@public
-def at_least_one(*flags: FlagOrName) -> Hook:
-    """Require that `parse` ends with one or more of the flags given; return a Hook."""
-    return _group(lib.PD_GROUP_AT_LEAST_ONE, flags, 1)
-
-
-@public
-def all_or_none(*flags: FlagOrName) -> Hook:
-    """Require that `parse` ends with all of the flags given, or none; return a Hook."""
-    return _group(lib.PD_GROUP_ALL_OR_NONE, flags, 2)
-
-
-@public
-def required(*flags: FlagOrName) -> Hook:
-    """Require that `parse` ends with each of the flags given; return a Hook."""
-    return _group(lib.PD_GROUP_ALL, flags, 1)
+    return Hook(add, addresses(members))
 
 
 @public

@@ -11,7 +11,7 @@ from paddle_flags._core.definition import define_at, place_of
 from paddle_flags._core.lists import encode
 from paddle_flags._core.registry import FLAGS
 from paddle_flags._core.status import shown
-from paddle_flags._core.validators import mutually_exclusive
+from paddle_flags._core.validators import add_group
 from paddle_flags._integrations.argparse_namespace import NotGiven, start_in, value_in
 from paddle_flags._integrations.argparse_parser import (
     bridge_of,
@@ -462,7 +462,7 @@ def _add_groups(parser: argparse.ArgumentParser, made: dict[str, Adopted]) -> No
         dests = {action.dest for action in group._group_actions}
         if len(dests) > 1 and dests <= made.keys():
             flags = [made[dest].flag for dest in sorted(dests)]
-            mutually_exclusive(*flags, required=group.required)
+            add_group(*flags, rule="exactly_one" if group.required else "at_most_one")
             group.required = False
 
 

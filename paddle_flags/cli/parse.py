@@ -7,7 +7,7 @@ import sys
 from _collections_abc import Iterable  # as collections.abc, without what that imports
 
 from paddle_flags import errors
-from paddle_flags._core.checks import check_refused
+from paddle_flags._core.checks import check
 from paddle_flags._core.frames import public
 from paddle_flags._core.status import (
     leave_warning,
@@ -133,7 +133,7 @@ def parse(
     of their choice in the program. A plugin that cannot be loaded is an error of the line.
 
     `allow_pending=True` keeps values of undefined flags, written as `--name=value`,
-    `--name` or `--noname`, until a plugin or `define` defines the flag; `check_pending`
+    `--name` or `--noname`, until a plugin or `define` defines the flag; `check("pending")`
     reports those that remain.
 
     `known_only=True` returns undefined flags with the arguments, in their order, `--`
@@ -150,7 +150,7 @@ def parse(
 
     Raises FlagConflictError or another FlagError, before anything is read, while a library
     is loaded that was refused when it was linked, imported or opened past `load_plugin`:
-    its own code does not see the flags; see `check_modules`. `check_modules=False` goes on
+    its own code does not see the flags; see `check`. `check_modules=False` goes on
     with it.
 
     `order` is what to return: the arguments without flags ("remove"), all tokens in
@@ -188,7 +188,7 @@ def parse(
         prepare_completion(options)
         answer_shell(arguments=arguments, stop_at_argument=stop_at_argument)
     if to_switch("check_modules", check_modules):
-        check_refused()
+        check("modules")
     tokens = tokens_of(argv)
     load_named_plugins(tokens, options)
     return read_or_end(tokens, options, exit)

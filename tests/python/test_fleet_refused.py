@@ -78,7 +78,7 @@ def test_a_validator_that_raises_is_no_cause_of_later_errors(name):
     flag.validate(lambda value: 6 // (value - 3) < 6)
     with dropped("ZeroDivisionError"):
         others = [pf.define(f"{name}_{i}", "") for i in range(2)]
-    rule = pf.mutually_exclusive(*others)
+    rule = pf.add_group(*others, rule="at_most_one")
     others[0].value = "a"
     with pytest.raises(pf.FlagValueError) as refused:
         others[1].value = "b"

@@ -133,11 +133,11 @@ def test_check_pending_names_what_nobody_claimed(python):
 pf.define("level", 6)
 pf.parse(["prog", "--levle=3", "--later=4", "--verbos"], allow_pending=True)
 try:
-    pf.check_pending()
+    pf.check("pending")
 except pf.UndefinedFlagError as error:
     print(*error.errors, sep="\\n")
 pf.define("later", 1); pf.define("verbos", False); pf.define("levle", 1)
-pf.check_pending()
+pf.check("pending")
 """
     assert python(text).stdout == (
         "--levle: the flag is not defined; did you mean 'level'?\n"
@@ -152,11 +152,11 @@ flag = pf.define("token", 1, sensitive=True)
 pf.parse(["prog", "--token=7"])
 pf.undefine(flag)
 try:
-    pf.check_pending()
+    pf.check("pending")
 except pf.UndefinedFlagError as error:
     print(error)
 pf.define("token", 1)
-pf.check_pending()
+pf.check("pending")
 """
     assert python(text).stdout == "--token: the flag is not defined\n"
 
@@ -267,7 +267,7 @@ def test_a_table_waits_for_a_flag_that_is_a_dict(python, tmp_path, files, value,
 pf.parse(config={paths}, allow_pending=True)
 late = pf.define("late", {{"a": 1}}, aliases=["old_late"])
 print(late.value, late.source, late.place, pf.reload())
-pf.check_pending()
+pf.check("pending")
 """
     assert python(text, cwd=tmp_path).stdout == f"{value} file {place} []\n"
 

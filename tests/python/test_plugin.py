@@ -265,11 +265,11 @@ def test_the_refusal_of_a_library_that_came_past_us_can_be_asked_for(name, plugi
     path = plugin(code(name))
     text = f"""
 import ctypes
-pf.check_modules()
+pf.check("modules")
 pf.define("{name}_level", 1)
 ctypes.CDLL(sys.argv[1])
 try:
-    pf.check_modules()
+    pf.check("modules")
 except pf.FlagConflictError as error:
     print(error)
 """

@@ -125,7 +125,7 @@ def test_hooks_go_with_an_undefined_flag(name):
     hook = flag.validate(lambda value: calls.append(value) or True)
     flag.watch(calls.append)
     pf.validator(flag, other)(lambda *_: False)
-    pf.mutually_exclusive(flag, other)
+    pf.add_group(flag, other, rule="at_most_one")
     pf.undefine(flag)
     pf.define(name, 3)
     flag.value = other.value = 9
