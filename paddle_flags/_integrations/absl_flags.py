@@ -1,4 +1,4 @@
-"""`bridge_absl`: the flags of absl are flags here, and ours are flags there.
+"""`bridge` for absl: the flags of absl are flags here, and ours are flags there.
 
 The bridge changes the class of one FlagValues object and of its flags; absl itself stays as it
 is. A value is stored once, in our registry; absl's flags have the Python objects made from it.

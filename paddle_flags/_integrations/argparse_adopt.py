@@ -1,4 +1,4 @@
-"""`adopt` for argparse: a flag for each option of a parser, by its dest."""
+"""`bridge` for argparse: a flag for each option of a parser, by its dest."""
 
 from __future__ import annotations
 

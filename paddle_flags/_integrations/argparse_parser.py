@@ -1,4 +1,4 @@
-"""`add_to` and `adopt` for argparse: one command line for a parser and for the registry.
+"""`add_options` and `bridge` for argparse: one command line for a parser and for the registry.
 
 A parser reads its command line in `parse_known_args`, which all its other methods call. The
 bridge stands in front of that method. What it reads is set at the end, all or nothing, as by a
@@ -49,7 +49,7 @@ class _FlagAction(argparse.Action):
         value = None if self.option.is_bool or self.option.counts else values
         if _reading is None:
             message = (
-                f"{spelling}: add_to was called with a parent of this parser;"
+                f"{spelling}: add_options was called with a parent of this parser;"
                 " expected a call with the parser that reads the command line"
             )
             raise FlagArgumentError(message)
@@ -406,7 +406,7 @@ def sub_parsers_left_out(parser: argparse.ArgumentParser) -> dict[str, str]:
     for name, sub in sub_parsers(parser).items():
         bridge = _found(sub)
         if bridge is None or not bridge.adopted:
-            left_out[name] = f"is a sub-parser; adopt it as well: adopt(..., namespace={name!r})"
+            left_out[name] = f"is a sub-parser; bridge it as well: bridge(..., namespace={name!r})"
     return left_out
 
 
@@ -414,7 +414,7 @@ _adopted: dict[str, Adopted] = {}
 
 
 def mark_adopted(adopted: Adopted) -> None:
-    """Keep `add_to` from adding an option for a flag that comes from an option."""
+    """Keep `add_options` from adding an option for a flag that comes from an option."""
     _adopted[adopted.flag.name] = adopted
 
 

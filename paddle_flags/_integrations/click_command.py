@@ -1,4 +1,4 @@
-"""`click_options` and `add_to` for click: flags as options of a command.
+"""`add_options` for click: flags as options of a command.
 
 The options collect what the command line gives, and the flags are set right before the body of
 the command runs. When the outermost command ends, the values are dropped again.

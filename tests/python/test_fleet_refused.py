@@ -143,7 +143,7 @@ def test_a_plugin_that_comes_late_is_loaded_without_the_value(name, plugin):
     )
     with dropped(f"{name}_level=10"):
         loaded = pf.load_plugin(plugin(source))
-    assert ([pf.get(each) for each in sorted(loaded.flags)], flag.value) == ([6, 1], 1)
+    assert ([pf.FLAGS[each].value for each in sorted(loaded.flags)], flag.value) == ([6, 1], 1)
     loaded.unload()
 
 

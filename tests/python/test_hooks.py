@@ -495,7 +495,7 @@ def test_a_deprecated_name_warns_once_and_leads_to_the_flag(name):
     assert caught[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        pf.set(f"{name}_old", 3)
+        pf.FLAGS[f"{name}_old"].value = 3
     assert flag.value == 3
 
 

@@ -197,7 +197,7 @@ one, two = (pf.load_plugin(path, namespace=space) for path, space in zip(sys.arg
 pf.FLAGS["b.port"].value = 8443
 print(list(pf.FLAGS), one.namespace, list(two.flags), pf.FLAGS["b.po"].value)
 print([ctypes.CDLL(plugin.path).port() for plugin in (one, two)])
-print(pf.parse(["prog", "--a.port=81", "--b.p=1"]), pf.get("a.port"))
+print(pf.parse(["prog", "--a.port=81", "--b.p=1"]), pf.FLAGS["a.port"].value)
 """
     assert python(text, *paths).stdout == (
         "['a.port', 'b.port'] a ['b.port'] 8443\n[80, 8443]\n[] 81\n"
@@ -209,7 +209,7 @@ def test_a_value_waits_for_a_flag_in_a_namespace(plugin, python):
 pf.parse(["prog", "--a.port=81"], allow_pending=True, env_prefix="X_")
 pf.load_plugin(sys.argv[1], namespace="a")
 pf.load_plugin(sys.argv[2], namespace="b.c")
-print(pf.get("a.port"), pf.get("b.c.port"))
+print(pf.FLAGS["a.port"].value, pf.FLAGS["b.c.port"].value)
 """
     env = {**os.environ, "X_b_c_port": "82"}
     assert python(text, plugin(PORT, "one"), plugin(PORT, "two"), env=env).stdout == "81 82\n"

@@ -164,7 +164,7 @@ def test_a_plugin_that_warns_is_loaded_and_comes_with_the_warning(plugin, name):
         pf.load_plugin(plugin)
     loaded = caught.value.result
     assert isinstance(loaded, pf.Plugin)
-    assert (loaded.path, pf.get(f"{name}_native")) == (str(plugin), 7)
+    assert (loaded.path, pf.FLAGS[f"{name}_native"].value) == (str(plugin), 7)
     assert loaded.unload()
 
 
@@ -188,7 +188,7 @@ def test_a_definition_that_warns_is_made(name, more):
     with pytest.raises(pf.DeprecatedFlagWarning) as caught:
         pf.define(name, 1, deprecated="use another", **more)
     assert caught.value.result is pf.FLAGS[name]
-    assert pf.get(name) == 3
+    assert pf.FLAGS[name].value == 3
 
 
 def test_reload_gives_its_changes_with_the_warning(old, name, tmp_path):

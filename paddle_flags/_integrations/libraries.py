@@ -1,4 +1,4 @@
-"""`bridge` and `sync`: flags of other libraries in the process are flags here."""
+"""`bridge` of libraries in the process, and `sync`."""
 
 from __future__ import annotations
 
@@ -106,36 +106,8 @@ _followed: dict[str, Followed] = {}
 _loads = -1  # libraries that had been loaded into the process when it was last searched
 
 
-@public
-def bridge(*libraries: str, namespace: str = "") -> dict[str, str]:
-    """Make the flags of other libraries in this process flags of the registry.
-
-        import paddle
-        pf.bridge("paddle")           # also "c10" (PyTorch), "gflags", "abseil", "absl-py"
-        pf.bridge()                   # each of them that is loaded, now or later
-        pf.FLAGS.check_nan_inf = True # paddle.get_flags sees it
-
-    Both sides have one value. What is set here, from a command line, the environment or
-    code, the library sees at once. What the library sets is read here at once; watchers
-    here are called at the next operation on that flag, or by `sync`. Validators here
-    check what is set here.
-
-    Flags that the library gets later are taken when a package that is known to bring
-    them is imported (paddle, torch, absl), and by `load_plugin`, `parse`, `sync`, and
-    whenever a name is not found or flags are listed. They get the values that wait for
-    them.
-
-    `namespace="torch"` puts `torch.` in front of the names of a library's flags that have
-    not joined yet, such as those that were left out before; not for absl-py.
-
-    Returns the flags that were left out: their names, with the namespace, and the
-    reasons, for example that a flag here has the name already. Raises FlagArgumentError
-    for another name of a library, FlagUnsupportedError if a library that you name is not
-    loaded or cannot be bridged on this system (the others that you name have joined), and
-    FlagValueError if a value that was waiting for a flag is refused: all flags have joined
-    then, and that one has its default. Calling this again takes new flags. Any thread may
-    call it.
-    """
+def bridge_libraries(*libraries: str, namespace: str = "") -> dict[str, str]:
+    """Take the flags of libraries by name, by default of all that are loaded; see `bridge`."""
     prefix = to_argument("namespace", namespace)
     names = list(dict.fromkeys(map(_library_of, libraries)))
     _check_namespace(namespace, names)
@@ -274,7 +246,10 @@ _finder = _Finder()
 def _library_of(name: str) -> str:
     if not isinstance(name, str):
         kind = type(name).__name__
-        message = f"bridge: {shown(name)}: expected the name of a library, not {kind}"
+        message = (
+            f"bridge: {shown(name)}: expected the names of libraries, one ArgumentParser, or"
+            f" absl's FlagValues, not {kind}"
+        )
         raise FlagTypeError(message)
     known = _OTHER_NAMES.get(name, name)
     if known not in LIBRARIES:
