@@ -4,19 +4,30 @@ from __future__ import annotations
 
 from paddle_flags._core.frames import public
 from paddle_flags._core.status import ErrorList, new_error, settle, shown, take_refusals
-from paddle_flags._native import lib
+from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagArgumentError
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
-    from typing import Literal
+    from typing import Any, Literal
 
     from paddle_flags.errors import FlagError
 
     Subject = Literal["modules", "pending", "values"]
 
+
+def _find_module_errors(errors: Any, _: object) -> int:
+    """Find the errors of all modules, also of those that have left."""
+    handle = lib.pd_module_next(ffi.NULL)
+    while handle:
+        lib.pd_module_get_errors(handle, errors, ffi.NULL)
+        handle = lib.pd_module_next(handle)
+    count: int = lib.pd_error_list_count(errors)
+    return lib.PD_ERR_REFUSED if count else lib.PD_OK  # type: ignore[no-any-return]
+
+
 _CHECKS = {
-    "modules": lib.pd_modules_check,
+    "modules": _find_module_errors,
     "pending": lib.pd_pending_check,
     "values": lib.pd_flags_validate,
 }
@@ -28,8 +39,8 @@ def check(*subjects: Subject) -> None:
 
     - "modules": libraries that could not join. Those that are linked, preloaded, opened by
       ctypes or imported as extension modules join the registry on their own. If a definition
-      in one is refused, none of its flags join: its own code sees their defaults. What
-      `load_plugin` has raised is not raised again.
+      in one is refused, none of its flags join: its own code sees their defaults. Libraries
+      that have left are among them, and values that a plugin's flags have rejected.
     - "pending": values for undefined flags. Ask for it after all plugins are loaded. Each
       error is an UndefinedFlagError with the nearest known name.
     - "values": all validators are called with the current values, as `parse` does at its end.
@@ -47,8 +58,7 @@ def check(*subjects: Subject) -> None:
     for subject, look in _CHECKS.items():
         if not subjects or subject in subjects:
             err = new_error()
-            # Where images can't be walked, no module could have joined on its own.
-            if look(found.pointer, err) not in (lib.PD_OK, lib.PD_ERR_UNSUPPORTED):
+            if look(found.pointer, err) != lib.PD_OK:
                 failed = failed or err
                 if subject == "modules":
                     take_refusals()  # the exception takes the place of their warnings
@@ -56,6 +66,16 @@ def check(*subjects: Subject) -> None:
         raise _explain_conflicts(found.gather(failed))
     if not subjects or "values" in subjects:
         settle()
+
+
+def check_refused() -> None:
+    """Raise an error if a module in the process was refused and no call has raised that."""
+    found = ErrorList()
+    err = new_error()
+    # Where images can't be walked, no module could have joined on its own.
+    if lib.pd_modules_check(found.pointer, err) not in (lib.PD_OK, lib.PD_ERR_UNSUPPORTED):
+        take_refusals()
+        raise _explain_conflicts(found.gather(err))
 
 
 _REMEDY = (

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags import errors
-from paddle_flags._core.checks import check
+from paddle_flags._core.checks import check_refused
 from paddle_flags._core.frames import frame_above, public
 from paddle_flags._core.registry import FLAGS, all_flags, for_each
 from paddle_flags._core.status import shown
@@ -116,7 +116,7 @@ def commands(
         _show_help(tokens, options)
         sys.exit(1 if exit == "gflags" else 2)
     name = " ".join([program_of(tokens), *line.names])
-    check("modules")
+    check_refused()
     rest = read_or_end(tokens, options, exit, name)
     assert line.command  # otherwise the line was invalid
     return line.command.function(*rest[len(line.names) :])

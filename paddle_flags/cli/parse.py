@@ -7,7 +7,7 @@ import sys
 from _collections_abc import Iterable  # as collections.abc, without what that imports
 
 from paddle_flags import errors
-from paddle_flags._core.checks import check
+from paddle_flags._core.checks import check_refused
 from paddle_flags._core.frames import public
 from paddle_flags._core.status import (
     leave_warning,
@@ -188,7 +188,7 @@ def parse(
         prepare_completion(options)
         answer_shell(arguments=arguments, stop_at_argument=stop_at_argument)
     if to_switch("check_modules", check_modules):
-        check("modules")
+        check_refused()
     tokens = tokens_of(argv)
     load_named_plugins(tokens, options)
     return read_or_end(tokens, options, exit)

@@ -274,7 +274,8 @@ def test_uvicorn_has_the_flags_of_the_program(tmp_path: Any) -> None:
     script = write(
         tmp_path / "serve.py",
         "import paddle_flags as pf\nfrom uvicorn.main import main\n"
-        "pf.define('depth', 1, 'Depth', min=1)\npf.add_options(main, env_prefix='SERVE_')\nmain()\n",
+        "pf.define('depth', 1, 'Depth', min=1)\n"
+        "pf.add_options(main, env_prefix='SERVE_')\nmain()\n",
     )
 
     def serve(*args: str, **variables: str) -> Any:
