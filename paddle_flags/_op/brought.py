@@ -20,7 +20,7 @@ from paddle_flags._core.status import (
 )
 from paddle_flags._fast import call_holding
 from paddle_flags._native import ffi, lib
-from paddle_flags._ops.codes import Signature, count_of, read_function, read_text
+from paddle_flags._op.codes import Signature, count_of, read_function, read_text
 from paddle_flags.errors import (
     FlagArgumentError,
     FlagConflictError,

@@ -11,8 +11,8 @@ from paddle_flags._core.frames import public, public_class
 from paddle_flags._core.status import check, expect, new_error, settle, to_argument, to_text
 from paddle_flags._fast import call_holding, has_ended
 from paddle_flags._native import ffi, lib
-from paddle_flags._ops import accept, codes
-from paddle_flags._ops.brought import (
+from paddle_flags._op import accept, codes
+from paddle_flags._op.brought import (
     all_signatures,
     by_number,
     classes_of,
@@ -21,8 +21,8 @@ from paddle_flags._ops.brought import (
     signatures_of,
     take_all_back,
 )
-from paddle_flags._ops.codes import Signature
-from paddle_flags._ops.tensors import Array, check_arrays, is_array
+from paddle_flags._op.codes import Signature
+from paddle_flags._op.tensors import Array, check_arrays, is_array
 from paddle_flags.errors import FlagArgumentError, FlagTypeError, UndefinedFlagError
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
