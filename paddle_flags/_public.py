@@ -33,12 +33,12 @@ from paddle_flags._integrations.bridges import bridge as bridge
 from paddle_flags._integrations.libraries import sync as sync
 from paddle_flags._integrations.log_levels import logging_flags as logging_flags
 from paddle_flags._integrations.propagate import propagate as propagate
-from paddle_flags._op.brought import impl as impl
 from paddle_flags._op.operation import Implementation as Implementation
 from paddle_flags._op.operation import Op as Op
 from paddle_flags._op.operation import OpSignature as OpSignature
 from paddle_flags._op.operation import op as op
 from paddle_flags._op.operation import ops as ops
+from paddle_flags._op.python_impls import impl as impl
 from paddle_flags._report.describe import describe as describe
 from paddle_flags._report.dump import dump as dump
 from paddle_flags._report.explain import explain as explain

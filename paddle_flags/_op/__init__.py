@@ -1,1 +1,1 @@
-"""Operations whose implementation a flag chooses: called from Python, and brought by it."""
+"""Operations whose implementation a flag chooses: called from Python, or implemented in it."""

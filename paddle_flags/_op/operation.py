@@ -12,16 +12,16 @@ from paddle_flags._core.status import check, expect, new_error, settle, to_argum
 from paddle_flags._fast import call_holding, has_ended
 from paddle_flags._native import ffi, lib
 from paddle_flags._op import accept, codes
-from paddle_flags._op.brought import (
+from paddle_flags._op.codes import Signature
+from paddle_flags._op.python_impls import (
     all_signatures,
     by_number,
     classes_of,
     lock,
-    remove,
     signatures_of,
-    take_all_back,
+    unregister_all,
+    unregister_impl,
 )
-from paddle_flags._op.codes import Signature
 from paddle_flags._op.tensors import Array, check_arrays, is_array
 from paddle_flags.errors import FlagArgumentError, FlagTypeError, UndefinedFlagError
 
@@ -325,19 +325,23 @@ class Op:
         plans = self._plans
         with lock:
             info = signature.choose()
-            brought = by_number.get(info.number)
+            python_impl = by_number.get(info.number)
         settle()
-        function = brought.function if brought else signature.function()
+        function = python_impl.function if python_impl else signature.function()
         if not function:  # its module is leaving
             if _revision[0] != self._seen:
                 return self(*arguments)
             self._raise_undefined()
         if self._counts is not None:
             self._counts[to_text(info.name)] += 1
-        elif by_type and not signature.scoped and signature.fits_by_type(arguments, bool(brought)):
-            plan = signature.checking(function) if brought else function
-            plans[tuple(map(type, arguments))] = (plan, not brought)
-        return function(*arguments) if brought else signature.call(function, converted)
+        elif (
+            by_type
+            and not signature.scoped
+            and signature.fits_by_type(arguments, bool(python_impl))
+        ):
+            plan = signature.checking(function) if python_impl else function
+            plans[tuple(map(type, arguments))] = (plan, not python_impl)
+        return function(*arguments) if python_impl else signature.call(function, converted)
 
     def _refresh(self) -> None:
         """Look up what is there; the imports of new signatures change the revision themselves."""
@@ -372,7 +376,7 @@ class Op:
                 each.leave()
             self._known, self._signatures, self._plans = {}, [], {}
 
-    # ---- Counting, and what Python has brought ----
+    # ---- Counting, and implementations in Python ----
 
     @contextmanager
     def count_calls(self) -> Iterator[Counter[str]]:
@@ -394,9 +398,9 @@ class Op:
             self._counts = None
 
     def remove(self, name: str) -> None:
-        """Take back the implementations that Python code has brought under a name."""
-        if not remove(self._name, name):
-            message = f"{self._name}: Python code has brought no implementation '{name}'"
+        """Unregister the implementations in Python of a name."""
+        if not unregister_impl(self._name, name):
+            message = f"{self._name}: Python code has registered no implementation '{name}'"
             raise FlagArgumentError(message)
         settle()
 
@@ -483,7 +487,7 @@ def _leave() -> None:
         return
     for each in _ops.values():
         each._leave()
-    take_all_back()
+    unregister_all()
 
 
 @public

@@ -1,4 +1,4 @@
-"""Implementations that Python code brings."""
+"""Implementations of operations that are Python functions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Brought(NamedTuple):
+class PythonImpl(NamedTuple):
     """A Python function that implements an operation."""
 
     number: int
@@ -49,8 +49,8 @@ class Brought(NamedTuple):
 
 # While a thread has it, C and the dictionaries agree. Also those who choose what to call take it.
 lock = RLock()
-by_number: dict[int, Brought] = {}
-_by_key: dict[tuple[str, str, str], Brought] = {}  # operation, signature, name
+by_number: dict[int, PythonImpl] = {}
+_by_key: dict[tuple[str, str, str], PythonImpl] = {}  # operation, signature, name
 _classes: dict[tuple[str, str], tuple[tuple[type, ...], ...]] = {}  # operation, signature
 _kept: list[Any] = []  # for good: another thread may be asking what has left
 
@@ -79,12 +79,12 @@ def signatures_of(name: bytes) -> Iterator[tuple[Any, Any]]:
 
 
 def classes_of(operation: str, signature: str) -> tuple[tuple[type, ...], ...]:
-    """Return the classes of the parameters, as who brought the operation last has annotated it."""
+    """Return the classes of the parameters that the latest implementation annotates."""
     return _classes.get((operation, signature), ())
 
 
 def _find_signature(operation: str, name: str, function: Callable[..., Any]) -> Signature:
-    """Return the signature of a function that was brought without one."""
+    """Return the signature of a function that is registered without one."""
     found = []
     count = count_of(function) if name != "native" else None
     if count is not None:
@@ -143,7 +143,7 @@ def _register(
     function: Callable[..., Any],
     signature: Signature,
     about: dict[str, Any],
-) -> Brought:
+) -> PythonImpl:
     file, line = _place_of(function)
     kept: list[Any] = []
 
@@ -173,22 +173,22 @@ def _register(
         leave_warning(FlagWarning(to_text(err.message)))
     elif status != lib.PD_OK:
         expect(status, err)
-    return Brought(out[0], function, signature, _identity_of(function))
+    return PythonImpl(out[0], function, signature, _identity_of(function))
 
 
-def _add(brought: Brought, key: tuple[str, str, str]) -> None:
-    by_number[brought.number] = _by_key[key] = brought
-    if brought.signature.classes:
-        _classes[key[:2]] = brought.signature.classes
+def _record_impl(made: PythonImpl, key: tuple[str, str, str]) -> None:
+    by_number[made.number] = _by_key[key] = made
+    if made.signature.classes:
+        _classes[key[:2]] = made.signature.classes
 
 
-def _take_back(brought: Brought) -> None:
+def _unregister(made: PythonImpl) -> None:
     err = new_error()
-    expect(lib.pd_impl_unregister(brought.number, err), err)
-    by_number.pop(brought.number, None)
+    expect(lib.pd_impl_unregister(made.number, err), err)
+    by_number.pop(made.number, None)
 
 
-def _bring(
+def _register_or_replace(
     operation: str,
     name: str,
     function: Callable[..., Any],
@@ -200,7 +200,7 @@ def _bring(
     former = _by_key.get(key)
     identity = _identity_of(function)
     if former and former.identity == identity:
-        remove(operation, name, signature.text)
+        unregister_impl(operation, name, signature.text)
     elif former:
         message = (
             f"operation '{operation}', {signature.text}: implementation '{name}' is already there, "
@@ -209,10 +209,10 @@ def _bring(
         )
         raise FlagConflictError(message)
     try:
-        _add(_register(operation, name, function, signature, about), key)
+        _record_impl(_register(operation, name, function, signature, about), key)
     except FlagError:
         if former and former.identity == identity:
-            _add(_register(operation, name, former.function, signature, about), key)
+            _record_impl(_register(operation, name, former.function, signature, about), key)
         raise
 
 
@@ -265,15 +265,15 @@ def impl(
             raise FlagTypeError(message)
         with lock:
             found = given or _find_signature(operation, name, function)
-            _bring(operation, name, function, found, about)
+            _register_or_replace(operation, name, function, found, about)
         settle()
         return function
 
     return decorate
 
 
-def remove(operation: str, name: str, signature: str | None = None) -> int:
-    """Take back what Python code has brought under a name; return how many that were."""
+def unregister_impl(operation: str, name: str, signature: str | None = None) -> int:
+    """Unregister the implementations in Python of a name; return how many there were."""
     with lock:
         keys = [
             key
@@ -281,12 +281,12 @@ def remove(operation: str, name: str, signature: str | None = None) -> int:
             if key[0] == operation and key[2] == name and signature in (None, key[1])
         ]
         for key in keys:
-            _take_back(_by_key.pop(key))
+            _unregister(_by_key.pop(key))
         return len(keys)
 
 
-def take_all_back() -> None:
-    """Take back everything: the interpreter ends, and C must not ask its functions any more."""
+def unregister_all() -> None:
+    """Unregister everything: the interpreter ends, and C must not ask its functions any more."""
     with lock:
         for key in list(_by_key):
             lib.pd_impl_unregister(_by_key.pop(key).number, ffi.NULL)
