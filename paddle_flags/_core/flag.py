@@ -485,13 +485,13 @@ class Flag(FlagBase[T]):
         return read_again(self._read_once)
 
     def _read_once(self) -> Any:
-        from paddle_flags._core.kept import is_unchecked
+        from paddle_flags._core.retained_values import may_be_unchecked
 
         entry = self._entry()  # raises if the flag is undefined
         try:
             return self.from_entry(entry)
         except FlagValueError:  # C has the value from before this definition
-            if is_unchecked(self):
+            if may_be_unchecked(self):
                 return self.default  # which replaces it
             now = self._entry()
             if (now.context, plain_value(now)) != (entry.context, plain_value(entry)):

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
-from paddle_flags._core import added, kept
+from paddle_flags._core import added, retained_values
 from paddle_flags._core.frames import public_class
 from paddle_flags._core.status import (
     expect,
@@ -353,7 +353,7 @@ def add_validator(
     add = functools.partial(_add, made.answer, lib.pd_validator_add, *wanted)
     hook = Hook(add, addresses(flags), function)
     try:
-        kept.check_kept(flags)
+        retained_values.check_retained_values(flags)
     except BaseException:
         hook.remove()  # the caller gets no handle of it
         raise

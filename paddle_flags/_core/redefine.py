@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from paddle_flags._core import added, former, implied, kept
+from paddle_flags._core import added, former, implied, retained_values
 from paddle_flags._core.bridged import shared_with
 from paddle_flags._core.flag import Flag, flag_of
 from paddle_flags._core.frames import public
@@ -86,14 +86,14 @@ def redefine(
         former.note(old)
     handle[0] = ffi.NULL
     err = new_error()
-    with kept.unchecked(to_text(pointer.name)):
+    with retained_values.allow_unchecked_value(to_text(pointer.name)):
         status = call_holding(lib.pd_flag_replace, pointer, hooks, len(hooks), handle, err)
         if not handle[0]:
             expect(status, err)
         flag = flag_of(handle[0])
         flag._code = ref(frame.f_code)
         _forget(flag, hooks)
-        kept.note(flag)
+        retained_values.note_retained_value(flag)
         take(flag)
     former.gone(flag)
     expect(status, err)
@@ -138,7 +138,7 @@ def undefine(flag: Flag[Any] | str) -> None:
     former.note(known)
     err = new_error()
     expect(withdraw(known, err), err)
-    kept.note(known)
+    retained_values.note_retained_value(known)
     settle()
 
 

@@ -1,4 +1,4 @@
-"""Values that a flag kept when it was defined again: validators that are added then check them."""
+"""Values that flags retained when they were defined again: validators added later check them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _flags: set[int] = set()
 
 
-def note(flag: Flag[Any]) -> None:
+def note_retained_value(flag: Flag[Any]) -> None:
     """Let validators that are added from now on check the value that the flag has."""
     _flags.add(flag._address)
 
@@ -31,7 +31,7 @@ def _plain(name: str) -> str:
 
 
 @contextmanager
-def unchecked(name: str) -> Iterator[None]:
+def allow_unchecked_value(name: str) -> Iterator[None]:
     """Note that a flag may have a value that its new definition doesn't take."""
     _unchecked.append(_plain(name))
     try:
@@ -40,21 +40,21 @@ def unchecked(name: str) -> Iterator[None]:
         _unchecked.remove(_plain(name))
 
 
-def is_unchecked(flag: Flag[Any]) -> bool:
+def may_be_unchecked(flag: Flag[Any]) -> bool:
     """Return whether the flag may have a value that its definition doesn't take."""
     return bool(_unchecked) and _plain(flag.name) in _unchecked
 
 
-def check_kept(flags: Iterable[Flag[Any]]) -> None:
+def check_retained_values(flags: Iterable[Flag[Any]]) -> None:
     """Ask the validators of the flags; a value that they reject is dropped, and raises."""
     if not _flags:
         return
     for flag in flags:
         if flag._address in _flags and flag.defined and not flag.frozen:
-            _ask(flag)
+            _check_retained_value(flag)
 
 
-def _ask(flag: Flag[Any]) -> None:
+def _check_retained_value(flag: Flag[Any]) -> None:
     """Set the flag to the value that it has, from where it has it."""
     entry = ffi.new("pd_flag_entry *", {"size": ffi.sizeof("pd_flag_entry")})
     err = new_error()
