@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
-from paddle_flags._core import added, retained_values
+from paddle_flags._core import hook_list, retained_values
 from paddle_flags._core.frames import public_class
 from paddle_flags._core.status import (
     expect,
@@ -70,7 +70,7 @@ class Hook:
         self._number = 0
         self._function = function
         self._flags = flags  # their addresses; empty for all flags
-        self.module = added.adder()
+        self.module = hook_list.calling_module()
         if add is not None:
             self._begin(add)
 
@@ -78,13 +78,13 @@ class Hook:
         """Call a function that adds the hook and returns its number."""
         self._number = add()
         _ours[self._number] = self, add
-        added.note(self._number, self._flags, self.module)
+        hook_list.record_hook(self._number, self._flags, self.module)
 
     def _forget(self) -> int:
         """Return the number of the hook, which is active no longer; 0 if it wasn't."""
         number, self._number = self._number, 0
         _ours.pop(number, None)
-        added.forget(number)
+        hook_list.forget_hook(number)
         return number
 
     def remove(self) -> None:
@@ -330,7 +330,7 @@ def handles(flags: Sequence[Flag[Any]]) -> Any:
 
 
 def addresses(flags: Sequence[Flag[Any]]) -> tuple[int, ...]:
-    """Return the addresses of the flags, as `added.note` takes them."""
+    """Return the addresses of the flags, as `hook_list.record_hook` takes them."""
     return tuple(flag._address for flag in flags)
 
 

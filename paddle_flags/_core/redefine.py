@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from paddle_flags._core import added, former, implied, retained_values
+from paddle_flags._core import former, hook_list, implied, retained_values
 from paddle_flags._core.bridged import shared_with
 from paddle_flags._core.flag import Flag, flag_of
 from paddle_flags._core.frames import public
@@ -79,7 +79,7 @@ def redefine(
     again = old is not None and _runs_again(old, frame)
     if (not asked and not again) or is_shared(pointer):
         return None
-    hooks = [] if old is None else added.hooks_of(old, _module_of(old))
+    hooks = [] if old is None else hook_list.hooks_of(old, _module_of(old))
     if old is not None and again and _module_of(old) != "__main__":
         former.note_reload(_module_of(old))
     elif old is not None:
@@ -144,7 +144,7 @@ def undefine(flag: Flag[Any] | str) -> None:
 
 def withdraw(flag: Flag[Any], err: Any) -> int:
     """Undefine a flag for `undefine` and others; return the status."""
-    hooks = added.hooks_of(flag)
+    hooks = hook_list.hooks_of(flag)
     status: int = lib.pd_flag_unregister(flag.handle, err)
     if status != lib.PD_OK:
         return status
