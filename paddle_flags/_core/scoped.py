@@ -6,7 +6,7 @@ import sys
 from _thread import get_ident
 
 from paddle_flags._core.assign import caller, open_scope
-from paddle_flags._core.following import follow
+from paddle_flags._core.context_scopes import follow_contexts
 from paddle_flags._core.frames import frame_above, outside, public, public_class
 from paddle_flags._core.registry import by_flag, named_values
 from paddle_flags._core.status import failures, settle_or, warnings_left
@@ -114,14 +114,14 @@ class scoped:
 
     def __enter__(self) -> None:
         frame = frame_above(1)
-        if _may_suspend(frame) and not follow():
+        if _may_suspend(frame) and not follow_contexts():
             _refuse_tasks(frame, "scoped", "the decorator @scoped(...)")
         self._enter()
 
     def _enter(self) -> None:
         if "greenlet" in sys.modules:
             _refuse_greenlets("scoped")
-        follow()
+        follow_contexts()
         number = open_scope(by_flag(self._values), self._where)
         self._open.append((number, scopes_opened()))
         if failures or warnings_left or is_waiting():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paddle_flags._core.following import follow
+from paddle_flags._core.context_scopes import follow_contexts
 from paddle_flags._core.frames import public
 from paddle_flags._core.status import expect, new_error
 from paddle_flags._fast import scopes_ended, scopes_opened
@@ -33,7 +33,7 @@ def switch(context: Any) -> Any:
 def attach(context: Any) -> int:
     """Make a copy of the reference the context of this thread; return the number for `detach`."""
     number, err = ffi.new("pd_scope *"), new_error()
-    follow()
+    follow_contexts()
     expect(lib.pd_scope_attach(context, number, err), err)
     scopes_opened()
     return int(number[0])
@@ -73,7 +73,7 @@ class Steps:
                 do, argument = steps.throw, error
 
     def _step(self, do: Callable[[Any], Any], argument: Any) -> Any:
-        follow()
+        follow_contexts()
         outer = switch(self._context)
         scopes_opened()
         try:
