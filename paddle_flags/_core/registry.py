@@ -8,7 +8,7 @@ from _collections_abc import (
     ValuesView,
 )  # as collections.abc, without what that imports
 
-from paddle_flags._core import late
+from paddle_flags._core import flag_finders
 from paddle_flags._core.assign import assign, caller
 from paddle_flags._core.flag import Flag, find_flag, flag_of
 from paddle_flags._core.frames import frame_above, public_class
@@ -48,7 +48,7 @@ def find(name: str) -> Flag[Any]:
     try:
         flag = find_flag(name)
     except UndefinedFlagError:
-        if not late.look():
+        if not flag_finders.find_new_flags():
             raise
         flag = find_flag(name)
     if flag.name == name and not name.startswith("__") and not hasattr(Registry, name):
@@ -122,7 +122,7 @@ class Registry(RegistryBase, _Unstored, Mapping[str, "Flag[Any]"]):
 
     def __init__(self) -> None:
         hooks = (_get_attribute, _set_attribute, _drop_attribute, _contains)
-        attach(self, _known, find, *hooks, late.finders)
+        attach(self, _known, find, *hooks, flag_finders.finders)
 
     if TYPE_CHECKING:  # that of RegistryBase
 
@@ -250,7 +250,9 @@ def _contains(name: object) -> bool:
     text = to_bytes(name)
     if lib.pd_flag_find(text, handle, ffi.NULL) == lib.PD_OK:
         return True
-    return late.look() and bool(lib.pd_flag_find(text, handle, ffi.NULL) == lib.PD_OK)
+    return flag_finders.find_new_flags() and bool(
+        lib.pd_flag_find(text, handle, ffi.NULL) == lib.PD_OK
+    )
 
 
 def named_values(values: Values | None, named: dict[str, object]) -> Values:
@@ -279,7 +281,7 @@ def _find_or_error(key: Flag[Any] | str) -> Flag[Any] | FlagError:
 def all_flags() -> list[Flag[Any]]:
     """Return the flags that are defined now, in the order of definition."""
     flags: list[Flag[Any]] = []
-    late.look()
+    flag_finders.find_new_flags()
     handle = lib.pd_flag_next(ffi.NULL)
     while handle:
         try:

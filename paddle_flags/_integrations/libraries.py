@@ -7,7 +7,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags._core import bridged, late
+from paddle_flags._core import bridged, flag_finders
 from paddle_flags._core.frames import public
 from paddle_flags._core.missing import importing
 from paddle_flags._core.registry import all_flags, for_each
@@ -117,8 +117,8 @@ def bridge_libraries(*libraries: str, namespace: str = "") -> dict[str, str]:
         followed = _followed.setdefault(name, Followed(name))
         if namespace:
             followed.namespace = f"{os.fsdecode(prefix)}."
-    if _find_later not in late.finders:
-        late.finders.append(_find_later)
+    if _find_later not in flag_finders.finders:
+        flag_finders.finders.append(_find_later)
         sys.meta_path.insert(0, _finder)
     rejected = _search(names or LIBRARIES)
     _check_found(names)
