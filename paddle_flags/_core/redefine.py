@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from paddle_flags._core import former, hook_list, implied, retained_values
-from paddle_flags._core.bridged import shared_with
 from paddle_flags._core.flag import Flag, flag_of
 from paddle_flags._core.frames import public
 from paddle_flags._core.hooks import forget_hooks
 from paddle_flags._core.registry import find
+from paddle_flags._core.shared_flags import shared_with
 from paddle_flags._core.status import expect, new_error, settle, shown, to_text
 from paddle_flags._fast import call_holding
 from paddle_flags._native import ffi, lib

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from absl import flags
 
-from paddle_flags._core import bridged, former
+from paddle_flags._core import former, shared_flags
 from paddle_flags._core.definition import define_at, place_of
 from paddle_flags._core.redefine import undefine
 from paddle_flags._core.registry import FLAGS, all_flags, for_each
@@ -50,7 +50,7 @@ class Bridge(former.Listener):
         self._values = values
         self.inputs = Inputs()
         self.left_out: dict[str, str] = {}
-        self._known = bridged.entry("absl-py", "absl-py")
+        self._known = shared_flags.add_library("absl-py", "absl-py")
         self.reading: list[str] | None = None  # the command line that absl reads now
         self._links: dict[str, Link] = {}
         self._ours: set[str] = set()  # names of flags that absl has got from us

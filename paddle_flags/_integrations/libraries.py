@@ -7,7 +7,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags._core import bridged, flag_finders
+from paddle_flags._core import flag_finders, shared_flags
 from paddle_flags._core.frames import public
 from paddle_flags._core.missing import importing
 from paddle_flags._core.registry import all_flags, for_each
@@ -54,7 +54,7 @@ class Followed:
         self.name = name
         self.namespace = ""  # in front of names, with a dot
         self.found = False
-        self._known = bridged.entry(name, LIBRARIES[name].title.partition(",")[0])
+        self._known = shared_flags.add_library(name, LIBRARIES[name].title.partition(",")[0])
 
     @property
     def title(self) -> str:
@@ -278,7 +278,7 @@ def _check_found(names: list[str]) -> None:
     missing = [name for name in names if not _followed[name].found]
     reasons = {name: _followed[name].left_out.get(name) for name in missing}
     for name in missing:
-        del _followed[name], bridged.libraries[name]
+        del _followed[name], shared_flags.libraries[name]
     for name in missing:
         if name == ABSL_PY and reasons[name] is None:
             with importing("bridge", "absl-py", "absl"):
