@@ -145,7 +145,7 @@ class Definition:
         refused: list[str] = []
         via = self._kind.via
         if via is not None and via.takes_tables:
-            from paddle_flags._core.waiting import join_tables
+            from paddle_flags._core.pending_values import join_tables
 
             refused = join_tables(self._names(), via)
             if refused and self._sensitive:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from paddle_flags import errors
+from paddle_flags._core.pending_values import unquoted
 from paddle_flags._core.status import (
     ErrorList,
     expect,
@@ -18,7 +19,6 @@ from paddle_flags._core.status import (
     to_prefix,
     to_text,
 )
-from paddle_flags._core.waiting import unquoted
 from paddle_flags._input import files
 from paddle_flags._input.dicts import is_defined, is_of_numbers, with_dicts
 from paddle_flags._input.reading import Reading

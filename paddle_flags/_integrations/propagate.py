@@ -8,9 +8,9 @@ import sys
 from typing import Any, NamedTuple
 
 from paddle_flags._core.frames import public
+from paddle_flags._core.pending_values import drop_pending, iter_pending
 from paddle_flags._core.registry import FLAGS, all_flags, for_each
 from paddle_flags._core.status import check, leave_warning, new_error, to_bytes, to_text
-from paddle_flags._core.waiting import drop_waiting, waiting
 from paddle_flags._input.argv import read_argv
 from paddle_flags._input.options import Options
 from paddle_flags._native import ffi, lib
@@ -171,7 +171,7 @@ class _Waiting(NamedTuple):
 def _waiting() -> dict[str, _Waiting]:
     """Return the values that flags will have when they are defined."""
     values: dict[str, _Waiting] = {}
-    for info in waiting():
+    for info in iter_pending():
         name, text = to_text(info.name), to_text(info.text) if info.text else None
         sensitive = bool(info.sensitive) or (name in values and values[name].sensitive)
         source = info.origin.source
@@ -193,7 +193,7 @@ def _take_back(names: list[str]) -> None:
                 if FLAGS[name].source != "default":
                     FLAGS[name].reset()
             elif name in known:
-                drop_waiting(name)
+                drop_pending(name)
         except FlagError as error:
             leave_warning(FlagWarning(f"{_PARENT}: {error}"))
 
