@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from paddle_flags._core import former, hook_list, implied, retained_values
+from paddle_flags._core import hook_list, implied, retained_values, saved_definitions
 from paddle_flags._core.flag import Flag, flag_of
 from paddle_flags._core.frames import public
 from paddle_flags._core.hooks import forget_hooks
@@ -81,9 +81,9 @@ def redefine(
         return None
     hooks = [] if old is None else hook_list.hooks_of(old, _module_of(old))
     if old is not None and again and _module_of(old) != "__main__":
-        former.note_reload(_module_of(old))
+        saved_definitions.discard_of_module(_module_of(old))
     elif old is not None:
-        former.note(old)
+        saved_definitions.save_definition(old)
     handle[0] = ffi.NULL
     err = new_error()
     with retained_values.allow_unchecked_value(to_text(pointer.name)):
@@ -95,7 +95,7 @@ def redefine(
         _forget(flag, hooks)
         retained_values.note_retained_value(flag)
         take(flag)
-    former.gone(flag)
+    saved_definitions.notify_removed(flag)
     expect(status, err)
     settle(flag)
     return flag
@@ -135,7 +135,7 @@ def undefine(flag: Flag[Any] | str) -> None:
         message = f"{shown(flag)}: expected the name of a flag, not {type(flag).__name__}"
         raise FlagTypeError(message)
     known = flag if isinstance(flag, Flag) else find(flag)
-    former.note(known)
+    saved_definitions.save_definition(known)
     err = new_error()
     expect(withdraw(known, err), err)
     retained_values.note_retained_value(known)
@@ -150,5 +150,5 @@ def withdraw(flag: Flag[Any], err: Any) -> int:
         return status
     flag._code = None
     _forget(flag, hooks)
-    former.gone(flag)
+    saved_definitions.notify_removed(flag)
     return status

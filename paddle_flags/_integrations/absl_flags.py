@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from absl import flags
 
-from paddle_flags._core import former, shared_flags
+from paddle_flags._core import saved_definitions, shared_flags
 from paddle_flags._core.definition import define_at, place_of
 from paddle_flags._core.redefine import undefine
 from paddle_flags._core.registry import FLAGS, all_flags, for_each
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 flags.disclaim_key_flags()  # absl looks for the module that defines a flag behind this one
 
 
-class Bridge(former.Listener):
+class Bridge(saved_definitions.Listener):
     """Two registries as one."""
 
     def __init__(self, values: Any) -> None:
@@ -56,7 +56,7 @@ class Bridge(former.Listener):
         self._ours: set[str] = set()  # names of flags that absl has got from us
         # By name and meaning: links, and where absl had their flags.
         self._withdrawn: dict[tuple[str, Any], tuple[Link, list[str], list[list[Any]]]] = {}
-        former.listeners.add(self)
+        saved_definitions.listeners.add(self)
 
     # ---- absl's flags, here ----
 
@@ -188,18 +188,18 @@ class Bridge(former.Listener):
         )
         lists = [each for by in known for each in by.values() if link.theirs in each]
         values._cleanup_unregistered_flag_from_module_dicts(link.theirs)
-        if not former.keepers:  # nobody puts definitions back
+        if not saved_definitions.savers:  # nobody puts definitions back
             self._withdrawn.clear()
         self._withdrawn.setdefault((name, link.meaning), (link, names, lists))
 
-    def gone(self, flag: Flag[Any]) -> None:
+    def on_removed(self, flag: Flag[Any]) -> None:
         """Forget what a definition was; absl asks for the new one, if there is one."""
         if flag.name in self._links:
             self._withdraw(flag.name)
 
-    def back(self, flag: Flag[Any]) -> None:
+    def on_restored(self, flag: Flag[Any]) -> None:
         """Let absl have the flag again that stood for a former definition."""
-        self.gone(flag)
+        self.on_removed(flag)
         known = self._withdrawn.get((flag.name, meaning_of(flag)))
         if known is None:
             return
