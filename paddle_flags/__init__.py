@@ -20,7 +20,7 @@ except ImportError as error:
 
 import paddle_flags._core.define
 import paddle_flags._core.registry  # noqa: F401 - every program uses both
-from paddle_flags._core.frames import public as _public_function
+from paddle_flags._core.frames import hides_internal_frames as _public_function
 from paddle_flags._core.lazy import find_names as _find_names
 from paddle_flags._core.lazy import import_name as _import_name
 from paddle_flags._core.status import to_text as _to_text

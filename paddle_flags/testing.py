@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from paddle_flags._core import saved_definitions
 from paddle_flags._core.assign import assign, caller
 from paddle_flags._core.flag import flag_of
-from paddle_flags._core.frames import public_class
+from paddle_flags._core.frames import class_hides_internal_frames
 from paddle_flags._core.hooks import active_hooks, add_removed, hooks_on, remove_new
 from paddle_flags._core.redefine import withdraw
 from paddle_flags._core.registry import FLAGS, Registry, by_flag, named_values
@@ -151,7 +151,7 @@ def _native_modules() -> set[str]:
     return paths
 
 
-@public_class
+@class_hides_internal_frames
 class isolated:
     """Undo whatever a `with` block, a function or the tests of a class do to flags.
 

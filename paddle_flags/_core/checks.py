@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paddle_flags._core.frames import public
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.status import ErrorList, new_error, settle, shown, take_refusals
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagArgumentError
@@ -33,7 +33,7 @@ _CHECKS = {
 }
 
 
-@public
+@hides_internal_frames
 def check(*subjects: Subject) -> None:
     """Raise the errors that no call has raised yet, of all subjects or of those given.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from paddle_flags._core.assign import assign, caller, origin_at
-from paddle_flags._core.frames import public_class
+from paddle_flags._core.frames import class_hides_internal_frames
 from paddle_flags._core.scope import Scope
 from paddle_flags._core.status import (
     ErrorList,
@@ -49,7 +49,7 @@ else:
     T = None
 
 
-@public_class
+@class_hides_internal_frames
 class Flag(FlagBase[T]):
     """A named, typed value that Python and native code of the process share.
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
 from paddle_flags._core import hook_list, retained_values
-from paddle_flags._core.frames import public_class
+from paddle_flags._core.frames import class_hides_internal_frames
 from paddle_flags._core.status import (
     expect,
     leave_failure,
@@ -47,7 +47,7 @@ _Ours = dict[int, "tuple[Hook, Callable[[], int]]"]
 _ours: _Ours = {}
 
 
-@public_class
+@class_hides_internal_frames
 class Hook:
     """A validator, watcher or rule that was added to flags.
 

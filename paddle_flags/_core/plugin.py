@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any, Self
 
 from paddle_flags._core.flag import Flag, flag_of
-from paddle_flags._core.frames import public, public_class
+from paddle_flags._core.frames import class_hides_internal_frames, hides_internal_frames
 from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import (
     ErrorList,
@@ -30,7 +30,7 @@ from paddle_flags.errors import (
 )
 
 
-@public_class
+@class_hides_internal_frames
 class Plugin:
     """A shared library that `load_plugin` has loaded. Any thread may use it.
 
@@ -131,7 +131,7 @@ def _plugin_of(handle: Any) -> Plugin:
     return plugin
 
 
-@public
+@hides_internal_frames
 def load_plugin(path: str | os.PathLike[str], *, namespace: str = "") -> Plugin:
     """Load a shared library and add its flags to the registry.
 

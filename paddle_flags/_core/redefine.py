@@ -8,7 +8,7 @@ from weakref import ref
 
 from paddle_flags._core import hook_list, implied, retained_values, saved_definitions
 from paddle_flags._core.flag import Flag, flag_of
-from paddle_flags._core.frames import public
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.hooks import forget_hooks
 from paddle_flags._core.registry import find
 from paddle_flags._core.shared_flags import shared_with
@@ -117,7 +117,7 @@ def _forget(flag: Flag[Any], hooks: list[int]) -> None:
     implied.forget(flag.name)
 
 
-@public
+@hides_internal_frames
 def undefine(flag: Flag[Any] | str) -> None:
     """Undefine a flag, given by name or as Flag, that Python code or a C program defined.
 

@@ -11,7 +11,7 @@ from _collections_abc import (
 from paddle_flags._core import flag_finders
 from paddle_flags._core.assign import assign, caller
 from paddle_flags._core.flag import Flag, find_flag, flag_of
-from paddle_flags._core.frames import frame_above, public_class
+from paddle_flags._core.frames import class_hides_internal_frames, frame_above
 from paddle_flags._core.scope import Scope
 from paddle_flags._core.status import shown, to_bytes
 from paddle_flags._fast import RegistryBase, attach
@@ -108,7 +108,7 @@ _REPLACED = ("run time", "live", "override", "scope")
 _SHOWN = 60  # characters of names in repr(FLAGS)
 
 
-@public_class
+@class_hides_internal_frames
 class Registry(RegistryBase, _Unstored, Mapping[str, "Flag[Any]"]):
     """All flags of the process: a live mapping of names to Flags.
 
@@ -320,7 +320,7 @@ def find_silently(name: str) -> Flag[Any] | None:
 FLAGS = Registry()
 
 
-@public_class
+@class_hides_internal_frames
 class override(Scope):
     """Set flags for the duration of a `with` block or of a function call.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from paddle_flags._core.assign import push
-from paddle_flags._core.frames import public, public_class
+from paddle_flags._core.frames import class_hides_internal_frames, hides_internal_frames
 from paddle_flags._core.status import expect, new_error, settle, settle_or
 from paddle_flags._native import lib
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     F = TypeVar("F", bound=Callable[..., Any])
 
 
-@public_class
+@class_hides_internal_frames
 class Scope:
     """What `override` and `Flag.override` return: values that hold until they end."""
 
@@ -71,7 +71,7 @@ def decorated(scope: AbstractContextManager[Any], function: Any, what: str) -> A
     import functools
     import inspect
 
-    @public
+    @hides_internal_frames
     @functools.wraps(function)
     def plain(*args: Any, **named: Any) -> Any:
         with scope:

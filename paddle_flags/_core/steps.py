@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from paddle_flags._core.context_scopes import follow_contexts
-from paddle_flags._core.frames import public
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.status import expect, new_error
 from paddle_flags._fast import scopes_ended, scopes_opened
 from paddle_flags._native import ffi, lib
@@ -156,7 +156,7 @@ def in_steps(begin: Callable[[], Any], enter: Callable[[], Any], function: Any) 
         with Closing(begin) as steps:
             return await Driven(steps, function(*args, **named))
 
-    made: Any = public(functools.wraps(function)(plain))
+    made: Any = hides_internal_frames(functools.wraps(function)(plain))
     if inspect.isasyncgenfunction(function):
         made = functools.wraps(function)(_asynchronous(begin, function))
     elif inspect.iscoroutinefunction(function):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from paddle_flags._core.flag import Flag, flag_of
-from paddle_flags._core.frames import public
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.hooks import Hook, add_validator, add_watcher, addresses, handles
 from paddle_flags._core.registry import find
 from paddle_flags._core.status import (
@@ -38,7 +38,7 @@ def _flags_of(wanted: Sequence[FlagOrName], least: int = 1) -> list[Flag[Any]]:
     return flags
 
 
-@public
+@hides_internal_frames
 def validator(*flags: FlagOrName, message: str = "") -> Callable[[F], F]:
     """Decorate a function to check new values of flags, given by name or as Flag.
 
@@ -59,7 +59,7 @@ def validator(*flags: FlagOrName, message: str = "") -> Callable[[F], F]:
     """
     known = _flags_of(flags)
 
-    @public
+    @hides_internal_frames
     def add(function: F) -> F:
         add_validator(known, function, message)
         return function
@@ -70,7 +70,7 @@ def validator(*flags: FlagOrName, message: str = "") -> Callable[[F], F]:
 _LEAST = {"at_most_one": 2, "exactly_one": 2, "at_least_one": 1, "all_or_none": 2, "all": 1}
 
 
-@public
+@hides_internal_frames
 def add_group(*flags: FlagOrName, rule: Rule) -> Hook:
     """Require how many of these flags are given; return a Hook to remove the rule.
 
@@ -96,7 +96,7 @@ def add_group(*flags: FlagOrName, rule: Rule) -> Hook:
     return Hook(add, addresses(members))
 
 
-@public
+@hides_internal_frames
 def watch(callback: Callable[[Flag[Any]], object], *, weak: bool = False) -> Hook:
     """Call `callback` with the Flag after each change of the value of any flag.
 

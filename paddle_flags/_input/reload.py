@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags import errors
-from paddle_flags._core.frames import public
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.history import flagfiles_of_line
 from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import ErrorList, leave_warning, new_error, settle
@@ -33,7 +33,7 @@ class FlagChange(NamedTuple):
     """The value now; `<redacted>` if the flag is sensitive."""
 
 
-@public
+@hides_internal_frames
 def reload() -> list[FlagChange]:
     """Read the configuration files of the last `parse` again; return what has changed.
 

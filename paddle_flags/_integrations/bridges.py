@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from paddle_flags._core.frames import frame_above, outside, public
+from paddle_flags._core.frames import first_user_frame, frame_above, hides_internal_frames
 from paddle_flags._core.missing import importing
 from paddle_flags._core.status import shown, to_argument, to_switch
 from paddle_flags._integrations.line import Inputs
@@ -47,7 +47,7 @@ def add_options(
     config: Path | Sequence[Path] | None = ...,
     **environment: Unpack[Environment],
 ) -> Callable[[F], F]: ...
-@public
+@hides_internal_frames
 def add_options(
     target: Any = _DECORATE,
     /,
@@ -94,7 +94,7 @@ def add_options(
     inputs = Inputs(config, **environment)
     to_switch("allow_pending", allow_pending)
 
-    @public
+    @hides_internal_frames
     def add(target: Any) -> Any:
         return _add_options(target, only, inputs, allow_pending=allow_pending)
 
@@ -163,7 +163,7 @@ def bridge(
     config: Path | Sequence[Path] | None = ...,
     **environment: Unpack[Environment],
 ) -> dict[str, str]: ...
-@public
+@hides_internal_frames
 def bridge(*sources: Any, **options: Any) -> dict[str, str]:
     """Make flags of other libraries, or the options of a parser, flags of the registry.
 
@@ -247,7 +247,7 @@ def _bridge_parser(
     to_argument("namespace", namespace)
     from paddle_flags._integrations.argparse_adopt import adopt
 
-    frame = outside(frame_above(2))
+    frame = first_user_frame(frame_above(2))
     switch = to_switch("replace", replace)
     return adopt(parser, inputs, frame, namespace=namespace, replace=switch)
 

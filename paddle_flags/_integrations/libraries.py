@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags._core import flag_finders, shared_flags
-from paddle_flags._core.frames import public
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.missing import importing
 from paddle_flags._core.registry import all_flags, for_each
 from paddle_flags._core.status import leave_warning, settle, shown, to_argument
@@ -131,7 +131,7 @@ def bridge_libraries(*libraries: str, namespace: str = "") -> dict[str, str]:
     return {name: why for left_out in every for name, why in left_out.items()}
 
 
-@public
+@hides_internal_frames
 def sync() -> None:
     """Take over what libraries behind `bridge`, or other native code, have set until now.
 

@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Any, NamedTuple
 
-from paddle_flags._core.frames import public
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.pending_values import drop_pending, iter_pending
 from paddle_flags._core.registry import FLAGS, all_flags, for_each
 from paddle_flags._core.status import check, leave_warning, new_error, to_bytes, to_text
@@ -38,7 +38,7 @@ class _Given(NamedTuple):
     """Values of the fleet, which the fleet may change in a child that is a member, too."""
 
 
-@public
+@hides_internal_frames
 def propagate() -> dict[str, str]:
     """Let child processes start with the values that flags have in this process.
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from paddle_flags._core.flag import Flag, flag_of
-from paddle_flags._core.frames import public, public_class
+from paddle_flags._core.frames import class_hides_internal_frames, hides_internal_frames
 from paddle_flags._core.status import check, expect, new_error, settle, to_argument, to_text
 from paddle_flags._fast import call_holding, has_ended
 from paddle_flags._native import ffi, lib
@@ -210,7 +210,7 @@ def impl_info(handle: Any, index: int) -> Any:
     return info
 
 
-@public_class
+@class_hides_internal_frames
 class Op:
     """An operation, which `op` returns. Any thread may call it.
 
@@ -469,7 +469,7 @@ def _path(module: Any) -> str:
 _ops: dict[str, Op] = {}
 
 
-@public
+@hides_internal_frames
 def op(name: str) -> Op:
     """Return an operation by its name, the same object each time.
 
@@ -490,7 +490,7 @@ def _leave() -> None:
     unregister_all()
 
 
-@public
+@hides_internal_frames
 def ops() -> tuple[Op, ...]:
     """Return the operations that have an implementation, sorted by name."""
     names = {to_text(info.name) for _, info in all_signatures() if info.impls}

@@ -7,7 +7,7 @@ from _thread import RLock
 from typing import Any, NamedTuple
 
 from paddle_flags._core.assign import caller
-from paddle_flags._core.frames import public
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.status import (
     expect,
     leave_failure,
@@ -216,7 +216,7 @@ def _register_or_replace(
         raise
 
 
-@public
+@hides_internal_frames
 def impl(
     operation: str,
     name: str,

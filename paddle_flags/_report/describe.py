@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from paddle_flags._core import shared_flags
-from paddle_flags._core.frames import public
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.status import shown, to_argument, to_switch
 from paddle_flags._report import facts
 from paddle_flags._report.help import help_text, json_text
@@ -167,7 +167,7 @@ def _check(format: str, full: bool, texts: dict[str, str | None]) -> None:
             to_argument(name, text)
 
 
-@public
+@hides_internal_frames
 def describe(
     format: str = "text",
     *,

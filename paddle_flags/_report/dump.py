@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, overload
 
-from paddle_flags._core.frames import public
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.missing import importing
 from paddle_flags._core.pending_values import iter_pending
 from paddle_flags._core.registry import all_flags, for_each
@@ -195,7 +195,7 @@ def dump(
     prefix: str | None = ...,
     left_out: dict[str, str] | None = ...,
 ) -> Dumped: ...
-@public
+@hides_internal_frames
 def dump(
     format: str = "flagfile",
     *,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags import errors
 from paddle_flags._core.checks import check_refused
-from paddle_flags._core.frames import frame_above, public
+from paddle_flags._core.frames import frame_above, hides_internal_frames
 from paddle_flags._core.registry import FLAGS, all_flags, for_each
 from paddle_flags._core.status import shown
 from paddle_flags._input.look import look
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from paddle_flags.cli.parse import Exit
 
 
-@public
+@hides_internal_frames
 def commands(
     table: Mapping[str, Any],
     argv: Sequence[str] | None = None,

@@ -8,7 +8,7 @@ from _collections_abc import Iterable  # as collections.abc, without what that i
 
 from paddle_flags import errors
 from paddle_flags._core.checks import check_refused
-from paddle_flags._core.frames import public
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.status import (
     leave_warning,
     settle,
@@ -74,7 +74,7 @@ def help_for(tokens: list[str], wanted: HelpWanted, options: Options) -> errors.
     return requested
 
 
-@public
+@hides_internal_frames
 def parse(
     argv: Sequence[str] | None = None,
     *,
