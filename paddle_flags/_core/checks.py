@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from paddle_flags._core.frames import hides_internal_frames
-from paddle_flags._core.status import ErrorList, new_error, settle, shown, take_refusals
+from paddle_flags._core.status import (
+    ErrorList,
+    new_error,
+    pop_refusal_warnings,
+    raise_deferred,
+    shown,
+)
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagArgumentError
 
@@ -61,11 +67,11 @@ def check(*subjects: Subject) -> None:
             if look(found.pointer, err) != lib.PD_OK:
                 failed = failed or err
                 if subject == "modules":
-                    take_refusals()  # the exception takes the place of their warnings
+                    pop_refusal_warnings()  # the exception takes the place of their warnings
     if failed:
         raise _explain_conflicts(found.gather(failed))
     if not subjects or "values" in subjects:
-        settle()
+        raise_deferred()
 
 
 def check_refused() -> None:
@@ -74,7 +80,7 @@ def check_refused() -> None:
     err = new_error()
     # Where images can't be walked, no module could have joined on its own.
     if lib.pd_modules_check(found.pointer, err) not in (lib.PD_OK, lib.PD_ERR_UNSUPPORTED):
-        take_refusals()
+        pop_refusal_warnings()
         raise _explain_conflicts(found.gather(err))
 
 

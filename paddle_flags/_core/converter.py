@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.hooks import CALLED, CONVERT, add_validator, held, name_of, reaches_a_call
-from paddle_flags._core.status import leave_failure, to_text
+from paddle_flags._core.status import store_failure, to_text
 from paddle_flags._core.types import Unfit
 from paddle_flags._core.unraisable import report
 from paddle_flags._core.values import (
@@ -56,7 +56,7 @@ class _Converter:
             return self._expected()
         function = self._type.parse
         if reaches_a_call(native=native):
-            leave_failure(error)
+            store_failure(error)
         else:
             report(error, f"Exception ignored in the type of flag {self._name!r}", function)
         failure = ": ".join(filter(None, [type(error).__name__, str(error)]))
@@ -69,7 +69,7 @@ CALLED.add(_Converter.answer.__code__)
 def begin(definition: Any, name: str, type_: Type[Any], *, sensitive: bool) -> int:
     """Give a `pd_flag_def *` its Type, and a converter if it is of text; return what `drop` takes.
 
-    Once the library has the definition, call `settle_types`.
+    Once the library has the definition, call `replace_types`.
     """
     context = new_hook()
     held[context] = _Converter(name, type_, sensitive=sensitive).answer
@@ -119,7 +119,7 @@ def renew(flag: Flag[Any], info: Any, context: int) -> None:
     flag._look_again()
 
 
-def settle_types(flag: Flag[Any], context: int = 0) -> None:
+def replace_types(flag: Flag[Any], context: int = 0) -> None:
     """Release the Types of definitions that the flag has no more; its new one has `context`.
 
     Another thread may be reading a value of a former definition: it reads it again. If it is

@@ -11,7 +11,7 @@ from paddle_flags._core.header import MARKS, TEXTS
 from paddle_flags._core.status import (
     expect,
     new_error,
-    settle,
+    raise_deferred,
     shown,
     to_bytes,
     to_exception,
@@ -189,7 +189,7 @@ class Definition:
         flag = flag_of(handle[0])
         self._take(flag, context, before)
         expect(status, err)
-        settle(flag)
+        raise_deferred(flag)
         return flag
 
     def _names(self) -> list[str]:
@@ -215,7 +215,7 @@ class Definition:
         if info.generation == before:
             converter().renew(flag, info, context)
             return
-        converter().settle_types(flag, context)
+        converter().replace_types(flag, context)
         if info.context != self.pointer.context:
             return  # it is already another one
         if self._kind.member != "str":

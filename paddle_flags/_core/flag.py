@@ -11,12 +11,12 @@ from paddle_flags._core.status import (
     expect,
     failures,
     new_error,
-    refuse,
-    settle,
+    queued_warnings,
+    raise_deferred,
+    raise_error_at,
     shown,
     to_bytes,
     to_text,
-    warnings_left,
 )
 from paddle_flags._core.values import (
     REDACTED,
@@ -574,7 +574,7 @@ def bound(kind: ValueType, value: Any, natural: int | None) -> Any:
 
 
 flags_made: dict[int, Flag[Any]] = {}
-connect(Flag, failures, warnings_left, settle, refuse)
+connect(Flag, failures, queued_warnings, raise_deferred, raise_error_at)
 
 
 def flag_of(handle: Any) -> Flag[Any]:
@@ -594,7 +594,7 @@ def find_flag(name: str) -> Flag[Any]:
     err = new_error()
     expect(lib.pd_flag_find(to_bytes(name, "name: "), handle, err), err)
     flag = flag_of(handle[0])
-    settle(flag)
+    raise_deferred(flag)
     return flag
 
 

@@ -15,10 +15,10 @@ from paddle_flags._core import hook_list, retained_values
 from paddle_flags._core.frames import class_hides_internal_frames
 from paddle_flags._core.status import (
     expect,
-    leave_failure,
     new_error,
+    pop_failure,
     shown,
-    take_failure,
+    store_failure,
     to_switch,
 )
 from paddle_flags._core.unraisable import report
@@ -176,7 +176,7 @@ def _add(
         del held[context]
         drop_hook(context)
     expect(status, err)
-    leave_failure(None)  # a validator may have rejected what the fleet gave
+    store_failure(None)  # a validator may have rejected what the fleet gave
     # It waits for the GIL, and the thread that has the GIL may be waiting for the loader.
     lib.pd_hook_defer(number[0], ffi.NULL)
     return int(number[0])
@@ -206,7 +206,7 @@ class _Validator:
         return None if text is None else text.replace("\0", " ").encode("utf-8", "replace")
 
     def _why_not(self, entries: Any, *, native: bool) -> str | None:
-        leave_failure(None)
+        store_failure(None)
         try:
             values = [
                 (self._read or flag.from_entry)(entries[i]) for i, flag in enumerate(self._flags)
@@ -253,7 +253,7 @@ class _Validator:
     def _pass_on(self, error: BaseException, *, native: bool) -> None:
         """Leave the exception for the call that sets the flag, or report it if there is none."""
         if reaches_a_call(native=native):
-            leave_failure(error)
+            store_failure(error)
         elif not isinstance(error, ValueError):  # that is how validators reject a value
             self.report(error)
 
@@ -387,7 +387,7 @@ class _Watcher:
             _check_result(callback(flag), callback, name)
         except BaseException as error:  # the change has happened
             if not isinstance(error, Exception) and reaches_a_call(native=native):
-                leave_failure(error)
+                store_failure(error)
             else:
                 self.report(error, name)
         if native:
@@ -474,7 +474,7 @@ CALLED = {_Validator.answer.__code__, _Watcher.answer.__code__}
 
 def _report_left(hook: _Validator | _Watcher) -> None:
     """Report what is left of a hook that no call of this package has called."""
-    error = take_failure()
+    error = pop_failure()
     if error is not None:
         hook.report(error)
 

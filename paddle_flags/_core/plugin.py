@@ -14,7 +14,7 @@ from paddle_flags._core.status import (
     ErrorList,
     expect,
     new_error,
-    settle,
+    raise_deferred,
     shown,
     to_argument,
     to_text,
@@ -106,7 +106,7 @@ class Plugin:
         expect(unload(_address(self._handle), _address(err)), err)
         self._loaded = False
         has_left = not _info(self._handle).present
-        settle(has_left)
+        raise_deferred(has_left)
         return has_left
 
 
@@ -180,7 +180,7 @@ def load_named(path: str | os.PathLike[str], namespace: str, remedy: str) -> Plu
     status = load(file, name_space, *map(_address, (errors.pointer, handle, err)))
     plugin = _plugin_of(handle[0]) if handle[0] else None
     if status == lib.PD_OK and plugin:
-        settle(plugin)
+        raise_deferred(plugin)
         return plugin
     if plugin is None:
         refusal = errors.gather(err)

@@ -12,7 +12,7 @@ from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.hooks import forget_hooks
 from paddle_flags._core.registry import find
 from paddle_flags._core.shared_flags import shared_with
-from paddle_flags._core.status import expect, new_error, settle, shown, to_text
+from paddle_flags._core.status import expect, new_error, raise_deferred, shown, to_text
 from paddle_flags._fast import call_holding
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagError, FlagTypeError
@@ -97,7 +97,7 @@ def redefine(
         take(flag)
     saved_definitions.notify_removed(flag)
     expect(status, err)
-    settle(flag)
+    raise_deferred(flag)
     return flag
 
 
@@ -139,7 +139,7 @@ def undefine(flag: Flag[Any] | str) -> None:
     err = new_error()
     expect(withdraw(known, err), err)
     retained_values.note_retained_value(known)
-    settle()
+    raise_deferred()
 
 
 def withdraw(flag: Flag[Any], err: Any) -> int:

@@ -62,7 +62,7 @@ def _converter() -> Any:
 def notify_removed(flag: Flag[Any]) -> None:
     """Release the type of a removed definition, and call the listeners."""
     if flag._address in contexts_of_flags:
-        _converter().settle_types(flag)
+        _converter().replace_types(flag)
     for each in list(listeners):
         each.on_removed(flag)
 
@@ -135,6 +135,6 @@ class SavedDefinition:
             return
         flag._code = self._code
         if context or flag._address in contexts_of_flags:
-            converter.settle_types(flag, context)
+            converter.replace_types(flag, context)
         for each in list(listeners):
             each.on_restored(flag)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from paddle_flags._core.assign import push
 from paddle_flags._core.frames import class_hides_internal_frames, hides_internal_frames
-from paddle_flags._core.status import expect, new_error, settle, settle_or
+from paddle_flags._core.status import expect, new_error, raise_deferred, raise_deferred_or_undo
 from paddle_flags._native import lib
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
 
@@ -31,7 +31,7 @@ class Scope:
 
     def __enter__(self) -> None:
         self._push()
-        settle_or(self._pop)  # then the block does not begin
+        raise_deferred_or_undo(self._pop)  # then the block does not begin
 
     def _wanted(self) -> list[Assignment]:
         return self._assignments
@@ -53,7 +53,7 @@ class Scope:
             message = "this override has already ended, or has not begun"
             raise FlagArgumentError(message)
         self._pop()
-        settle()
+        raise_deferred()
 
     def __call__(self, function: F) -> F:
         """Decorate a function: the values hold during each of its calls."""

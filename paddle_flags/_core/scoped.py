@@ -14,7 +14,7 @@ from paddle_flags._core.frames import (
     hides_internal_frames,
 )
 from paddle_flags._core.registry import by_flag, named_values
-from paddle_flags._core.status import failures, settle_or, warnings_left
+from paddle_flags._core.status import failures, queued_warnings, raise_deferred_or_undo
 from paddle_flags._core.steps import (
     Closing,
     Driven,
@@ -129,8 +129,8 @@ class scoped:
         follow_contexts()
         number = open_scope(by_flag(self._values), self._where)
         self._open.append((number, scopes_opened()))
-        if failures or warnings_left or is_waiting():
-            settle_or(self._leave)  # then the block does not begin
+        if failures or queued_warnings or is_waiting():
+            raise_deferred_or_undo(self._leave)  # then the block does not begin
 
     def __exit__(
         self,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 from paddle_flags import errors
 from paddle_flags._core.lists import encode
 from paddle_flags._core.registry import find
-from paddle_flags._core.status import ErrorList, expect, new_error, settle, shown, to_bytes
+from paddle_flags._core.status import ErrorList, expect, new_error, raise_deferred, shown, to_bytes
 from paddle_flags._input.config import new_config
 from paddle_flags._native import ffi, lib
 
@@ -90,7 +90,7 @@ def _give(function: Any, values: Iterable[FleetValue]) -> errors.FlagError | Non
     found, err = ErrorList(), new_error()
     if function(config, True, found.pointer, err) != lib.PD_OK:
         return found.gather(err)
-    settle()
+    raise_deferred()
     return None
 
 

@@ -17,7 +17,7 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from paddle_flags._core.registry import FLAGS, find
-from paddle_flags._core.status import check, new_error, take_warnings
+from paddle_flags._core.status import check, new_error, pop_warnings
 from paddle_flags._integrations.line import Line, find_token
 from paddle_flags._integrations.options import Option, options, patterns
 from paddle_flags._integrations.texts import set_texts
@@ -199,7 +199,7 @@ def _set(ctx: click.Context, values: _Values, inputs: Inputs) -> None:
     except FlagError as error:
         raise click.UsageError(str(error), ctx) from error
     finally:
-        for message in take_warnings():
+        for message in pop_warnings():
             click.echo(f"Warning: {message}", err=True)
 
 

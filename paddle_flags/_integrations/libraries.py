@@ -11,7 +11,7 @@ from paddle_flags._core import flag_finders, shared_flags
 from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.missing import importing
 from paddle_flags._core.registry import all_flags, for_each
-from paddle_flags._core.status import leave_warning, settle, shown, to_argument
+from paddle_flags._core.status import queue_warning, raise_deferred, shown, to_argument
 from paddle_flags._core.types import nearest
 from paddle_flags.errors import (
     FlagArgumentError,
@@ -126,7 +126,7 @@ def bridge_libraries(*libraries: str, namespace: str = "") -> dict[str, str]:
         refusal = FlagValueError("\n".join(rejected))
         refusal._errors = tuple(map(FlagValueError, rejected))
         raise refusal
-    settle()
+    raise_deferred()
     every = (_followed[name].left_out for name in names or LIBRARIES)
     return {name: why for left_out in every for name, why in left_out.items()}
 
@@ -141,7 +141,7 @@ def sync() -> None:
     if _followed:
         _search_again()
     for_each(all_flags(), lambda flag: flag.source)  # any call takes over what was assigned
-    settle()
+    raise_deferred()
 
 
 # ---- Searching ----
@@ -179,12 +179,12 @@ def _search_again() -> None:
     """Take what has come since, for no call that could raise; the next one warns."""
     before = [name for each in _followed.values() for name in each.left_out]
     for error in _search(_followed):
-        leave_warning(FlagWarning(error))
+        queue_warning(FlagWarning(error))
     for each in _followed.values():
         for name, why in each.left_out.items():
             if name not in before:
                 message = f"flag '{name}' of {each.title} is left out: {why}"
-                leave_warning(FlagWarning(message))
+                queue_warning(FlagWarning(message))
 
 
 def _native() -> Any:

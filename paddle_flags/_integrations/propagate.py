@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.pending_values import drop_pending, iter_pending
 from paddle_flags._core.registry import FLAGS, all_flags, for_each
-from paddle_flags._core.status import check, leave_warning, new_error, to_bytes, to_text
+from paddle_flags._core.status import check, new_error, queue_warning, to_bytes, to_text
 from paddle_flags._input.argv import read_argv
 from paddle_flags._input.options import Options
 from paddle_flags._native import ffi, lib
@@ -106,7 +106,7 @@ def receive_environment() -> None:
         _apply(values, lib.PD_SOURCE_ENVIRONMENT, VARIABLE)
     else:
         message = f"environment: {VARIABLE} is not what propagate() writes, and is ignored"
-        leave_warning(FlagWarning(message))
+        queue_warning(FlagWarning(message))
 
 
 def _is_value(text: object) -> bool:
@@ -195,7 +195,7 @@ def _take_back(names: list[str]) -> None:
             elif name in known:
                 drop_pending(name)
         except FlagError as error:
-            leave_warning(FlagWarning(f"{_PARENT}: {error}"))
+            queue_warning(FlagWarning(f"{_PARENT}: {error}"))
 
 
 def _apply(values: Values, source: int, place: str) -> None:
@@ -209,7 +209,7 @@ def _apply(values: Values, source: int, place: str) -> None:
         try:
             _set(name, text, origin)
         except FlagError as error:
-            leave_warning(FlagWarning(f"{place}: {error}"))
+            queue_warning(FlagWarning(f"{place}: {error}"))
 
 
 def _set(name: str, text: str | None, origin: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from paddle_flags._core.flag import Flag, flag_of
 from paddle_flags._core.frames import class_hides_internal_frames, hides_internal_frames
-from paddle_flags._core.status import check, expect, new_error, settle, to_argument, to_text
+from paddle_flags._core.status import check, expect, new_error, raise_deferred, to_argument, to_text
 from paddle_flags._fast import call_holding, has_ended
 from paddle_flags._native import ffi, lib
 from paddle_flags._op import accept, codes
@@ -326,7 +326,7 @@ class Op:
         with lock:
             info = signature.choose()
             python_impl = by_number.get(info.number)
-        settle()
+        raise_deferred()
         function = python_impl.function if python_impl else signature.function()
         if not function:  # its module is leaving
             if _revision[0] != self._seen:
@@ -352,7 +352,7 @@ class Op:
                 self._look()
             self._plans = {}
             self._seen = seen
-        settle()
+        raise_deferred()
 
     def _look(self) -> None:
         found = {}
@@ -402,7 +402,7 @@ class Op:
         if not unregister_impl(self._name, name):
             message = f"{self._name}: Python code has registered no implementation '{name}'"
             raise FlagArgumentError(message)
-        settle()
+        raise_deferred()
 
     def check_again(self) -> None:
         """Ask every implementation again whether it can run here, and choose again."""

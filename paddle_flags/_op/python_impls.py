@@ -10,11 +10,11 @@ from paddle_flags._core.assign import caller
 from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.status import (
     expect,
-    leave_failure,
-    leave_warning,
     new_error,
-    settle,
+    queue_warning,
+    raise_deferred,
     shown,
+    store_failure,
     to_argument,
     to_text,
 )
@@ -125,7 +125,7 @@ def _usable_in_c(usable: Callable[[], object]) -> Any:
         except BaseException as error:  # the reason is shown
             why = f"usable() raised {type(error).__name__}: {error}"
             if not isinstance(error, Exception):
-                leave_failure(error)  # the function that has called C raises it
+                store_failure(error)  # the function that has called C raises it
         if why is None or why is True:
             return ffi.NULL
         text = why if isinstance(why, str) else f"usable() returned {shown(why)}"
@@ -170,7 +170,7 @@ def _register(
     err, out = new_error(), ffi.new("pd_impl *")
     status = call_holding(lib.pd_impl_register, definition, out, err)
     if out[0] and status != lib.PD_OK:  # it is registered, and its flag has refused a value
-        leave_warning(FlagWarning(to_text(err.message)))
+        queue_warning(FlagWarning(to_text(err.message)))
     elif status != lib.PD_OK:
         expect(status, err)
     return PythonImpl(out[0], function, signature, _identity_of(function))
@@ -266,7 +266,7 @@ def impl(
         with lock:
             found = given or _find_signature(operation, name, function)
             _register_or_replace(operation, name, function, found, about)
-        settle()
+        raise_deferred()
         return function
 
     return decorate

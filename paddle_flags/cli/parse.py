@@ -10,12 +10,12 @@ from paddle_flags import errors
 from paddle_flags._core.checks import check_refused
 from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.status import (
-    leave_warning,
-    settle,
+    issue_warnings,
+    pop_warnings,
+    queue_warning,
+    raise_deferred,
     shown,
-    take_warnings,
     to_switch,
-    warn,
 )
 from paddle_flags._input.argv import HelpWanted, before_reading, read_argv
 from paddle_flags._input.ignored import ignored_warnings
@@ -249,7 +249,7 @@ def _read_or_raise(tokens: list[str], options: Options) -> list[str]:
         rest = read_flags(tokens, options)
     except errors.FlagParseError:
         try:
-            warn()
+            issue_warnings()
         except Warning:  # the error is what the caller must know
             pass
         raise
@@ -273,8 +273,8 @@ def _read_or_exit(tokens: list[str], options: Options, name: str, *, gflags: boo
 def _finish(tokens: list[str], rest: list[str]) -> None:
     """Warn of what had no effect, and hand out what callbacks left."""
     for warning in ignored_warnings(tokens):
-        leave_warning(warning)
-    settle(rest)
+        queue_warning(warning)
+    raise_deferred(rest)
 
 
 def program_of(tokens: Sequence[str]) -> str:
@@ -285,16 +285,16 @@ def program_of(tokens: Sequence[str]) -> str:
 def print_warnings(program: str, refusal: errors.FlagError | None = None) -> None:
     """Print the warnings about the command line, such as deprecated names, to stderr.
 
-    Those about variables that name no flag are left for `settle`: filters are about them.
+    Those about variables that name no flag are left for `raise_deferred`: filters are about them.
     Those with advice that an error has too are left out.
     """
     refusals = "\n".join(map(str, refusal.errors)) if refusal else ""
-    for message in take_warnings():
+    for message in pop_warnings():
         advice = str(message).partition("; ")[2]
         if advice and advice in refusals:
             continue
         if isinstance(message, errors.UnknownVariableWarning):
-            leave_warning(message)
+            queue_warning(message)
         else:
             print_error(f"{program}: warning: {message}")
 
@@ -309,7 +309,7 @@ def _own_argv() -> list[str]:
             "parse() in a notebook: the arguments of its kernel are ignored;"
             " pass your own, as in parse(['notebook', '--name=value'])"
         )
-        leave_warning(errors.FlagWarning(message))
+        queue_warning(errors.FlagWarning(message))
         del tokens[1:]
     return tokens
 

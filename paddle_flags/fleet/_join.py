@@ -276,7 +276,7 @@ class LocalFlags:
             lib.pd_config_add(config, to_bytes(name), to_bytes(entry.value), 0, origin, err)
         found = ErrorList()
         done = function(config, True, found.pointer, err) == lib.PD_OK
-        failure = status.take_failure()
+        failure = status.pop_failure()
         is_main = threading.current_thread() is threading.main_thread()
         if failure is not None and not isinstance(failure, Exception) and is_main:
             raise failure  # Ctrl+C, while the program joins or ticks
