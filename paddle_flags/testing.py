@@ -20,7 +20,7 @@ from paddle_flags._core.hooks import active_hooks, add_removed, hooks_on, remove
 from paddle_flags._core.redefine import withdraw
 from paddle_flags._core.registry import FLAGS, Registry, by_flag, named_values
 from paddle_flags._core.scope import decorated
-from paddle_flags._core.status import check, expect, new_error, to_text
+from paddle_flags._core.status import check_call, check_status, new_error, to_text
 from paddle_flags._input import argv, config
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagArgumentError
@@ -46,7 +46,7 @@ class State:
     def __init__(self) -> None:
         made = ffi.new("pd_snapshot **")
         err = new_error()
-        expect(lib.pd_snapshot_take(made, err), err)
+        check_status(lib.pd_snapshot_take(made, err), err)
         self._snapshot = ffi.gc(made[0], lib.pd_snapshot_free)
         self._hooks = active_hooks()
         self._modules = set(sys.modules)
@@ -121,7 +121,7 @@ class State:
         argv.remember_prefix(self._input[0])
         config.remember(self._input[1])
         err = new_error()
-        check(lib.pd_snapshot_restore(self._snapshot, err), err)
+        check_call(lib.pd_snapshot_restore(self._snapshot, err), err)
 
     def _stays(self, module: str) -> bool:
         """Return whether a module was first imported since, and will not be again, or reloaded.

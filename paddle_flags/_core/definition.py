@@ -9,7 +9,7 @@ from paddle_flags._core import lists
 from paddle_flags._core.flag import Flag, flag_of, names_in
 from paddle_flags._core.header import MARKS, TEXTS
 from paddle_flags._core.status import (
-    expect,
+    check_status,
     new_error,
     raise_deferred,
     shown,
@@ -188,7 +188,7 @@ class Definition:
             raise to_exception(err)
         flag = flag_of(handle[0])
         self._take(flag, context, before)
-        expect(status, err)
+        check_status(status, err)
         raise_deferred(flag)
         return flag
 

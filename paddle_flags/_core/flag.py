@@ -7,8 +7,8 @@ from paddle_flags._core.frames import class_hides_internal_frames
 from paddle_flags._core.scope import Scope
 from paddle_flags._core.status import (
     ErrorList,
-    check,
-    expect,
+    check_call,
+    check_status,
     failures,
     new_error,
     queued_warnings,
@@ -137,7 +137,7 @@ class Flag(FlagBase[T]):
         item = ffi.new("pd_assignment *", {"flag": self.handle, "text": data})
         origin, _place = origin_at(caller(1))  # which points at the place
         err = new_error()
-        check(lib.pd_batch_set(item, 1, origin, ffi.NULL, err), err)
+        check_call(lib.pd_batch_set(item, 1, origin, ffi.NULL, err), err)
 
     @property
     def text(self) -> str:
@@ -152,7 +152,7 @@ class Flag(FlagBase[T]):
         while True:
             buffer = ffi.new("char[]", size)
             length = ffi.new("size_t *")
-            expect(lib.pd_flag_get_text(self.handle, buffer, size, length, err), err)
+            check_status(lib.pd_flag_get_text(self.handle, buffer, size, length, err), err)
             if length[0] < size:
                 return to_text(buffer)
             size = length[0] + 1
@@ -164,7 +164,7 @@ class Flag(FlagBase[T]):
         from before it. Raises ReadOnlyFlagError or FrozenFlagError.
         """
         err = new_error()
-        check(lib.pd_flag_reset(self.handle, err), err)
+        check_call(lib.pd_flag_reset(self.handle, err), err)
 
     def set_default(self, value: T) -> None:
         """Give the flag another default, which it keeps while any module defines it.
@@ -191,12 +191,12 @@ class Flag(FlagBase[T]):
     def freeze(self) -> None:
         """Make every change raise FrozenFlagError until `unfreeze`, for native code too."""
         err = new_error()
-        check(lib.pd_flag_freeze(self.handle, err), err)
+        check_call(lib.pd_flag_freeze(self.handle, err), err)
 
     def unfreeze(self) -> None:
         """Allow changes again after `freeze`."""
         err = new_error()
-        check(lib.pd_flag_unfreeze(self.handle, err), err)
+        check_call(lib.pd_flag_unfreeze(self.handle, err), err)
 
     # ---- where the value comes from ----
 
@@ -447,7 +447,7 @@ class Flag(FlagBase[T]):
     def _info(self) -> Any:
         info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})
         err = new_error()
-        expect(lib.pd_flag_get_info(self.handle, info, err), err)
+        check_status(lib.pd_flag_get_info(self.handle, info, err), err)
         return info
 
     def _typed_info(self) -> tuple[Any, ValueType]:
@@ -461,7 +461,7 @@ class Flag(FlagBase[T]):
         """Return a value of the history, with all that it takes to read it: a `pd_flag_entry *`."""
         entry = ffi.new("pd_flag_entry *", {"size": ffi.sizeof("pd_flag_entry")})
         err = new_error()
-        expect(lib.pd_flag_get_entry(self.handle, index, entry, err), err)
+        check_status(lib.pd_flag_get_entry(self.handle, index, entry, err), err)
         return entry
 
     def _facts(self) -> tuple[ValueType, bool]:
@@ -548,7 +548,7 @@ class Flag(FlagBase[T]):
         err = new_error()
         if self._info().source in (lib.PD_SOURCE_OVERRIDE, lib.PD_SOURCE_SCOPE):
             return
-        check(lib.pd_flag_drop(self.handle, lib.PD_SOURCE_RUNTIME, err), err)
+        check_call(lib.pd_flag_drop(self.handle, lib.PD_SOURCE_RUNTIME, err), err)
 
 
 _INFINITY = float("inf")
@@ -592,7 +592,7 @@ def find_flag(name: str) -> Flag[Any]:
     """Return the flag of this name or alias, or raise UndefinedFlagError."""
     handle = ffi.new("pd_flag **")
     err = new_error()
-    expect(lib.pd_flag_find(to_bytes(name, "name: "), handle, err), err)
+    check_status(lib.pd_flag_find(to_bytes(name, "name: "), handle, err), err)
     flag = flag_of(handle[0])
     raise_deferred(flag)
     return flag
@@ -621,5 +621,5 @@ def _remedy(flag: Flag[Any]) -> str:
 def _name_of(handle: Any) -> str:
     info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})
     err = new_error()
-    expect(lib.pd_flag_get_info(handle, info, err), err)
+    check_status(lib.pd_flag_get_info(handle, info, err), err)
     return to_text(info.name)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from paddle_flags._core import hook_list, retained_values
 from paddle_flags._core.frames import class_hides_internal_frames
 from paddle_flags._core.status import (
-    expect,
+    check_status,
     new_error,
     pop_failure,
     shown,
@@ -175,7 +175,7 @@ def _add(
     if status != lib.PD_OK:
         del held[context]
         drop_hook(context)
-    expect(status, err)
+    check_status(status, err)
     store_failure(None)  # a validator may have rejected what the fleet gave
     # It waits for the GIL, and the thread that has the GIL may be waiting for the loader.
     lib.pd_hook_defer(number[0], ffi.NULL)

@@ -6,7 +6,7 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.lists import encode
-from paddle_flags._core.status import check, new_error, to_bytes, to_text
+from paddle_flags._core.status import check_call, new_error, to_bytes, to_text
 from paddle_flags._fast import call_holding
 from paddle_flags._native import ffi, lib
 
@@ -62,7 +62,7 @@ def join_tables(names: Iterable[str], type_: Any) -> list[str]:
         origin = ffi.addressof(table[0][1], "origin")
         err = new_error()
         status = lib.pd_pending_set(to_bytes(name), to_bytes(encode(items)), origin, err)
-        check(status, err)
+        check_call(status, err)
     return refused
 
 

@@ -12,7 +12,7 @@ from paddle_flags._core.frames import class_hides_internal_frames, hides_interna
 from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import (
     ErrorList,
-    expect,
+    check_status,
     new_error,
     raise_deferred,
     shown,
@@ -103,7 +103,7 @@ class Plugin:
             message = f"{self._path}: is already unloaded"
             raise FlagArgumentError(message)
         err = new_error()
-        expect(unload(_address(self._handle), _address(err)), err)
+        check_status(unload(_address(self._handle), _address(err)), err)
         self._loaded = False
         has_left = not _info(self._handle).present
         raise_deferred(has_left)
@@ -113,7 +113,7 @@ class Plugin:
 def _info(handle: Any) -> Any:
     info = ffi.new("pd_module_info *", {"size": ffi.sizeof("pd_module_info")})
     err = new_error()
-    expect(lib.pd_module_get_info(handle, info, err), err)
+    check_status(lib.pd_module_get_info(handle, info, err), err)
     return info
 
 

@@ -12,7 +12,7 @@ from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.hooks import forget_hooks
 from paddle_flags._core.registry import find
 from paddle_flags._core.shared_flags import shared_with
-from paddle_flags._core.status import expect, new_error, raise_deferred, shown, to_text
+from paddle_flags._core.status import check_status, new_error, raise_deferred, shown, to_text
 from paddle_flags._fast import call_holding
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagError, FlagTypeError
@@ -89,14 +89,14 @@ def redefine(
     with retained_values.allow_unchecked_value(to_text(pointer.name)):
         status = call_holding(lib.pd_flag_replace, pointer, hooks, len(hooks), handle, err)
         if not handle[0]:
-            expect(status, err)
+            check_status(status, err)
         flag = flag_of(handle[0])
         flag._code = ref(frame.f_code)
         _forget(flag, hooks)
         retained_values.note_retained_value(flag)
         take(flag)
     saved_definitions.notify_removed(flag)
-    expect(status, err)
+    check_status(status, err)
     raise_deferred(flag)
     return flag
 
@@ -137,7 +137,7 @@ def undefine(flag: Flag[Any] | str) -> None:
     known = flag if isinstance(flag, Flag) else find(flag)
     saved_definitions.save_definition(known)
     err = new_error()
-    expect(withdraw(known, err), err)
+    check_status(withdraw(known, err), err)
     retained_values.note_retained_value(known)
     raise_deferred()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.status import check, new_error, to_bytes
+from paddle_flags._core.status import check_call, new_error, to_bytes
 from paddle_flags._native import ffi, lib
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def _check_retained_value(flag: Flag[Any]) -> None:
     """Set the flag to the value that it has, from where it has it."""
     entry = ffi.new("pd_flag_entry *", {"size": ffi.sizeof("pd_flag_entry")})
     err = new_error()
-    check(lib.pd_flag_get_entry(flag.handle, 0, entry, err), err)
+    check_call(lib.pd_flag_get_entry(flag.handle, 0, entry, err), err)
     if entry.origin.source in (
         lib.PD_SOURCE_DEFAULT,
         lib.PD_SOURCE_OVERRIDE,
@@ -74,4 +74,4 @@ def _check_retained_value(flag: Flag[Any]) -> None:
     if status == lib.PD_ERR_REFUSED:
         lib.pd_flag_reset(flag.handle, ffi.NULL)
     if status in (lib.PD_OK, lib.PD_ERR_REFUSED):  # otherwise another thread has changed the flag
-        check(status, err)
+        check_call(status, err)

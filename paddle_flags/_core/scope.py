@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from paddle_flags._core.assign import push
 from paddle_flags._core.frames import class_hides_internal_frames, hides_internal_frames
-from paddle_flags._core.status import expect, new_error, raise_deferred, raise_deferred_or_undo
+from paddle_flags._core.status import (
+    check_status,
+    new_error,
+    raise_deferred,
+    raise_deferred_or_undo,
+)
 from paddle_flags._native import lib
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
 
@@ -41,7 +46,7 @@ class Scope:
 
     def _pop(self) -> None:
         err = new_error()
-        expect(lib.pd_override_pop(self._pushed.pop(), err), err)
+        check_status(lib.pd_override_pop(self._pushed.pop(), err), err)
 
     def __exit__(
         self,

@@ -339,15 +339,15 @@ def _with_cause(exception: errors.FlagError) -> errors.FlagError:
     return exception
 
 
-def expect(status: int, err: Any) -> None:
+def check_status(status: int, err: Any) -> None:
     """Raise the error in `err` unless `status` is PD_OK; call `raise_deferred` later."""
     if status != lib.PD_OK:
         raise _with_cause(to_exception(err))
 
 
-def check(status: int, err: Any) -> None:
+def check_call(status: int, err: Any) -> None:
     """Raise the error in `err` unless `status` is PD_OK; then `raise_deferred`."""
-    expect(status, err)
+    check_status(status, err)
     if failures or queued_warnings or is_waiting():
         raise_deferred()
 
@@ -355,7 +355,7 @@ def check(status: int, err: Any) -> None:
 def raise_error_at(err: int) -> None:
     """Raise the error in the pd_error at an address."""
     error = ffi.cast("pd_error *", err)
-    check(error.status, error)
+    check_call(error.status, error)
 
 
 class ErrorList:

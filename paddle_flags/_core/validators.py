@@ -9,7 +9,7 @@ from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.hooks import Hook, add_validator, add_watcher, addresses, handles
 from paddle_flags._core.registry import find
 from paddle_flags._core.status import (
-    expect,
+    check_status,
     new_error,
     shown,
 )
@@ -90,7 +90,7 @@ def add_group(*flags: FlagOrName, rule: Rule) -> Hook:
     def add() -> int:
         number = ffi.new("pd_hook *")
         err = new_error()
-        expect(lib.pd_group_add(kind, handles(members), len(members), number, err), err)
+        check_status(lib.pd_group_add(kind, handles(members), len(members), number, err), err)
         return int(number[0])
 
     return Hook(add, addresses(members))

@@ -11,7 +11,7 @@ from paddle_flags import errors
 from paddle_flags._core.pending_values import unquoted
 from paddle_flags._core.status import (
     ErrorList,
-    expect,
+    check_status,
     new_error,
     shown,
     to_argument,
@@ -197,7 +197,7 @@ def _place_of(value: FileValue) -> Place:
 
 def _call(function: Any, *arguments: Any) -> None:
     err = new_error()
-    expect(function(*arguments, err), err)
+    check_status(function(*arguments, err), err)
 
 
 def _files_of(config: Path | Sequence[Path]) -> list[_File]:

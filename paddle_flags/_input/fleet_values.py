@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 from paddle_flags import errors
 from paddle_flags._core.lists import encode
 from paddle_flags._core.registry import find
-from paddle_flags._core.status import ErrorList, expect, new_error, raise_deferred, shown, to_bytes
+from paddle_flags._core.status import (
+    ErrorList,
+    check_status,
+    new_error,
+    raise_deferred,
+    shown,
+    to_bytes,
+)
 from paddle_flags._input.config import new_config
 from paddle_flags._native import ffi, lib
 
@@ -100,7 +107,7 @@ def _add(config: Any, given: FleetValue) -> None:
     origin = ffi.new("pd_origin *", (lib.PD_SOURCE_FLEET, given.revision, place))
     err = new_error()
     name, data = to_bytes(given.name), to_bytes(text, f"{given.name}: ")
-    expect(lib.pd_config_add(config, name, data, literal, origin, err), err)
+    check_status(lib.pd_config_add(config, name, data, literal, origin, err), err)
 
 
 def _written(given: FleetValue) -> tuple[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags._core.status import expect, new_error, to_text
+from paddle_flags._core.status import check_status, new_error, to_text
 from paddle_flags._input.options import Call, Options, check_tokens
 from paddle_flags._native import ffi
 
@@ -40,7 +40,7 @@ def look(
     if status is None:
         check_tokens(tokens)
     if isinstance(status, int):
-        expect(status, err)
+        check_status(status, err)
     text = to_text(asked.text) if asked.text else None
     place = to_text(asked.origin.place) if asked.origin.place else ""
     return Look(asked.index, text, f"{place}:{asked.origin.line}" if asked.origin.line else place)

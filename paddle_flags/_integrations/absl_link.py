@@ -11,7 +11,7 @@ from absl import flags
 
 from paddle_flags._core.assign import assign
 from paddle_flags._core.frames import native_frame
-from paddle_flags._core.status import check, new_error, to_bytes
+from paddle_flags._core.status import check_call, new_error, to_bytes
 from paddle_flags._core.values import REDACTED
 from paddle_flags._integrations.absl_validators import Watch, state
 from paddle_flags._integrations.absl_values import SharedList, verify
@@ -149,7 +149,7 @@ class Link:
             return False
         number = lib.PD_SOURCE_RUNTIME if source == "run time" else lib.PD_SOURCE_ARGV
         err = new_error()
-        check(lib.pd_flag_drop(self.ours.handle, number, err), err)
+        check_call(lib.pd_flag_drop(self.ours.handle, number, err), err)
         if self.ours.source == "default":
             self.pinned = wanted
         return bool(self.ours.value == wanted)  # unless a file or the like was read meanwhile
@@ -338,7 +338,7 @@ class OurLink(Link):
         with _Inside():
             if isinstance(value, str) and self.ours.type != "string":
                 err = new_error()
-                check(lib.pd_flag_set_default(self.ours.handle, to_bytes(value), err), err)
+                check_call(lib.pd_flag_set_default(self.ours.handle, to_bytes(value), err), err)
             else:
                 self.ours.set_default(self.to_ours(value))
         self.forget()

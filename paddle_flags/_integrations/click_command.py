@@ -17,7 +17,7 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from paddle_flags._core.registry import FLAGS, find
-from paddle_flags._core.status import check, new_error, pop_warnings
+from paddle_flags._core.status import check_call, new_error, pop_warnings
 from paddle_flags._integrations.line import Line, find_token
 from paddle_flags._integrations.options import Option, options, patterns
 from paddle_flags._integrations.texts import set_texts
@@ -245,4 +245,4 @@ def _drop(values: _Values) -> None:
                 set_texts([(name, text)])
                 continue
             err = new_error()
-            check(lib.pd_flag_drop(find(name).handle, lib.PD_SOURCE_ARGV, err), err)
+            check_call(lib.pd_flag_drop(find(name).handle, lib.PD_SOURCE_ARGV, err), err)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.pending_values import drop_pending, iter_pending
 from paddle_flags._core.registry import FLAGS, all_flags, for_each
-from paddle_flags._core.status import check, new_error, queue_warning, to_bytes, to_text
+from paddle_flags._core.status import check_call, new_error, queue_warning, to_bytes, to_text
 from paddle_flags._input.argv import read_argv
 from paddle_flags._input.options import Options
 from paddle_flags._native import ffi, lib
@@ -217,4 +217,4 @@ def _set(name: str, text: str | None, origin: Any) -> None:
         read_argv(["", f"--{name}"], Options(allow_pending=True, keep_startup=True))
         return
     err = new_error()
-    check(lib.pd_pending_set(to_bytes(name), to_bytes(text), origin, err), err)
+    check_call(lib.pd_pending_set(to_bytes(name), to_bytes(text), origin, err), err)

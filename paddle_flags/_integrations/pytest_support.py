@@ -9,7 +9,7 @@ import pytest
 
 from paddle_flags._core.assign import assign
 from paddle_flags._core.registry import FLAGS, all_flags, by_flag, for_each
-from paddle_flags._core.status import ErrorList, check, new_error, to_bytes, to_text
+from paddle_flags._core.status import ErrorList, check_call, new_error, to_bytes, to_text
 from paddle_flags._integrations.pytest_leaks import Watch, leaves
 from paddle_flags._native import ffi, lib
 from paddle_flags._report import facts
@@ -52,7 +52,7 @@ class Session:
         origin = ffi.new("pd_origin *", {"source": source, "place": kept, "line": number})
         err = new_error()
         try:
-            check(lib.pd_pending_set(to_bytes(name), to_bytes(text), origin, err), err)
+            check_call(lib.pd_pending_set(to_bytes(name), to_bytes(text), origin, err), err)
         except FlagError as error:
             raise pytest.UsageError(str(error)) from None
 

@@ -8,7 +8,14 @@ from typing import Any, NamedTuple
 
 from paddle_flags._core.flag import Flag, flag_of
 from paddle_flags._core.frames import class_hides_internal_frames, hides_internal_frames
-from paddle_flags._core.status import check, expect, new_error, raise_deferred, to_argument, to_text
+from paddle_flags._core.status import (
+    check_call,
+    check_status,
+    new_error,
+    raise_deferred,
+    to_argument,
+    to_text,
+)
 from paddle_flags._fast import call_holding, has_ended
 from paddle_flags._native import ffi, lib
 from paddle_flags._op import accept, codes
@@ -116,7 +123,7 @@ class _Signature:
         definition.name, definition.signature = kept, of
         definition.slot = ffi.cast("void(**)(void)", self._slot)
         err, out = new_error(), ffi.new("pd_impl *")
-        expect(call_holding(lib.pd_impl_register, definition, out, err), err)
+        check_status(call_holding(lib.pd_impl_register, definition, out, err), err)
         self.number = out[0]
 
     def leave(self) -> None:
@@ -147,7 +154,7 @@ class _Signature:
         """Return a pd_impl_info of what runs for this thread."""
         info = ffi.new("pd_impl_info *", {"size": ffi.sizeof("pd_impl_info")})
         err = new_error()
-        expect(lib.pd_op_choose(self.handle, info, err), err)
+        check_status(lib.pd_op_choose(self.handle, info, err), err)
         return info
 
     def function(self) -> Any:
@@ -206,7 +213,7 @@ def impl_info(handle: Any, index: int) -> Any:
     """Return the pd_impl_info of an implementation."""
     info = ffi.new("pd_impl_info *", {"size": ffi.sizeof("pd_impl_info")})
     err = new_error()
-    expect(lib.pd_op_get_impl(handle, index, info, err), err)
+    check_status(lib.pd_op_get_impl(handle, index, info, err), err)
     return info
 
 
@@ -240,7 +247,7 @@ class Op:
 
     def _raise_undefined(self) -> None:
         err = new_error()
-        expect(lib.pd_op_find(self._encoded, ffi.NULL, ffi.new("pd_op **"), err), err)
+        check_status(lib.pd_op_find(self._encoded, ffi.NULL, ffi.new("pd_op **"), err), err)
         message = f"operation '{self._name}' is not defined"
         raise UndefinedFlagError(message)
 
@@ -409,13 +416,13 @@ class Op:
         self._refresh()
         for each in self._signatures:
             err = new_error()
-            check(lib.pd_op_check_again(each.handle, err), err)
+            check_call(lib.pd_op_check_again(each.handle, err), err)
 
 
 def _info(handle: Any) -> Any:
     info = ffi.new("pd_op_info *", {"size": ffi.sizeof("pd_op_info")})
     err = new_error()
-    expect(lib.pd_op_get_info(handle, info, err), err)
+    check_status(lib.pd_op_get_info(handle, info, err), err)
     return info
 
 
@@ -462,7 +469,7 @@ def _path(module: Any) -> str:
         return ""
     info = ffi.new("pd_module_info *", {"size": ffi.sizeof("pd_module_info")})
     err = new_error()
-    expect(lib.pd_module_get_info(module, info, err), err)
+    check_status(lib.pd_module_get_info(module, info, err), err)
     return to_text(info.path)
 
 

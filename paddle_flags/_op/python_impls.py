@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from paddle_flags._core.assign import caller
 from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.status import (
-    expect,
+    check_status,
     new_error,
     queue_warning,
     raise_deferred,
@@ -61,7 +61,7 @@ def all_signatures(first: Any = None) -> Iterator[tuple[Any, Any]]:
     while handle:
         info = ffi.new("pd_op_info *", {"size": ffi.sizeof("pd_op_info")})
         err = new_error()
-        expect(lib.pd_op_get_info(handle, info, err), err)
+        check_status(lib.pd_op_get_info(handle, info, err), err)
         yield handle, info
         handle = lib.pd_op_next(handle)
 
@@ -172,7 +172,7 @@ def _register(
     if out[0] and status != lib.PD_OK:  # it is registered, and its flag has refused a value
         queue_warning(FlagWarning(to_text(err.message)))
     elif status != lib.PD_OK:
-        expect(status, err)
+        check_status(status, err)
     return PythonImpl(out[0], function, signature, _identity_of(function))
 
 
@@ -184,7 +184,7 @@ def _record_impl(made: PythonImpl, key: tuple[str, str, str]) -> None:
 
 def _unregister(made: PythonImpl) -> None:
     err = new_error()
-    expect(lib.pd_impl_unregister(made.number, err), err)
+    check_status(lib.pd_impl_unregister(made.number, err), err)
     by_number.pop(made.number, None)
 
 
