@@ -50,7 +50,7 @@ def check_values(values: Iterable[FleetValue]) -> list[errors.FlagError]:
     Everything is checked: types, ranges, frozen and startup-only flags, and validators, which run.
     Nothing changes.
     """
-    found = _give(lib.pd_config_check, values)
+    found = _call_with_values(lib.pd_config_check, values)
     return list(found.errors) if found else []
 
 
@@ -60,7 +60,7 @@ def apply_values(values: Iterable[FleetValue]) -> None:
     Raises FlagError, whose `errors` has all errors; then nothing has changed. A frozen flag, and
     a startup-only one after startup, may keep its value.
     """
-    found = _give(lib.pd_config_apply, values)
+    found = _call_with_values(lib.pd_config_apply, values)
     if found:
         raise found
 
@@ -89,7 +89,7 @@ def why_not(name: str) -> str | None:
     return next((reason for reason, holds in reasons.items() if holds), None)
 
 
-def _give(function: Any, values: Iterable[FleetValue]) -> errors.FlagError | None:
+def _call_with_values(function: Any, values: Iterable[FleetValue]) -> errors.FlagError | None:
     """Check or apply values; return the exception that has all errors, or None."""
     config = new_config(lib.PD_SOURCE_FLEET)
     for value in values:

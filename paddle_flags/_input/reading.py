@@ -108,7 +108,7 @@ class Reading:
             self.repeated(keys, at, first)
         return first is at
 
-    def take(self, other: Reading) -> None:
+    def merge(self, other: Reading) -> None:
         """Take what another reading of the same file has, which found no error."""
         self.values = other.values
         self.has_table = other.has_table
