@@ -73,7 +73,7 @@ def read(text: str, reading: Reading) -> None:
     if lost:
         reading.stop(None, "is valid TOML, but paddle_flags cannot read it")
     if isinstance(_value_at(data, reading.table), dict):
-        reading.enter(reading.table)
+        reading.note_table(reading.table)
     for one in found:
         _add(reading, one, _value_at(data, one.keys))
 
@@ -99,12 +99,12 @@ def _add(reading: Reading, one: _Found, value: Any) -> None:
             reading.add_empty(one.keys, one.value)
         return
     if not isinstance(value, list):
-        reading.add(one.keys, _scalar(value, one.raw), one.value)
+        reading.add_value(one.keys, _scalar(value, one.raw), one.value)
     elif any(isinstance(item, (list, dict)) for item in value):
-        reading.refuse(one.keys, one.value, "expected a list of plain values")
+        reading.add_error(one.keys, one.value, "expected a list of plain values")
     else:
         pairs = itertools.zip_longest(value, one.items)
-        reading.add(one.keys, [_scalar(item, raw) for item, raw in pairs], one.value)
+        reading.add_value(one.keys, [_scalar(item, raw) for item, raw in pairs], one.value)
 
 
 def _scalar(value: Any, raw: str) -> Scalar:
