@@ -43,7 +43,7 @@ class _Converter:
             result = self._expected() if self._sensitive else str(error)
         except BaseException as error:  # raised again where C was called
             accepted = False
-            result = self._tell(error, native=native)
+            result = self._report_failure(error, native=native)
         if accepted and result == text:
             return None
         return accepted, result.replace("\0", " ").encode("utf-8", "surrogateescape")
@@ -51,7 +51,7 @@ class _Converter:
     def _expected(self) -> str:
         return f"expected {self._type.expected}"
 
-    def _tell(self, error: BaseException, *, native: bool) -> str:
+    def _report_failure(self, error: BaseException, *, native: bool) -> str:
         if self._sensitive and isinstance(error, Exception):
             return self._expected()
         function = self._type.parse
@@ -115,7 +115,7 @@ def renew(flag: Flag[Any], info: Any, context: int) -> None:
     types_of_contexts[first] = types_of_contexts[context]
     if first in held:  # it isn't if another interpreter has it
         held[first] = held[context]
-    drop(context)
+    drop_converter(context)
     flag._look_again()
 
 
@@ -142,7 +142,7 @@ def replace_types(flag: Flag[Any], context: int = 0) -> None:
         flag._know(0, BY_NAME["string"], None, flag._sensitive, False)
 
 
-def drop(context: int) -> None:
+def drop_converter(context: int) -> None:
     """Forget a converter that the library doesn't have."""
     del held[context], types_of_contexts[context]
     drop_hook(context)

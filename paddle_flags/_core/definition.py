@@ -155,7 +155,7 @@ class Definition:
             flag = self._register(handle, frame, context, replace=replace)
         finally:
             if context and not handle[0]:
-                converter().drop(context)
+                converter().drop_converter(context)
         if refused:
             raise FlagValueError("; ".join(refused))
         return flag

@@ -214,11 +214,11 @@ class _Validator:
             accepted = self._function(*values)
         except ValueError as error:
             text = str(error) or self._message
-            return self._tell(self._named(text), error, native=native)
+            return self._report_failure(self._named(text), error, native=native)
         except BaseException as error:  # raised again where C was called
             failure = ": ".join(filter(None, [type(error).__name__, str(error)]))
             text = f"its validator {self._name()} failed: {failure}"
-            return self._tell(text, error, native=native)
+            return self._report_failure(text, error, native=native)
         what = _no_answer(accepted)
         if what:
             return f"its validator {self._name()} returned {what}, expected True or False"
@@ -232,7 +232,7 @@ class _Validator:
             failure = ": ".join(filter(None, [type(error).__name__, str(error)]))
             returned = f"its validator {self._name()} returned a value of type {kind}"
             text = f"{returned}, expected True or False: {failure}"
-            return self._tell(text, error, native=native)
+            return self._report_failure(text, error, native=native)
 
     def _name(self) -> str:
         return name_of(self._function)
@@ -243,7 +243,7 @@ class _Validator:
             return f"rejected by the validator {self._name()}"
         return f"{text} (validator {self._name()})" if len(self._flags) > 1 else text
 
-    def _tell(self, text: str, error: BaseException, *, native: bool) -> str:
+    def _report_failure(self, text: str, error: BaseException, *, native: bool) -> str:
         """Return the text, unless a sensitive value may be in it."""
         secret = any(flag.sensitive for flag in self._flags)
         if not secret or not isinstance(error, Exception):

@@ -131,7 +131,7 @@ class SavedDefinition:
         call_holding(lib.pd_flag_replace, self._definition, ffi.NULL, 0, handle, ffi.NULL)
         if not handle[0]:
             if context:
-                converter.drop(context)
+                converter.drop_converter(context)
             return
         flag._code = self._code
         if context or flag._address in contexts_of_flags:
