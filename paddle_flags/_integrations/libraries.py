@@ -47,7 +47,7 @@ LIBRARIES = {
 _OTHER_NAMES = {"torch": "c10", "glog": "gflags", "absl": ABSL_PY}
 
 
-class Followed:
+class BridgedLibrary:
     """A library whose flags are taken now and later."""
 
     def __init__(self, name: str) -> None:
@@ -102,7 +102,7 @@ class Followed:
         return []
 
 
-_followed: dict[str, Followed] = {}
+_bridged: dict[str, BridgedLibrary] = {}
 _loads = -1  # libraries that had been loaded into the process when it was last searched
 
 
@@ -114,7 +114,7 @@ def bridge_libraries(*libraries: str, namespace: str = "") -> dict[str, str]:
     if any(name != ABSL_PY for name in names):
         _native()  # or an error, before anything is done
     for name in names or LIBRARIES:
-        followed = _followed.setdefault(name, Followed(name))
+        followed = _bridged.setdefault(name, BridgedLibrary(name))
         if namespace:
             followed.namespace = f"{os.fsdecode(prefix)}."
     if _find_later not in flag_finders.finders:
@@ -127,7 +127,7 @@ def bridge_libraries(*libraries: str, namespace: str = "") -> dict[str, str]:
         refusal._errors = tuple(map(FlagValueError, rejected))
         raise refusal
     raise_deferred()
-    every = (_followed[name].left_out for name in names or LIBRARIES)
+    every = (_bridged[name].left_out for name in names or LIBRARIES)
     return {name: why for left_out in every for name, why in left_out.items()}
 
 
@@ -138,7 +138,7 @@ def sync() -> None:
     Watchers of these flags are called. Reading a flag does this for that flag. Flags that
     the libraries have got since are taken, too. Any thread may call it.
     """
-    if _followed:
+    if _bridged:
         _search_again()
     for_each(all_flags(), lambda flag: flag.source)  # any call takes over what was assigned
     raise_deferred()
@@ -150,7 +150,7 @@ def sync() -> None:
 def _search(names: Iterable[str]) -> list[str]:
     global _loads  # state of the process
     _loads = _count_loads()
-    return [error for name in list(names) for error in _followed[name].join()]
+    return [error for name in list(names) for error in _bridged[name].join()]
 
 
 def _find_later() -> bool:
@@ -172,15 +172,15 @@ def _count_loads() -> int:
 
 
 def _count() -> int:
-    return sum(len(each.joined) for each in _followed.values())
+    return sum(len(each.joined) for each in _bridged.values())
 
 
 def _search_again() -> None:
     """Take what has come since, for no call that could raise; the next one warns."""
-    before = [name for each in _followed.values() for name in each.left_out]
-    for error in _search(_followed):
+    before = [name for each in _bridged.values() for name in each.left_out]
+    for error in _search(_bridged):
         queue_warning(FlagWarning(error))
-    for each in _followed.values():
+    for each in _bridged.values():
         for name, why in each.left_out.items():
             if name not in before:
                 message = f"flag '{name}' of {each.title} is left out: {why}"
@@ -204,7 +204,7 @@ class _Finder:
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         """Return what other finders find, with a loader that tells of its end."""
-        known = {library.package for each, library in LIBRARIES.items() if each in _followed}
+        known = {library.package for each, library in LIBRARIES.items() if each in _bridged}
         if name not in known:
             return None
         others = (each for each in sys.meta_path if each is not self)
@@ -275,10 +275,10 @@ def _check_namespace(namespace: str, names: list[str]) -> None:
 
 
 def _check_found(names: list[str]) -> None:
-    missing = [name for name in names if not _followed[name].found]
-    reasons = {name: _followed[name].left_out.get(name) for name in missing}
+    missing = [name for name in names if not _bridged[name].found]
+    reasons = {name: _bridged[name].left_out.get(name) for name in missing}
     for name in missing:
-        del _followed[name], shared_flags.libraries[name]
+        del _bridged[name], shared_flags.libraries[name]
     for name in missing:
         if name == ABSL_PY and reasons[name] is None:
             with importing("bridge", "absl-py", "absl"):
