@@ -6,6 +6,7 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.lists import encode
+from paddle_flags._core.names import normalize_name
 from paddle_flags._core.status import check_call, new_error, to_bytes, to_text
 from paddle_flags._fast import call_holding
 from paddle_flags._native import ffi, lib
@@ -51,7 +52,7 @@ def join_tables(names: Iterable[str], type_: Any) -> list[str]:
     """
     refused: list[str] = []
     for name in names:
-        table = _remove_table(name.replace("-", "_") + ".")
+        table = _remove_table(normalize_name(name) + ".")
         if not table:
             continue
         bad = [] if type_.value.is_number else [key for key, info in table if _is_unquoted(info)]
@@ -80,7 +81,7 @@ def _remove_table(start: str) -> list[tuple[str, Any]]:
     every: dict[str, list[Any]] = {}
     for info in iter_pending():
         name = to_text(info.name)
-        begins = name.replace("-", "_").startswith(start)
+        begins = normalize_name(name).startswith(start)
         if begins and info.text and info.origin.source == lib.PD_SOURCE_FILE:
             every.setdefault(name, []).append(info)
     for name in every:

@@ -10,6 +10,7 @@ from paddle_flags._core import hook_list, implied, retained_values, saved_defini
 from paddle_flags._core.flag import Flag, flag_of
 from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.hooks import forget_hooks
+from paddle_flags._core.names import normalize_name
 from paddle_flags._core.registry import find
 from paddle_flags._core.shared_flags import shared_with
 from paddle_flags._core.status import check_status, new_error, raise_deferred, shown, to_text
@@ -50,7 +51,7 @@ def _found(pointer: Any) -> Flag[Any] | None:
     if lib.pd_flag_find(pointer.name, handle, ffi.NULL) != lib.PD_OK:
         return None
     flag, name = flag_of(handle[0]), to_text(pointer.name)
-    return flag if flag.name.replace("-", "_") == name.replace("-", "_") else None
+    return flag if normalize_name(flag.name) == normalize_name(name) else None
 
 
 def is_shared(pointer: Any) -> bool:

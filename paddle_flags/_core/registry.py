@@ -12,6 +12,7 @@ from paddle_flags._core import flag_finders
 from paddle_flags._core.assign import assign, caller
 from paddle_flags._core.flag import Flag, find_flag, flag_of
 from paddle_flags._core.frames import class_hides_internal_frames, frame_above
+from paddle_flags._core.names import normalize_name
 from paddle_flags._core.scope import Scope
 from paddle_flags._core.status import shown, to_bytes
 from paddle_flags._fast import RegistryBase, attach
@@ -305,14 +306,14 @@ def for_each(flags: Iterable[Flag[Any]], report: Callable[[Flag[Any]], T]) -> li
 
 def find_silently(name: str) -> Flag[Any] | None:
     """Return the flag that a command line means by a name, without a warning about the name."""
-    wanted = name.replace("-", "_")
+    wanted = normalize_name(name)
     known = _known.get(wanted)
     if known is not None and known.defined:
         return known
 
     def match(flag: Flag[Any]) -> Flag[Any] | None:
         names = (flag.name, *flag.aliases, *flag.old_names)
-        return flag if wanted in [each.replace("-", "_") for each in names] else None
+        return flag if wanted in map(normalize_name, names) else None
 
     return next((flag for flag in for_each(all_flags(), match) if flag is not None), None)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from paddle_flags._core.names import normalize_name
 from paddle_flags._core.status import check_call, new_error, to_bytes
 from paddle_flags._native import ffi, lib
 
@@ -26,23 +27,19 @@ def note_retained_value(flag: Flag[Any]) -> None:
 _unchecked: list[str] = []
 
 
-def _plain(name: str) -> str:
-    return name.replace("-", "_")
-
-
 @contextmanager
 def allow_unchecked_value(name: str) -> Iterator[None]:
     """Note that a flag may have a value that its new definition doesn't take."""
-    _unchecked.append(_plain(name))
+    _unchecked.append(normalize_name(name))
     try:
         yield
     finally:
-        _unchecked.remove(_plain(name))
+        _unchecked.remove(normalize_name(name))
 
 
 def may_be_unchecked(flag: Flag[Any]) -> bool:
     """Return whether the flag may have a value that its definition doesn't take."""
-    return bool(_unchecked) and _plain(flag.name) in _unchecked
+    return bool(_unchecked) and normalize_name(flag.name) in _unchecked
 
 
 def check_retained_values(flags: Iterable[Flag[Any]]) -> None:

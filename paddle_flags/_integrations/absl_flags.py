@@ -15,6 +15,7 @@ from absl import flags
 
 from paddle_flags._core import saved_definitions, shared_flags
 from paddle_flags._core.definition import define_at, place_of
+from paddle_flags._core.names import normalize_name
 from paddle_flags._core.redefine import undefine
 from paddle_flags._core.registry import FLAGS, all_flags, for_each
 from paddle_flags._core.values import REDACTED, native
@@ -247,7 +248,7 @@ class Bridge(saved_definitions.Listener):
             if isinstance(link, TheirLink) and isinstance(link.theirs, flags.MultiFlag)
         ]
         names = for_each(multi, lambda flag: (flag.name, *flag.aliases, *flag.old_names))
-        whole = {name.replace("-", "_") for each in names for name in each}
+        whole = {normalize_name(name) for each in names for name in each}
         return quote_items(tokens, whole, stop_at_argument=options.stop_at_argument)
 
     def read(self, argv: Sequence[str], read: Any, *, known_only: bool) -> list[str]:

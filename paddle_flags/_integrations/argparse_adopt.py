@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.definition import define_at, place_of
 from paddle_flags._core.lists import encode
+from paddle_flags._core.names import normalize_name
 from paddle_flags._core.registry import FLAGS
 from paddle_flags._core.status import shown
 from paddle_flags._core.validators import add_group
@@ -104,7 +105,7 @@ class Adopted:
         self._actions = actions
         self._first = actions[0]
         self.dest = self._first.dest
-        self.name = self._prefix + self.dest.replace("-", "_")
+        self.name = self._prefix + normalize_name(self.dest)
         self._kind = _kind(actions)
         self._item = _item(actions, self._kind)
         self._custom = self._item == "custom"
@@ -158,7 +159,7 @@ class Adopted:
     def _aliases(self) -> list[str]:
         """Return the other long names; those of options that store a constant mean more."""
         names = [
-            spelling.lstrip(self._parser.prefix_chars).replace("-", "_")
+            normalize_name(spelling.lstrip(self._parser.prefix_chars))
             for action in self._actions
             if _KINDS[type(action)] in ("store", "store_true", "append", "extend", "count")
             for spelling in action.option_strings

@@ -13,6 +13,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
+from paddle_flags._core.names import normalize_name
 from paddle_flags._core.registry import FLAGS
 from paddle_flags._integrations import last_line
 from paddle_flags._integrations.argparse_namespace import Overlay, namespace_below
@@ -288,7 +289,7 @@ class Bridge:
     def _names(self) -> set[str]:
         """Return the names that this parser and its sub-parsers may set."""
         names = {*self._added, *self._pending, *(each.name for each in self.adopted.values())}
-        names = {name.replace("-", "_") for name in names}
+        names = set(map(normalize_name, names))
         for sub in sub_parsers(self.parser).values():
             bridge = _found(sub)
             names |= bridge._names() if bridge else set()
