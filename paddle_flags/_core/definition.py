@@ -6,7 +6,8 @@ from _collections_abc import Iterable  # as collections.abc, without what that i
 from _weakref import ref  # as weakref, without what that imports
 
 from paddle_flags._core import lists
-from paddle_flags._core.flag import Flag, flag_of, names_in
+from paddle_flags._core.flag import Flag, flag_of
+from paddle_flags._core.flag_definition import names_in
 from paddle_flags._core.header import MARKS, TEXTS
 from paddle_flags._core.status import (
     check_status,

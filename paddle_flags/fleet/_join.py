@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from paddle_flags import errors
 from paddle_flags._core import status
-from paddle_flags._core.flag import names_in
+from paddle_flags._core.flag_definition import names_in
 from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.registry import FLAGS, all_flags, find
 from paddle_flags._core.status import ErrorList, fleet_hooks, new_error, shown, to_bytes
