@@ -56,7 +56,7 @@ def check(*subjects: Subject) -> None:
     The exception has the type of the first error; its `errors` has all of them.
     """
     for each in subjects:
-        if each not in _CHECKS:
+        if each not in list(_CHECKS):  # a list, which is no key, is refused too
             message = f"check: {shown(each)}: expected {', '.join(map(repr, _CHECKS))}"
             raise FlagArgumentError(message)
     found = ErrorList()

@@ -78,10 +78,10 @@ def add_group(*flags: FlagOrName, rule: Rule) -> Hook:
 
     The rules are "at_most_one", "exactly_one", "at_least_one", "all_or_none" and "all". A
     flag is given if its value comes from any source but the default; for the first two, a
-    bool that is False is not given. A change that breaks the rule by giving too many flags
-    raises FlagValueError at once; `parse` and `check("values")` raise if too few are given.
+    bool that is False is not given. A change that breaks the rule raises FlagValueError; so do
+    `parse` and `check("values")` if too few flags are given.
     """
-    if rule not in _LEAST:
+    if rule not in list(_LEAST):  # a list, which is no key, is refused too
         message = f"rule: {shown(rule)}: expected {', '.join(map(repr, _LEAST))}"
         raise FlagArgumentError(message)
     members = _flags_of(flags, _LEAST[rule])
