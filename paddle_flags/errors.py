@@ -125,7 +125,7 @@ class ScopeHidesWarning(FlagWarning):
 class RefusedModuleWarning(FlagWarning):
     """A library was refused when it was linked, imported or opened past `load_plugin`.
 
-    Its own code sees only the defaults of its flags. `check_modules` raises the whole story.
+    Its own code sees only the defaults of its flags. `check("modules")` raises all errors.
     """
 
 

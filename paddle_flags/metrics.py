@@ -17,7 +17,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags._core.frames import public, public_class
+from paddle_flags._core.frames import class_hides_internal_frames, hides_internal_frames
 from paddle_flags._core.missing import importing
 from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import shown, to_text
@@ -62,7 +62,7 @@ class _Now(NamedTuple):
     values: list[tuple[str, float]]
 
 
-@public_class
+@class_hides_internal_frames
 class Collector(_Collector):
     """Collects the metrics, for a registry of prometheus_client.
 
@@ -173,7 +173,7 @@ class Collector(_Collector):
         return head + hmac.new(self._key, head + text, "sha256").hexdigest().encode() + b"\0\0\0"
 
 
-@public
+@hides_internal_frames
 def register(
     registry: CollectorRegistry | None = None,
     *,

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from paddle_flags._core.assign import assign, caller
 from paddle_flags._core.flag import Flag
-from paddle_flags._core.frames import public, public_class
+from paddle_flags._core.frames import class_hides_internal_frames, hides_internal_frames
 from paddle_flags._core.registry import find, override
 from paddle_flags._core.status import shorten
 from paddle_flags.errors import FlagError, FlagTypeError, ReadOnlyFlagError, UndefinedFlagError
@@ -38,7 +38,7 @@ class NotExportedError(UndefinedFlagError, ValueError):
     """The name has no `FLAGS_`, or is not that of an exported flag."""
 
 
-@public
+@hides_internal_frames
 def set_flags(flags: Mapping[str, Value]) -> None:
     """Set exported flags, all or none of them: `{"FLAGS_check_nan_inf": True}`.
 
@@ -51,7 +51,7 @@ def set_flags(flags: Mapping[str, Value]) -> None:
     assign(_wanted(flags), caller(1))
 
 
-@public
+@hides_internal_frames
 def get_flags(flags: str | Sequence[str]) -> dict[str, Any]:
     """Return a dict of the values of exported flags, given as a name, a list or a tuple."""
     if not isinstance(flags, (str, list, tuple)):
@@ -61,7 +61,7 @@ def get_flags(flags: str | Sequence[str]) -> dict[str, Any]:
     return {name: _exported(name).value for name in names}
 
 
-@public_class
+@class_hides_internal_frames
 class flag_guard(override):
     """Set exported flags for the duration of a `with` block or of a function call.
 

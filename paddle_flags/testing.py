@@ -12,15 +12,15 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from paddle_flags._core import former
+from paddle_flags._core import saved_definitions
 from paddle_flags._core.assign import assign, caller
 from paddle_flags._core.flag import flag_of
-from paddle_flags._core.frames import public_class
+from paddle_flags._core.frames import class_hides_internal_frames
 from paddle_flags._core.hooks import active_hooks, add_removed, hooks_on, remove_new
 from paddle_flags._core.redefine import withdraw
 from paddle_flags._core.registry import FLAGS, Registry, by_flag, named_values
 from paddle_flags._core.scope import decorated
-from paddle_flags._core.status import check, expect, new_error, to_text
+from paddle_flags._core.status import check_call, check_status, new_error, to_text
 from paddle_flags._input import argv, config
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagArgumentError
@@ -46,22 +46,22 @@ class State:
     def __init__(self) -> None:
         made = ffi.new("pd_snapshot **")
         err = new_error()
-        expect(lib.pd_snapshot_take(made, err), err)
+        check_status(lib.pd_snapshot_take(made, err), err)
         self._snapshot = ffi.gc(made[0], lib.pd_snapshot_free)
         self._hooks = active_hooks()
         self._modules = set(sys.modules)
         self._input = argv.environment_prefix(), config.last()
         self._reloaded: set[str] = set()
-        self._former: dict[Flag[Any], former.Former] = {}
-        former.keepers.add(self)
+        self._former: dict[Flag[Any], saved_definitions.SavedDefinition] = {}
+        saved_definitions.savers.add(self)
 
-    def keep(self, flag: Flag[Any]) -> None:
+    def save_definition(self, flag: Flag[Any]) -> None:
         """Keep the definition of a flag, which is about to go, unless it is a new one."""
         is_old = flag not in self.definitions() or flag.module in self._reloaded
         if flag not in self._former and is_old:
-            self._former[flag] = former.Former(flag)
+            self._former[flag] = saved_definitions.SavedDefinition(flag)
 
-    def reloaded(self, module: str) -> None:
+    def discard_of_module(self, module: str) -> None:
         """Let what a module defines stay that is being reloaded: its variables stay, too."""
         self._reloaded.add(module)
 
@@ -99,20 +99,20 @@ class State:
         self.forget(self.new_definitions())
         for flag, before in self._former.items():
             if not flag.defined or (flag in new and flag.module not in self._reloaded):
-                before.put_back(flag)
-        former.keepers.discard(self)
+                before.restore(flag)
+        saved_definitions.savers.discard(self)
         add_removed(self._hooks, self._reloaded.__contains__)
         self.restore_values()
 
     def restore_flags(self, flags: list[Flag[Any]]) -> None:
         """Put the definitions of these flags back, with their hooks; and all values."""
-        former.keepers.discard(self)
+        saved_definitions.savers.discard(self)
         old = {hook for hook, _ in self._hooks.values()}
         for hook, _ in hooks_on(active_hooks(), flags).values():
             if hook not in old:
                 hook.remove()
         for flag in flags:
-            self._former[flag].put_back(flag)
+            self._former[flag].restore(flag)
         add_removed(hooks_on(self._hooks, flags), self._reloaded.__contains__)
         self.restore_values()
 
@@ -121,7 +121,7 @@ class State:
         argv.remember_prefix(self._input[0])
         config.remember(self._input[1])
         err = new_error()
-        check(lib.pd_snapshot_restore(self._snapshot, err), err)
+        check_call(lib.pd_snapshot_restore(self._snapshot, err), err)
 
     def _stays(self, module: str) -> bool:
         """Return whether a module was first imported since, and will not be again, or reloaded.
@@ -151,7 +151,7 @@ def _native_modules() -> set[str]:
     return paths
 
 
-@public_class
+@class_hides_internal_frames
 class isolated:
     """Undo whatever a `with` block, a function or the tests of a class do to flags.
 

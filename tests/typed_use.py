@@ -10,6 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NewType
 
+import absl.flags
 import click
 
 import paddle_flags as pf
@@ -151,24 +152,24 @@ if TYPE_CHECKING:
 
     # Other parsers, and commands.
     parser = argparse.ArgumentParser()
-    pf.add_to(parser, only="alpha.*", env_prefix="APP_", config=Path("app.toml"))
-    pf.add_to(parser, only=["level", "mode"], config=["a.toml", Path("b.toml")])
-    assert_type(pf.adopt(parser, env_prefix="APP_"), dict[str, str])
-    assert_type(pf.bridge_absl(config="app.toml"), dict[str, str])
+    pf.add_options(parser, only="alpha.*", env_prefix="APP_", config=Path("app.toml"))
+    pf.add_options(parser, only=["level", "mode"], config=["a.toml", Path("b.toml")])
+    assert_type(pf.bridge(parser, env_prefix="APP_"), dict[str, str])
+    assert_type(pf.bridge(absl.flags.FLAGS, config="app.toml"), dict[str, str])
 
-    @pf.click_options("level", env_prefix="APP_")
+    @pf.add_options(only="level", env_prefix="APP_")
     def body(number: int) -> str:
         return str(number)
 
     assert_type(body(1), str)
 
     @click.command()
-    @pf.click_options()
+    @pf.add_options
     def command() -> None: ...
 
     assert_type(command, click.Command)
-    pf.add_to(command, only=("level",))
-    assert_type(pf.click_options()(command), click.Command)
+    pf.add_options(command, only=("level",))
+    assert_type(pf.add_options()(command), click.Command)
 
     def train(*arguments: str) -> int:
         return len(arguments)
@@ -176,12 +177,13 @@ if TYPE_CHECKING:
     pf.commands({"train": train, "serve": "app.serve:main", "data": {"clean": "app.clean"}})
     pf.commands({"train": train}, ["prog", "train"], env_prefix="APP_", exit=False)
     pf.commands({"train": train}, config=[Path("app.toml")], config_flag="config", exit="gflags")
-    pf.add_to("level")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    pf.adopt(command)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    pf.click_options(level=1)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    pf.add_options("level")  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType]
+    pf.bridge(command)  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType]
+    pf.add_options(level=1)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+    pf.bridge(parser, "x")  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType]
     pf.commands(["train"])  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    pf.add_to(parser, env_prefix="APP_", env_files=True, env_flags="APP", warn_unknown_env=True)
-    pf.add_to(parser, env_file=True)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    pf.add_options(parser, env_prefix="A", env_files=True, env_flags="A", warn_unknown_env=True)
+    pf.add_options(parser, env_file=True)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
     pf.parse(plugins=["liba.so", Path("b.so")], plugin_flag="plugins", env_ignore_empty=True)
     pf.parse(plugins="package.module")
     pf.commands({"train": train}, plugins=Path("b.so"), env_flags="APP_OPTIONS")
@@ -223,11 +225,8 @@ if TYPE_CHECKING:
     assert_type(level.watch(print), pf.Hook)
     assert_type(pf.watch(print), pf.Hook)
     level.validate(lambda value: value > 0, message="too low")
-    pf.mutually_exclusive(level, "mode")
-    pf.required(level)
-    pf.set(level, 3)
-    pf.reset(level)
-    pf.get(level)
+    pf.add_group(level, "mode", rule="at_most_one")
+    pf.add_group(level, rule="all")
     level.set_default(4)
     level.reset()
     assert_type(level.history, list[pf.FlagEntry])
@@ -253,9 +252,9 @@ if TYPE_CHECKING:
     pf.sync()
     pf.propagate()
     pf.logging_flags()
-    pf.check_modules()
-    pf.check_pending()
-    pf.check_values()
+    pf.check("modules")
+    pf.check("pending")
+    pf.check("values")
     with pf.testing.isolated({"level": 3}):
         pass
 

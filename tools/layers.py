@@ -43,10 +43,10 @@ C_LAYERS += ["api"]
 MODULE_LAYERS = ["python", "live"]
 TANGLED = frozenset({"live"})  # whose files still form circles
 PYTHON_LAYERS: list[str] = []
-PYTHON_LAYERS += ["errors", "_core", "_ops", "_input", "_report", "_doctor", "_completion", "_new"]
+PYTHON_LAYERS += ["errors", "_core", "_op", "_input", "_report", "_doctor", "_completion", "_new"]
 PYTHON_LAYERS += ["live", "fleet", "gateway", "cli", "testing"]
 PYTHON_LAYERS += ["_integrations", "metrics", "openfeature"]
-PYTHON_LAYERS += ["__init__", "paddle", "gen", "__main__"]
+PYTHON_LAYERS += ["_public", "__init__", "paddle", "gen", "__main__"]
 
 # Headers of the C core that only files of their own folder may include.
 PRIVATE = {f"registry/{name}.h" for name in ("context", "flag", "image", "names", "scope")}

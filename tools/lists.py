@@ -400,7 +400,9 @@ def written(root: Path) -> dict[Path, str]:
     """Return the files with the text that they should have."""
     header = (root / HEADER).read_text("utf-8")
     lists = read(header)
-    flag, define = (Path("paddle_flags", "_core", name) for name in ("flag.py", "define.py"))
+    flag, define = (
+        Path("paddle_flags", "_core", name) for name in ("flag_definition.py", "define.py")
+    )
     properties = "\n".join(map(property_of, lists.marks))
     text = (root / define).read_text("utf-8")
     text = put(text, "parameters", parameters_of(lists))

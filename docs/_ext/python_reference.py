@@ -88,7 +88,7 @@ def unlink_builtins(_app: Sphinx, page: nodes.document) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Show the public names."""
     vars(pf)["Registry"] = type(pf.FLAGS)
-    for name in ["Registry", "set", *pf.__all__]:
+    for name in ["Registry", *pf.__all__]:
         made = getattr(pf, name)
         if inspect.isclass(made) or inspect.isfunction(made):
             made.__module__ = "paddle_flags"

@@ -17,7 +17,7 @@ from paddle_flags._completion.answer import (
 )
 from paddle_flags._completion.request import read_request
 from paddle_flags._core.registry import FLAGS, find_silently
-from paddle_flags._core.status import expect, new_error, to_text
+from paddle_flags._core.status import check_status, new_error, to_text
 from paddle_flags._fast import split_list
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagError
@@ -142,7 +142,7 @@ def _values_of_flag(info: Any) -> _Values:
 
 
 def _implementations(flag: str) -> tuple[Candidate, ...]:
-    from paddle_flags._ops.operation import op
+    from paddle_flags._op.operation import op
 
     found: dict[str, str] = {}
     with suppress(FlagError):
@@ -224,7 +224,7 @@ def _spell(name: str, typed: str) -> str | None:
 def _info_of(handle: Any) -> Any:
     info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})
     err = new_error()
-    expect(lib.pd_flag_get_info(handle, info, err), err)
+    check_status(lib.pd_flag_get_info(handle, info, err), err)
     return info
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from paddle_flags._core.frames import native_frame
-from paddle_flags._core.status import ErrorList, new_error, settle, to_bytes
+from paddle_flags._core.status import ErrorList, new_error, raise_deferred, to_bytes
 from paddle_flags._core.values import Assignments
 from paddle_flags._fast import push as _push
 from paddle_flags._native import ffi, lib
@@ -37,13 +37,13 @@ def assign(
     An error that stands in place of a flag is raised together with those of the others.
     """
     _change(wanted, origin_at(where, source))
-    settle()
+    raise_deferred()
 
 
 def push(wanted: list[Assignment], where: tuple[str, int]) -> int:
     """Override all flags or none, as `assign`; return the number, which the caller owns.
 
-    The caller has yet to settle.
+    The caller has yet to call `raise_deferred`.
     """
     number = _push(wanted, *where, _not_pushed, False)
     return _change(wanted, origin_at(where), lib.pd_override_push) if number is None else number

@@ -1,40 +1,87 @@
-"""Checks for errors that no call raised: of modules, pending values and validators."""
+"""`check`: errors that no call has raised yet, of modules, pending values and validators."""
 
 from __future__ import annotations
 
-from paddle_flags._core.frames import public
-from paddle_flags._core.status import ErrorList, new_error, settle, take_refusals
+from paddle_flags._core.frames import hides_internal_frames
+from paddle_flags._core.status import (
+    ErrorList,
+    new_error,
+    pop_refusal_warnings,
+    raise_deferred,
+    shown,
+)
 from paddle_flags._native import ffi, lib
+from paddle_flags.errors import FlagArgumentError
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
+    from typing import Any, Literal
+
     from paddle_flags.errors import FlagError
 
+    Subject = Literal["modules", "pending", "values"]
 
-@public
-def check_modules() -> None:
-    """Raise an error if a library that was not loaded by `load_plugin` could not join.
 
-    Libraries that are linked, preloaded, opened by ctypes or imported as extension
-    modules join the registry on their own. If a definition in one is refused, none of
-    its flags join: its own code sees their defaults. The exception has the type of the
-    first error; its `errors` has all of them.
-    """
-    found = ErrorList()
+def _find_module_errors(errors: Any, _: object) -> int:
+    """Find the errors of all modules, also of those that have left."""
     handle = lib.pd_module_next(ffi.NULL)
     while handle:
-        lib.pd_module_get_errors(handle, found.pointer, ffi.NULL)
+        lib.pd_module_get_errors(handle, errors, ffi.NULL)
         handle = lib.pd_module_next(handle)
-    if lib.pd_error_list_count(found.pointer):
-        raise _explained(found.gather(ffi.NULL))
+    count: int = lib.pd_error_list_count(errors)
+    return lib.PD_ERR_REFUSED if count else lib.PD_OK  # type: ignore[no-any-return]
+
+
+_CHECKS = {
+    "modules": _find_module_errors,
+    "pending": lib.pd_pending_check,
+    "values": lib.pd_flags_validate,
+}
+
+
+@hides_internal_frames
+def check(*subjects: Subject) -> None:
+    """Raise the errors that no call has raised yet, of all subjects or of those given.
+
+    - "modules": libraries that could not join. Those that are linked, preloaded, opened by
+      ctypes or imported as extension modules join the registry on their own. If a definition
+      in one is refused, none of its flags join: its own code sees their defaults. Libraries
+      that have left are among them, and values that a plugin's flags have rejected.
+    - "pending": values for undefined flags. Ask for it after all plugins are loaded. Each
+      error is an UndefinedFlagError with the nearest known name.
+    - "values": all validators are called with the current values, as `parse` does at its end.
+      Ask for it when flags were defined after `parse`, such as those of a plugin. Each error
+      is a FlagValueError: a value is rejected, or a required flag is not given.
+
+    The exception has the type of the first error; its `errors` has all of them.
+    """
+    for each in subjects:
+        if each not in list(_CHECKS):  # a list, which is no key, is refused too
+            message = f"check: {shown(each)}: expected {', '.join(map(repr, _CHECKS))}"
+            raise FlagArgumentError(message)
+    found = ErrorList()
+    failed = None
+    for subject, look in _CHECKS.items():
+        if not subjects or subject in subjects:
+            err = new_error()
+            if look(found.pointer, err) != lib.PD_OK:
+                failed = failed or err
+                if subject == "modules":
+                    pop_refusal_warnings()  # the exception takes the place of their warnings
+    if failed:
+        raise _explain_conflicts(found.gather(failed))
+    if not subjects or "values" in subjects:
+        raise_deferred()
 
 
 def check_refused() -> None:
     """Raise an error if a module in the process was refused and no call has raised that."""
     found = ErrorList()
     err = new_error()
+    # Where images can't be walked, no module could have joined on its own.
     if lib.pd_modules_check(found.pointer, err) not in (lib.PD_OK, lib.PD_ERR_UNSUPPORTED):
-        raise _explained(found.gather(err))
+        pop_refusal_warnings()
+        raise _explain_conflicts(found.gather(err))
 
 
 _REMEDY = (
@@ -43,39 +90,10 @@ _REMEDY = (
 )
 
 
-def _explained(refusal: FlagError) -> FlagError:
-    """Return the error with what to do about conflicts. It takes the place of the warnings."""
-    take_refusals()
+def _explain_conflicts(refusal: FlagError) -> FlagError:
+    """Return the error with what to do about conflicts of modules."""
     for each in refusal.errors:
         if each.status == "PD_ERR_CONFLICT":
             each.args = (f"{each}{_REMEDY}",)
     refusal.args = ("\n".join(map(str, refusal.errors)),)
     return refusal
-
-
-@public
-def check_pending() -> None:
-    """Raise UndefinedFlagError if there are pending values for undefined flags.
-
-    Its `errors` has one error for each, with the nearest known name. Call this after
-    all plugins are loaded.
-    """
-    found = ErrorList()
-    err = new_error()
-    if lib.pd_pending_check(found.pointer, err) != lib.PD_OK:
-        raise found.gather(err)
-
-
-@public
-def check_values() -> None:
-    """Call all validators with the current values, as `parse` does at its end.
-
-    Use it for flags that were defined after `parse`, such as those of a plugin. Raises
-    FlagValueError if a validator rejects a value or a required flag is not given; its
-    `errors` has every rejection.
-    """
-    found = ErrorList()
-    err = new_error()
-    if lib.pd_flags_validate(found.pointer, err) != lib.PD_OK:
-        raise found.gather(err)
-    settle()

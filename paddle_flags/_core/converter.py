@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.hooks import CALLED, CONVERT, add_validator, held, name_of, reaches_a_call
-from paddle_flags._core.status import leave_failure, to_text
+from paddle_flags._core.status import store_failure, to_text
 from paddle_flags._core.types import Unfit
 from paddle_flags._core.unraisable import report
 from paddle_flags._core.values import (
@@ -43,7 +43,7 @@ class _Converter:
             result = self._expected() if self._sensitive else str(error)
         except BaseException as error:  # raised again where C was called
             accepted = False
-            result = self._tell(error, native=native)
+            result = self._report_failure(error, native=native)
         if accepted and result == text:
             return None
         return accepted, result.replace("\0", " ").encode("utf-8", "surrogateescape")
@@ -51,12 +51,12 @@ class _Converter:
     def _expected(self) -> str:
         return f"expected {self._type.expected}"
 
-    def _tell(self, error: BaseException, *, native: bool) -> str:
+    def _report_failure(self, error: BaseException, *, native: bool) -> str:
         if self._sensitive and isinstance(error, Exception):
             return self._expected()
         function = self._type.parse
         if reaches_a_call(native=native):
-            leave_failure(error)
+            store_failure(error)
         else:
             report(error, f"Exception ignored in the type of flag {self._name!r}", function)
         failure = ": ".join(filter(None, [type(error).__name__, str(error)]))
@@ -69,7 +69,7 @@ CALLED.add(_Converter.answer.__code__)
 def begin(definition: Any, name: str, type_: Type[Any], *, sensitive: bool) -> int:
     """Give a `pd_flag_def *` its Type, and a converter if it is of text; return what `drop` takes.
 
-    Once the library has the definition, call `settle_types`.
+    Once the library has the definition, call `replace_types`.
     """
     context = new_hook()
     held[context] = _Converter(name, type_, sensitive=sensitive).answer
@@ -115,11 +115,11 @@ def renew(flag: Flag[Any], info: Any, context: int) -> None:
     types_of_contexts[first] = types_of_contexts[context]
     if first in held:  # it isn't if another interpreter has it
         held[first] = held[context]
-    drop(context)
+    drop_converter(context)
     flag._look_again()
 
 
-def settle_types(flag: Flag[Any], context: int = 0) -> None:
+def replace_types(flag: Flag[Any], context: int = 0) -> None:
     """Release the Types of definitions that the flag has no more; its new one has `context`.
 
     Another thread may be reading a value of a former definition: it reads it again. If it is
@@ -142,7 +142,7 @@ def settle_types(flag: Flag[Any], context: int = 0) -> None:
         flag._know(0, BY_NAME["string"], None, flag._sensitive, False)
 
 
-def drop(context: int) -> None:
+def drop_converter(context: int) -> None:
     """Forget a converter that the library doesn't have."""
     del held[context], types_of_contexts[context]
     drop_hook(context)

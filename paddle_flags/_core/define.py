@@ -12,7 +12,12 @@ from paddle_flags._core.definition import (
     with_meaning,
 )
 from paddle_flags._core.flag import Flag, flags_made
-from paddle_flags._core.frames import frame_above, native_frame, outside, public
+from paddle_flags._core.frames import (
+    first_user_frame,
+    frame_above,
+    hides_internal_frames,
+    native_frame,
+)
 from paddle_flags._core.header import MARKS, TEXTS
 from paddle_flags._core.status import (
     shown,
@@ -100,7 +105,7 @@ def _define_with(
         choices, category, aliases, unit, deprecated, retired, old_names, metavar,
     )  # fmt: skip
     # end of attributes
-    frame = outside(frame_above(2))
+    frame = first_user_frame(frame_above(2))
     if case_sensitive is True and not to_switch("replace", replace):
         flag = _define_plain(
             flags_made, frame, name, default, help, type, items, min, max, *marks, *texts
@@ -466,7 +471,7 @@ def define(
     case_sensitive: bool = ...,
     **attributes: Unpack[Attributes],
 ) -> Flag[_T]: ...
-@public
+@hides_internal_frames
 def define(name: str, default: Any, help: str = "", **attributes: Any) -> Flag[Any]:
     """Define a flag for the whole process, and return it.
 

@@ -6,12 +6,13 @@ from _collections_abc import Iterable  # as collections.abc, without what that i
 from _weakref import ref  # as weakref, without what that imports
 
 from paddle_flags._core import lists
-from paddle_flags._core.flag import Flag, flag_of, names_in
+from paddle_flags._core.flag import Flag, flag_of
+from paddle_flags._core.flag_definition import names_in
 from paddle_flags._core.header import MARKS, TEXTS
 from paddle_flags._core.status import (
-    expect,
+    check_status,
     new_error,
-    settle,
+    raise_deferred,
     shown,
     to_bytes,
     to_exception,
@@ -145,7 +146,7 @@ class Definition:
         refused: list[str] = []
         via = self._kind.via
         if via is not None and via.takes_tables:
-            from paddle_flags._core.waiting import join_tables
+            from paddle_flags._core.pending_values import join_tables
 
             refused = join_tables(self._names(), via)
             if refused and self._sensitive:
@@ -155,7 +156,7 @@ class Definition:
             flag = self._register(handle, frame, context, replace=replace)
         finally:
             if context and not handle[0]:
-                converter().drop(context)
+                converter().drop_converter(context)
         if refused:
             raise FlagValueError("; ".join(refused))
         return flag
@@ -188,8 +189,8 @@ class Definition:
             raise to_exception(err)
         flag = flag_of(handle[0])
         self._take(flag, context, before)
-        expect(status, err)
-        settle(flag)
+        check_status(status, err)
+        raise_deferred(flag)
         return flag
 
     def _names(self) -> list[str]:
@@ -215,7 +216,7 @@ class Definition:
         if info.generation == before:
             converter().renew(flag, info, context)
             return
-        converter().settle_types(flag, context)
+        converter().replace_types(flag, context)
         if info.context != self.pointer.context:
             return  # it is already another one
         if self._kind.member != "str":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import Executor, Future
 
-from paddle_flags._core.frames import public
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.scoped import capture
 from paddle_flags.errors import FlagTypeError
 
@@ -43,7 +43,7 @@ class WrappedExecutor(Executor):
 _ELSEWHERE = ("ProcessPoolExecutor", "InterpreterPoolExecutor", "MPIPoolExecutor")
 
 
-@public
+@hides_internal_frames
 def wrap_executor(executor: Executor) -> Executor:
     """Return an executor that runs what is submitted in the scopes of the submitting thread.
 

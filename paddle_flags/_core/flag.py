@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 from paddle_flags._core.assign import assign, caller, origin_at
-from paddle_flags._core.frames import public_class
+from paddle_flags._core.flag_definition import FlagDefinition
+from paddle_flags._core.frames import class_hides_internal_frames
 from paddle_flags._core.scope import Scope
 from paddle_flags._core.status import (
     ErrorList,
-    check,
-    expect,
+    check_call,
+    check_status,
     failures,
     new_error,
-    refuse,
-    settle,
+    queued_warnings,
+    raise_deferred,
+    raise_error_at,
     shown,
     to_bytes,
     to_text,
-    warnings_left,
 )
 from paddle_flags._core.values import (
     REDACTED,
     FormerDefinitionError,
     decode_list,
-    from_c,
-    kind_of,
     plain_value,
     read_again,
     type_in,
-    typed_kind_of,
 )
-from paddle_flags._fast import FlagBase, connect
+from paddle_flags._fast import connect
 from paddle_flags._fast import make as _make
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagValueError, UndefinedFlagError
@@ -49,8 +47,8 @@ else:
     T = None
 
 
-@public_class
-class Flag(FlagBase[T]):
+@class_hides_internal_frames
+class Flag(FlagDefinition[T]):
     """A named, typed value that Python and native code of the process share.
 
     A Flag comes from `define` or `FLAGS[name]`; each flag has one object. The object
@@ -137,7 +135,7 @@ class Flag(FlagBase[T]):
         item = ffi.new("pd_assignment *", {"flag": self.handle, "text": data})
         origin, _place = origin_at(caller(1))  # which points at the place
         err = new_error()
-        check(lib.pd_batch_set(item, 1, origin, ffi.NULL, err), err)
+        check_call(lib.pd_batch_set(item, 1, origin, ffi.NULL, err), err)
 
     @property
     def text(self) -> str:
@@ -152,7 +150,7 @@ class Flag(FlagBase[T]):
         while True:
             buffer = ffi.new("char[]", size)
             length = ffi.new("size_t *")
-            expect(lib.pd_flag_get_text(self.handle, buffer, size, length, err), err)
+            check_status(lib.pd_flag_get_text(self.handle, buffer, size, length, err), err)
             if length[0] < size:
                 return to_text(buffer)
             size = length[0] + 1
@@ -164,7 +162,7 @@ class Flag(FlagBase[T]):
         from before it. Raises ReadOnlyFlagError or FrozenFlagError.
         """
         err = new_error()
-        check(lib.pd_flag_reset(self.handle, err), err)
+        check_call(lib.pd_flag_reset(self.handle, err), err)
 
     def set_default(self, value: T) -> None:
         """Give the flag another default, which it keeps while any module defines it.
@@ -191,12 +189,12 @@ class Flag(FlagBase[T]):
     def freeze(self) -> None:
         """Make every change raise FrozenFlagError until `unfreeze`, for native code too."""
         err = new_error()
-        check(lib.pd_flag_freeze(self.handle, err), err)
+        check_call(lib.pd_flag_freeze(self.handle, err), err)
 
     def unfreeze(self) -> None:
         """Allow changes again after `freeze`."""
         err = new_error()
-        check(lib.pd_flag_unfreeze(self.handle, err), err)
+        check_call(lib.pd_flag_unfreeze(self.handle, err), err)
 
     # ---- where the value comes from ----
 
@@ -247,195 +245,7 @@ class Flag(FlagBase[T]):
 
         return add_watcher(self.handle, callback, flag_of, weak=weak)
 
-    # ---- definition ----
-
-    @property
-    def defined(self) -> bool:
-        """False while the plugin that defined the flag is unloaded, and after `undefine`."""
-        if self._state is not None:
-            return self._state != 0
-        info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})
-        return bool(lib.pd_flag_get_info(self.handle, info, ffi.NULL) == lib.PD_OK)
-
-    @property
-    def name(self) -> str:
-        """The name as defined. It is known even while the flag is undefined."""
-        return self._name
-
-    @property
-    def type(self) -> str:
-        """The type in C: `"bool"`, `"int32"`, ..., or `"string"`, which is also that of lists."""
-        return kind_of(self._info()).name
-
-    @property
-    def items(self) -> str | None:
-        """The type in C of a list's items; None if the flag is not a list."""
-        item = kind_of(self._info()).item
-        return item.name if item else None
-
-    @property
-    def unit(self) -> str | None:
-        """The unit of the number, `"bytes"` or `"seconds"`, or None."""
-        return to_text(self._info().unit) or None
-
-    @property
-    def default(self) -> T:
-        """The value that the flag has if no other is set."""
-        info, kind = self._typed_info()
-        return None if info.optional else from_c(kind, info.default_value)  # type: ignore[return-value]
-
-    @property
-    def min(self) -> T | None:
-        """The smallest value allowed; None if only the type limits it."""
-        info, kind = self._typed_info()
-        return bound(kind, info.min, kind.smallest)  # type: ignore[no-any-return]
-
-    @property
-    def max(self) -> T | None:
-        """The largest value allowed; None if only the type limits it."""
-        info, kind = self._typed_info()
-        return bound(kind, info.max, kind.largest)  # type: ignore[no-any-return]
-
-    @property
-    def choices(self) -> tuple[str, ...] | None:
-        """The only values allowed, as text; of a list, the only items. None: any value."""
-        return names_in(self._info().choices) or None
-
-    @property
-    def help(self) -> str:
-        """What the flag is for."""
-        return to_text(self._info().help)
-
-    @property
-    def category(self) -> str:
-        """The heading of the flag in help and reports, or `""`."""
-        return to_text(self._info().category)
-
-    @property
-    def aliases(self) -> tuple[str, ...]:
-        """Other names, without the old ones."""
-        return names_in(self._info().aliases)
-
-    @property
-    def old_names(self) -> tuple[str, ...]:
-        """Other names that are deprecated: using one warns, once."""
-        return names_in(self._info().old_names)
-
-    @property
-    def deprecated(self) -> str | None:
-        """Why the flag should no longer be used and what to use instead, or None."""
-        return to_text(self._info().deprecated) or None
-
-    @property
-    def retired(self) -> str | None:
-        """Why values for the flag are now ignored, or None."""
-        return to_text(self._info().retired) or None
-
-    @property
-    def module(self) -> str:
-        """What defined the flag: the path of a library or program, or a Python module."""
-        return to_text(self._info().module)
-
-    @property
-    def file(self) -> str:
-        """The source file of the definition, or `""`."""
-        return to_text(self._info().file)
-
-    @property
-    def line(self) -> int:
-        """The line of the definition, counted from 1; 0 if unknown."""
-        return int(self._info().line)
-
-    @property
-    def metavar(self) -> str | None:
-        """What help shows in place of a value, or None: a word for the type."""
-        return to_text(self._info().metavar) or None
-
-    # marks: made by tools/lists.py
-
-    @property
-    def hidden(self) -> bool:
-        """Left out of listings and help."""
-        return bool(self._info().hidden)
-
-    @property
-    def read_only(self) -> bool:
-        """Keeps its default."""
-        return bool(self._info().read_only)
-
-    @property
-    def startup_only(self) -> bool:
-        """Keeps its value once a command line was parsed."""
-        return bool(self._info().startup_only)
-
-    @property
-    def sensitive(self) -> bool:
-        """Its values never appear in messages and reports."""
-        return bool(self._info().sensitive)
-
-    @property
-    def experimental(self) -> bool:
-        """May change or go."""
-        return bool(self._info().experimental)
-
-    @property
-    def required(self) -> bool:
-        """A command line without a value for it is an error."""
-        return bool(self._info().required)
-
-    @property
-    def optional(self) -> bool:
-        """Its default stands for no value."""
-        return bool(self._info().optional)
-
-    @property
-    def multi(self) -> bool:
-        """A list to which each use on a command line adds."""
-        return bool(self._info().multi)
-
-    @property
-    def scoped(self) -> bool:
-        """May have a value of its own in a thread or task."""
-        return bool(self._info().scoped)
-
-    @property
-    def runtime(self) -> bool:
-        """May be changed in the running process from outside."""
-        return bool(self._info().runtime)
-
-    @property
-    def unsafe(self) -> bool:
-        """A change from outside needs a confirmation."""
-        return bool(self._info().unsafe)
-
-    @property
-    def per_process(self) -> bool:
-        """Each process has its own value, never compared."""
-        return bool(self._info().per_process)
-
-    @property
-    def count(self) -> bool:
-        """An integer to which each use without a value adds one."""
-        return bool(self._info().count)
-
-    @property
-    def merge(self) -> bool:
-        """A list that adds to what files and variables give."""
-        return bool(self._info().merge)
-
-    # end of marks
-
-    @property
-    def frozen(self) -> bool:
-        """Whether changes raise FrozenFlagError now."""
-        return bool(self._info().frozen)
-
     # ---- inside ----
-
-    @property
-    def handle(self) -> Any:
-        """The `pd_flag *`, as a pointer of cffi. It is valid until the process ends."""
-        return ffi.cast("pd_flag *", self._address)
 
     def from_entry(self, entry: Any) -> T:
         """Return the value of a `pd_flag_entry *` of this flag."""
@@ -444,24 +254,11 @@ class Flag(FlagBase[T]):
             return value  # type: ignore[no-any-return]
         return self._made(type_, value, sensitive=entry.sensitive)  # type: ignore[no-any-return]
 
-    def _info(self) -> Any:
-        info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})
-        err = new_error()
-        expect(lib.pd_flag_get_info(self.handle, info, err), err)
-        return info
-
-    def _typed_info(self) -> tuple[Any, ValueType]:
-        def read() -> tuple[Any, ValueType]:
-            info = self._info()
-            return info, typed_kind_of(info)
-
-        return read_again(read)
-
     def _entry(self, index: int = 0) -> Any:
         """Return a value of the history, with all that it takes to read it: a `pd_flag_entry *`."""
         entry = ffi.new("pd_flag_entry *", {"size": ffi.sizeof("pd_flag_entry")})
         err = new_error()
-        expect(lib.pd_flag_get_entry(self.handle, index, entry, err), err)
+        check_status(lib.pd_flag_get_entry(self.handle, index, entry, err), err)
         return entry
 
     def _facts(self) -> tuple[ValueType, bool]:
@@ -485,13 +282,13 @@ class Flag(FlagBase[T]):
         return read_again(self._read_once)
 
     def _read_once(self) -> Any:
-        from paddle_flags._core.kept import is_unchecked
+        from paddle_flags._core.retained_values import may_be_unchecked
 
         entry = self._entry()  # raises if the flag is undefined
         try:
             return self.from_entry(entry)
         except FlagValueError:  # C has the value from before this definition
-            if is_unchecked(self):
+            if may_be_unchecked(self):
                 return self.default  # which replaces it
             now = self._entry()
             if (now.context, plain_value(now)) != (entry.context, plain_value(entry)):
@@ -548,33 +345,11 @@ class Flag(FlagBase[T]):
         err = new_error()
         if self._info().source in (lib.PD_SOURCE_OVERRIDE, lib.PD_SOURCE_SCOPE):
             return
-        check(lib.pd_flag_drop(self.handle, lib.PD_SOURCE_RUNTIME, err), err)
-
-
-_INFINITY = float("inf")
-
-
-def names_in(pointer: Any) -> tuple[str, ...]:
-    """Return the names or choices of a definition, which | separates."""
-    text = to_text(pointer)
-    return tuple(text.split("|")) if text else ()
-
-
-def bound(kind: ValueType, value: Any, natural: int | None) -> Any:
-    """Return a bound of a definition; None if it is `natural`, that of the type."""
-    if kind.python in (bool, str, tuple):
-        return None
-    if kind.via is not None:
-        limit = getattr(value, kind.member)
-        if limit in (natural, _INFINITY, -_INFINITY):
-            return None
-    limit = from_c(kind, value)
-    infinite = kind.python is float and limit in (_INFINITY, -_INFINITY)
-    return None if infinite or limit == natural else limit
+        check_call(lib.pd_flag_drop(self.handle, lib.PD_SOURCE_RUNTIME, err), err)
 
 
 flags_made: dict[int, Flag[Any]] = {}
-connect(Flag, failures, warnings_left, settle, refuse)
+connect(Flag, failures, queued_warnings, raise_deferred, raise_error_at)
 
 
 def flag_of(handle: Any) -> Flag[Any]:
@@ -592,9 +367,9 @@ def find_flag(name: str) -> Flag[Any]:
     """Return the flag of this name or alias, or raise UndefinedFlagError."""
     handle = ffi.new("pd_flag **")
     err = new_error()
-    expect(lib.pd_flag_find(to_bytes(name, "name: "), handle, err), err)
+    check_status(lib.pd_flag_find(to_bytes(name, "name: "), handle, err), err)
     flag = flag_of(handle[0])
-    settle(flag)
+    raise_deferred(flag)
     return flag
 
 
@@ -621,5 +396,5 @@ def _remedy(flag: Flag[Any]) -> str:
 def _name_of(handle: Any) -> str:
     info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})
     err = new_error()
-    expect(lib.pd_flag_get_info(handle, info, err), err)
+    check_status(lib.pd_flag_get_info(handle, info, err), err)
     return to_text(info.name)

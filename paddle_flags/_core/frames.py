@@ -1,6 +1,7 @@
 """Tracebacks that end in the user's line: frames of this package are dropped.
 
-What users call is made `public`, a class by `public_class`. `python -X dev` keeps all frames.
+What users call is decorated with `hides_internal_frames`, a class with
+`class_hides_internal_frames`. `python -X dev` keeps all frames.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
 _FUNCTION: Any = type(lambda: None)
 
 
-def public(function: T) -> T:
+def hides_internal_frames(function: T) -> T:
     """Return the function as a callable that drops our frames from what it raises."""
     return function if sys.flags.dev_mode else _public(function)
 
 
-def public_class(kind: type[T]) -> type[T]:
+def class_hides_internal_frames(kind: type[T]) -> type[T]:
     """Make the methods and properties of a class public."""
     if sys.flags.dev_mode:
         return kind
@@ -45,7 +46,7 @@ def is_ours(frame: FrameType) -> bool:
     return name == "paddle_flags" or name.startswith("paddle_flags.")
 
 
-def outside(frame: FrameType) -> FrameType:
+def first_user_frame(frame: FrameType) -> FrameType:
     """Return the innermost frame, from this one on, that is not of this package."""
     each: FrameType | None = frame
     while each and is_ours(each):

@@ -7,7 +7,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags._core.status import (
-    expect,
+    check_status,
     new_error,
     shown,
     to_text,
@@ -76,7 +76,7 @@ def _entries(handle: Any) -> Iterator[Any]:
         status = lib.pd_flag_get_entry(handle, index, entry, err)
         if status == lib.PD_ERR_ARGUMENT:
             return
-        expect(status, err)
+        check_status(status, err)
         yield entry
 
 

@@ -11,14 +11,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
-from paddle_flags._core import added, kept
-from paddle_flags._core.frames import public_class
+from paddle_flags._core import hook_list, retained_values
+from paddle_flags._core.frames import class_hides_internal_frames
 from paddle_flags._core.status import (
-    expect,
-    leave_failure,
+    check_status,
     new_error,
+    pop_failure,
     shown,
-    take_failure,
+    store_failure,
     to_switch,
 )
 from paddle_flags._core.unraisable import report
@@ -47,7 +47,7 @@ _Ours = dict[int, "tuple[Hook, Callable[[], int]]"]
 _ours: _Ours = {}
 
 
-@public_class
+@class_hides_internal_frames
 class Hook:
     """A validator, watcher or rule that was added to flags.
 
@@ -70,7 +70,7 @@ class Hook:
         self._number = 0
         self._function = function
         self._flags = flags  # their addresses; empty for all flags
-        self.module = added.adder()
+        self.module = hook_list.calling_module()
         if add is not None:
             self._begin(add)
 
@@ -78,13 +78,13 @@ class Hook:
         """Call a function that adds the hook and returns its number."""
         self._number = add()
         _ours[self._number] = self, add
-        added.note(self._number, self._flags, self.module)
+        hook_list.record_hook(self._number, self._flags, self.module)
 
     def _forget(self) -> int:
         """Return the number of the hook, which is active no longer; 0 if it wasn't."""
         number, self._number = self._number, 0
         _ours.pop(number, None)
-        added.forget(number)
+        hook_list.forget_hook(number)
         return number
 
     def remove(self) -> None:
@@ -175,8 +175,8 @@ def _add(
     if status != lib.PD_OK:
         del held[context]
         drop_hook(context)
-    expect(status, err)
-    leave_failure(None)  # a validator may have rejected what the fleet gave
+    check_status(status, err)
+    store_failure(None)  # a validator may have rejected what the fleet gave
     # It waits for the GIL, and the thread that has the GIL may be waiting for the loader.
     lib.pd_hook_defer(number[0], ffi.NULL)
     return int(number[0])
@@ -206,7 +206,7 @@ class _Validator:
         return None if text is None else text.replace("\0", " ").encode("utf-8", "replace")
 
     def _why_not(self, entries: Any, *, native: bool) -> str | None:
-        leave_failure(None)
+        store_failure(None)
         try:
             values = [
                 (self._read or flag.from_entry)(entries[i]) for i, flag in enumerate(self._flags)
@@ -214,11 +214,11 @@ class _Validator:
             accepted = self._function(*values)
         except ValueError as error:
             text = str(error) or self._message
-            return self._tell(self._named(text), error, native=native)
+            return self._report_failure(self._named(text), error, native=native)
         except BaseException as error:  # raised again where C was called
             failure = ": ".join(filter(None, [type(error).__name__, str(error)]))
             text = f"its validator {self._name()} failed: {failure}"
-            return self._tell(text, error, native=native)
+            return self._report_failure(text, error, native=native)
         what = _no_answer(accepted)
         if what:
             return f"its validator {self._name()} returned {what}, expected True or False"
@@ -232,7 +232,7 @@ class _Validator:
             failure = ": ".join(filter(None, [type(error).__name__, str(error)]))
             returned = f"its validator {self._name()} returned a value of type {kind}"
             text = f"{returned}, expected True or False: {failure}"
-            return self._tell(text, error, native=native)
+            return self._report_failure(text, error, native=native)
 
     def _name(self) -> str:
         return name_of(self._function)
@@ -243,7 +243,7 @@ class _Validator:
             return f"rejected by the validator {self._name()}"
         return f"{text} (validator {self._name()})" if len(self._flags) > 1 else text
 
-    def _tell(self, text: str, error: BaseException, *, native: bool) -> str:
+    def _report_failure(self, text: str, error: BaseException, *, native: bool) -> str:
         """Return the text, unless a sensitive value may be in it."""
         secret = any(flag.sensitive for flag in self._flags)
         if not secret or not isinstance(error, Exception):
@@ -253,7 +253,7 @@ class _Validator:
     def _pass_on(self, error: BaseException, *, native: bool) -> None:
         """Leave the exception for the call that sets the flag, or report it if there is none."""
         if reaches_a_call(native=native):
-            leave_failure(error)
+            store_failure(error)
         elif not isinstance(error, ValueError):  # that is how validators reject a value
             self.report(error)
 
@@ -330,7 +330,7 @@ def handles(flags: Sequence[Flag[Any]]) -> Any:
 
 
 def addresses(flags: Sequence[Flag[Any]]) -> tuple[int, ...]:
-    """Return the addresses of the flags, as `added.note` takes them."""
+    """Return the addresses of the flags, as `hook_list.record_hook` takes them."""
     return tuple(flag._address for flag in flags)
 
 
@@ -353,7 +353,7 @@ def add_validator(
     add = functools.partial(_add, made.answer, lib.pd_validator_add, *wanted)
     hook = Hook(add, addresses(flags), function)
     try:
-        kept.check_kept(flags)
+        retained_values.check_retained_values(flags)
     except BaseException:
         hook.remove()  # the caller gets no handle of it
         raise
@@ -387,7 +387,7 @@ class _Watcher:
             _check_result(callback(flag), callback, name)
         except BaseException as error:  # the change has happened
             if not isinstance(error, Exception) and reaches_a_call(native=native):
-                leave_failure(error)
+                store_failure(error)
             else:
                 self.report(error, name)
         if native:
@@ -474,7 +474,7 @@ CALLED = {_Validator.answer.__code__, _Watcher.answer.__code__}
 
 def _report_left(hook: _Validator | _Watcher) -> None:
     """Report what is left of a hook that no call of this package has called."""
-    error = take_failure()
+    error = pop_failure()
     if error is not None:
         hook.report(error)
 

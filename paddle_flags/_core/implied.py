@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.flag import Flag
 from paddle_flags._core.registry import find, override
-from paddle_flags._core.status import leave_warning, settle, to_text
+from paddle_flags._core.status import queue_warning, raise_deferred, to_text
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagError
 
@@ -91,7 +91,7 @@ class _Implied:
                 new._push()
             except FlagError as error:  # C calls this: nothing can be raised through it
                 why = "; ".join(str(each) for each in error.errors)
-                leave_warning(UserWarning(f"{why}; the implied values are not set"))
+                queue_warning(UserWarning(f"{why}; the implied values are not set"))
                 return
             if not self._swap(None, new):
                 new.__exit__(None, None, None)
@@ -132,4 +132,4 @@ def imply(name: str, value: object, sets: Mapping[str, object]) -> None:
         return
     others.append(made)
     made.begin(find(name))
-    settle()
+    raise_deferred()

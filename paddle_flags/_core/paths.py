@@ -7,17 +7,13 @@ import os
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
 
-def get_include() -> str:
-    """Return the directory of `pd_flags.h` and `pd_flags.hpp`; a plugin needs nothing else."""
-    return os.path.join(_PACKAGE, "include")
+def get_include(*, compat: bool = False) -> str:
+    """Return the directory of `pd_flags.h` and `pd_flags.hpp`; a plugin needs nothing else.
 
-
-def get_compat_include() -> str:
-    """Return the directory of the headers that replace `gflags/gflags.h` and its like.
-
-    Pass it to the compiler before `get_include()`, which these headers need too.
+    With `compat=True`, return that of the headers that replace `gflags/gflags.h` and its like.
+    Pass it to the compiler before the other directory, which these headers need too.
     """
-    return os.path.join(_PACKAGE, "include", "compat")
+    return os.path.join(_PACKAGE, "include", *["compat"] * compat)
 
 
 def get_library_dir() -> str:

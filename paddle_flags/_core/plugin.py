@@ -8,13 +8,13 @@ from contextlib import suppress
 from typing import Any, Self
 
 from paddle_flags._core.flag import Flag, flag_of
-from paddle_flags._core.frames import public, public_class
+from paddle_flags._core.frames import class_hides_internal_frames, hides_internal_frames
 from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import (
     ErrorList,
-    expect,
+    check_status,
     new_error,
-    settle,
+    raise_deferred,
     shown,
     to_argument,
     to_text,
@@ -30,7 +30,7 @@ from paddle_flags.errors import (
 )
 
 
-@public_class
+@class_hides_internal_frames
 class Plugin:
     """A shared library that `load_plugin` has loaded. Any thread may use it.
 
@@ -103,17 +103,17 @@ class Plugin:
             message = f"{self._path}: is already unloaded"
             raise FlagArgumentError(message)
         err = new_error()
-        expect(unload(_address(self._handle), _address(err)), err)
+        check_status(unload(_address(self._handle), _address(err)), err)
         self._loaded = False
         has_left = not _info(self._handle).present
-        settle(has_left)
+        raise_deferred(has_left)
         return has_left
 
 
 def _info(handle: Any) -> Any:
     info = ffi.new("pd_module_info *", {"size": ffi.sizeof("pd_module_info")})
     err = new_error()
-    expect(lib.pd_module_get_info(handle, info, err), err)
+    check_status(lib.pd_module_get_info(handle, info, err), err)
     return info
 
 
@@ -131,7 +131,7 @@ def _plugin_of(handle: Any) -> Plugin:
     return plugin
 
 
-@public
+@hides_internal_frames
 def load_plugin(path: str | os.PathLike[str], *, namespace: str = "") -> Plugin:
     """Load a shared library and add its flags to the registry.
 
@@ -180,7 +180,7 @@ def load_named(path: str | os.PathLike[str], namespace: str, remedy: str) -> Plu
     status = load(file, name_space, *map(_address, (errors.pointer, handle, err)))
     plugin = _plugin_of(handle[0]) if handle[0] else None
     if status == lib.PD_OK and plugin:
-        settle(plugin)
+        raise_deferred(plugin)
         return plugin
     if plugin is None:
         refusal = errors.gather(err)

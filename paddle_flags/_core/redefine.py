@@ -6,13 +6,14 @@ import sys
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from paddle_flags._core import added, former, implied, kept
-from paddle_flags._core.bridged import shared_with
+from paddle_flags._core import hook_list, implied, retained_values, saved_definitions
 from paddle_flags._core.flag import Flag, flag_of
-from paddle_flags._core.frames import public
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.hooks import forget_hooks
+from paddle_flags._core.names import normalize_name
 from paddle_flags._core.registry import find
-from paddle_flags._core.status import expect, new_error, settle, shown, to_text
+from paddle_flags._core.shared_flags import shared_with
+from paddle_flags._core.status import check_status, new_error, raise_deferred, shown, to_text
 from paddle_flags._fast import call_holding
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagError, FlagTypeError
@@ -50,7 +51,7 @@ def _found(pointer: Any) -> Flag[Any] | None:
     if lib.pd_flag_find(pointer.name, handle, ffi.NULL) != lib.PD_OK:
         return None
     flag, name = flag_of(handle[0]), to_text(pointer.name)
-    return flag if flag.name.replace("-", "_") == name.replace("-", "_") else None
+    return flag if normalize_name(flag.name) == normalize_name(name) else None
 
 
 def is_shared(pointer: Any) -> bool:
@@ -79,25 +80,25 @@ def redefine(
     again = old is not None and _runs_again(old, frame)
     if (not asked and not again) or is_shared(pointer):
         return None
-    hooks = [] if old is None else added.hooks_of(old, _module_of(old))
+    hooks = [] if old is None else hook_list.hooks_of(old, _module_of(old))
     if old is not None and again and _module_of(old) != "__main__":
-        former.note_reload(_module_of(old))
+        saved_definitions.discard_of_module(_module_of(old))
     elif old is not None:
-        former.note(old)
+        saved_definitions.save_definition(old)
     handle[0] = ffi.NULL
     err = new_error()
-    with kept.unchecked(to_text(pointer.name)):
+    with retained_values.allow_unchecked_value(to_text(pointer.name)):
         status = call_holding(lib.pd_flag_replace, pointer, hooks, len(hooks), handle, err)
         if not handle[0]:
-            expect(status, err)
+            check_status(status, err)
         flag = flag_of(handle[0])
         flag._code = ref(frame.f_code)
         _forget(flag, hooks)
-        kept.note(flag)
+        retained_values.note_retained_value(flag)
         take(flag)
-    former.gone(flag)
-    expect(status, err)
-    settle(flag)
+    saved_definitions.notify_removed(flag)
+    check_status(status, err)
+    raise_deferred(flag)
     return flag
 
 
@@ -117,7 +118,7 @@ def _forget(flag: Flag[Any], hooks: list[int]) -> None:
     implied.forget(flag.name)
 
 
-@public
+@hides_internal_frames
 def undefine(flag: Flag[Any] | str) -> None:
     """Undefine a flag, given by name or as Flag, that Python code or a C program defined.
 
@@ -135,20 +136,20 @@ def undefine(flag: Flag[Any] | str) -> None:
         message = f"{shown(flag)}: expected the name of a flag, not {type(flag).__name__}"
         raise FlagTypeError(message)
     known = flag if isinstance(flag, Flag) else find(flag)
-    former.note(known)
+    saved_definitions.save_definition(known)
     err = new_error()
-    expect(withdraw(known, err), err)
-    kept.note(known)
-    settle()
+    check_status(withdraw(known, err), err)
+    retained_values.note_retained_value(known)
+    raise_deferred()
 
 
 def withdraw(flag: Flag[Any], err: Any) -> int:
     """Undefine a flag for `undefine` and others; return the status."""
-    hooks = added.hooks_of(flag)
+    hooks = hook_list.hooks_of(flag)
     status: int = lib.pd_flag_unregister(flag.handle, err)
     if status != lib.PD_OK:
         return status
     flag._code = None
     _forget(flag, hooks)
-    former.gone(flag)
+    saved_definitions.notify_removed(flag)
     return status

@@ -8,10 +8,11 @@ from _collections_abc import (
     ValuesView,
 )  # as collections.abc, without what that imports
 
-from paddle_flags._core import late
+from paddle_flags._core import flag_finders
 from paddle_flags._core.assign import assign, caller
 from paddle_flags._core.flag import Flag, find_flag, flag_of
-from paddle_flags._core.frames import frame_above, public, public_class
+from paddle_flags._core.frames import class_hides_internal_frames, frame_above
+from paddle_flags._core.names import normalize_name
 from paddle_flags._core.scope import Scope
 from paddle_flags._core.status import shown, to_bytes
 from paddle_flags._fast import RegistryBase, attach
@@ -20,13 +21,12 @@ from paddle_flags.errors import FlagError, FlagNameError, FlagTypeError, Undefin
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
     from types import FrameType
     from typing import Any, TypeVar
 
     from paddle_flags._core.assign import Assignment
 
-    Value = bool | int | float | str | Sequence[bool | int | float | str]
     T = TypeVar("T")
     # By Flag or name: type checkers infer no common key of a dictionary that has both.
     Values = Mapping[Any, object]
@@ -49,7 +49,7 @@ def find(name: str) -> Flag[Any]:
     try:
         flag = find_flag(name)
     except UndefinedFlagError:
-        if not late.look():
+        if not flag_finders.find_new_flags():
             raise
         flag = find_flag(name)
     if flag.name == name and not name.startswith("__") and not hasattr(Registry, name):
@@ -109,7 +109,7 @@ _REPLACED = ("run time", "live", "override", "scope")
 _SHOWN = 60  # characters of names in repr(FLAGS)
 
 
-@public_class
+@class_hides_internal_frames
 class Registry(RegistryBase, _Unstored, Mapping[str, "Flag[Any]"]):
     """All flags of the process: a live mapping of names to Flags.
 
@@ -123,7 +123,7 @@ class Registry(RegistryBase, _Unstored, Mapping[str, "Flag[Any]"]):
 
     def __init__(self) -> None:
         hooks = (_get_attribute, _set_attribute, _drop_attribute, _contains)
-        attach(self, _known, find, *hooks, late.finders)
+        attach(self, _known, find, *hooks, flag_finders.finders)
 
     if TYPE_CHECKING:  # that of RegistryBase
 
@@ -251,7 +251,9 @@ def _contains(name: object) -> bool:
     text = to_bytes(name)
     if lib.pd_flag_find(text, handle, ffi.NULL) == lib.PD_OK:
         return True
-    return late.look() and bool(lib.pd_flag_find(text, handle, ffi.NULL) == lib.PD_OK)
+    return flag_finders.find_new_flags() and bool(
+        lib.pd_flag_find(text, handle, ffi.NULL) == lib.PD_OK
+    )
 
 
 def named_values(values: Values | None, named: dict[str, object]) -> Values:
@@ -280,7 +282,7 @@ def _find_or_error(key: Flag[Any] | str) -> Flag[Any] | FlagError:
 def all_flags() -> list[Flag[Any]]:
     """Return the flags that are defined now, in the order of definition."""
     flags: list[Flag[Any]] = []
-    late.look()
+    flag_finders.find_new_flags()
     handle = lib.pd_flag_next(ffi.NULL)
     while handle:
         try:
@@ -304,14 +306,14 @@ def for_each(flags: Iterable[Flag[Any]], report: Callable[[Flag[Any]], T]) -> li
 
 def find_silently(name: str) -> Flag[Any] | None:
     """Return the flag that a command line means by a name, without a warning about the name."""
-    wanted = name.replace("-", "_")
+    wanted = normalize_name(name)
     known = _known.get(wanted)
     if known is not None and known.defined:
         return known
 
     def match(flag: Flag[Any]) -> Flag[Any] | None:
         names = (flag.name, *flag.aliases, *flag.old_names)
-        return flag if wanted in [each.replace("-", "_") for each in names] else None
+        return flag if wanted in map(normalize_name, names) else None
 
     return next((flag for flag in for_each(all_flags(), match) if flag is not None), None)
 
@@ -319,29 +321,7 @@ def find_silently(name: str) -> Flag[Any] | None:
 FLAGS = Registry()
 
 
-def _flag_named(name: Flag[Any] | str) -> Flag[Any]:
-    return name if isinstance(name, Flag) else find(name)
-
-
-@public
-def get(name: Flag[Any] | str) -> Any:
-    """Return the value of a flag, as `FLAGS.<name>` does; raise UndefinedFlagError."""
-    return _flag_named(name).value
-
-
-@public
-def set(name: Flag[Any] | str, value: Value) -> None:
-    """Set a flag, as `FLAGS.<name> = value` does, and raise the same errors."""
-    assign([(_flag_named(name), value)], caller(1))
-
-
-@public
-def reset(name: Flag[Any] | str) -> None:
-    """Drop all values of a flag but the default, as `Flag.reset` does."""
-    _flag_named(name).reset()
-
-
-@public_class
+@class_hides_internal_frames
 class override(Scope):
     """Set flags for the duration of a `with` block or of a function call.
 

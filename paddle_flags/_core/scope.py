@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from paddle_flags._core.assign import push
-from paddle_flags._core.frames import public, public_class
-from paddle_flags._core.status import expect, new_error, settle, settle_or
+from paddle_flags._core.frames import class_hides_internal_frames, hides_internal_frames
+from paddle_flags._core.status import (
+    check_status,
+    new_error,
+    raise_deferred,
+    raise_deferred_or_undo,
+)
 from paddle_flags._native import lib
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
 
@@ -20,7 +25,7 @@ if TYPE_CHECKING:
     F = TypeVar("F", bound=Callable[..., Any])
 
 
-@public_class
+@class_hides_internal_frames
 class Scope:
     """What `override` and `Flag.override` return: values that hold until they end."""
 
@@ -31,7 +36,7 @@ class Scope:
 
     def __enter__(self) -> None:
         self._push()
-        settle_or(self._pop)  # then the block does not begin
+        raise_deferred_or_undo(self._pop)  # then the block does not begin
 
     def _wanted(self) -> list[Assignment]:
         return self._assignments
@@ -41,7 +46,7 @@ class Scope:
 
     def _pop(self) -> None:
         err = new_error()
-        expect(lib.pd_override_pop(self._pushed.pop(), err), err)
+        check_status(lib.pd_override_pop(self._pushed.pop(), err), err)
 
     def __exit__(
         self,
@@ -53,7 +58,7 @@ class Scope:
             message = "this override has already ended, or has not begun"
             raise FlagArgumentError(message)
         self._pop()
-        settle()
+        raise_deferred()
 
     def __call__(self, function: F) -> F:
         """Decorate a function: the values hold during each of its calls."""
@@ -71,7 +76,7 @@ def decorated(scope: AbstractContextManager[Any], function: Any, what: str) -> A
     import functools
     import inspect
 
-    @public
+    @hides_internal_frames
     @functools.wraps(function)
     def plain(*args: Any, **named: Any) -> Any:
         with scope:

@@ -6,10 +6,15 @@ import sys
 from _thread import get_ident
 
 from paddle_flags._core.assign import caller, open_scope
-from paddle_flags._core.following import follow
-from paddle_flags._core.frames import frame_above, outside, public, public_class
+from paddle_flags._core.context_scopes import follow_contexts
+from paddle_flags._core.frames import (
+    class_hides_internal_frames,
+    first_user_frame,
+    frame_above,
+    hides_internal_frames,
+)
 from paddle_flags._core.registry import by_flag, named_values
-from paddle_flags._core.status import failures, settle_or, warnings_left
+from paddle_flags._core.status import failures, queued_warnings, raise_deferred_or_undo
 from paddle_flags._core.steps import (
     Closing,
     Driven,
@@ -54,7 +59,7 @@ def _caller_of(frame: FrameType) -> FrameType:
 
 def _refuse_tasks(frame: FrameType, what: str, instead: str) -> None:
     """Raise an error in code that may be suspended while the scope is open."""
-    code = _caller_of(outside(frame)).f_code
+    code = _caller_of(first_user_frame(frame)).f_code
     if code.co_flags & _SUSPENDS:
         message = (
             f"{what}: {code.co_name}() would leave its values to other tasks when it awaits: "
@@ -83,7 +88,7 @@ def _attach(context: Any) -> int:
 # ---- Scopes ----
 
 
-@public_class
+@class_hides_internal_frames
 class scoped:
     """Give flags values in this thread or task, for a `with` block or a function call.
 
@@ -114,18 +119,18 @@ class scoped:
 
     def __enter__(self) -> None:
         frame = frame_above(1)
-        if _may_suspend(frame) and not follow():
+        if _may_suspend(frame) and not follow_contexts():
             _refuse_tasks(frame, "scoped", "the decorator @scoped(...)")
         self._enter()
 
     def _enter(self) -> None:
         if "greenlet" in sys.modules:
             _refuse_greenlets("scoped")
-        follow()
+        follow_contexts()
         number = open_scope(by_flag(self._values), self._where)
         self._open.append((number, scopes_opened()))
-        if failures or warnings_left or is_waiting():
-            settle_or(self._leave)  # then the block does not begin
+        if failures or queued_warnings or is_waiting():
+            raise_deferred_or_undo(self._leave)  # then the block does not begin
 
     def __exit__(
         self,
@@ -184,7 +189,7 @@ class _Call:
         self._scope._leave()
 
 
-@public_class
+@class_hides_internal_frames
 class ScopeContext:
     """What `capture` returns: the scopes of a thread, for other threads and tasks.
 
@@ -251,7 +256,7 @@ class _Attached:
         detach(self._number)
 
 
-@public
+@hides_internal_frames
 def capture() -> ScopeContext:
     """Return the scopes of this thread, to run functions and coroutines in them elsewhere."""
     return ScopeContext(captured())

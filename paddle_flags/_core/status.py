@@ -9,7 +9,7 @@ from _thread import get_ident  # without what `threading` brings along
 from paddle_flags import errors
 from paddle_flags._core.frames import frame_above
 from paddle_flags._fast import close_gates, in_hook, is_waiting, listen, take_deferred
-from paddle_flags._fast import take_warnings as take_native_warnings
+from paddle_flags._fast import take_warnings as pop_native_warnings
 from paddle_flags._native import ffi, lib
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
@@ -150,10 +150,10 @@ def to_exception(err: Any) -> errors.FlagError:
 # What callbacks leave behind: they run inside calls of C, which nothing can be raised
 # through. Failures are those of a thread.
 failures: dict[int, BaseException] = {}
-warnings_left: list[Warning] = []
+queued_warnings: list[Warning] = []
 
 
-def leave_failure(error: BaseException | None) -> None:
+def store_failure(error: BaseException | None) -> None:
     """Let the function that called C know what was raised in a callback.
 
     None drops what another callback left, but not what ends the program.
@@ -161,17 +161,17 @@ def leave_failure(error: BaseException | None) -> None:
     if error is not None:
         failures[get_ident()] = error
     elif failures and isinstance(failures.get(get_ident()), Exception):
-        take_failure()
+        pop_failure()
 
 
-def take_failure() -> BaseException | None:
+def pop_failure() -> BaseException | None:
     """Return what was left on this thread, and forget it."""
     return failures.pop(get_ident(), None)
 
 
-def leave_warning(message: Warning) -> None:
+def queue_warning(message: Warning) -> None:
     """Keep a warning until C has returned: a filter may turn it into an exception."""
-    warnings_left.append(message)
+    queued_warnings.append(message)
 
 
 _WARNINGS: dict[int, type[Warning]] = {
@@ -187,21 +187,21 @@ fleet_hooks: list[Callable[[], object]] = []
 """Called when flags have refused values of the fleet, before the call that did it returns."""
 
 
-def take_warnings() -> list[Warning]:
+def pop_warnings() -> list[Warning]:
     """Return the warnings that were left, and forget them."""
-    native = take_native_warnings()  # a host that is newer has kinds of its own
+    native = pop_native_warnings()  # a host that is newer has kinds of its own
     if any(kind == lib.PD_WARNING_DROPPED for kind, _ in native):
         for hook in fleet_hooks:
             hook()
     taken = [_WARNINGS.get(kind, errors.FlagWarning)(text) for kind, text in native]
     try:
         while True:
-            taken.append(warnings_left.pop(0))  # one by one: other threads take, too
+            taken.append(queued_warnings.pop(0))  # one by one: other threads take, too
     except IndexError:
         return taken
 
 
-def warn(result: object = None) -> None:
+def issue_warnings(result: object = None) -> None:
     """Issue the warnings that were left, at the line that called this package.
 
     If a filter makes some of them errors, the first is raised when all were issued. It gets the
@@ -213,7 +213,7 @@ def warn(result: object = None) -> None:
     while frame.f_back and str(frame.f_globals.get("__name__")).startswith("paddle_flags."):
         level, frame = level + 1, frame.f_back
     raised: list[Warning] = []
-    for message in take_warnings():
+    for message in pop_warnings():
         try:
             warnings.warn(message, stacklevel=level)
         except Warning as error:
@@ -223,13 +223,13 @@ def warn(result: object = None) -> None:
         raise raised[0]
 
 
-def take_interrupt() -> BaseException | None:
+def pop_interrupt() -> BaseException | None:
     """Return an exception that a callback raised and that ends the program, or None."""
     error = failures.get(get_ident())
-    return None if error is None or isinstance(error, Exception) else take_failure()
+    return None if error is None or isinstance(error, Exception) else pop_failure()
 
 
-def resume() -> None:
+def run_deferred_hooks() -> None:
     """Call the hooks that were deferred while a module was loaded.
 
     A value that a validator rejects now becomes a warning: the call that set it has
@@ -239,8 +239,8 @@ def resume() -> None:
     refused = ErrorList()
     lib.pd_deferred_run(refused.pointer, ffi.NULL)
     for exception in refused.exceptions():
-        leave_warning(errors.FlagWarning(str(exception)))
-    failure = take_failure()
+        queue_warning(errors.FlagWarning(str(exception)))
+    failure = pop_failure()
     if failure is not None and not isinstance(failure, Exception):
         raise failure
 
@@ -248,10 +248,10 @@ def resume() -> None:
 # ---- Refused modules: their warnings wait for no call of this package ----
 
 
-def take_refusals() -> list[Warning]:
+def pop_refusal_warnings() -> list[Warning]:
     """Return the warnings of refused modules that nobody has issued, and forget them."""
-    taken = take_warnings()
-    warnings_left[:0] = [w for w in taken if not isinstance(w, errors.RefusedModuleWarning)]
+    taken = pop_warnings()
+    queued_warnings[:0] = [w for w in taken if not isinstance(w, errors.RefusedModuleWarning)]
     return [w for w in taken if isinstance(w, errors.RefusedModuleWarning)]
 
 
@@ -261,14 +261,14 @@ def _between_calls() -> None:
     A warning raises nothing here, where the code is innocent: if a filter makes it an
     error, the next call of this package raises it when it has succeeded.
     """
-    resume()
+    run_deferred_hooks()
     if in_hook() or not is_waiting():
         return
-    left = take_refusals()
+    left = pop_refusal_warnings()
     try:
         left = [each for each in left if not _is_issued(each)]
     finally:  # interrupted: none is lost
-        warnings_left[:0] = left
+        queued_warnings[:0] = left
 
 
 def _is_issued(message: Warning) -> bool:
@@ -303,59 +303,59 @@ def _loading_frame() -> FrameType:
 # ---- The ends of calls ----
 
 
-def settle(result: object = None) -> None:
+def raise_deferred(result: object = None) -> None:
     """After a successful call of C: raise what interrupted a callback, run deferred hooks, warn.
 
     The caller has recorded its success: an exception here may be all that its own caller gets.
     Within a hook nothing warns; the call that runs the hook does, when it has succeeded.
     """
-    failure = take_failure() if failures else None
+    failure = pop_failure() if failures else None
     if failure is not None and not isinstance(failure, Exception):
         raise failure
     if take_deferred():
-        resume()
-    if (warnings_left or is_waiting()) and not in_hook():
-        warn(result)
+        run_deferred_hooks()
+    if (queued_warnings or is_waiting()) and not in_hook():
+        issue_warnings(result)
 
 
-def settle_or(undo: Callable[[], object]) -> None:
+def raise_deferred_or_undo(undo: Callable[[], object]) -> None:
     """Settle; if that raises, undo what was done. What ends the program is raised in its place."""
     try:
-        settle()
+        raise_deferred()
     except BaseException as error:
         undo()
-        interrupt = take_interrupt()
+        interrupt = pop_interrupt()
         if interrupt is not None and isinstance(error, Exception):
             raise interrupt from None
         raise
 
 
 def _with_cause(exception: errors.FlagError) -> errors.FlagError:
-    interrupt = take_interrupt() if failures else None
+    interrupt = pop_interrupt() if failures else None
     if interrupt is not None:
         raise interrupt
     if failures and exception.status == "PD_ERR_REFUSED":
-        exception.__cause__ = take_failure()
+        exception.__cause__ = pop_failure()
     return exception
 
 
-def expect(status: int, err: Any) -> None:
-    """Raise the error in `err` unless `status` is PD_OK; otherwise the caller has yet to settle."""
+def check_status(status: int, err: Any) -> None:
+    """Raise the error in `err` unless `status` is PD_OK; call `raise_deferred` later."""
     if status != lib.PD_OK:
         raise _with_cause(to_exception(err))
 
 
-def check(status: int, err: Any) -> None:
-    """Raise the error in `err` unless `status` is PD_OK; then settle."""
-    expect(status, err)
-    if failures or warnings_left or is_waiting():
-        settle()
+def check_call(status: int, err: Any) -> None:
+    """Raise the error in `err` unless `status` is PD_OK; then `raise_deferred`."""
+    check_status(status, err)
+    if failures or queued_warnings or is_waiting():
+        raise_deferred()
 
 
-def refuse(err: int) -> None:
+def raise_error_at(err: int) -> None:
     """Raise the error in the pd_error at an address."""
     error = ffi.cast("pd_error *", err)
-    check(error.status, error)
+    check_call(error.status, error)
 
 
 class ErrorList:
@@ -396,7 +396,7 @@ def _end() -> None:
     """
     listen(None)
     close_gates()
-    warn()  # last: it raises if warnings are errors
+    issue_warnings()  # last: it raises if warnings are errors
 
 
 atexit.register(_end)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from paddle_flags._core.following import follow
-from paddle_flags._core.frames import public
-from paddle_flags._core.status import expect, new_error
+from paddle_flags._core.context_scopes import follow_contexts
+from paddle_flags._core.frames import hides_internal_frames
+from paddle_flags._core.status import check_status, new_error
 from paddle_flags._fast import scopes_ended, scopes_opened
 from paddle_flags._native import ffi, lib
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 def captured() -> Any:
     """Return the scopes of this thread, which the caller then owns."""
     found, err = ffi.new("pd_scope_context **"), new_error()
-    expect(lib.pd_scope_capture(found, err), err)
+    check_status(lib.pd_scope_capture(found, err), err)
     return found[0]
 
 
 def switch(context: Any) -> Any:
     """Give this thread `context`, which is given away; return the one it had."""
     former, err = ffi.new("pd_scope_context **"), new_error()
-    expect(lib.pd_scope_switch(context, former, err), err)
+    check_status(lib.pd_scope_switch(context, former, err), err)
     return former[0]
 
 
 def attach(context: Any) -> int:
     """Make a copy of the reference the context of this thread; return the number for `detach`."""
     number, err = ffi.new("pd_scope *"), new_error()
-    follow()
-    expect(lib.pd_scope_attach(context, number, err), err)
+    follow_contexts()
+    check_status(lib.pd_scope_attach(context, number, err), err)
     scopes_opened()
     return int(number[0])
 
@@ -42,7 +42,7 @@ def attach(context: Any) -> int:
 def detach(number: int) -> None:
     """Put back the context that the thread had before."""
     err = new_error()
-    expect(lib.pd_scope_detach(number, err), err)
+    check_status(lib.pd_scope_detach(number, err), err)
     scopes_ended()
 
 
@@ -73,7 +73,7 @@ class Steps:
                 do, argument = steps.throw, error
 
     def _step(self, do: Callable[[Any], Any], argument: Any) -> Any:
-        follow()
+        follow_contexts()
         outer = switch(self._context)
         scopes_opened()
         try:
@@ -156,7 +156,7 @@ def in_steps(begin: Callable[[], Any], enter: Callable[[], Any], function: Any) 
         with Closing(begin) as steps:
             return await Driven(steps, function(*args, **named))
 
-    made: Any = public(functools.wraps(function)(plain))
+    made: Any = hides_internal_frames(functools.wraps(function)(plain))
     if inspect.isasyncgenfunction(function):
         made = functools.wraps(function)(_asynchronous(begin, function))
     elif inspect.iscoroutinefunction(function):

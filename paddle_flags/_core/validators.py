@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from paddle_flags._core.flag import Flag, flag_of
-from paddle_flags._core.frames import public
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.hooks import Hook, add_validator, add_watcher, addresses, handles
 from paddle_flags._core.registry import find
 from paddle_flags._core.status import (
-    expect,
+    check_status,
     new_error,
     shown,
 )
@@ -18,6 +18,9 @@ from paddle_flags.errors import FlagArgumentError, FlagTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Literal
+
+    Rule = Literal["at_most_one", "exactly_one", "at_least_one", "all_or_none", "all"]
 
 F = TypeVar("F", bound="Callable[..., Any]")
 FlagOrName = Flag[Any] | str
@@ -35,7 +38,7 @@ def _flags_of(wanted: Sequence[FlagOrName], least: int = 1) -> list[Flag[Any]]:
     return flags
 
 
-@public
+@hides_internal_frames
 def validator(*flags: FlagOrName, message: str = "") -> Callable[[F], F]:
     """Decorate a function to check new values of flags, given by name or as Flag.
 
@@ -56,7 +59,7 @@ def validator(*flags: FlagOrName, message: str = "") -> Callable[[F], F]:
     """
     known = _flags_of(flags)
 
-    @public
+    @hides_internal_frames
     def add(function: F) -> F:
         add_validator(known, function, message)
         return function
@@ -64,49 +67,36 @@ def validator(*flags: FlagOrName, message: str = "") -> Callable[[F], F]:
     return add
 
 
-def _group(kind: int, wanted: Sequence[FlagOrName], least: int) -> Hook:
-    flags = _flags_of(wanted, least)
+_LEAST = {"at_most_one": 2, "exactly_one": 2, "at_least_one": 1, "all_or_none": 2, "all": 1}
+
+
+@hides_internal_frames
+def add_group(*flags: FlagOrName, rule: Rule) -> Hook:
+    """Require how many of these flags are given; return a Hook to remove the rule.
+
+        pf.add_group("all", "only", rule="exactly_one")
+
+    The rules are "at_most_one", "exactly_one", "at_least_one", "all_or_none" and "all". A
+    flag is given if its value comes from any source but the default; for the first two, a
+    bool that is False is not given. A change that breaks the rule raises FlagValueError; so do
+    `parse` and `check("values")` if too few flags are given.
+    """
+    if rule not in list(_LEAST):  # a list, which is no key, is refused too
+        message = f"rule: {shown(rule)}: expected {', '.join(map(repr, _LEAST))}"
+        raise FlagArgumentError(message)
+    members = _flags_of(flags, _LEAST[rule])
+    kind = getattr(lib, f"PD_GROUP_{rule.upper()}")
 
     def add() -> int:
         number = ffi.new("pd_hook *")
         err = new_error()
-        expect(lib.pd_group_add(kind, handles(flags), len(flags), number, err), err)
+        check_status(lib.pd_group_add(kind, handles(members), len(members), number, err), err)
         return int(number[0])
 
-    return Hook(add, addresses(flags))
+    return Hook(add, addresses(members))
 
 
-@public
-def mutually_exclusive(*flags: FlagOrName, required: bool = False) -> Hook:
-    """Allow at most one of the flags to be given; with `required`, exactly one.
-
-    A flag is given if its value comes from any source but the default, and isn't False. A
-    change that gives a second one raises FlagValueError; `parse` and `check_values` raise
-    if none is given. Returns a Hook to remove the rule.
-    """
-    kind = lib.PD_GROUP_EXACTLY_ONE if required else lib.PD_GROUP_AT_MOST_ONE
-    return _group(kind, flags, 2)
-
-
-@public
-def at_least_one(*flags: FlagOrName) -> Hook:
-    """Require that `parse` ends with one or more of the flags given; return a Hook."""
-    return _group(lib.PD_GROUP_AT_LEAST_ONE, flags, 1)
-
-
-@public
-def all_or_none(*flags: FlagOrName) -> Hook:
-    """Require that `parse` ends with all of the flags given, or none; return a Hook."""
-    return _group(lib.PD_GROUP_ALL_OR_NONE, flags, 2)
-
-
-@public
-def required(*flags: FlagOrName) -> Hook:
-    """Require that `parse` ends with each of the flags given; return a Hook."""
-    return _group(lib.PD_GROUP_ALL, flags, 1)
-
-
-@public
+@hides_internal_frames
 def watch(callback: Callable[[Flag[Any]], object], *, weak: bool = False) -> Hook:
     """Call `callback` with the Flag after each change of the value of any flag.
 

@@ -6,8 +6,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags._core.bridged import Library, libraries
 from paddle_flags._core.registry import all_flags, for_each
+from paddle_flags._core.shared_flags import Library, libraries
 from paddle_flags._doctor.markers import BRIDGES
 from paddle_flags._doctor.process import cell_addresses
 from paddle_flags._doctor.variables import variables_in

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.history import place_of
 from paddle_flags._core.registry import all_flags
-from paddle_flags._core.status import ErrorList, expect, new_error, to_text
+from paddle_flags._core.status import ErrorList, check_status, new_error, to_text
 from paddle_flags._native import ffi, lib
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def _each(get: Callable[[int, Any, Any], int], name: str) -> Iterator[Any]:
         status = get(index, info, err)
         if status == lib.PD_ERR_ARGUMENT:
             return
-        expect(status, err)
+        check_status(status, err)
         yield info
         index += 1
 
@@ -41,9 +41,9 @@ def modules() -> Iterator[Report]:
     while handle:
         info = _sized("pd_module_info")
         err = new_error()
-        expect(lib.pd_module_get_info(handle, info, err), err)
+        check_status(lib.pd_module_get_info(handle, info, err), err)
         errors = ErrorList()
-        expect(lib.pd_module_get_errors(handle, errors.pointer, err), err)
+        check_status(lib.pd_module_get_errors(handle, errors.pointer, err), err)
         if info.present:
             yield {
                 "path": to_text(info.path),
@@ -59,7 +59,7 @@ def _module_path(handle: Any) -> str:
         return "run time"
     info = _sized("pd_module_info")
     err = new_error()
-    expect(lib.pd_module_get_info(handle, info, err), err)
+    check_status(lib.pd_module_get_info(handle, info, err), err)
     return to_text(info.path)
 
 

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from paddle_flags import errors
+from paddle_flags._core.pending_values import unquoted
 from paddle_flags._core.status import (
     ErrorList,
-    expect,
+    check_status,
     new_error,
     shown,
     to_argument,
@@ -18,7 +19,6 @@ from paddle_flags._core.status import (
     to_prefix,
     to_text,
 )
-from paddle_flags._core.waiting import unquoted
 from paddle_flags._input import files
 from paddle_flags._input.dicts import is_defined, is_of_numbers, with_dicts
 from paddle_flags._input.reading import Reading
@@ -197,7 +197,7 @@ def _place_of(value: FileValue) -> Place:
 
 def _call(function: Any, *arguments: Any) -> None:
     err = new_error()
-    expect(function(*arguments, err), err)
+    check_status(function(*arguments, err), err)
 
 
 def _files_of(config: Path | Sequence[Path]) -> list[_File]:

@@ -40,9 +40,9 @@ def read(text: str, reading: Reading) -> None:
 
 def _add(reading: Reading, name: str, value: str | None, at: Place) -> None:
     if value is None:
-        reading.refuse([name], at, "the value is missing, expected NAME=VALUE")
+        reading.add_error([name], at, "the value is missing, expected NAME=VALUE")
     elif reading.claim([name], at):
-        reading.add([name], Scalar("text", value), at)
+        reading.add_value([name], Scalar("text", value), at)
 
 
 def _names_by_variable(names: Iterable[str]) -> dict[str, str]:

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 from paddle_flags import errors
 from paddle_flags._core.lists import encode
 from paddle_flags._core.registry import find
-from paddle_flags._core.status import ErrorList, expect, new_error, settle, shown, to_bytes
+from paddle_flags._core.status import (
+    ErrorList,
+    check_status,
+    new_error,
+    raise_deferred,
+    shown,
+    to_bytes,
+)
 from paddle_flags._input.config import new_config
 from paddle_flags._native import ffi, lib
 
@@ -43,7 +50,7 @@ def check_values(values: Iterable[FleetValue]) -> list[errors.FlagError]:
     Everything is checked: types, ranges, frozen and startup-only flags, and validators, which run.
     Nothing changes.
     """
-    found = _give(lib.pd_config_check, values)
+    found = _call_with_values(lib.pd_config_check, values)
     return list(found.errors) if found else []
 
 
@@ -53,7 +60,7 @@ def apply_values(values: Iterable[FleetValue]) -> None:
     Raises FlagError, whose `errors` has all errors; then nothing has changed. A frozen flag, and
     a startup-only one after startup, may keep its value.
     """
-    found = _give(lib.pd_config_apply, values)
+    found = _call_with_values(lib.pd_config_apply, values)
     if found:
         raise found
 
@@ -82,7 +89,7 @@ def why_not(name: str) -> str | None:
     return next((reason for reason, holds in reasons.items() if holds), None)
 
 
-def _give(function: Any, values: Iterable[FleetValue]) -> errors.FlagError | None:
+def _call_with_values(function: Any, values: Iterable[FleetValue]) -> errors.FlagError | None:
     """Check or apply values; return the exception that has all errors, or None."""
     config = new_config(lib.PD_SOURCE_FLEET)
     for value in values:
@@ -90,7 +97,7 @@ def _give(function: Any, values: Iterable[FleetValue]) -> errors.FlagError | Non
     found, err = ErrorList(), new_error()
     if function(config, True, found.pointer, err) != lib.PD_OK:
         return found.gather(err)
-    settle()
+    raise_deferred()
     return None
 
 
@@ -100,7 +107,7 @@ def _add(config: Any, given: FleetValue) -> None:
     origin = ffi.new("pd_origin *", (lib.PD_SOURCE_FLEET, given.revision, place))
     err = new_error()
     name, data = to_bytes(given.name), to_bytes(text, f"{given.name}: ")
-    expect(lib.pd_config_add(config, name, data, literal, origin, err), err)
+    check_status(lib.pd_config_add(config, name, data, literal, origin, err), err)
 
 
 def _written(given: FleetValue) -> tuple[str, int]:

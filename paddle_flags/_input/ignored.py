@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from paddle_flags._core.flag import flags_made
+from paddle_flags._core.names import name_in_token, normalize_name
 from paddle_flags._core.registry import for_each
 from paddle_flags._core.status import shown
 from paddle_flags._core.values import REDACTED
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def ignored_warnings(tokens: list[str]) -> Iterator[FlagWarning]:
     """Yield a warning for each flag of a line that was read and that had no effect."""
-    named = {_name_in(token) for token in tokens[1:] if token.startswith("-")}
+    named = {name_in_token(token) for token in tokens[1:] if token.startswith("-")}
     if not named:
         return
     made = _flags_by_name()
@@ -37,16 +38,8 @@ _by_name: dict[str, Flag[Any]] = {}
 def _flags_by_name() -> dict[str, Flag[Any]]:
     """Return all flags that have been made, by their own names; a Flag keeps its name."""
     if len(_by_name) != len(flags_made):
-        _by_name.update({_plain(flag._name): flag for flag in list(flags_made.values())})
+        _by_name.update({normalize_name(flag._name): flag for flag in list(flags_made.values())})
     return _by_name
-
-
-def _plain(name: str) -> str:
-    return name.replace("-", "_")
-
-
-def _name_in(token: str) -> str:
-    return _plain(token.lstrip("-").partition("=")[0])
 
 
 def _warnings_about(flag: Flag[Any], tokens: list[str]) -> list[FlagWarning]:
@@ -54,9 +47,9 @@ def _warnings_about(flag: Flag[Any], tokens: list[str]) -> list[FlagWarning]:
         return []
     found: list[FlagWarning] = []
     now = flag.value
-    names = {_plain(name) for name in (flag.name, *flag.aliases, *flag.old_names)}
+    names = {normalize_name(name) for name in (flag.name, *flag.aliases, *flag.old_names)}
     names |= {f"no{name}" for name in names}
-    places = {f"argv[{i}]" for i, token in enumerate(tokens) if i and _name_in(token) in names}
+    places = {f"argv[{i}]" for i, token in enumerate(tokens) if i and name_in_token(token) in names}
     for entry in flag.history:
         if entry.source != "argv" or entry.place not in places or entry.replaced:
             continue

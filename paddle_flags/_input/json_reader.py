@@ -25,14 +25,14 @@ def read(text: str, reading: Reading) -> None:
     place = Places(text)
     tree = Tree(reading)
     for match in _TOKEN.finditer(text):
-        _take(match, tree, place(match.start()), reading)
+        _store_value(match, tree, place(match.start()), reading)
 
 
 def _skip(_: object) -> None:
     """Stand for a value, whose text comes later."""
 
 
-def _take(match: re.Match[str], tree: Tree, at: Place, reading: Reading) -> None:
+def _store_value(match: re.Match[str], tree: Tree, at: Place, reading: Reading) -> None:
     token = match[0]
     if match[2]:
         tree.key(json.loads(match[1]), at)

@@ -10,8 +10,8 @@ from paddle_flags._core.define import define
 from paddle_flags._core.registry import FLAGS
 from paddle_flags._core.status import shown
 from paddle_flags._input.config import ConfigFiles, fail, new_config
-from paddle_flags._input.look import look
 from paddle_flags._input.options import Options
+from paddle_flags._input.preview import preview_line
 from paddle_flags._native import ffi, lib
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def names_of(
     flag: Flag[Any], tokens: list[str], options: Options, config: Any = ffi.NULL
 ) -> list[str]:
     """Return what a flag will have once the line is parsed."""
-    text = look(tokens, options, flag=flag, config=config).text
+    text = preview_line(tokens, options, flag=flag, config=config).text
     if text is None:  # nothing new: what the flag has
         text = flag.text
     return list(lists.decode(str, text)) if flag.items else [text][: len(text)]
@@ -83,7 +83,7 @@ def read(files: ConfigFiles | None, options: Options) -> Any:
     config = files.read() if files else new_config()
     if options.config_flag is not None:
         flag = config_flag(options)
-        found = look([""], Options(), flag=flag, config=config)
+        found = preview_line([""], Options(), flag=flag, config=config)
         if found.text is not None:
             why = "a configuration file cannot name others"
             fail(config, f"{found.place}: --{flag.name}: {why}")

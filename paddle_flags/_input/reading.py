@@ -85,7 +85,7 @@ class Reading:
         """Surround the import of what reads the file; without it, the file is unreadable."""
         return importing(what, package, extra, lambda why: self.stop(None, why))
 
-    def enter(self, keys: Sequence[str]) -> None:
+    def note_table(self, keys: Sequence[str]) -> None:
         """Note that the file has the table that the keys lead to."""
         self.has_table |= list(keys) == self.table
 
@@ -94,7 +94,7 @@ class Reading:
         depth = len(self.table)
         return depth == 0 or (len(keys) > depth and list(keys[:depth]) == self.table)
 
-    def refuse(self, keys: Sequence[str], at: Place, why: str) -> None:
+    def add_error(self, keys: Sequence[str], at: Place, why: str) -> None:
         """Record an error for a key, if it is wanted."""
         if self.wants(keys):
             self.fail(at, f"{flag(keys[len(self.table) :])}: {why}")
@@ -108,23 +108,23 @@ class Reading:
             self.repeated(keys, at, first)
         return first is at
 
-    def take(self, other: Reading) -> None:
-        """Take what another reading of the same file has, which found no error."""
+    def merge(self, other: Reading) -> None:
+        """Adopt what another reading of the same file has, which found no error."""
         self.values = other.values
         self.has_table = other.has_table
 
     def repeated(self, keys: Sequence[str], at: Place, first: Place) -> None:
         """Record an error for a key that was at `first` before."""
-        self.refuse(keys, at, f"is given twice, first on line {first.line}")
+        self.add_error(keys, at, f"is given twice, first on line {first.line}")
 
     def add_empty(self, keys: Sequence[str], at: Place) -> None:
-        """Take an empty table: the value of a flag if that is a dict."""
+        """Add an empty table: the value of a flag if that is a dict."""
         if self.wants(keys):
             name = ".".join(keys[len(self.table) :])
             self.values.append(FileValue(name, "", "table", is_list=False, at=at))
 
-    def add(self, keys: Sequence[str], value: Scalar | list[Scalar], at: Place) -> None:
-        """Take the value, which stands at `at`, of a key that was claimed."""
+    def add_value(self, keys: Sequence[str], value: Scalar | list[Scalar], at: Place) -> None:
+        """Add the value at `at` of a key that was claimed."""
         if not self.wants(keys):
             return
         name = ".".join(keys[len(self.table) :])
@@ -139,7 +139,7 @@ class Reading:
         for scalar in value if isinstance(value, list) else [value]:
             why = _unfit(scalar, in_list=isinstance(value, list))
             if why:
-                self.refuse(keys, at, why)
+                self.add_error(keys, at, why)
                 return
         if isinstance(value, list):
             text = encode(tuple(scalar.text for scalar in value))

@@ -6,10 +6,10 @@ import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags import errors
-from paddle_flags._core.frames import public
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.history import flagfiles_of_line
 from paddle_flags._core.registry import all_flags
-from paddle_flags._core.status import ErrorList, leave_warning, new_error, settle
+from paddle_flags._core.status import ErrorList, new_error, queue_warning, raise_deferred
 from paddle_flags._core.values import REDACTED
 from paddle_flags._input.config import last as last_files
 from paddle_flags._native import lib
@@ -33,7 +33,7 @@ class FlagChange(NamedTuple):
     """The value now; `<redacted>` if the flag is sensitive."""
 
 
-@public
+@hides_internal_frames
 def reload() -> list[FlagChange]:
     """Read the configuration files of the last `parse` again; return what has changed.
 
@@ -54,10 +54,10 @@ def reload() -> list[FlagChange]:
                 f"reload: {path} was named by --flagfile, so its values are those of the command"
                 " line and stay; files of config or config_flag are read again"
             )
-            leave_warning(errors.FlagWarning(message))
+            queue_warning(errors.FlagWarning(message))
         files = last_files()
         if files is None:
-            settle([])
+            raise_deferred([])
             return []
         config = files.read()
         before = _snapshot(all_flags())
@@ -66,7 +66,7 @@ def reload() -> list[FlagChange]:
         if lib.pd_config_apply(config, files.allow_pending, found.pointer, err) != lib.PD_OK:
             raise found.gather(err, errors.FlagParseError)
         changes = _changes(before)
-        settle(changes)
+        raise_deferred(changes)
         return changes
 
 

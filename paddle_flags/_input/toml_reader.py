@@ -73,7 +73,7 @@ def read(text: str, reading: Reading) -> None:
     if lost:
         reading.stop(None, "is valid TOML, but paddle_flags cannot read it")
     if isinstance(_value_at(data, reading.table), dict):
-        reading.enter(reading.table)
+        reading.note_table(reading.table)
     for one in found:
         _add(reading, one, _value_at(data, one.keys))
 
@@ -99,12 +99,12 @@ def _add(reading: Reading, one: _Found, value: Any) -> None:
             reading.add_empty(one.keys, one.value)
         return
     if not isinstance(value, list):
-        reading.add(one.keys, _scalar(value, one.raw), one.value)
+        reading.add_value(one.keys, _scalar(value, one.raw), one.value)
     elif any(isinstance(item, (list, dict)) for item in value):
-        reading.refuse(one.keys, one.value, "expected a list of plain values")
+        reading.add_error(one.keys, one.value, "expected a list of plain values")
     else:
         pairs = itertools.zip_longest(value, one.items)
-        reading.add(one.keys, [_scalar(item, raw) for item, raw in pairs], one.value)
+        reading.add_value(one.keys, [_scalar(item, raw) for item, raw in pairs], one.value)
 
 
 def _scalar(value: Any, raw: str) -> Scalar:
@@ -137,7 +137,7 @@ class _Walk:
         """Return the wanted keys that have values, and headers; raise _Lost."""
         tables: list[list[str]] = [[]]  # of the last header, then inline ones
         while True:
-            self._take(_BLANK)
+            self._match_pattern(_BLANK)
             mark = self._text[self._at : self._at + 1]
             if not mark:
                 return
@@ -158,7 +158,7 @@ class _Walk:
                 if self._pass_value(one.items):
                     tables.append(one.keys)
 
-    def _take(self, pattern: re.Pattern[str]) -> re.Match[str]:
+    def _match_pattern(self, pattern: re.Pattern[str]) -> re.Match[str]:
         match = pattern.match(self._text, self._at)
         if match is None:
             raise _Lost
@@ -167,9 +167,9 @@ class _Walk:
 
     def _header(self) -> list[str]:
         if not self._text.startswith("[[", self._at):
-            return self._keys(self._take(_HEADER))
+            return self._keys(self._match_pattern(_HEADER))
         at = self._at
-        keys = self._keys(self._take(_ARRAY_HEADER))
+        keys = self._keys(self._match_pattern(_ARRAY_HEADER))
         depth = min(len(keys), len(self._reading.table))
         if keys[:depth] == self._reading.table[:depth]:
             why = "[[...]] is an array of tables, expected a table: [name]"
@@ -178,7 +178,7 @@ class _Walk:
 
     def _pair(self, table: list[str]) -> _Found:
         """Go to the value behind a key."""
-        match = self._take(_PAIR)
+        match = self._match_pattern(_PAIR)
         keys = [*table, *self._keys(match)]
         raw = _BARE.match(self._text, self._at)
         key, value = self._place(match.start()), self._place(self._at)
@@ -211,13 +211,13 @@ class _Walk:
         if mark == "[":
             self._pass_array(items)
         else:
-            self._check_number(self._take(_VALUE))
+            self._check_number(self._match_pattern(_VALUE))
         return False
 
     def _pass_array(self, items: list[str]) -> None:
         depth = 0
         while True:
-            match = self._take(_IN_ARRAY)
+            match = self._match_pattern(_IN_ARRAY)
             if match[0] in ("[", "{"):
                 depth += 1
             elif match[0] in ("]", "}"):

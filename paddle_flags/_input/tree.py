@@ -51,11 +51,11 @@ class Tree:
         else:
             around = self._open[-1]
             if not around.is_table and not around.refused:
-                self._reading.refuse(self._names, around.at, "expected a list of plain values")
+                self._reading.add_error(self._names, around.at, "expected a list of plain values")
                 around.refused = True
             refused = around.refused or bool(around.key and around.key.refused)
         if is_table:
-            self._reading.enter(self._names)
+            self._reading.note_table(self._names)
         self._open.append(_Open(at, is_table=is_table, refused=refused))
 
     def key(self, text: str, at: Place) -> None:
@@ -97,7 +97,7 @@ class Tree:
         assert table.key  # a value follows a key
         refused = table.refused or table.key.refused
         if not refused and self._reading.claim(self._names, table.key.at):
-            self._reading.add(self._names, value, at)
+            self._reading.add_value(self._names, value, at)
         self._leave_key()
 
     def _leave_key(self) -> None:

@@ -61,7 +61,7 @@ def read(text: str, reading: Reading, *, pure: bool = False) -> None:
         with suppress(Stop):
             _EventReader(ruamel.yaml, text, trial, pure=False).read()
         if not trial.problems:
-            reading.take(trial)
+            reading.merge(trial)
             return
     _EventReader(ruamel.yaml, text, reading, pure=True).read()
 
@@ -82,7 +82,7 @@ class _EventReader:
         try:
             for event in self._parser.parse(self._text):
                 self._last = Place(event.start_mark.line + 1, event.start_mark.column + 1)
-                self._take(event, library.events)
+                self._handle_event(event, library.events)
         except library.error.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             at = Place(mark.line + 1, mark.column + 1) if mark else self._last
@@ -94,7 +94,7 @@ class _EventReader:
         except (library.error.YAMLError, ValueError) as error:  # such as chr() of \\U11111111
             self._reading.stop(self._last, f"not YAML: {error}")
 
-    def _take(self, event: Any, events: Any) -> None:
+    def _handle_event(self, event: Any, events: Any) -> None:
         if isinstance(event, events.ScalarEvent):
             if self._tree.wants_key:
                 self._take_key(event)

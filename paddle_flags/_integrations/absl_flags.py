@@ -1,4 +1,4 @@
-"""`bridge_absl`: the flags of absl are flags here, and ours are flags there.
+"""`bridge` for absl: the flags of absl are flags here, and ours are flags there.
 
 The bridge changes the class of one FlagValues object and of its flags; absl itself stays as it
 is. A value is stored once, in our registry; absl's flags have the Python objects made from it.
@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from absl import flags
 
-from paddle_flags._core import bridged, former
+from paddle_flags._core import saved_definitions, shared_flags
 from paddle_flags._core.definition import define_at, place_of
+from paddle_flags._core.names import normalize_name
 from paddle_flags._core.redefine import undefine
 from paddle_flags._core.registry import FLAGS, all_flags, for_each
 from paddle_flags._core.values import REDACTED, native
@@ -23,9 +24,9 @@ from paddle_flags._integrations.absl_link import (
     Link,
     OurLink,
     TheirLink,
-    inside,
+    absl_caller,
     meaning_of,
-    outside,
+    raises_absl_errors,
 )
 from paddle_flags._integrations.absl_values import Codec, Proposal
 from paddle_flags._integrations.line import Inputs, Line, find_token, quote_items
@@ -43,36 +44,36 @@ if TYPE_CHECKING:
 flags.disclaim_key_flags()  # absl looks for the module that defines a flag behind this one
 
 
-class Bridge(former.Listener):
+class Bridge(saved_definitions.Listener):
     """Two registries as one."""
 
     def __init__(self, values: Any) -> None:
         self._values = values
         self.inputs = Inputs()
         self.left_out: dict[str, str] = {}
-        self._known = bridged.entry("absl-py", "absl-py")
+        self._known = shared_flags.add_library("absl-py", "absl-py")
         self.reading: list[str] | None = None  # the command line that absl reads now
         self._links: dict[str, Link] = {}
         self._ours: set[str] = set()  # names of flags that absl has got from us
         # By name and meaning: links, and where absl had their flags.
         self._withdrawn: dict[tuple[str, Any], tuple[Link, list[str], list[list[Any]]]] = {}
-        former.listeners.add(self)
+        saved_definitions.listeners.add(self)
 
     # ---- absl's flags, here ----
 
-    def take_all(self, *, lenient: bool) -> None:
+    def define_all_here(self, *, lenient: bool) -> None:
         """Define all flags of absl here; `lenient` leaves out those in conflict."""
         for name, flag in list(self._flags().items()):
             if name != flag.name:
                 continue
             try:
-                self.take(flag)
+                self.define_here(flag)
             except FlagConflictError as error:
                 if not lenient:
                     raise
                 self.left_out[name] = str(error)
 
-    def take(self, flag: Any, *, replace: bool = False) -> None:
+    def define_here(self, flag: Any, *, replace: bool = False) -> None:
         """Define a flag of absl here; FlagConflictError if the name means something else.
 
         With `replace`, it takes the place of one that absl had.
@@ -96,7 +97,7 @@ class Bridge(former.Listener):
         link.join()
         self._links[flag.name] = link
         self._known.names.add(flag.name)
-        link.hook()
+        link.add_hooks()
         if not using_default or present:
             flag.present = present
             if value is not None:
@@ -111,7 +112,7 @@ class Bridge(former.Listener):
             "via": codec.via,
             "aliases": [flag.short_name] if flag.short_name else [],
             "replace": replace,
-            "frame": outside() if replace else None,
+            "frame": absl_caller() if replace else None,
             **codec.limits(default),
         }
         place = self._place(flag.name)
@@ -126,7 +127,7 @@ class Bridge(former.Listener):
     def _place(self, name: str) -> Place:
         module = self._values.find_module_defining_flag(name)
         if module is None:  # it is being defined
-            return place_of(outside())
+            return place_of(absl_caller())
         file = getattr(sys.modules.get(module), "__file__", None) or module
         return os.path.abspath(module) if module == sys.argv[0] else module, file, 0
 
@@ -136,24 +137,24 @@ class Bridge(former.Listener):
         found: dict[str, Any] = self._values._flags()
         return found
 
-    def give_all(self) -> None:
-        """Let absl have all our flags, and only those."""
+    def sync_to_absl(self) -> None:
+        """Add all our flags to absl, and remove those that are undefined."""
         for name in [name for name in self._ours if not self._links[name].ours.defined]:
-            self._withdraw(name)
+            self._remove_from_absl(name)
         for flag in all_flags():
             if flag.name not in self._links:
-                self._give(flag)
+                self._add_flag_to_absl(flag)
 
-    def give(self, name: str) -> None:
-        """Let absl have a flag of ours, if there is one of this name."""
+    def add_to_absl(self, name: str) -> None:
+        """Add the flag of ours of this name to absl, if there is one."""
         if name in FLAGS and not name.startswith("__"):
             flag = FLAGS[name]
             if flag.name not in self._links:
-                self._give(flag)
+                self._add_flag_to_absl(flag)
 
-    def _give(self, flag: Flag[Any]) -> None:
+    def _add_flag_to_absl(self, flag: Flag[Any]) -> None:
         about = facts.Snapshot(flag)
-        made = _made(about)
+        made = _make_absl_flag(about)
         link = OurLink(self._values, made, flag)
         made.__dict__["default"] = link.to_theirs(flag.default)
         if not about.sensitive:
@@ -171,12 +172,12 @@ class Bridge(former.Listener):
         self._links[flag.name] = link
         self._ours.add(flag.name)
 
-    def _withdraw(self, name: str) -> None:
-        """Take away a flag that is no longer what it was."""
+    def _remove_from_absl(self, name: str) -> None:
+        """Remove a flag that is no longer what it was."""
         link = self._links.pop(name)
         self._ours.discard(name)
         self._known.names.discard(name)
-        link.unhook()
+        link.remove_hooks()
         found, values = self._flags(), self._values
         names = [each for each, flag in found.items() if flag is link.theirs]
         for each in names:
@@ -188,18 +189,18 @@ class Bridge(former.Listener):
         )
         lists = [each for by in known for each in by.values() if link.theirs in each]
         values._cleanup_unregistered_flag_from_module_dicts(link.theirs)
-        if not former.keepers:  # nobody puts definitions back
+        if not saved_definitions.savers:  # nobody puts definitions back
             self._withdrawn.clear()
         self._withdrawn.setdefault((name, link.meaning), (link, names, lists))
 
-    def gone(self, flag: Flag[Any]) -> None:
+    def on_removed(self, flag: Flag[Any]) -> None:
         """Forget what a definition was; absl asks for the new one, if there is one."""
         if flag.name in self._links:
-            self._withdraw(flag.name)
+            self._remove_from_absl(flag.name)
 
-    def back(self, flag: Flag[Any]) -> None:
-        """Let absl have the flag again that stood for a former definition."""
-        self.gone(flag)
+    def on_restored(self, flag: Flag[Any]) -> None:
+        """Add the flag again that stood for the restored definition."""
+        self.on_removed(flag)
         known = self._withdrawn.get((flag.name, meaning_of(flag)))
         if known is None:
             return
@@ -219,7 +220,7 @@ class Bridge(former.Listener):
             return None
         del self._links[name]
         self._known.names.discard(name)
-        link.leave()
+        link.dissolve()
         return link.ours
 
     def delete(self, name: str) -> None:
@@ -247,14 +248,14 @@ class Bridge(former.Listener):
             if isinstance(link, TheirLink) and isinstance(link.theirs, flags.MultiFlag)
         ]
         names = for_each(multi, lambda flag: (flag.name, *flag.aliases, *flag.old_names))
-        whole = {name.replace("-", "_") for each in names for name in each}
+        whole = {normalize_name(name) for each in names for name in each}
         return quote_items(tokens, whole, stop_at_argument=options.stop_at_argument)
 
     def read(self, argv: Sequence[str], read: Any, *, known_only: bool) -> list[str]:
         """Let absl read a command line; set all flags at its end, or none."""
         if self.reading is not None:  # a validator reads another one
             return read(argv, known_only)  # type: ignore[no-any-return]
-        self.give_all()
+        self.sync_to_absl()
         self.reading = list(argv)
         try:
             return read(argv, known_only)  # type: ignore[no-any-return]
@@ -279,11 +280,11 @@ class Bridge(former.Listener):
             texts = texts if link.ours.multi else texts[-1:]
             for text, place in zip(texts, self._places_in(tokens, link, len(texts))):
                 line.add(link.ours.name, text, place)
-        with inside():
+        with raises_absl_errors():
             line.read(self.inputs)
         for link in given:
             if isinstance(link, TheirLink):
-                link.keep()
+                link.commit_given()
             else:
                 link.forget()
 
@@ -298,7 +299,7 @@ class Bridge(former.Listener):
         return [find_token(tokens, 0, "--flagfile")] + [None] * (count - 1)
 
 
-def _made(about: facts.Snapshot) -> Any:
+def _make_absl_flag(about: facts.Snapshot) -> Any:
     """Return a flag of absl for one of ours."""
     letters = [name for name in about.aliases if len(name) == 1]
     return flags.Flag(
@@ -363,7 +364,7 @@ def _class_for(kind: type, bridge: Bridge) -> type:  # noqa: C901 - a class with
 
         def _find(self, name: str) -> None:
             if name not in self.__dict__["__flags"]:
-                bridge.give(name)
+                bridge.add_to_absl(name)
 
         def __getattr__(self, name: str) -> Any:
             self._find(name)
@@ -393,7 +394,7 @@ def _class_for(kind: type, bridge: Bridge) -> type:  # noqa: C901 - a class with
                 if before is not None:
                     bridge.release(flag.name)
                 try:
-                    bridge.take(flag, replace=replaces)
+                    bridge.define_here(flag, replace=replaces)
                 except FlagConflictError as error:
                     super().__delattr__(name)
                     raise flags.DuplicateFlagError(str(error)) from error
@@ -414,35 +415,35 @@ def _class_for(kind: type, bridge: Bridge) -> type:  # noqa: C901 - a class with
             super().set_default(name, value)
 
         def __iter__(self) -> Iterator[str]:
-            bridge.give_all()
+            bridge.sync_to_absl()
             return iter(list(super().__iter__()))
 
         def __len__(self) -> int:
-            bridge.give_all()
+            bridge.sync_to_absl()
             return int(super().__len__())
 
         def __dir__(self) -> list[str]:
-            bridge.give_all()
+            bridge.sync_to_absl()
             return list(super().__dir__())
 
         def flag_values_dict(self) -> dict[str, Any]:
-            bridge.give_all()
+            bridge.sync_to_absl()
             return dict(super().flag_values_dict())
 
         def get_help(self, prefix: str = "", include_special_flags: bool = True) -> str:
-            bridge.give_all()
+            bridge.sync_to_absl()
             return str(super().get_help(prefix, include_special_flags))
 
         def get_flags_for_module(self, module: Any) -> list[Any]:
-            bridge.give_all()
+            bridge.sync_to_absl()
             return list(super().get_flags_for_module(module))
 
         def write_help_in_xml_format(self, outfile: Any = None) -> None:
-            bridge.give_all()
+            bridge.sync_to_absl()
             super().write_help_in_xml_format(outfile)
 
         def flags_into_string(self) -> str:
-            bridge.give_all()
+            bridge.sync_to_absl()
             text = str(super().flags_into_string())
             return "".join(line for line in text.splitlines(keepends=True) if line.strip())
 
@@ -484,8 +485,8 @@ def bridge(values: Any, inputs: Inputs, *, lenient: bool = False) -> dict[str, s
         before_reading.append(found.quote_items)
         after_reading.append(values.mark_as_parsed)
     found.inputs.update(inputs)
-    found.take_all(lenient=lenient)
-    found.give_all()
+    found.define_all_here(lenient=lenient)
+    found.sync_to_absl()
     return found.left_out
 
 

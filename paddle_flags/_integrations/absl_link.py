@@ -11,7 +11,7 @@ from absl import flags
 
 from paddle_flags._core.assign import assign
 from paddle_flags._core.frames import native_frame
-from paddle_flags._core.status import check, new_error, to_bytes
+from paddle_flags._core.status import check_call, new_error, to_bytes
 from paddle_flags._core.values import REDACTED
 from paddle_flags._integrations.absl_validators import Watch, state
 from paddle_flags._integrations.absl_values import SharedList, verify
@@ -59,14 +59,14 @@ class Link:
         if self.kind.value is not flags.Flag.value:  # something follows from a change
             self._hooks.append(self.ours.watch(lambda _: self.get()))
 
-    def unhook(self) -> None:
+    def remove_hooks(self) -> None:
         """Leave what our side sets unchecked."""
         for hook in self._hooks:
             hook.remove()
         for watch in self.followers.difference(self._hooks):
             watch.unfollow(self)
 
-    def leave(self) -> None:
+    def dissolve(self) -> None:
         """Make absl's flag what it was."""
         value = self.theirs.value
         self.theirs.__class__ = self.kind
@@ -105,7 +105,7 @@ class Link:
     def set(self, value: Any) -> None:
         """Set both values."""
         if self.given is None:
-            with _Inside():
+            with _RaisesAbslErrors():
                 self._assign(value)
             self._seen = self.ours.value
         self._store(value)
@@ -149,7 +149,7 @@ class Link:
             return False
         number = lib.PD_SOURCE_RUNTIME if source == "run time" else lib.PD_SOURCE_ARGV
         err = new_error()
-        check(lib.pd_flag_drop(self.ours.handle, number, err), err)
+        check_call(lib.pd_flag_drop(self.ours.handle, number, err), err)
         if self.ours.source == "default":
             self.pinned = wanted
         return bool(self.ours.value == wanted)  # unless a file or the like was read meanwhile
@@ -160,14 +160,14 @@ class Link:
         It sets no value again that is the same as before.
         """
         if not self.theirs.__dict__["present"] and self.ours.source == "argv" and self.alone:
-            with _Inside():
+            with _RaisesAbslErrors():
                 self._restore(self.ours.value)
 
     def repin(self, *, uses_default: bool) -> None:
         """After a new default, set the value again that absl has set, though it was the old one."""
         if not uses_default and self.ours.source == "default" and self.pinned is not _UNKNOWN:
             value, self.pinned = self.pinned, _UNKNOWN
-            with _Inside():
+            with _RaisesAbslErrors():
                 assign([(self.ours, value)], _where(), source=lib.PD_SOURCE_RUNTIME)
             self.forget()
 
@@ -176,7 +176,7 @@ class Link:
         self.given = None
         self._seen = _UNKNOWN
 
-    def keep(self) -> None:
+    def commit_given(self) -> None:
         """Keep absl's value, which ours has now, too."""
         self.given = None
         self.alone = False
@@ -185,7 +185,7 @@ class Link:
 
     def reset(self) -> None:
         """Drop all values but the default."""
-        with suppress(flags.IllegalFlagValueError), _Inside():
+        with suppress(flags.IllegalFlagValueError), _RaisesAbslErrors():
             self.ours.reset()
         self.forget()
 
@@ -195,7 +195,7 @@ class Link:
         """Let a validator of absl check what is set on our side."""
         names = list(validator.get_flags_names())
         if len(names) == 1:
-            self.hook()
+            self.add_hooks()
             return
         links = [getattr(self.values[name], "link", None) for name in names]
         if names[0] != self.theirs.name or None in links:
@@ -204,7 +204,7 @@ class Link:
         ask = partial(verify, validator, self.values)
         self._hooks.append(Watch([link for link in links if link], ask))
 
-    def hook(self) -> None:
+    def add_hooks(self) -> None:
         """Check what is set on our side, from now on."""
         if not self._hooked:
             self._hooked = True
@@ -221,7 +221,7 @@ def meaning_of(flag: Flag[Any]) -> tuple[Any, ...]:
     return flag.type, flag.items, flag.module, flag.file, flag.line
 
 
-class _Inside:
+class _RaisesAbslErrors:
     """absl sets a value: what our registry refuses is an error of absl's."""
 
     def __enter__(self) -> None:
@@ -234,10 +234,10 @@ class _Inside:
             raise flags.IllegalFlagValueError(str(error)) from error
 
 
-inside = _Inside
+raises_absl_errors = _RaisesAbslErrors
 
 
-def outside() -> FrameType:
+def absl_caller() -> FrameType:
     """Return the frame of the code that called absl."""
     frame: FrameType | None = sys._getframe()
     while frame and _is_between(str(frame.f_globals.get("__name__"))):
@@ -246,7 +246,7 @@ def outside() -> FrameType:
 
 
 def _where() -> tuple[str, int]:
-    frame = outside()
+    frame = absl_caller()
     return frame.f_code.co_filename, frame.f_lineno
 
 
@@ -300,7 +300,7 @@ class TheirLink(Link):
     def set_default(self) -> None:
         """Give our flag the default that absl's has now."""
         self._default = self.to_ours(self.theirs.default)
-        with _Inside():
+        with _RaisesAbslErrors():
             self.ours.set_default(self._default)
         self.forget()
 
@@ -321,7 +321,7 @@ class OurLink(Link):
             self.theirs.__dict__["_value"] = argument
         else:
             self._remember()
-            with _FromArgv(), _Inside():
+            with _FromArgv(), _RaisesAbslErrors():
                 self._set_text(argument)
             self.alone = True
             self.forget()
@@ -335,10 +335,10 @@ class OurLink(Link):
 
     def set_default(self, value: Any) -> None:
         """Give our flag another default."""
-        with _Inside():
+        with _RaisesAbslErrors():
             if isinstance(value, str) and self.ours.type != "string":
                 err = new_error()
-                check(lib.pd_flag_set_default(self.ours.handle, to_bytes(value), err), err)
+                check_call(lib.pd_flag_set_default(self.ours.handle, to_bytes(value), err), err)
             else:
                 self.ours.set_default(self.to_ours(value))
         self.forget()

@@ -1,4 +1,4 @@
-"""`adopt` for argparse: a flag for each option of a parser, by its dest."""
+"""`bridge` for argparse: a flag for each option of a parser, by its dest."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.definition import define_at, place_of
 from paddle_flags._core.lists import encode
+from paddle_flags._core.names import normalize_name
 from paddle_flags._core.registry import FLAGS
 from paddle_flags._core.status import shown
-from paddle_flags._core.validators import mutually_exclusive
+from paddle_flags._core.validators import add_group
 from paddle_flags._integrations.argparse_namespace import NotGiven, start_in, value_in
 from paddle_flags._integrations.argparse_parser import (
     bridge_of,
@@ -104,7 +105,7 @@ class Adopted:
         self._actions = actions
         self._first = actions[0]
         self.dest = self._first.dest
-        self.name = self._prefix + self.dest.replace("-", "_")
+        self.name = self._prefix + normalize_name(self.dest)
         self._kind = _kind(actions)
         self._item = _item(actions, self._kind)
         self._custom = self._item == "custom"
@@ -158,7 +159,7 @@ class Adopted:
     def _aliases(self) -> list[str]:
         """Return the other long names; those of options that store a constant mean more."""
         names = [
-            spelling.lstrip(self._parser.prefix_chars).replace("-", "_")
+            normalize_name(spelling.lstrip(self._parser.prefix_chars))
             for action in self._actions
             if _KINDS[type(action)] in ("store", "store_true", "append", "extend", "count")
             for spelling in action.option_strings
@@ -462,7 +463,7 @@ def _add_groups(parser: argparse.ArgumentParser, made: dict[str, Adopted]) -> No
         dests = {action.dest for action in group._group_actions}
         if len(dests) > 1 and dests <= made.keys():
             flags = [made[dest].flag for dest in sorted(dests)]
-            mutually_exclusive(*flags, required=group.required)
+            add_group(*flags, rule="exactly_one" if group.required else "at_most_one")
             group.required = False
 
 

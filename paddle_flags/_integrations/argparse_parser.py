@@ -1,4 +1,4 @@
-"""`add_to` and `adopt` for argparse: one command line for a parser and for the registry.
+"""`add_options` and `bridge` for argparse: one command line for a parser and for the registry.
 
 A parser reads its command line in `parse_known_args`, which all its other methods call. The
 bridge stands in front of that method. What it reads is set at the end, all or nothing, as by a
@@ -13,6 +13,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
+from paddle_flags._core.names import normalize_name
 from paddle_flags._core.registry import FLAGS
 from paddle_flags._integrations import last_line
 from paddle_flags._integrations.argparse_namespace import Overlay, namespace_below
@@ -49,11 +50,11 @@ class _FlagAction(argparse.Action):
         value = None if self.option.is_bool or self.option.counts else values
         if _reading is None:
             message = (
-                f"{spelling}: add_to was called with a parent of this parser;"
+                f"{spelling}: add_options was called with a parent of this parser;"
                 " expected a call with the parser that reads the command line"
             )
             raise FlagArgumentError(message)
-        _reading.take(self.option.flag.name, spelling, self.option.text(spelling, value))
+        _reading.add_option(self.option.flag.name, spelling, self.option.text(spelling, value))
 
 
 def _shown(option: Option) -> str:
@@ -66,11 +67,11 @@ class _Reading:
     def __init__(self, args: list[str]) -> None:
         self._args = args
         self._line = Line(len(args))
-        self._at = -1  # the token that was taken last
+        self._at = -1  # the token that was added last
         self.bridges: list[Bridge] = []
         self.adopted: list[tuple[Adopted, Overlay]] = []
 
-    def enter(self, bridge: Bridge, args: list[str]) -> None:
+    def begin_parser(self, bridge: Bridge, args: list[str]) -> None:
         """Go on with a parser, which reads the last of the tokens."""
         if bridge not in self.bridges:
             self.bridges.append(bridge)
@@ -78,8 +79,8 @@ class _Reading:
         if first > self._at and self._args[first:] == args:
             self._at = first - 1
 
-    def take(self, name: str, spelling: str, text: str | None) -> None:
-        """Take the value of an option that is met now."""
+    def add_option(self, name: str, spelling: str, text: str | None) -> None:
+        """Add the value of the option that argparse reads now."""
         at = find_token(self._args, self._at + 1, spelling)
         if at is None and self._at >= 0:
             at = self._at  # one token with several letters
@@ -87,14 +88,14 @@ class _Reading:
         if at is not None:
             self._at = at
 
-    def add(self, name: str, spellings: Sequence[str], text: str) -> None:
-        """Take a value whose option was met somewhere."""
+    def add_value(self, name: str, spellings: Sequence[str], text: str) -> None:
+        """Add a value whose option argparse read earlier."""
         found = [find_token(self._args[::-1], 0, each) for each in spellings]
         behind = [each for each in found if each is not None]
         self._line.add(name, text, len(self._args) - 1 - min(behind) if behind else None)
 
-    def keep_pending(self, rest: list[str]) -> list[str]:
-        """Take the tokens that may be flags which are defined later; return the others."""
+    def split_pending(self, rest: list[str]) -> list[str]:
+        """Add the tokens that may be flags defined later; return the others."""
         end = rest.index("--") if "--" in rest else len(rest)
         others = []
         for token in rest[:end]:
@@ -106,7 +107,7 @@ class _Reading:
 
     @property
     def names(self) -> set[str]:
-        """Those of the flags whose values were taken."""
+        """Those of the flags whose values were added."""
         return self._line.names
 
     def read(self, inputs: Inputs, former: list[str], *, allow_pending: bool) -> None:
@@ -271,9 +272,9 @@ class Bridge:
         continues = last_line.continues(args, namespace)
         try:
             result, rest = self._read_part(parse, tokens, namespace)
-            self._take(_reading)
+            self._add_adopted(_reading)
             if any(bridge._allow_pending for bridge in _reading.bridges):
-                rest = _reading.keep_pending(rest)
+                rest = _reading.split_pending(rest)
                 self._pending |= _reading.names
             if rest and whole:  # which argparse refuses now
                 return result, rest
@@ -288,7 +289,7 @@ class Bridge:
     def _names(self) -> set[str]:
         """Return the names that this parser and its sub-parsers may set."""
         names = {*self._added, *self._pending, *(each.name for each in self.adopted.values())}
-        names = {name.replace("-", "_") for name in names}
+        names = set(map(normalize_name, names))
         for sub in sub_parsers(self.parser).values():
             bridge = _found(sub)
             names |= bridge._names() if bridge else set()
@@ -298,7 +299,7 @@ class Bridge:
         assert _reading is not None
         if self in _reading.bridges:  # parse_known_intermixed_args calls parse_known_args
             return parse(args, namespace)
-        _reading.enter(self, args)
+        _reading.begin_parser(self, args)
         self._renew()
         namespace = argparse.Namespace() if namespace is None else namespace
         adopted = [each for each in self.adopted.values() if each.stands]
@@ -313,12 +314,12 @@ class Bridge:
         return namespace_below(result), rest
 
     @staticmethod
-    def _take(reading: _Reading) -> None:
+    def _add_adopted(reading: _Reading) -> None:
         """Take the values of the options that are flags."""
         for each, overlay in reading.adopted:
             text = each.given(overlay)
             if text is not None:
-                reading.add(each.flag.name, each.spellings, text)
+                reading.add_value(each.flag.name, each.spellings, text)
 
     def _finish(self, reading: _Reading, result: Any, former: list[str]) -> None:
         """Set the flags, and let the result show the values that they have then."""
@@ -406,7 +407,7 @@ def sub_parsers_left_out(parser: argparse.ArgumentParser) -> dict[str, str]:
     for name, sub in sub_parsers(parser).items():
         bridge = _found(sub)
         if bridge is None or not bridge.adopted:
-            left_out[name] = f"is a sub-parser; adopt it as well: adopt(..., namespace={name!r})"
+            left_out[name] = f"is a sub-parser; bridge it as well: bridge(..., namespace={name!r})"
     return left_out
 
 
@@ -414,7 +415,7 @@ _adopted: dict[str, Adopted] = {}
 
 
 def mark_adopted(adopted: Adopted) -> None:
-    """Keep `add_to` from adding an option for a flag that comes from an option."""
+    """Keep `add_options` from adding an option for a flag that comes from an option."""
     _adopted[adopted.flag.name] = adopted
 
 

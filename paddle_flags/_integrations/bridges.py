@@ -1,12 +1,12 @@
-"""`add_to` and `adopt`: flags and options of other parsers on one command line."""
+"""`add_options` and `bridge`: one command line for the flags and for another parser."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from paddle_flags._core.frames import frame_above, outside, public
+from paddle_flags._core.frames import first_user_frame, frame_above, hides_internal_frames
 from paddle_flags._core.missing import importing
 from paddle_flags._core.status import shown, to_argument, to_switch
 from paddle_flags._integrations.line import Inputs
@@ -14,67 +14,112 @@ from paddle_flags.errors import FlagTypeError, FlagUnsupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import TypeVar, Unpack
+    from typing import Unpack
 
     from absl.flags import FlagValues
-    from click import Command
 
     from paddle_flags._input.config import Path
     from paddle_flags._input.options import Environment
     from paddle_flags._integrations.options import Only
 
-    F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound="Callable[..., Any]")
+T = TypeVar("T", bound="argparse.ArgumentParser | Callable[..., Any]")
+_DECORATE: Any = object()  # not None: a function that should return a parser may return that
 
 
-@public
-def add_to(
-    parser: argparse.ArgumentParser | Command,
+# ---- Flags become options ----
+
+
+@overload
+def add_options(
+    target: T,
+    /,
+    *,
+    only: Only = ...,
+    config: Path | Sequence[Path] | None = ...,
+    allow_pending: bool = ...,
+    **environment: Unpack[Environment],
+) -> T: ...
+@overload
+def add_options(
+    *,
+    only: Only = ...,
+    config: Path | Sequence[Path] | None = ...,
+    **environment: Unpack[Environment],
+) -> Callable[[F], F]: ...
+@hides_internal_frames
+def add_options(
+    target: Any = _DECORATE,
+    /,
     *,
     only: Only = None,
     config: Path | Sequence[Path] | None = None,
     allow_pending: bool = False,
     **environment: Unpack[Environment],
-) -> None:
+) -> Any:
     """Add the flags to a parser of argparse, or to a command of click, as options.
 
-    `only` is a name or a list of names; `alpha.*` stands for all names that match.
-    By default, all flags are added, for argparse also those that are defined until it
-    reads a command line. Hidden flags are left out of its help. Calling this again adds
-    the flags that are new.
+        pf.add_options(parser, only=["level", "alpha.*"])
 
-    The parser reads the command line as always. At its end, the values are set as `parse`
-    sets them: all or none, and with `config` and those parameters as there that are about
-    the environment: `env_prefix`, `env_flags`, `env_ignore_empty`, `env_files` and
-    `warn_unknown_env`. What is refused is an error of that parser, such as
-    `ArgumentParser.error`. The values are in `FLAGS`, not in the parser's own result.
+        @click.command()
+        @pf.add_options(env_prefix="APP_")  # or @pf.add_options
+        def main() -> None: ...
+
+    `target` is an ArgumentParser, a click.Command, or the function below `@click.command`; it
+    is returned, the function with the options. Without it, the result is a decorator.
+
+    `only` is a name or a list of names; `alpha.*` stands for all names that match. By
+    default, all flags are added, for argparse also those that are defined until it reads a
+    command line. Hidden flags are left out of its help. Calling this again adds the flags
+    that are new.
+
+    The target reads the command line as always. At its end, and with click before the body
+    of the command runs, the values are set as `parse` sets them: all or none, and with
+    `config` and those parameters as there that are about the environment: `env_prefix`,
+    `env_flags`, `env_ignore_empty`, `env_files` and `warn_unknown_env`. What is refused is an
+    error of that parser, such as `ArgumentParser.error` or `click.UsageError`. The values are
+    in `FLAGS`, not in the parser's own result.
 
     When a parser of argparse reads another command line, what the last one set is dropped
-    first, as for `adopt`.
+    first, as with `bridge`. With click, values from a command line are dropped when its
+    outermost command ends.
 
     `allow_pending=True`, for argparse, keeps `--name=value`, `--name` and `--noname` that
     nothing else claims until a plugin or `define` defines the flag.
 
-    With click, values from a command line hold until its outermost command ends.
-
-    Raises FlagConflictError if the parser has an option of the name already; the flags
-    before it have been added then. Not to be called while a command line is being read.
+    Raises FlagConflictError if the target has an option of the name already; the flags
+    before it have been added to a parser of argparse then. Not to be called while a command
+    line is being read.
     """
     inputs = Inputs(config, **environment)
     to_switch("allow_pending", allow_pending)
-    if isinstance(parser, argparse.ArgumentParser):
+
+    @hides_internal_frames
+    def add(target: Any) -> Any:
+        return _add_options(target, only, inputs, allow_pending=allow_pending)
+
+    return add if target is _DECORATE else add(target)
+
+
+def _add_options(target: Any, only: Only, inputs: Inputs, *, allow_pending: bool) -> Any:
+    if isinstance(target, argparse.ArgumentParser):
         from paddle_flags._integrations.argparse_parser import add
 
-        add(parser, only, inputs, allow_pending=allow_pending)
-        return
-    if "click" in sys.modules:
+        add(target, only, inputs, allow_pending=allow_pending)
+        return target
+    if sys.modules.get("click"):
         from paddle_flags._integrations import click_command
 
-        if click_command.is_command(parser):
-            click_command.add(parser, only, inputs)
-            return
-    if type(parser).__module__.partition(".")[0] == "typer":
-        raise _not_for_typer(parser)
-    raise _not_a(parser, "an ArgumentParser or a click.Command")
+        if click_command.is_command(target):
+            click_command.add(target, only, inputs)
+            return target
+    if type(target).__module__.partition(".")[0] == "typer":
+        raise _not_for_typer(target)
+    if not callable(target) or isinstance(target, type):
+        raise _not_a(target, "an ArgumentParser, a click.Command or its function")
+    with importing("add_options of a function", "click", "click"):
+        from paddle_flags._integrations import click_command
+    return click_command.decorate(target, only, inputs)
 
 
 def _not_for_typer(parser: object) -> FlagTypeError | FlagUnsupportedError:
@@ -84,136 +129,136 @@ def _not_for_typer(parser: object) -> FlagTypeError | FlagUnsupportedError:
     if any(base.__module__.partition(".")[0] == "click" for base in TyperCommand.__mro__):
         return _not_a(parser, "typer.main.get_command(app)")
     message = (
-        f"parser: {shown(parser)}: this version of typer does not use click;"
+        f"add_options: {shown(parser)}: this version of typer does not use click;"
         " read the flags first: app(paddle_flags.parse(known_only=True))"
     )
     return FlagUnsupportedError(message)
 
 
 def _not_a(found: object, expected: str) -> FlagTypeError:
-    return FlagTypeError(f"parser: {shown(found)}: expected {expected}, not {type(found).__name__}")
+    what = f"{shown(found)}: expected {expected}, not {type(found).__name__}"
+    return FlagTypeError(f"add_options: {what}")
 
 
-@public
-def adopt(
+# ---- Options, and flags of other libraries, become flags ----
+
+
+@overload
+def bridge(*libraries: str, namespace: str = ...) -> dict[str, str]: ...
+@overload
+def bridge(
+    parser: argparse.ArgumentParser,
+    /,
+    *,
+    namespace: str = ...,
+    replace: bool = ...,
+    config: Path | Sequence[Path] | None = ...,
+    **environment: Unpack[Environment],
+) -> dict[str, str]: ...
+@overload
+def bridge(
+    flag_values: FlagValues,
+    /,
+    *,
+    config: Path | Sequence[Path] | None = ...,
+    **environment: Unpack[Environment],
+) -> dict[str, str]: ...
+@hides_internal_frames
+def bridge(*sources: Any, **options: Any) -> dict[str, str]:
+    """Make flags of other libraries, or the options of a parser, flags of the registry.
+
+        import paddle
+        pf.bridge("paddle")           # also "c10" (PyTorch), "gflags", "abseil", "absl-py"
+        pf.bridge()                   # each of them that is loaded, now or later
+        pf.FLAGS.check_nan_inf = True # paddle.get_flags sees it
+
+        pf.bridge(parser, env_prefix="APP_")            # the options of an ArgumentParser
+        pf.bridge(absl.flags.FLAGS, config="app.toml")  # absl's flags here, and ours there
+
+    Both sides have one value. What is set here, from a command line, the environment or
+    code, the other side sees; what it sets is read here. Validators here check what is set
+    here. Returns what was left out: its names, with the namespace, and the reasons. Calling
+    this again takes what is new. Any thread may call it.
+
+    Libraries by name: Native libraries see at once what is set here, and what they set is
+    read here at once; watchers here are called at the next operation on that flag, or by
+    `sync`. Flags that a library gets later are taken when a package that is known to bring
+    them is imported (paddle, torch, absl), and by `load_plugin`, `parse`, `sync`, and
+    whenever a name is not found or flags are listed. They get the values that wait for
+    them. A flag whose name has another meaning here is left out. `namespace="torch"` puts
+    `torch.` in front of the names of a library's flags that have not joined yet, such as
+    those that were left out before; not for absl-py. Raises FlagArgumentError for another
+    name of a library, FlagUnsupportedError if a library that you name is not loaded or cannot
+    be bridged on this system (the others that you name have joined), and FlagValueError if a
+    value that was waiting for a flag is refused: all flags have joined then, and that one has
+    its default.
+
+    An ArgumentParser: Each option becomes a flag, whose name is the option's `dest`, behind
+    `namespace` and a dot if there is one. Type, default, choices, help, group and `required`
+    become those of the flag, and mutually exclusive groups the same rule. `parse_args`
+    returns the values that the flags have at its end; for an option that nothing has set, the
+    namespace has argparse's own default. What is refused is an error of the parser. `config`,
+    `env_prefix` and the others are as for `add_options`. An option with a `type` of its own
+    becomes a flag of text, which the type must accept; each value is converted again.
+    Positional arguments are left alone. Sub-parsers need a call of their own, best with the
+    command as namespace, as commands may share the names of options. With `replace=True`, and
+    in a REPL or a notebook also without, the options of another parser may take the place of
+    flags that Python code defined. When one of these parsers reads another command line, what
+    the last one set is dropped first, unless that line is what the last one left, as
+    `parse_known_args` returns it, or the namespace is its result. Raises FlagConflictError if
+    a name is taken.
+
+    absl's FlagValues: From now on, each of its flags is a flag here, and each flag here is
+    one of absl, also those that either side defines later. The validators of both check each
+    value. `app.run` and `FLAGS(argv)` read a command line for both. They set all flags at its
+    end or none, and with `config`, `env_prefix` and the others as for `add_options`. What is
+    refused is a `flags.IllegalFlagValueError`. If `parse` reads a command line, absl's flags
+    are parsed as well. A flag of absl that is None is empty here: `""`, 0, False or (). Values
+    that have no type in C, such as members of an Enum, are text here. The result is updated
+    when absl defines other flags. Raises FlagConflictError if a name has another meaning here.
+    """
+    source: Any = sources[0] if len(sources) == 1 else None
+    if isinstance(source, argparse.ArgumentParser):
+        return _bridge_parser(source, **options)
+    if not isinstance(source, (str, type(None))) and _is_flag_values(source):
+        return _bridge_absl(source, **options)
+    from paddle_flags._integrations.libraries import bridge_libraries
+
+    return bridge_libraries(*sources, **options)
+
+
+def _is_flag_values(source: object) -> bool:
+    if "absl.flags" not in sys.modules:
+        return False
+    from absl.flags import FlagValues
+
+    return isinstance(source, FlagValues)
+
+
+def _bridge_parser(
     parser: argparse.ArgumentParser,
     *,
-    config: Path | Sequence[Path] | None = None,
     namespace: str = "",
     replace: bool = False,
-    **environment: Unpack[Environment],
-) -> dict[str, str]:
-    """Define a flag for each option of a parser of argparse.
-
-    The name of the flag is the option's `dest`, behind `namespace` and a dot if there is one.
-    Type, default, choices, help, group and `required` become those of the flag, and mutually
-    exclusive groups the same rule. The environment, configuration files, `override` and
-    plugins can then set what the option sets, and `parse_args` returns the values that the
-    flags have at its end: what the command line gives is set with source argv, and for an
-    option that nothing has set the namespace has argparse's own default. What is refused is
-    an error of the parser. `config`, `env_prefix` and the others are as for `add_to`.
-
-    An option with a `type` of its own becomes a flag of text, which the type must accept;
-    each value is converted again. Positional arguments are left alone. Sub-parsers need a
-    call of their own, best with the command as namespace, as commands may share the names
-    of options. Calling this again with the same parser adopts the options that are new.
-    With `replace=True`, and in a REPL or a notebook also without, the options of another
-    parser may take the place of flags that Python code defined.
-
-    When one of these parsers reads another command line, what the last one set is dropped
-    first, unless that line is what the last one left, as `parse_known_args` returns it, or the
-    namespace is its result.
-
-    Returns what was left out: the reason for each such dest or command. Raises
-    FlagConflictError if a name is taken.
-    """
-    inputs = Inputs(config, **environment)
-    to_argument("namespace", namespace)
-    if not isinstance(parser, argparse.ArgumentParser):
-        raise _not_a(parser, "an ArgumentParser")
-    from paddle_flags._integrations import argparse_adopt
-
-    frame = outside(frame_above(1))
-    switch = to_switch("replace", replace)
-    return argparse_adopt.adopt(parser, inputs, frame, namespace=namespace, replace=switch)
-
-
-@public
-def click_options(
-    *names: str,
     config: Path | Sequence[Path] | None = None,
     **environment: Unpack[Environment],
-) -> Callable[[F], F]:
-    """Decorate a command of click, or the function below `@click.command`, to have the flags.
-
-        @click.command()
-        @pf.click_options("alpha.*", env_prefix="APP_")
-        def main() -> None: ...
-
-    `names` are the flags that become options, of those that are defined now; by default
-    all of them. `alpha.*` stands for all names that match. `add_to` does the same for a
-    command that exists, and adds flags that have been defined since.
-
-    The flags are set before the body of the command runs: all or none, and with `config`,
-    `env_prefix` and the others as for `add_to`. What is refused is a `click.UsageError`. When
-    the outermost command ends, the values from its command line are dropped.
-
-    Raises FlagConflictError if the command has an option of the name already, and
-    ImportError if click is missing.
-    """
+) -> dict[str, str]:
     inputs = Inputs(config, **environment)
-    for name in names:
-        if not isinstance(name, str):
-            message = (
-                f"click_options: {shown(name)}: expected the name of a flag,"
-                f" not {type(name).__name__}, as in @click_options() or @click_options('port')"
-            )
-            raise FlagTypeError(message)
-    only = list(names) or None
-    click_command = _click()
+    to_argument("namespace", namespace)
+    from paddle_flags._integrations.argparse_adopt import adopt
 
-    def add(command: Any) -> Any:
-        if click_command.is_command(command):
-            click_command.add(command, only, inputs)
-            return command
-        if not callable(command):
-            raise _not_a(command, "a function or a click.Command")
-        return click_command.decorate(command, only, inputs)
-
-    return add
+    frame = first_user_frame(frame_above(2))
+    switch = to_switch("replace", replace)
+    return adopt(parser, inputs, frame, namespace=namespace, replace=switch)
 
 
-@public
-def bridge_absl(
-    flag_values: FlagValues | None = None,
+def _bridge_absl(
+    values: FlagValues,
     *,
     config: Path | Sequence[Path] | None = None,
     **environment: Unpack[Environment],
 ) -> dict[str, str]:
-    """Join absl's flags with those of this registry, in both directions.
-
-    From now on, each flag of `flag_values`, by default `absl.flags.FLAGS`, is a flag here,
-    and each flag here is one of absl, also those that either side defines later. Both have
-    one value: what one side sets, the other sees, and the validators of both check it.
-    `app.run` and `FLAGS(argv)` read a command line for both. They set all flags at its end
-    or none, and with `config`, `env_prefix` and the others as for `add_to`. What is refused is a
-    `flags.IllegalFlagValueError`. If `parse` reads a command line, absl's flags are parsed
-    as well.
-
-    A flag of absl that is None is empty here: `""`, 0, False or (). Values that have no
-    type in C, such as members of an Enum, are text here.
-
-    Returns what was left out: the reason for each such flag of absl; it is updated when
-    absl defines others. Raises FlagConflictError if a name has another meaning here, and
-    ImportError if absl-py is missing. Calling this again does no harm.
-    """
     inputs = Inputs(config, **environment)
-    with importing("bridge_absl", "absl-py", "absl"):
-        from paddle_flags._integrations import absl_flags
-    return absl_flags.bridge(flag_values, inputs)
+    from paddle_flags._integrations import absl_flags
 
-
-def _click() -> Any:
-    with importing("click_options", "click", "click"):
-        from paddle_flags._integrations import click_command
-    return click_command
+    return absl_flags.bridge(values, inputs)

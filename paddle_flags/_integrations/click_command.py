@@ -1,4 +1,4 @@
-"""`click_options` and `add_to` for click: flags as options of a command.
+"""`add_options` for click: flags as options of a command.
 
 The options collect what the command line gives, and the flags are set right before the body of
 the command runs. When the outermost command ends, the values are dropped again.
@@ -17,7 +17,7 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from paddle_flags._core.registry import FLAGS, find
-from paddle_flags._core.status import check, new_error, take_warnings
+from paddle_flags._core.status import check_call, new_error, pop_warnings
 from paddle_flags._integrations.line import Line, find_token
 from paddle_flags._integrations.options import Option, options, patterns
 from paddle_flags._integrations.texts import set_texts
@@ -199,7 +199,7 @@ def _set(ctx: click.Context, values: _Values, inputs: Inputs) -> None:
     except FlagError as error:
         raise click.UsageError(str(error), ctx) from error
     finally:
-        for message in take_warnings():
+        for message in pop_warnings():
             click.echo(f"Warning: {message}", err=True)
 
 
@@ -245,4 +245,4 @@ def _drop(values: _Values) -> None:
                 set_texts([(name, text)])
                 continue
             err = new_error()
-            check(lib.pd_flag_drop(find(name).handle, lib.PD_SOURCE_ARGV, err), err)
+            check_call(lib.pd_flag_drop(find(name).handle, lib.PD_SOURCE_ARGV, err), err)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from paddle_flags._core.pending_values import drop_pending
 from paddle_flags._core.registry import FLAGS
-from paddle_flags._core.waiting import drop_waiting
 
 if TYPE_CHECKING:
     from paddle_flags._core.history import FlagEntry
@@ -53,4 +53,4 @@ def forget(names: set[str]) -> None:
     """Drop what waits for these flags since the last command line, and forget the values."""
     for name in names & _values.keys():
         if _values.pop(name) is None and name not in FLAGS:
-            drop_waiting(name)
+            drop_pending(name)

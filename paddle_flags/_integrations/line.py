@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from paddle_flags._completion.flags import awaits_value, is_flag
 from paddle_flags._core.lists import encode
+from paddle_flags._core.names import name_in_token
 from paddle_flags._core.registry import FLAGS
 from paddle_flags._input.argv import read_argv
 from paddle_flags._input.options import ENVIRONMENT, Options
@@ -58,7 +59,7 @@ class Line:
 
     def add_token(self, token: str, at: int | None) -> None:
         """Add a token as it is."""
-        name = token[2:].partition("=")[0].replace("-", "_")
+        name = name_in_token(token)
         self.names |= {name, name.removeprefix("no")}
         if at is None or not 0 <= at < len(self._tokens) or self._tokens[at]:
             self._tokens.append(token)
@@ -83,7 +84,7 @@ def quote_items(tokens: list[str], whole: Collection[str], *, stop_at_argument: 
     `whole` has the names of the flags with such values.
     """
     read = list(tokens)
-    if not any(_name_in(token) in whole for token in tokens):
+    if not any(name_in_token(token) in whole for token in tokens):
         return read
     at = 1
     while at < len(tokens) and tokens[at] != "--":
@@ -92,19 +93,13 @@ def quote_items(tokens: list[str], whole: Collection[str], *, stop_at_argument: 
             break
         value_at = at + awaits_value(token)
         name, equals, text = token.partition("=")
-        if is_flag(token) and _name_in(token) in whole:
+        if is_flag(token) and name_in_token(token) in whole:
             if equals:
                 read[at] = f"{name}={encode((text,))}"
             elif at < value_at < len(tokens):
                 read[value_at] = encode((tokens[value_at],))
         at = value_at + 1
     return read
-
-
-def _name_in(token: str) -> str:
-    """Return the name in --name or --name=value, with _ for each -."""
-    written = token.partition("=")[0]
-    return written.removeprefix("-").removeprefix("-").replace("-", "_")
 
 
 def find_token(tokens: Sequence[str], start: int, option: str) -> int | None:

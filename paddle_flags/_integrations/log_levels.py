@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from paddle_flags._core.define import define
-from paddle_flags._core.frames import public
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags.errors import FlagTypeError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _HELP = "Levels of logs: one for all, and LOGGER=LEVEL for one logger and those 
 _made: dict[str, Flag[tuple[str, ...]]] = {}
 
 
-@public
+@hides_internal_frames
 def logging_flags(
     name: str = "log",
     default: str | Sequence[str] = "WARNING",

@@ -7,10 +7,10 @@ import os
 import sys
 from typing import Any, NamedTuple
 
-from paddle_flags._core.frames import public
+from paddle_flags._core.frames import hides_internal_frames
+from paddle_flags._core.pending_values import drop_pending, iter_pending
 from paddle_flags._core.registry import FLAGS, all_flags, for_each
-from paddle_flags._core.status import check, leave_warning, new_error, to_bytes, to_text
-from paddle_flags._core.waiting import drop_waiting, waiting
+from paddle_flags._core.status import check_call, new_error, queue_warning, to_bytes, to_text
 from paddle_flags._input.argv import read_argv
 from paddle_flags._input.options import Options
 from paddle_flags._native import ffi, lib
@@ -38,7 +38,7 @@ class _Given(NamedTuple):
     """Values of the fleet, which the fleet may change in a child that is a member, too."""
 
 
-@public
+@hides_internal_frames
 def propagate() -> dict[str, str]:
     """Let child processes start with the values that flags have in this process.
 
@@ -106,7 +106,7 @@ def receive_environment() -> None:
         _apply(values, lib.PD_SOURCE_ENVIRONMENT, VARIABLE)
     else:
         message = f"environment: {VARIABLE} is not what propagate() writes, and is ignored"
-        leave_warning(FlagWarning(message))
+        queue_warning(FlagWarning(message))
 
 
 def _is_value(text: object) -> bool:
@@ -171,7 +171,7 @@ class _Waiting(NamedTuple):
 def _waiting() -> dict[str, _Waiting]:
     """Return the values that flags will have when they are defined."""
     values: dict[str, _Waiting] = {}
-    for info in waiting():
+    for info in iter_pending():
         name, text = to_text(info.name), to_text(info.text) if info.text else None
         sensitive = bool(info.sensitive) or (name in values and values[name].sensitive)
         source = info.origin.source
@@ -193,9 +193,9 @@ def _take_back(names: list[str]) -> None:
                 if FLAGS[name].source != "default":
                     FLAGS[name].reset()
             elif name in known:
-                drop_waiting(name)
+                drop_pending(name)
         except FlagError as error:
-            leave_warning(FlagWarning(f"{_PARENT}: {error}"))
+            queue_warning(FlagWarning(f"{_PARENT}: {error}"))
 
 
 def _apply(values: Values, source: int, place: str) -> None:
@@ -209,7 +209,7 @@ def _apply(values: Values, source: int, place: str) -> None:
         try:
             _set(name, text, origin)
         except FlagError as error:
-            leave_warning(FlagWarning(f"{place}: {error}"))
+            queue_warning(FlagWarning(f"{place}: {error}"))
 
 
 def _set(name: str, text: str | None, origin: Any) -> None:
@@ -217,4 +217,4 @@ def _set(name: str, text: str | None, origin: Any) -> None:
         read_argv(["", f"--{name}"], Options(allow_pending=True, keep_startup=True))
         return
     err = new_error()
-    check(lib.pd_pending_set(to_bytes(name), to_bytes(text), origin, err), err)
+    check_call(lib.pd_pending_set(to_bytes(name), to_bytes(text), origin, err), err)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pytest
 
 from paddle_flags._core.assign import assign
+from paddle_flags._core.names import normalize_name
 from paddle_flags._core.registry import FLAGS, all_flags, by_flag, for_each
-from paddle_flags._core.status import ErrorList, check, new_error, to_bytes, to_text
+from paddle_flags._core.status import ErrorList, check_call, new_error, to_bytes, to_text
 from paddle_flags._integrations.pytest_leaks import Watch, leaves
 from paddle_flags._native import ffi, lib
 from paddle_flags._report import facts
@@ -52,7 +53,7 @@ class Session:
         origin = ffi.new("pd_origin *", {"source": source, "place": kept, "line": number})
         err = new_error()
         try:
-            check(lib.pd_pending_set(to_bytes(name), to_bytes(text), origin, err), err)
+            check_call(lib.pd_pending_set(to_bytes(name), to_bytes(text), origin, err), err)
         except FlagError as error:
             raise pytest.UsageError(str(error)) from None
 
@@ -63,7 +64,7 @@ class Session:
         messages = [str(error) for error in found.exceptions()]
         unclaimed: dict[str, tuple[str, str]] = {}
         for name, place, number in _pending():
-            if place in (OPTION, self._ini) and name.replace("-", "_") not in _defined:
+            if place in (OPTION, self._ini) and normalize_name(name) not in _defined:
                 about = f"{place}:{number}: --{name}: "
                 message = next((each for each in messages if each.startswith(about)), "")
                 unclaimed[name] = place, message or f"{about}the flag is not defined"
@@ -145,7 +146,7 @@ class Guard:
     def end(self) -> None:
         """Put back what must be, and say what the test should have."""
         if self._isolated:
-            _defined.update(name.replace("-", "_") for name in self._watch.undo())
+            _defined.update(map(normalize_name, self._watch.undo()))
             return
         lines = self._watch.put_back(definitions=self._strict)
         if not lines:

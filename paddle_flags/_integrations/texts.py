@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paddle_flags._core.registry import find
-from paddle_flags._core.status import check, new_error, to_bytes
+from paddle_flags._core.status import check_call, new_error, to_bytes
 from paddle_flags._native import ffi, lib
 
 if TYPE_CHECKING:
@@ -22,4 +22,4 @@ def set_texts(texts: Sequence[tuple[str, str]]) -> None:
         item.flag, item.text = find(name).handle, text
     origin = ffi.new("pd_origin *", {"source": lib.PD_SOURCE_ARGV})
     err = new_error()
-    check(lib.pd_batch_set(items, len(texts), origin, ffi.NULL, err), err)
+    check_call(lib.pd_batch_set(items, len(texts), origin, ffi.NULL, err), err)

@@ -7,8 +7,8 @@ import re
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from paddle_flags._core import bridged
-from paddle_flags._core.frames import public
+from paddle_flags._core import shared_flags
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.status import shown, to_argument, to_switch
 from paddle_flags._report import facts
 from paddle_flags._report.help import help_text, json_text
@@ -135,7 +135,7 @@ _NAME, _MODULE = '      "name": ', '      "module": '  # in the lines of a flag
 
 def _with_libraries(text: str) -> str:
     """Add "shared_with" to the flags of other libraries: C does not know them."""
-    if not any(each.names for each in bridged.libraries.values()):
+    if not any(each.names for each in shared_flags.libraries.values()):
         return text
     import json
 
@@ -144,8 +144,8 @@ def _with_libraries(text: str) -> str:
         lines.append(line)
         if line.startswith(_NAME):
             name = json.loads(line[len(_NAME) :].rstrip(","))
-        elif line.startswith(_MODULE) and bridged.shared_with(name):
-            lines.append(f'      "shared_with": {json.dumps(bridged.shared_with(name))},')
+        elif line.startswith(_MODULE) and shared_flags.shared_with(name):
+            lines.append(f'      "shared_with": {json.dumps(shared_flags.shared_with(name))},')
     return "\n".join(lines)
 
 
@@ -167,7 +167,7 @@ def _check(format: str, full: bool, texts: dict[str, str | None]) -> None:
             to_argument(name, text)
 
 
-@public
+@hides_internal_frames
 def describe(
     format: str = "text",
     *,

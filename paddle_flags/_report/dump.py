@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, overload
 
-from paddle_flags._core.frames import public
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.missing import importing
+from paddle_flags._core.pending_values import iter_pending
 from paddle_flags._core.registry import all_flags, for_each
 from paddle_flags._core.status import shown, to_prefix, to_switch, to_text
-from paddle_flags._core.waiting import waiting
 from paddle_flags._input.argv import environment_prefix
 from paddle_flags._input.unknown import variable_of
 from paddle_flags._native import lib
@@ -63,7 +63,7 @@ def _look(flag: Flag[Any], *, all: bool) -> _Current | _LeftOut | None:
 
 def _pending() -> dict[str, str]:
     """Return the names of pending values, which a child or a later process would not take."""
-    return {to_text(info.name): "is not defined" for info in waiting()}
+    return {to_text(info.name): "is not defined" for info in iter_pending()}
 
 
 # ---- arguments and variables ----
@@ -195,7 +195,7 @@ def dump(
     prefix: str | None = ...,
     left_out: dict[str, str] | None = ...,
 ) -> Dumped: ...
-@public
+@hides_internal_frames
 def dump(
     format: str = "flagfile",
     *,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.bridged import shared_with
-from paddle_flags._core.frames import public
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.registry import find
+from paddle_flags._core.shared_flags import shared_with
 from paddle_flags._report import facts
 from paddle_flags._report.impls import runs
 from paddle_flags._report.table import table
@@ -58,7 +58,7 @@ def _given_by_fleet(flag: Flag[Any]) -> str:
     return f"revision {given.revision} by {given.by}" + (given.reason and f": {given.reason}")
 
 
-@public
+@hides_internal_frames
 def explain(name: str) -> str:
     """Return a description of a flag: its definition, its values, and which one holds.
 

@@ -7,7 +7,7 @@ import os
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeVar, Union
 
-from paddle_flags._core.flag import Flag, bound, names_in
+from paddle_flags._core.flag_definition import bound, names_in
 from paddle_flags._core.header import MARKS
 from paddle_flags._core.lists import encode
 from paddle_flags._core.registry import all_flags, for_each
@@ -16,6 +16,8 @@ from paddle_flags._core.values import REDACTED, from_c, kind_of, native
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from paddle_flags._core.flag import Flag
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.status import (
-    expect,
+    check_status,
     new_error,
     shown,
     to_argument,
@@ -28,7 +28,7 @@ def collect(report: Callable[..., int], *arguments: Any) -> str:
     err = new_error()
     status = report(*arguments, ffi.cast("pd_writer", writer), ffi.cast("void *", context), err)
     text = take_collected(context)
-    expect(status, err)
+    check_status(status, err)
     return text.decode("utf-8", "surrogateescape")
 
 

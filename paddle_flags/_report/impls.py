@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from paddle_flags._core.flag import Flag
-    from paddle_flags._ops.operation import Implementation, Op, OpSignature
+    from paddle_flags._op.operation import Implementation, Op, OpSignature
 
 
 def _place(each: Implementation | OpSignature) -> str:
@@ -35,7 +35,7 @@ def runs(flag: Flag[Any]) -> str:
     """Return what runs for each signature of the operation that a flag chooses for, or ""."""
     if flag.category != "implementations" or not flag.name.startswith("impl."):
         return ""
-    from paddle_flags._ops.operation import op
+    from paddle_flags._op.operation import op
 
     signatures = op(flag.name[len("impl.") :]).signatures
     return "; ".join(f"{_chosen(each)} for {each.text}" for each in signatures)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags import errors
 from paddle_flags._core.checks import check_refused
-from paddle_flags._core.frames import frame_above, public
+from paddle_flags._core.frames import frame_above, hides_internal_frames
 from paddle_flags._core.registry import FLAGS, all_flags, for_each
 from paddle_flags._core.status import shown
-from paddle_flags._input.look import look
 from paddle_flags._input.options import Options
+from paddle_flags._input.preview import preview_line
 from paddle_flags.cli.command import Command, Table, command_of, modules_of, summary_of
 from paddle_flags.cli.output import print_error
 from paddle_flags.cli.parse import (
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from paddle_flags.cli.parse import Exit
 
 
-@public
+@hides_internal_frames
 def commands(
     table: Mapping[str, Any],
     argv: Sequence[str] | None = None,
@@ -148,7 +148,7 @@ class _Line:
         self._program = tokens[0] if tokens else ""
         helps = False
         while not self.command:
-            at = look(tokens, self._options, argument=len(self.names)).at
+            at = preview_line(tokens, self._options, argument=len(self.names)).at
             if at == len(tokens):
                 self.is_bare = len(tokens) <= len(self.names) + 1
                 self._options.problems.append(f"expected a command, {_one_of(self.table)}")
@@ -175,7 +175,7 @@ class _Line:
 
     def _without_arguments(self, tokens: list[str]) -> list[str]:
         """Return the tokens up to an argument behind the names, which is an error."""
-        at = look(tokens, self._options, argument=len(self.names)).at
+        at = preview_line(tokens, self._options, argument=len(self.names)).at
         if at < len(tokens):
             why = f"expected no argument after help {' '.join(self.names)}"
             self._options.problems.append(f"{tokens[at]}: {why}")
@@ -208,7 +208,7 @@ class _Line:
                 break
 
     def _has(self, tokens: list[str], argument: int) -> bool:
-        return look(tokens, self._options, argument=argument).at < len(tokens)
+        return preview_line(tokens, self._options, argument=argument).at < len(tokens)
 
     # ---- Files ----
 
@@ -279,7 +279,7 @@ class _Line:
             names = [answer.Candidate(each, summary_of(self.table[each])) for each in self.table]
             offered = answer.NOTHING if self.is_unknown else answer.match(names, token)
             return flags.complete_flags(tokens, token, arguments=offered, left_out=left_out)
-        at = look(line, self._options, argument=len(self.names) - 1).at
+        at = preview_line(line, self._options, argument=len(self.names) - 1).at
         return flags.complete_flags(
             tokens[at:],
             token,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from paddle_flags._core import paths
@@ -18,7 +19,7 @@ _OPTIONS: dict[str, tuple[Callable[[], str], str]] = {
     "--cflags": (paths.cflags, "compiler arguments of a plugin or host, quoted for a shell"),
     "--includedir": (paths.get_include, "the directory of pd_flags.h and pd_flags.hpp"),
     "--compatdir": (
-        paths.get_compat_include,
+        partial(paths.get_include, compat=True),
         "the directory of the compatible gflags/gflags.h and c10/util/Flags.h",
     ),
     "--libs": (paths.libs, "linker arguments of a host, quoted for a shell"),

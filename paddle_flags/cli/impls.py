@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paddle_flags import errors
-from paddle_flags._ops.operation import op, ops
+from paddle_flags._op.operation import op, ops
 from paddle_flags._report.impls import as_data, details, overview
 from paddle_flags.cli.options import add_command, check_name, set_flags, value_suggestion
 from paddle_flags.cli.output import print_text

@@ -8,14 +8,14 @@ from _collections_abc import Iterable  # as collections.abc, without what that i
 
 from paddle_flags import errors
 from paddle_flags._core.checks import check_refused
-from paddle_flags._core.frames import public
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.status import (
-    leave_warning,
-    settle,
+    issue_warnings,
+    pop_warnings,
+    queue_warning,
+    raise_deferred,
     shown,
-    take_warnings,
     to_switch,
-    warn,
 )
 from paddle_flags._input.argv import HelpWanted, before_reading, read_argv
 from paddle_flags._input.ignored import ignored_warnings
@@ -74,7 +74,7 @@ def help_for(tokens: list[str], wanted: HelpWanted, options: Options) -> errors.
     return requested
 
 
-@public
+@hides_internal_frames
 def parse(
     argv: Sequence[str] | None = None,
     *,
@@ -133,7 +133,7 @@ def parse(
     of their choice in the program. A plugin that cannot be loaded is an error of the line.
 
     `allow_pending=True` keeps values of undefined flags, written as `--name=value`,
-    `--name` or `--noname`, until a plugin or `define` defines the flag; `check_pending`
+    `--name` or `--noname`, until a plugin or `define` defines the flag; `check("pending")`
     reports those that remain.
 
     `known_only=True` returns undefined flags with the arguments, in their order, `--`
@@ -150,7 +150,7 @@ def parse(
 
     Raises FlagConflictError or another FlagError, before anything is read, while a library
     is loaded that was refused when it was linked, imported or opened past `load_plugin`:
-    its own code does not see the flags; see `check_modules`. `check_modules=False` goes on
+    its own code does not see the flags; see `check`. `check_modules=False` goes on
     with it.
 
     `order` is what to return: the arguments without flags ("remove"), all tokens in
@@ -249,7 +249,7 @@ def _read_or_raise(tokens: list[str], options: Options) -> list[str]:
         rest = read_flags(tokens, options)
     except errors.FlagParseError:
         try:
-            warn()
+            issue_warnings()
         except Warning:  # the error is what the caller must know
             pass
         raise
@@ -273,8 +273,8 @@ def _read_or_exit(tokens: list[str], options: Options, name: str, *, gflags: boo
 def _finish(tokens: list[str], rest: list[str]) -> None:
     """Warn of what had no effect, and hand out what callbacks left."""
     for warning in ignored_warnings(tokens):
-        leave_warning(warning)
-    settle(rest)
+        queue_warning(warning)
+    raise_deferred(rest)
 
 
 def program_of(tokens: Sequence[str]) -> str:
@@ -285,16 +285,16 @@ def program_of(tokens: Sequence[str]) -> str:
 def print_warnings(program: str, refusal: errors.FlagError | None = None) -> None:
     """Print the warnings about the command line, such as deprecated names, to stderr.
 
-    Those about variables that name no flag are left for `settle`: filters are about them.
+    Those about variables that name no flag are left for `raise_deferred`: filters are about them.
     Those with advice that an error has too are left out.
     """
     refusals = "\n".join(map(str, refusal.errors)) if refusal else ""
-    for message in take_warnings():
+    for message in pop_warnings():
         advice = str(message).partition("; ")[2]
         if advice and advice in refusals:
             continue
         if isinstance(message, errors.UnknownVariableWarning):
-            leave_warning(message)
+            queue_warning(message)
         else:
             print_error(f"{program}: warning: {message}")
 
@@ -309,7 +309,7 @@ def _own_argv() -> list[str]:
             "parse() in a notebook: the arguments of its kernel are ignored;"
             " pass your own, as in parse(['notebook', '--name=value'])"
         )
-        leave_warning(errors.FlagWarning(message))
+        queue_warning(errors.FlagWarning(message))
         del tokens[1:]
     return tokens
 

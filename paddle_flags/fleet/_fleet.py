@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from paddle_flags._core.frames import public_class
+from paddle_flags._core.frames import class_hides_internal_frames
 from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
 from paddle_flags.fleet import _document, _record, _state
@@ -49,7 +49,7 @@ class Options(TypedDict, total=False):
     aliases: bool
 
 
-@public_class
+@class_hides_internal_frames
 class Fleet:
     """A fleet as operators use it: its values, its members, and changes.
 

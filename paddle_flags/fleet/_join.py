@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from paddle_flags import errors
 from paddle_flags._core import status
-from paddle_flags._core.flag import names_in
-from paddle_flags._core.frames import public
+from paddle_flags._core.flag_definition import names_in
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.registry import FLAGS, all_flags, find
 from paddle_flags._core.status import ErrorList, fleet_hooks, new_error, shown, to_bytes
 from paddle_flags._input.config import new_config
@@ -42,7 +42,7 @@ _member: Membership | None = None
 _given: Values = {}  # also when a membership has ended, and in a forked child
 
 
-@public
+@hides_internal_frames
 def join(
     url: str | Store,
     *,
@@ -124,7 +124,7 @@ def _start(url: str | Store, options: Options) -> Membership:
     return made
 
 
-@public
+@hides_internal_frames
 def leave() -> None:
     """End the membership of this process, if there is one; its flags keep their values."""
     global _member
@@ -136,13 +136,13 @@ def leave() -> None:
         left.leave()
 
 
-@public
+@hides_internal_frames
 def member() -> Membership | None:
     """Return the membership of this process; None if it isn't a member."""
     return _member
 
 
-@public
+@hides_internal_frames
 def tick(step: int) -> None:
     """Begin a step of the program's loop; call it with the number of each step.
 
@@ -155,7 +155,7 @@ def tick(step: int) -> None:
     (_member or _refuse(tick)).tick(step)
 
 
-@public
+@hides_internal_frames
 def check(
     *, environment: Sequence[str] = (), expect: int | None = None, timeout: float = 60.0
 ) -> None:
@@ -276,7 +276,7 @@ class LocalFlags:
             lib.pd_config_add(config, to_bytes(name), to_bytes(entry.value), 0, origin, err)
         found = ErrorList()
         done = function(config, True, found.pointer, err) == lib.PD_OK
-        failure = status.take_failure()
+        failure = status.pop_failure()
         is_main = threading.current_thread() is threading.main_thread()
         if failure is not None and not isinstance(failure, Exception) and is_main:
             raise failure  # Ctrl+C, while the program joins or ticks

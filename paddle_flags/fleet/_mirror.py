@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.frames import public
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags.errors import FlagError
 from paddle_flags.fleet._configmap import changes_between
 from paddle_flags.fleet._follow import Follower, StateLostError
@@ -35,7 +35,7 @@ OnProblem = Callable[[FlagError | None], object]
 """Called with each new problem, and with None when all is well again."""
 
 
-@public
+@hides_internal_frames
 def mirror(
     source: str,
     target: str,

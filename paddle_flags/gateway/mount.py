@@ -6,7 +6,7 @@ import inspect
 import threading
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.frames import public
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagTypeError
 from paddle_flags.gateway.app import Gateway
@@ -47,7 +47,7 @@ class Mounted(Clients):
         raise FlagTypeError(message)
 
 
-@public
+@hides_internal_frames
 def asgi(
     *,
     authorize: Callable[[Request], Answer | Awaitable[Answer]],

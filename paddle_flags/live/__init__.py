@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from paddle_flags.live._client import Client
     from paddle_flags.live._documents import Event
     from paddle_flags.live._errors import LiveConnectionError, LiveError, Problem
-    from paddle_flags.live._serve import Server, serve
+    from paddle_flags.live._serve import Server
 
 # The module of each name, imported on first use: a client needs no server, and the reverse.
 _MODULES = {
@@ -21,7 +21,6 @@ _MODULES = {
     "Server": "paddle_flags.live._serve",
     "User": "paddle_flags.gateway.users",
     "asgi": "paddle_flags.gateway.mount",
-    "serve": "paddle_flags.live._serve",
 }
 
 
@@ -46,5 +45,4 @@ __all__ = [
     "Server",
     "User",
     "asgi",
-    "serve",
 ]

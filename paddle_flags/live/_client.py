@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags import errors
-from paddle_flags._core.frames import public_class
+from paddle_flags._core.frames import class_hides_internal_frames
 from paddle_flags._core.status import shown
 from paddle_flags._report.facts import argument_text
 from paddle_flags.live._documents import Event
@@ -30,7 +30,7 @@ _LONGEST_WAIT = 3600.0
 _SHARE = 0.9  # of the timeout: the process says for what a change waits, before the client gives up
 
 
-@public_class
+@class_hides_internal_frames
 class Client:
     """The flags of another process.
 

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from paddle_flags._core.frames import public, public_class
+from paddle_flags._core.frames import class_hides_internal_frames, hides_internal_frames
 from paddle_flags._core.hooks import AUDIT, held_for_good
 from paddle_flags._core.status import new_error, shown, to_argument, to_exception
 from paddle_flags._core.unraisable import report
@@ -93,7 +93,7 @@ def _load() -> ctypes.CDLL:
 _servers: list[Server] = []  # that are open in this process, or its parent
 
 
-@public_class
+@class_hides_internal_frames
 class Server:
     """A server of the flags of this process, until `close`, the end of a `with` block, or exit."""
 
@@ -148,7 +148,7 @@ class Server:
         return f"<Server {self.address or 'closed'}>"
 
 
-@public
+@hides_internal_frames
 def serve(
     address: str | os.PathLike[str] | None = None,
     *,

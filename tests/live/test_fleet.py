@@ -105,7 +105,7 @@ def test_who_waits_too_long_for_a_validator_is_told_so_and_nothing_happens_later
 
 
 def test_what_the_program_sets_meanwhile_is_no_change_of_the_fleet(program, client):
-    more = "setattr(pf.FLAGS, 'count', pf.get('count') + 1)"
+    more = "setattr(pf.FLAGS, 'count', pf.FLAGS['count'].value + 1)"
     program.run(f"pf.FLAGS['mode'].validate(lambda _: {more} or True)")
     assert apply(client, values=values(mode="best")) == [
         {"name": "mode", "old": "fast", "new": "best"}

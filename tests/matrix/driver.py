@@ -60,11 +60,11 @@ class Module:
 def check(a: Module, b: Module, wanted: dict[str, Any]) -> None:
     """Compare what both plugins and Python read with what was set."""
     found = {
-        "a_level": {a.call("own_level"), b.call("other_level"), pf.get("a_level")},
-        "b_level": {b.call("own_level"), a.call("other_level"), pf.get("b_level")},
-        "common_n": {a.call("common"), b.call("common"), pf.get("common_n")},
-        "a_mode": {a.call("own_mode", kind=ctypes.c_char_p).decode(), pf.get("a_mode")},
-        "b_mode": {b.call("own_mode", kind=ctypes.c_char_p).decode(), pf.get("b_mode")},
+        "a_level": {a.call("own_level"), b.call("other_level"), pf.FLAGS["a_level"].value},
+        "b_level": {b.call("own_level"), a.call("other_level"), pf.FLAGS["b_level"].value},
+        "common_n": {a.call("common"), b.call("common"), pf.FLAGS["common_n"].value},
+        "a_mode": {a.call("own_mode", kind=ctypes.c_char_p).decode(), pf.FLAGS["a_mode"].value},
+        "b_mode": {b.call("own_mode", kind=ctypes.c_char_p).decode(), pf.FLAGS["b_mode"].value},
     }
     for name, values in found.items():
         if values != {wanted[name]}:
@@ -74,7 +74,7 @@ def check(a: Module, b: Module, wanted: dict[str, Any]) -> None:
 def operate(a: Module, b: Module, choices: dict[str, int]) -> None:
     """Choose implementations, and call the operation in both plugins."""
     for choice, added in choices.items():
-        pf.set("impl.a_step", choice.split(","))
+        pf.FLAGS["impl.a_step"].value = choice.split(",")
         found = [module.call("step", 10) for module in (a, b)]
         if found != [10 + added] * 2:
             sys.exit(f"a_step with {choice!r}: {found}, expected {10 + added} in both")

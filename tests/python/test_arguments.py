@@ -39,8 +39,8 @@ def test_a_definition_needs_text_as_its_name():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: pf.get(5), "name: 5: expected str, not int"),
-        (lambda: pf.set(["x"], 3), "name: ['x']: expected str, not list"),
+        (lambda: pf.FLAGS[5].value, "name: 5: expected str, not int"),
+        (lambda: pf.FLAGS[["x"]], "name: ['x']: expected str, not list"),
         (lambda: pf.explain(None), "name: None: expected str, not NoneType"),
         (lambda: pf.FLAGS.update([1]), "values: expected a mapping of names to values, not list"),
         (lambda: pf.FLAGS.update({5: 1}), "name: 5: expected str, not int"),
@@ -65,8 +65,8 @@ def test_a_function_names_the_parameter_that_it_refuses(call, message):
 
 def test_a_flag_stands_for_its_name_and_keeps_its_place_in_flags(name):
     flag = pf.define(name, 1)
-    pf.set(flag, 3)
-    assert (pf.get(flag), pf.FLAGS[name]) == (3, flag)
+    pf.FLAGS.update({flag: 3})
+    assert (flag.value, pf.FLAGS[name]) == (3, flag)
     with pytest.raises(pf.FlagTypeError, match=f"^{name}=5: expected str, not int$"):
         flag.set_from_string(5)  # type: ignore[arg-type]
     with pytest.raises(pf.FlagTypeError, match=rf"write del FLAGS\['{name}'\].value to drop"):

@@ -23,7 +23,7 @@ FLAGS = flags.FLAGS
 
 @pytest.fixture(autouse=True, scope="module")
 def bridge() -> None:
-    pf.bridge_absl(env_prefix="ABSL_")
+    pf.bridge(flags.FLAGS, env_prefix="ABSL_")
     FLAGS.mark_as_parsed()
 
 
@@ -65,7 +65,7 @@ def test_a_flag_of_a_plugin_is_one_of_absl(name: str, plugin: Any) -> None:
     loaded = pf.load_plugin(path)
     assert getattr(FLAGS, name) == 6
     FLAGS(["prog", f"--{name}=7"])
-    assert pf.get(name) == 7
+    assert pf.FLAGS[name].value == 7
     loaded.unload()
     assert name not in list(FLAGS)
     pf.load_plugin(path)
@@ -84,7 +84,7 @@ def test_each_kind_of_flag_has_its_values_on_both_sides(name: str) -> None:
 
     def both() -> dict[str, tuple[Any, Any]]:
         names = [each for each in pf.FLAGS if each.startswith(name)]
-        return {each[len(name) + 1 :]: (FLAGS[each].value, pf.get(each)) for each in names}
+        return {each[len(name) + 1 :]: (FLAGS[each].value, pf.FLAGS[each].value) for each in names}
 
     assert both() == {
         "bool": (None, False),
@@ -117,7 +117,7 @@ def test_each_kind_of_flag_has_its_values_on_both_sides(name: str) -> None:
     assert FLAGS[f"{name}_multi"].value == [9]
     assert FLAGS[f"{name}_colors"].value == [Color.BLUE]
     with pytest.raises(pf.FlagValueError, match="value should be one of"):
-        pf.set(f"{name}_class", "green")
+        pf.FLAGS[f"{name}_class"].value = "green"
 
 
 def test_parse_adds_each_use_of_a_multi_flag_of_absl_and_keeps_spaces_of_lists(name: str) -> None:
@@ -128,8 +128,8 @@ def test_parse_adds_each_use_of_a_multi_flag_of_absl_and_keeps_spaces_of_lists(n
     assert FLAGS[f"{name}_multi"].value == [2, 3]
     assert FLAGS[f"{name}_spaced"].value == ["c", "d"]
     FLAGS(["prog", f"--{name}_multi=4", f"--{name}_multi=5", f"--{name}_spaced=e f"])
-    assert pf.get(f"{name}_multi") == (4, 5)
-    assert pf.get(f"{name}_spaced") == "e f"
+    assert pf.FLAGS[f"{name}_multi"].value == (4, 5)
+    assert pf.FLAGS[f"{name}_spaced"].value == "e f"
 
 
 def test_a_choice_has_one_spelling_whatever_sets_it(name: str) -> None:
@@ -138,19 +138,20 @@ def test_a_choice_has_one_spelling_whatever_sets_it(name: str) -> None:
     for give in (
         lambda text: FLAGS(["prog", *text]),
         lambda text: pf.parse(["prog", *text], exit=False),
-        lambda text: [pf.set(*each[2:].split("=")) for each in text],
+        lambda text: [pf.FLAGS.update(dict([each[2:].split("=")])) for each in text],
     ):
         give([f"--{name}_class=BLUE", f"--{name}_enum=FAST"])
-        assert (pf.get(f"{name}_class"), pf.get(f"{name}_enum")) == ("blue", "fast")
+        assert (pf.FLAGS[f"{name}_class"].value, pf.FLAGS[f"{name}_enum"].value) == ("blue", "fast")
         assert (FLAGS[f"{name}_class"].value, FLAGS[f"{name}_enum"].value) == (Color.BLUE, "fast")
         give([f"--{name}_class=red", f"--{name}_enum=slow"])
 
 
 def test_none_drops_the_value(name: str) -> None:
     flags.DEFINE_integer(name, None, "")
-    pf.set(name, 5)
+    pf.FLAGS[name].value = 5
     setattr(FLAGS, name, None)
-    assert (getattr(FLAGS, name), pf.get(name), pf.FLAGS[name].source) == (None, 0, "default")
+    ours = pf.FLAGS[name]
+    assert (getattr(FLAGS, name), ours.value, ours.source) == (None, 0, "default")
 
 
 def test_a_command_line_sets_flags_of_both_or_none(name: str) -> None:
@@ -162,7 +163,7 @@ def test_a_command_line_sets_flags_of_both_or_none(name: str) -> None:
     assert places == ["argv[2]", "argv[4]"]
     with pytest.raises(flags.IllegalFlagValueError, match="expected an integer >= 1"):
         FLAGS(["prog", f"--{name}_theirs=9", f"--{name}_ours=0"])
-    assert (FLAGS[f"{name}_theirs"].value, pf.get(f"{name}_theirs")) == (2, 2)
+    assert (FLAGS[f"{name}_theirs"].value, pf.FLAGS[f"{name}_theirs"].value) == (2, 2)
     with pytest.raises(flags.UnrecognizedFlagError):
         FLAGS(["prog", f"--{name}_theirs=9", f"--{name}_other=0"])
     assert FLAGS[f"{name}_theirs"].value == 2
@@ -186,10 +187,10 @@ def test_validators_of_absl_check_what_our_side_sets(name: str) -> None:
     for each in (name, f"{name}_ours"):
         flags.register_validator(each, lambda value: value % 2 == 1, message="must be odd")
         with pytest.raises(pf.FlagValueError, match="must be odd"):
-            pf.set(each, 2)
+            pf.FLAGS[each].value = 2
         with pytest.raises(flags.IllegalFlagValueError, match="must be odd"):
             setattr(FLAGS, each, 2)
-        pf.set(each, 3)
+        pf.FLAGS[each].value = 3
         assert getattr(FLAGS, each) == 3
 
 
@@ -198,7 +199,7 @@ def test_our_validators_check_what_absl_sets(name: str) -> None:
     with pf.FLAGS[name].validate(lambda value: value < 5, "must be small"):
         with pytest.raises(flags.IllegalFlagValueError, match="must be small"):
             setattr(FLAGS, name, 9)
-        assert pf.get(name) == getattr(FLAGS, name) == 1
+        assert pf.FLAGS[name].value == getattr(FLAGS, name) == 1
 
 
 def test_validators_of_several_flags_see_all_new_values(name: str) -> None:
@@ -210,14 +211,14 @@ def test_validators_of_several_flags_see_all_new_values(name: str) -> None:
     )
     pf.FLAGS.update({low: 5, high: 6})
     with pytest.raises(pf.FlagValueError, match="low must be below high"):
-        pf.set(low, 7)
+        pf.FLAGS[low].value = 7
     assert (getattr(FLAGS, low), getattr(FLAGS, high)) == (5, 6)
 
 
 def test_a_flag_that_absl_requires_is_required_by_parse(python: Any) -> None:
     text = (
         "from absl import flags\nflags.DEFINE_string('name', None, '')\n"
-        "flags.mark_flag_as_required('name')\npf.bridge_absl()\npf.parse()\n"
+        "flags.mark_flag_as_required('name')\npf.bridge(flags.FLAGS)\npf.parse()\n"
         "print(flags.FLAGS.name)"
     )
     assert python(text, "--name=x").stdout == "x\n"
@@ -229,20 +230,20 @@ def test_a_flag_that_absl_requires_is_required_by_parse(python: Any) -> None:
 def test_flagsaver_restores_values_and_sources(name: str) -> None:
     flags.DEFINE_integer(f"{name}_theirs", 1, "")
     pf.define(f"{name}_ours", 1)
-    pf.set(f"{name}_ours", 5)
+    pf.FLAGS[f"{name}_ours"].value = 5
     with flagsaver.flagsaver(**{f"{name}_theirs": 2, f"{name}_ours": 3}):
-        assert (pf.get(f"{name}_theirs"), pf.get(f"{name}_ours")) == (2, 3)
-    assert (pf.get(f"{name}_theirs"), pf.get(f"{name}_ours")) == (1, 5)
+        assert (pf.FLAGS[f"{name}_theirs"].value, pf.FLAGS[f"{name}_ours"].value) == (2, 3)
+    assert (pf.FLAGS[f"{name}_theirs"].value, pf.FLAGS[f"{name}_ours"].value) == (1, 5)
     assert pf.FLAGS[f"{name}_theirs"].source == "default"
     with flagsaver.as_parsed(**{f"{name}_theirs": "7"}):
-        assert (pf.get(f"{name}_theirs"), pf.FLAGS[f"{name}_theirs"].source) == (7, "argv")
-    assert (pf.get(f"{name}_theirs"), pf.FLAGS[f"{name}_theirs"].source) == (1, "default")
+        assert (pf.FLAGS[f"{name}_theirs"].value, pf.FLAGS[f"{name}_theirs"].source) == (7, "argv")
+    assert (pf.FLAGS[f"{name}_theirs"].value, pf.FLAGS[f"{name}_theirs"].source) == (1, "default")
 
 
 def test_defaults_follow_each_other(name: str) -> None:
     flags.DEFINE_integer(name, 1, "")
     FLAGS.set_default(name, 2)
-    assert (pf.get(name), pf.FLAGS[name].default) == (2, 2)
+    assert (pf.FLAGS[name].value, pf.FLAGS[name].default) == (2, 2)
     pf.FLAGS[name].set_default(3)
     assert getattr(FLAGS, name) == 3
     flag = pf.define(f"{name}_ours", 1)
@@ -253,9 +254,9 @@ def test_defaults_follow_each_other(name: str) -> None:
 def test_flags_are_unparsed_until_a_command_line_is_read(python: Any) -> None:
     result = python(
         "from absl import flags\nflags.DEFINE_integer('theirs', 1, '')\npf.define('ours', 1)\n"
-        "pf.bridge_absl()\nfor name in ('theirs', 'ours'):\n"
+        "pf.bridge(flags.FLAGS)\nfor name in ('theirs', 'ours'):\n"
         "    try: getattr(flags.FLAGS, name)\n"
-        "    except flags.UnparsedFlagAccessError: print('unparsed', pf.get(name))\n"
+        "    except flags.UnparsedFlagAccessError: print('unparsed', pf.FLAGS[name].value)\n"
         "pf.parse([''])\nprint(flags.FLAGS.theirs, flags.FLAGS.ours)\n"
         "flags.FLAGS.unparse_flags()\nprint(flags.FLAGS.is_parsed())"
     )
@@ -266,7 +267,7 @@ def test_values_from_before_the_bridge_stay(python: Any) -> None:
     result = python(
         "from absl import flags\nF = flags.FLAGS\nflags.DEFINE_integer('a', 1, '')\n"
         "flags.DEFINE_multi_string('b', None, '')\nF(['p', '--a=2', '--b=x', '--b=y'])\n"
-        "pf.bridge_absl()\nprint(F.a, F.b, pf.FLAGS.a, pf.FLAGS.b)"
+        "pf.bridge(flags.FLAGS)\nprint(F.a, F.b, pf.FLAGS.a, pf.FLAGS.b)"
     )
     assert result.stdout == "2 ['x', 'y'] 2 ('x', 'y')\n"
 
@@ -280,8 +281,8 @@ def test_a_name_with_two_meanings_is_a_conflict(name: str) -> None:
 
 def test_names_that_our_command_line_uses_are_left_out(python: Any) -> None:
     result = python(
-        "from absl import app, flags\napp.define_help_flags()\nleft_out = pf.bridge_absl()\n"
-        "print(sorted(left_out))\nassert pf.bridge_absl() is left_out\n"
+        "from absl import app, flags\napp.define_help_flags()\nleft_out = pf.bridge(flags.FLAGS)\n"
+        "print(sorted(left_out))\nassert pf.bridge(flags.FLAGS) is left_out\n"
         "flags.DEFINE_integer('big', 2 ** 70, '')\nprint(left_out['big'].partition(': ')[2])"
     )
     first, second = result.stdout.splitlines()
@@ -293,7 +294,7 @@ def test_a_copy_is_a_set_of_flags_of_absl_alone(name: str) -> None:
     flags.DEFINE_integer(name, 1, "")
     made = copy.deepcopy(FLAGS)
     made[name].value = 5
-    assert (pf.get(name), made[name].value, type(made)) == (1, 5, flags.FlagValues)
+    assert (pf.FLAGS[name].value, made[name].value, type(made)) == (1, 5, flags.FlagValues)
 
 
 def test_a_deleted_flag_of_absl_is_gone_here(name: str) -> None:
@@ -331,8 +332,8 @@ def test_each_use_of_a_multi_flag_adds_to_it(name: str) -> None:
     line = "--@=x --@ y,z --@_dict=b=2 --@_dict=c=3 --@_last=x --@_last=y".replace("@", name)
     FLAGS(["prog", *line.split()])
     assert FLAGS[name].value == ["x", "y", "z"]
-    assert FLAGS[f"{name}_dict"].value == pf.get(f"{name}_dict") == {"b": 2, "c": 3}
-    assert pf.get(f"{name}_last") == ("y",)
+    assert FLAGS[f"{name}_dict"].value == pf.FLAGS[f"{name}_dict"].value == {"b": 2, "c": 3}
+    assert pf.FLAGS[f"{name}_last"].value == ("y",)
     places = {entry.place for entry in pf.FLAGS[name].history[:-1]}
     assert places <= {"argv[1]", "argv[2]"}
 
@@ -357,7 +358,7 @@ def test_what_absl_writes_can_be_read_again(name: str, tmp_path: Any) -> None:
     for key in values:
         pf.FLAGS[f"{name}_{key}"].reset()
     FLAGS(["prog", f"--flagfile={write(tmp_path / 'saved', chr(10).join(lines))}"])
-    assert {key: pf.get(f"{name}_{key}") for key in values} == {
+    assert {key: pf.FLAGS[f"{name}_{key}"].value for key in values} == {
         key: value for key, (_, value) in values.items()
     }
 
@@ -366,7 +367,7 @@ def test_absl_reads_a_value_as_our_side_has_stored_it(name: str) -> None:
     pf.define(name, Color.RED)
     assert FLAGS[name].default is Color.RED
     setattr(FLAGS, name, "BLUE")
-    assert getattr(FLAGS, name) is pf.get(name) is Color.BLUE
+    assert getattr(FLAGS, name) is pf.FLAGS[name].value is Color.BLUE
 
 
 def test_a_flag_that_is_undefined_leaves_absl_too(name: str) -> None:
@@ -384,7 +385,7 @@ def test_a_flag_that_is_undefined_leaves_absl_too(name: str) -> None:
         with pytest.raises(flags.UnrecognizedFlagError):
             FLAGS(["prog", f"--{each}=2"])
         flags.DEFINE_string(each, "x", "")
-        assert getattr(FLAGS, each) == pf.get(each) == "x"
+        assert getattr(FLAGS, each) == pf.FLAGS[each].value == "x"
 
 
 def test_a_flag_that_is_replaced_has_its_new_definition_in_absl(name: str) -> None:
@@ -406,7 +407,7 @@ def test_isolated_leaves_no_definition_in_absl(name: str) -> None:
         pf.define(f"{name}_ours", 1)
         assert f"{name}_ours" in FLAGS
         flags.DEFINE_string(f"{name}_theirs", "a", "")
-        assert pf.get(f"{name}_theirs") == "a"
+        assert pf.FLAGS[f"{name}_theirs"].value == "a"
     assert f"{name}_ours" not in FLAGS
     assert f"{name}_theirs" not in FLAGS
     flags.DEFINE_string(f"{name}_theirs", "b", "")
@@ -432,7 +433,7 @@ def test_isolated_brings_definitions_of_absl_back(name: str) -> None:
     FLAGS(["prog", f"--{name}_theirs=blue", f"--{name}_ours=4"])
     assert getattr(FLAGS, f"{name}_theirs") is Color.BLUE
     with pytest.raises(pf.FlagValueError, match="no 2"):
-        pf.set(f"{name}_ours", 2)
+        pf.FLAGS[f"{name}_ours"].value = 2
 
 
 APP = (
@@ -440,7 +441,8 @@ APP = (
     "flags.DEFINE_string('echo', None, 'Text to echo.')\n"
     "pf.define('times', 1, 'How often', min=1)\n"
     "def main(argv):\n    print(argv[1:], flags.FLAGS.echo, flags.FLAGS.times, pf.FLAGS.echo)\n"
-    "if __name__ == '__main__':\n    pf.bridge_absl(env_prefix='ECHO_')\n    app.run(main)\n"
+    "if __name__ == '__main__':\n    pf.bridge(flags.FLAGS, env_prefix='ECHO_')\n"
+    "    app.run(main)\n"
 )
 
 
@@ -476,7 +478,10 @@ def test_examples_of_ml_collections_run_with_a_line_more(tmp_path: Any, kind: st
     example = examples / f"define_config_{kind}_basic.py"
     source = example.read_text(encoding="utf-8")
     assert source.count("  app.run(main)\n") == 1
-    line = "  __import__('paddle_flags').bridge_absl(env_prefix='ML_')\n  app.run(main)\n"
+    line = (
+        "  from absl import flags\n  import paddle_flags as pf\n"
+        "  pf.bridge(flags.FLAGS, env_prefix='ML_')\n  app.run(main)\n"
+    )
     script = write(tmp_path / "example.py", source.replace("  app.run(main)\n", line))
     args = [each.format(config=examples / "config.py") for each in CONFIGS[kind]]
     shown = run(sys.executable, example, *args).stdout
@@ -497,14 +502,14 @@ def test_absltest_runs_with_flags_of_both(tmp_path: Any) -> None:
         "    def test_a(self): self.assertEqual(level.value, 5)\n"
         "    def test_b(self): self.assertEqual(level.value, 2)\n"
         "    def test_c(self): self.assertEqual(pf.FLAGS.test_random_seed, 7)\n"
-        "if __name__ == '__main__':\n    pf.bridge_absl()\n    absltest.main()\n",
+        "if __name__ == '__main__':\n    pf.bridge(flags.FLAGS)\n    absltest.main()\n",
     )
     ended = run(sys.executable, script, "--level=2", "--test_random_seed=7")
     assert "Ran 3 tests" in ended.stderr
 
 
 def test_a_missing_package_is_named(python: Any) -> None:
-    result = python("sys.modules['absl'] = None\npf.bridge_absl()", check=False)
-    assert "ImportError: bridge_absl requires absl-py: pip install 'paddle_flags[absl]'" in (
+    result = python("sys.modules['absl'] = None\npf.bridge('absl-py')", check=False)
+    assert "ImportError: bridge requires absl-py: pip install 'paddle_flags[absl]'" in (
         result.stderr
     )

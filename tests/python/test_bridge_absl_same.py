@@ -18,7 +18,7 @@ from absl import flags
 F = flags.FLAGS
 if sys.argv.pop(1) == "bridged":
     import paddle_flags as pf
-    pf.bridge_absl(env_prefix="SAME_")
+    pf.bridge(flags.FLAGS, env_prefix="SAME_")
 """
 
 PROGRAMS = {
@@ -165,7 +165,7 @@ def test_a_program_does_the_same_with_the_bridge(tmp_path: Path, program: str) -
 def test_what_a_variable_or_parse_gives_is_present(python) -> None:
     text = (
         "from absl import flags\nF = flags.FLAGS\nfor n in 'abc': flags.DEFINE_integer(n, 1, '')\n"
-        "pf.bridge_absl()\npf.parse(['p', '--b=2'], env_prefix='SAME_')\n"
+        "pf.bridge(flags.FLAGS)\npf.parse(['p', '--b=2'], env_prefix='SAME_')\n"
         "print([F[n].present for n in 'abc'], [F[n].using_default_value for n in 'abc'])"
     )
     env = {"SAME_a": "5"}
@@ -175,7 +175,7 @@ def test_what_a_variable_or_parse_gives_is_present(python) -> None:
 def test_a_value_parsed_alone_is_counted_once_whatever_had_given_one(python) -> None:
     text = (
         "from absl import flags\nF = flags.FLAGS\nflags.DEFINE_integer('a', 1, '')\n"
-        "pf.define('ours', 1)\npf.bridge_absl()\n"
+        "pf.define('ours', 1)\npf.bridge(flags.FLAGS)\n"
         "pf.parse(['p'], env_prefix='SAME_')\nfor name in ('a', 'ours'): F[name].parse('2')\n"
         "print([(F[name].present, F[name].value) for name in ('a', 'ours')])"
     )
@@ -186,8 +186,8 @@ def test_a_validator_may_read_other_flags_when_parse_asks(python) -> None:
     text = (
         "from absl import flags\nF = flags.FLAGS\nfor n in 'ab': flags.DEFINE_integer(n, 1, '')\n"
         "flags.register_validator('a', lambda value: value > F.b, message='must exceed b')\n"
-        "pf.bridge_absl()\npf.parse(['p', '--a=2'], exit=False)\nprint(F.a)\n"
-        "try: pf.set('a', 1)\n"
+        "pf.bridge(flags.FLAGS)\npf.parse(['p', '--a=2'], exit=False)\nprint(F.a)\n"
+        "try: pf.FLAGS['a'].value = 1\n"
         "except pf.FlagValueError as error: print('must exceed b' in str(error))"
     )
     assert python(text).stdout == "2\nTrue\n"
@@ -203,7 +203,7 @@ flags.DEFINE_multi_integer("numbers", None, "")
 flags.DEFINE_multi_enum("kinds", ["a"], ["a", "b"], "")
 flags.DEFINE_multi_enum_class("colors", None, Color, "")
 flags.DEFINE_list("items", ["y"], "")
-pf.bridge_absl()
+pf.bridge(flags.FLAGS)
 def read(*tokens, **options):
     try: print("kept", {parse}(["p", *tokens], **options))
     except Exception as error: print(type(error).__name__)
@@ -247,7 +247,7 @@ F = flags.FLAGS
 flags.DEFINE_integer("low", 0, "")
 flags.DEFINE_integer("high", 10, "")
 flags.register_validator("low", lambda value: value <= F.high, message="low is above high")
-pf.bridge_absl()
+pf.bridge(flags.FLAGS)
 """
 
 
@@ -264,7 +264,7 @@ def test_a_validator_is_asked_when_a_flag_that_it_reads_changes(python) -> None:
         "    except pf.FlagParseError as error: print(error)\n"
         "print(F.low, F.high)\n"
         "pf.FLAGS.update(low=20, high=30)\n"
-        "try: pf.set('high', 5)\n"
+        "try: pf.FLAGS['high'].value = 5\n"
         "except pf.FlagValueError as error: print(error)"
     )
     why = "low is above high (validator of absl)"
@@ -281,12 +281,12 @@ def test_a_validator_is_asked_when_a_flag_that_it_reads_changes(python) -> None:
 def test_a_validator_goes_on_when_a_flag_that_it_has_read_goes(python) -> None:
     text = (
         "from absl import flags\nF = flags.FLAGS\nflags.DEFINE_integer('low', 0, '')\n"
-        "pf.bridge_absl()\npf.define('high', 10)\n"
+        "pf.bridge(flags.FLAGS)\npf.define('high', 10)\n"
         "flags.register_validator('low', lambda v: v <= (F.high if 'high' in F else 3))\n"
         "pf.parse(['p', '--low=9'])\npf.undefine('high')\n"
-        "try: pf.set('low', 4)\n"
+        "try: pf.FLAGS['low'].value = 4\n"
         "except pf.FlagValueError: print('refused')\n"
-        "pf.set('low', 2)\nprint(F.low)"
+        "pf.FLAGS['low'].value = 2\nprint(F.low)"
     )
     assert python(text).stdout == "refused\n2\n"
 
@@ -297,7 +297,7 @@ def test_what_a_serializer_cannot_write_is_an_error_of_absl(python) -> None:
         "    def serialize(self, value): raise KeyError('broken')\n"
         "class Parser(flags.ArgumentParser):\n"
         "    def parse(self, text): return object()\n"
-        "pf.bridge_absl()\n"
+        "pf.bridge(flags.FLAGS)\n"
         "flags.DEFINE(Parser(), 'later', None, '', serializer=Fails())\nF = flags.FLAGS\n"
         "F(['p'])\n"
         "try: F.later = object()\n"
@@ -313,16 +313,16 @@ flags.DEFINE_multi_string("words", ["z"], "")
 flags.DEFINE_list("items", "y", "")
 flags.register_validator("items", lambda items: len(items) < 4)
 ours = pf.define("ours", ["x"])
-pf.bridge_absl()
+pf.bridge(flags.FLAGS)
 F = flags.FLAGS
 {parse}(["p", "--words=a", "--items=b, c"])
 F.words.append("d")
 F.items += ["e"]
 F.ours[0] = "f"
-print(pf.get("words"), pf.get("items"), ours.value, F.words, F.items, F.ours)
+print(pf.FLAGS["words"].value, pf.FLAGS["items"].value, ours.value, F.words, F.items, F.ours)
 try: F.items.extend("gh")
 except flags.IllegalFlagValueError as error: print(type(error).__name__)
-print(pf.get("items"), F.items)
+print(pf.FLAGS["items"].value, F.items)
 """
 
 
@@ -344,7 +344,7 @@ flags.DEFINE_integer("level", 1, "")
 def work():
     print(flags.FLAGS.level, flush=True)
 if __name__ == "__main__":
-    pf.bridge_absl()
+    pf.bridge(flags.FLAGS)
     flags.FLAGS(["p", "--level=7"])
     pf.propagate()
     child = multiprocessing.get_context("spawn").Process(target=work)

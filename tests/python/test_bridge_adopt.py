@@ -42,7 +42,7 @@ def adopted(name: str) -> argparse.ArgumentParser:
     made.add_argument(f"--{name}_out", type=Path, default="x.txt")
     made.add_argument(f"--{name}_port", type=int, choices=range(1, 65536), default=80)
     made.add_argument(f"--{name}_level", nargs="?", const=9, default=1, type=int)
-    assert pf.adopt(made, env_prefix="ADOPT_") == {}
+    assert pf.bridge(made, env_prefix="ADOPT_") == {}
     return made
 
 
@@ -71,8 +71,8 @@ DEFAULTS = {
 
 def test_an_option_that_nothing_sets_has_its_own_default(name: str) -> None:
     assert values(adopted(name), name, []) == DEFAULTS
-    assert pf.get(f"{name}_text") == ""
-    assert pf.get(f"{name}_i") == ()
+    assert pf.FLAGS[f"{name}_text"].value == ""
+    assert pf.FLAGS[f"{name}_i"].value == ()
 
 
 def test_each_kind_of_option_is_a_flag(name: str) -> None:
@@ -184,15 +184,15 @@ def test_an_override_shows_in_the_namespace(name: str) -> None:
 def test_the_registry_refuses_what_the_option_refuses(name: str) -> None:
     adopted(name)
     with pytest.raises(pf.FlagValueError):
-        pf.set(f"{name}_mode", "slow")
+        pf.FLAGS[f"{name}_mode"].value = "slow"
     with pytest.raises(pf.FlagValueError, match="expected 2 items"):
-        pf.set(f"{name}_two", (1, 2, 3))
+        pf.FLAGS[f"{name}_two"].value = (1, 2, 3)
 
 
 def test_required_options_may_come_from_the_environment(python: Any) -> None:
     text = (
         "import argparse, os\np = argparse.ArgumentParser(prog='p')\n"
-        "p.add_argument('--must', required=True)\npf.adopt(p, env_prefix='MUST_')\n"
+        "p.add_argument('--must', required=True)\npf.bridge(p, env_prefix='MUST_')\n"
         "print(p.format_usage(), end='')\nprint(p.parse_args())"
     )
     usage = "usage: p [-h] --must MUST\n"
@@ -207,7 +207,7 @@ def test_required_flags_of_sub_parsers_are_set_with_the_others(python: Any) -> N
     result = python(
         "import argparse\npf.define('a', '', required=True)\npf.define('b', '', required=True)\n"
         "p = argparse.ArgumentParser()\nsub = p.add_subparsers().add_parser('go')\n"
-        "pf.add_to(p, only='a')\npf.add_to(sub, only='b')\n"
+        "pf.add_options(p, only='a')\npf.add_options(sub, only='b')\n"
         "p.parse_args(['--a=1', 'go', '--b=2'])\nprint(pf.FLAGS.a, pf.FLAGS.b)"
     )
     assert result.stdout == "1 2\n"
@@ -218,7 +218,7 @@ def test_exclusive_options_are_exclusive_flags(name: str, monkeypatch: pytest.Mo
     group = made.add_mutually_exclusive_group()
     group.add_argument("--json", action="store_true", dest=f"{name}_json")
     group.add_argument("--text", action="store_true", dest=f"{name}_text")
-    pf.adopt(made, env_prefix="EXCL_")
+    pf.bridge(made, env_prefix="EXCL_")
     monkeypatch.setenv(f"EXCL_{name}_json", "1")
     assert "at most one of" in failing(made, ["--text"])
     assert values(made, name, []) == {"json": True, "text": False}
@@ -229,7 +229,7 @@ def test_an_exclusive_option_that_is_off_leaves_the_choice(name, monkeypatch):
     group = made.add_mutually_exclusive_group(required=True)
     group.add_argument(f"--{name}_a", action="store_true")
     group.add_argument(f"--{name}_b", action="store_true")
-    pf.adopt(made, env_prefix="ADOPT_")
+    pf.bridge(made, env_prefix="ADOPT_")
     monkeypatch.setenv(f"ADOPT_{name}_a", "0")
     assert "must be given" in failing(made, [])
     assert values(made, name, [f"--{name}_b"]) == {"a": False, "b": True}
@@ -239,11 +239,11 @@ def test_another_parser_may_replace_what_was_adopted(name):
     for default in (1, 2):
         made = parser()
         made.add_argument(f"--{name}", type=int, default=default)
-        pf.adopt(made, replace=True)
+        pf.bridge(made, replace=True)
         assert vars(made.parse_args([])) == {name: default}
     wrong: Any = 1
     with pytest.raises(pf.FlagTypeError, match="replace: 1: expected bool"):
-        pf.adopt(made, replace=wrong)
+        pf.bridge(made, replace=wrong)
 
 
 def test_types_of_the_program_convert_each_value(
@@ -258,18 +258,18 @@ def test_types_of_the_program_convert_each_value(
     made = parser()
     made.add_argument("--even", type=even, choices=[2, 4, 6], default="4", dest=f"{name}_one")
     made.add_argument("--evens", type=even, nargs="*", dest=f"{name}_more")
-    pf.adopt(made, env_prefix="EVEN_")
+    pf.bridge(made, env_prefix="EVEN_")
     assert values(made, name, []) == {"one": 4, "more": None}
     assert values(made, name, ["--even=2", "--evens", "8", "10"]) == {"one": 2, "more": [8, 10]}
-    assert (pf.get(f"{name}_one"), pf.get(f"{name}_more")) == ("2", ("8", "10"))
+    assert (pf.FLAGS[f"{name}_one"].value, pf.FLAGS[f"{name}_more"].value) == ("2", ("8", "10"))
     assert "3 is odd" in failing(made, ["--even=3"])
     with pytest.raises(pf.FlagValueError, match="3 is odd"):
-        pf.set(f"{name}_one", "3")
+        pf.FLAGS[f"{name}_one"].value = "3"
     with pytest.raises(pf.FlagValueError, match="expected one of 2, 4, 6"):
-        pf.set(f"{name}_one", "8")
+        pf.FLAGS[f"{name}_one"].value = "8"
     monkeypatch.setenv(f"EVEN_{name}_one", "6")
     for flag in ("one", "more"):
-        pf.reset(f"{name}_{flag}")
+        pf.FLAGS[f"{name}_{flag}"].reset()
     assert values(made, name, []) == {"one": 6, "more": None}
     assert made.parse_args(["--even=2"]) is not None
 
@@ -277,11 +277,11 @@ def test_types_of_the_program_convert_each_value(
 def test_other_long_names_of_an_option_are_aliases(name: str) -> None:
     made = parser()
     made.add_argument("-x", f"--{name}-long", f"--{name}", dest=name)
-    pf.adopt(made)
+    pf.bridge(made)
     assert pf.FLAGS[name].aliases == (f"{name}_long",)
     other = parser()
     other.add_argument(f"--{name}-long", dest=f"{name}_other")
-    assert pf.adopt(other) == {}  # an alias that is taken is left out
+    assert pf.bridge(other) == {}  # an alias that is taken is left out
     assert pf.FLAGS[f"{name}_other"].aliases == ()
 
 
@@ -289,9 +289,9 @@ def test_options_of_one_dest_are_one_flag(name: str) -> None:
     made = parser()
     made.add_argument("--fast", action="store_const", const="fast", dest=name, default="best")
     made.add_argument("--slow", action="store_const", const="slow", dest=name)
-    pf.adopt(made)
-    assert getattr(made.parse_args(["--fast", "--slow"]), name) == pf.get(name) == "slow"
-    pf.set(name, "other")
+    pf.bridge(made)
+    assert getattr(made.parse_args(["--fast", "--slow"]), name) == pf.FLAGS[name].value == "slow"
+    pf.FLAGS[name].value = "other"
     assert getattr(made.parse_args([]), name) == "other"
 
 
@@ -305,7 +305,7 @@ def test_what_cannot_be_a_flag_is_left_out_with_a_reason(name: str) -> None:
     made.add_argument("--lists", action="append", nargs=2, dest=f"{name}_lists")
     made.add_argument("--object", action="store_const", const=object, dest=f"{name}_object")
     made.add_argument("--help", action="store_true")
-    left_out = pf.adopt(made)
+    left_out = pf.bridge(made)
     assert {key.removeprefix(f"{name}_"): why for key, why in left_out.items()} == {
         "own": "has an action of the program's own, Own",
         "lists": "appends lists to a list",
@@ -321,15 +321,15 @@ def test_a_name_that_is_taken_is_a_conflict(name: str) -> None:
     made = parser()
     made.add_argument(f"--{name}")
     with pytest.raises(pf.FlagConflictError):
-        pf.adopt(made)
+        pf.bridge(made)
 
 
 def test_adopted_flags_are_not_added_again(name: str) -> None:
     made = parser()
     made.add_argument("--x", type=int, dest=name, default=1)
-    pf.adopt(made)
-    pf.adopt(made)
-    pf.add_to(made, only=f"{name}*")
+    pf.bridge(made)
+    pf.bridge(made)
+    pf.add_options(made, only=f"{name}*")
     assert getattr(made.parse_args(["--x=2"]), name) == 2
 
 
@@ -337,7 +337,7 @@ def test_a_namespace_of_the_caller_keeps_its_values(name: str) -> None:
     made = parser()
     made.add_argument("--x", type=int, dest=name, default=1)
     made.add_argument("--none", default=argparse.SUPPRESS, dest=f"{name}_none")
-    pf.adopt(made)
+    pf.bridge(made)
     given = argparse.Namespace(**{name: 7, "other": 1})
     assert vars(made.parse_args([], given)) == {name: 7, "other": 1}
 
@@ -346,7 +346,7 @@ def test_types_are_restored_after_an_error(name: str) -> None:
     made = parser()
     made.add_argument("--out", type=Path, dest=name)
     made.add_argument("--n", type=int, dest=f"{name}_n")
-    pf.adopt(made)
+    pf.bridge(made)
     failing(made, ["--n=x"])
     assert getattr(made.parse_args(["--out=a"]), name) == Path("a")
 
@@ -361,9 +361,9 @@ def test_the_text_of_a_member_of_an_enum_is_what_the_type_reads(name: str) -> No
     made.add_argument(f"--{name}", type=Mode, default=Mode.FAST)
     made.add_argument(f"--{name}_named", type=lambda text: Mode[text], default=Mode.FAST)
     made.add_argument(f"--{name}_list", type=Mode, nargs="*", default=[Mode.FAST])
-    assert pf.adopt(made) == {}
-    assert (pf.get(name), pf.get(f"{name}_named")) == ("fast", "FAST")
-    assert pf.get(f"{name}_list") == ("fast",)
+    assert pf.bridge(made) == {}
+    assert (pf.FLAGS[name].value, pf.FLAGS[f"{name}_named"].value) == ("fast", "FAST")
+    assert pf.FLAGS[f"{name}_list"].value == ("fast",)
     tokens = [each for each in pf.dump("argv", all=True) if each.startswith(f"--{name}")]
     read = made.parse_args(tokens)
     assert values(made, name, tokens)["named"] is Mode.FAST
@@ -376,16 +376,16 @@ def test_an_option_whose_flag_has_gone_is_one_of_the_parser_alone(name: str) -> 
     made = parser()
     made.add_argument(f"--{name}", type=Mode, default=Mode.FAST)
     made.add_argument(f"--{name}_port", type=int, required=True)
-    pf.adopt(made)
+    pf.bridge(made)
     line = [f"--{name}_port=80"]
     for change in (pf.undefine, lambda each: pf.define(each, 3, replace=True)):
         with pf.testing.isolated():
             change(name)
             assert getattr(made.parse_args(line), name) is Mode.FAST
             assert getattr(made.parse_args([*line, f"--{name}=best"]), name) is Mode.BEST
-            assert pf.FLAGS.get(name) is None or pf.get(name) == 3
+            assert pf.FLAGS.get(name) is None or pf.FLAGS[name].value == 3
         assert getattr(made.parse_args([*line, f"--{name}=best"]), name) is Mode.BEST
-        assert pf.get(name) == "best"
+        assert pf.FLAGS[name].value == "best"
         pf.FLAGS[name].reset()
     pf.undefine(f"{name}_port")
     with pytest.raises((argparse.ArgumentError, SystemExit)):  # by versions of Python

@@ -32,24 +32,24 @@ LINES = [["--force", "--jobs=8", "--tag=x", "--tag=y", "-vv"], [], ["--tag=z"], 
 
 def test_each_command_line_of_an_adopted_parser_stands_alone(name: str) -> None:
     made, adopted = plain(name), plain(name)
-    pf.adopt(adopted)
+    pf.bridge(adopted)
     for line in LINES:
         assert adopted.parse_args(line) == made.parse_args(line)
         assert adopted.parse_args(line) == made.parse_args(line)
-    assert (pf.get(f"{name}_jobs"), pf.FLAGS[f"{name}_jobs"].source) == (1, "default")
+    assert (pf.FLAGS[f"{name}_jobs"].value, pf.FLAGS[f"{name}_jobs"].source) == (1, "default")
 
 
 def test_each_command_line_of_a_parser_with_flags_stands_alone(name: str) -> None:
     pf.define(name, 1)
     pf.define(f"{name}_other", "a")
     made = parser()
-    pf.add_to(made, only=f"{name}*")
+    pf.add_options(made, only=f"{name}*")
     seen = []
     pf.FLAGS[name].watch(lambda flag: seen.append(flag.value))
     for line in ([f"--{name}=5", f"--{name}_other=b"], [f"--{name}=5"], []):
         made.parse_args(line)
-        assert pf.get(name) == (5 if line else 1)
-    assert pf.get(f"{name}_other") == "a"
+        assert pf.FLAGS[name].value == (5 if line else 1)
+    assert pf.FLAGS[f"{name}_other"].value == "a"
     assert seen == [5, 1]
 
 
@@ -58,9 +58,9 @@ def test_a_new_parser_for_each_command_line_drops_what_the_former_set(name: str)
 
     def main(argv: list[str]) -> int:
         made = parser()
-        pf.add_to(made, only=name)
+        pf.add_options(made, only=name)
         made.parse_args(argv)
-        return int(pf.get(name))
+        return int(pf.FLAGS[name].value)
 
     assert (main([f"--{name}=5"]), main([])) == (5, 1)
 
@@ -69,43 +69,43 @@ def test_what_a_command_line_left_goes_on_with_it(name: str) -> None:
     pf.define(name, 1)
     first, second = parser(), parser()
     first.add_argument("--x", type=int, dest=f"{name}_x")
-    pf.adopt(first)
-    pf.add_to(first, only=name)
+    pf.bridge(first)
+    pf.add_options(first, only=name)
     result, rest = first.parse_known_args([f"--{name}=5", "--x=3", f"--{name}_late=2"])
     pf.define(f"{name}_late", 1)
-    pf.add_to(second, only=[name, f"{name}_late"])
+    pf.add_options(second, only=[name, f"{name}_late"])
     _, rest = second.parse_known_args(rest)
-    assert (pf.get(name), pf.get(f"{name}_late"), rest) == (5, 2, [])
+    assert (pf.FLAGS[name].value, pf.FLAGS[f"{name}_late"].value, rest) == (5, 2, [])
     second.parse_args(rest)
-    assert pf.get(name) == 5
+    assert pf.FLAGS[name].value == 5
     first.parse_args(["--x=4"], result)
     assert first.parse_args([], result) == argparse.Namespace(**{f"{name}_x": 4})
     first.parse_args([])
-    assert pf.get(name) == 1
+    assert pf.FLAGS[name].value == 1
 
 
 def test_a_wrong_command_line_changes_nothing(name: str) -> None:
     pf.define(name, 1, min=1)
     pf.define(f"{name}_other", 1)
     made = parser()
-    pf.add_to(made, only=f"{name}*")
+    pf.add_options(made, only=f"{name}*")
     made.parse_args(["--@=5".replace("@", name), "--@_other=6".replace("@", name)])
     for wrong in ([f"--{name}=0"], ["--nobody"]):
         with pytest.raises((argparse.ArgumentError, SystemExit)):
             made.parse_args(wrong)
-        assert (pf.get(name), pf.get(f"{name}_other")) == (5, 6)
+        assert (pf.FLAGS[name].value, pf.FLAGS[f"{name}_other"].value) == (5, 6)
         assert pf.FLAGS[name].place == "argv[1]"
 
 
 def test_values_that_other_command_lines_have_set_stay(name: str) -> None:
     pf.define(name, 1)
     made = parser()
-    pf.add_to(made, only=name)
+    pf.add_options(made, only=name)
     with pf.testing.isolated():
         made.parse_args([f"--{name}=5"])
     pf.parse(["prog", "", f"--{name}=7"], exit=False)
     made.parse_args([])
-    assert pf.get(name) == 7
+    assert pf.FLAGS[name].value == 7
 
 
 def test_required_and_exclusive_options_are_those_of_each_command_line(name: str) -> None:
@@ -113,7 +113,7 @@ def test_required_and_exclusive_options_are_those_of_each_command_line(name: str
     group = made.add_mutually_exclusive_group(required=True)
     group.add_argument("--json", action="store_true", dest=f"{name}_json")
     group.add_argument("--text", action="store_true", dest=f"{name}_text")
-    pf.adopt(made)
+    pf.bridge(made)
     for option in ("json", "text", "json"):
         assert getattr(made.parse_args([f"--{option}"]), f"{name}_{option}") is True
     with pytest.raises(argparse.ArgumentError, match="must be given"):
@@ -124,7 +124,7 @@ def test_rules_about_several_flags_see_a_command_line_as_a_whole(name: str) -> N
     low, high = pf.define(f"{name}_low", 1), pf.define(f"{name}_high", 2)
     pf.validator(low, high)(lambda low, high: low < high)
     made = parser()
-    pf.add_to(made, only=f"{name}*")
+    pf.add_options(made, only=f"{name}*")
     for line in (["low=8", "high=9"], [], ["high=20", "low=19"], ["high=3"]):
         made.parse_args([f"--{name}_{each}" for each in line])
     assert (low.value, high.value) == (1, 3)
@@ -133,15 +133,15 @@ def test_rules_about_several_flags_see_a_command_line_as_a_whole(name: str) -> N
 def test_a_flag_for_startup_only_keeps_its_value(name: str) -> None:
     pf.define(name, 1, startup_only=True)
     made = parser()
-    pf.add_to(made, only=name)
+    pf.add_options(made, only=name)
     pf.FLAGS[name].freeze()
     made.parse_args([])
-    assert pf.get(name) == 1
+    assert pf.FLAGS[name].value == 1
 
 
 def test_pending_values_of_a_former_command_line_are_dropped(name: str) -> None:
     made = parser()
-    pf.add_to(made, only=[], allow_pending=True)
+    pf.add_options(made, only=[], allow_pending=True)
     made.parse_args([f"--{name}=5", f"--no{name}_b"])
     made.parse_args([])
     assert pf.define(name, 1).value == 1
@@ -177,7 +177,7 @@ def test_a_namespace_that_takes_only_its_types_is_filled() -> None:
     made.add_argument("--level", type=int, default=9)
     made.add_argument("--label", action="append")
     with pf.testing.isolated():
-        assert pf.adopt(made) == {}
+        assert pf.bridge(made) == {}
         found = made.parse_args(["--size=5", "--label=a"], Typed())
         assert (found.size, found.level, found.label, type(found)) == (5, 0, ["a"], Typed)
         found = made.parse_args([], Typed())
@@ -189,7 +189,7 @@ def test_an_action_of_the_program_sees_the_namespace() -> None:
     made.add_argument("--save", action=Saved, nargs=0, dest="label")
     made.add_argument("--n", type=int, dest="size", default=1)
     with pf.testing.isolated():
-        pf.adopt(made, replace=True)
+        pf.bridge(made, replace=True)
         given = Typed()
         assert made.parse_args(["--n=2", "--save"], given) is given
         assert (given.size, given.level) == (2, 3)
@@ -237,7 +237,7 @@ def test_command_lines_of_mypy_mean_the_same_with_its_options_as_flags() -> None
 
     def define_and_adopt(*known: Any) -> Any:
         made = define(*known)
-        pf.adopt(made[0], replace=True)
+        pf.bridge(made[0], replace=True)
         adopted.append(made)
         return made
 
@@ -262,7 +262,7 @@ class OtherParser(argparse.ArgumentParser):
 def test_arguments_of_other_classes_of_parsers_reach_them(name: str) -> None:
     made = OtherParser()
     made.add_argument(f"--{name}", type=int, default=1)
-    pf.adopt(made)
+    pf.bridge(made)
     parse: Any = made.parse_args
     for args, variables, value in (
         (f"--{name} 3", {}, 3),
@@ -270,7 +270,7 @@ def test_arguments_of_other_classes_of_parsers_reach_them(name: str) -> None:
         ([f"--{name}=5"], {name: "4"}, 5),
         ("", {}, 1),
     ):
-        assert getattr(parse(args, env_vars=variables), name) == value == pf.get(name)
+        assert getattr(parse(args, env_vars=variables), name) == value == pf.FLAGS[name].value
 
 
 class PassingParser(argparse.ArgumentParser):
@@ -288,13 +288,13 @@ def test_a_parser_that_passes_its_own_method_by_is_adopted(name: str, sub: bool)
     made: Any = top.add_subparsers().add_parser("sub") if sub else top
     made.add_argument(f"--{name}", type=int, default=1)
     if sub:
-        assert list(pf.adopt(top)) == ["sub"]
-    assert pf.adopt(made, env_prefix="PASS_") == {}
+        assert list(pf.bridge(top)) == ["sub"]
+    assert pf.bridge(made, env_prefix="PASS_") == {}
     os.environ[f"PASS_{name}"] = "4"
     try:
         for args, value in (([], 4), ([f"--{name}=5", "more"], 5), ([], 4)):
             found = top.parse_args("here", ["sub", *args] if sub else args)
-            assert getattr(found, name) == value == pf.get(name)
+            assert getattr(found, name) == value == pf.FLAGS[name].value
             assert (found.place, found.rest) == ("here", args[1:])
     finally:
         del os.environ[f"PASS_{name}"]
@@ -304,10 +304,10 @@ def test_a_parser_that_passes_its_own_method_by_is_adopted(name: str, sub: bool)
 def test_a_parser_of_configargparse_is_adopted(name: str) -> None:
     made = package("configargparse", "ConfigArgParse").ArgParser()
     made.add_argument(f"--{name}", type=int, default=1, env_var="K_X")
-    pf.adopt(made)
-    assert getattr(made.parse_args([f"--{name}=3"]), name) == pf.get(name) == 3
-    assert getattr(made.parse_args([], env_vars={"K_X": "9"}), name) == pf.get(name) == 9
-    assert getattr(made.parse_args([]), name) == pf.get(name) == 1
+    pf.bridge(made)
+    assert getattr(made.parse_args([f"--{name}=3"]), name) == pf.FLAGS[name].value == 3
+    assert getattr(made.parse_args([], env_vars={"K_X": "9"}), name) == pf.FLAGS[name].value == 9
+    assert getattr(made.parse_args([]), name) == pf.FLAGS[name].value == 1
 
 
 def test_sub_parsers_are_adopted_each_with_a_namespace(name: str) -> None:
@@ -317,34 +317,35 @@ def test_sub_parsers_are_adopted_each_with_a_namespace(name: str) -> None:
     subs = {each: commands.add_parser(each, aliases=[each[0]]) for each in ("build", "test")}
     for sub in subs.values():
         sub.add_argument("--jobs", "--tasks", type=int, default=1)
-    assert pf.adopt(made) == {
-        each: f"is a sub-parser; adopt it as well: adopt(..., namespace='{each}')" for each in subs
+    assert pf.bridge(made) == {
+        each: f"is a sub-parser; bridge it as well: bridge(..., namespace='{each}')"
+        for each in subs
     }
     for each, sub in subs.items():
-        assert pf.adopt(sub, namespace=f"{name}.{each}", env_prefix="SUB_") == {}
-    assert pf.adopt(made) == {}
+        assert pf.bridge(sub, namespace=f"{name}.{each}", env_prefix="SUB_") == {}
+    assert pf.bridge(made) == {}
     found = made.parse_args(["build", "--tasks=4"])
     assert vars(found) == {f"{name}_top": 0, "command": "build", "jobs": 4}
-    assert (pf.get(f"{name}.build.jobs"), pf.get(f"{name}.test.jobs")) == (4, 1)
+    assert (pf.FLAGS[f"{name}.build.jobs"].value, pf.FLAGS[f"{name}.test.jobs"].value) == (4, 1)
     assert pf.FLAGS[f"{name}.build.jobs"].aliases == (f"{name}.build.tasks",)
     assert made.parse_args(["t"]).jobs == 1
-    assert pf.get(f"{name}.build.jobs") == 1  # the former command line has ended
-    pf.set(f"{name}.test.jobs", 7)
+    assert pf.FLAGS[f"{name}.build.jobs"].value == 1  # the former command line has ended
+    pf.FLAGS[f"{name}.test.jobs"].value = 7
     assert made.parse_args(["test"]).jobs == 7
     wrong: Any = 1
     with pytest.raises(pf.FlagTypeError, match="namespace: 1"):
-        pf.adopt(made, namespace=wrong)
+        pf.bridge(made, namespace=wrong)
 
 
 def test_a_name_that_was_adopted_may_be_defined_by_others_later(name: str) -> None:
     first, second, third = parser(), parser(), parser()
     first.add_argument(f"--{name}", type=int)
-    pf.adopt(first)
-    pf.add_to(second, only=name)
+    pf.bridge(first)
+    pf.add_options(second, only=name)
     assert f"--{name}" not in second.format_help()
     pf.undefine(name)
     pf.define(name, 1, "Mine now")
-    pf.add_to(third, only=name)
+    pf.add_options(third, only=name)
     assert "Mine now" in third.format_help()
     third.parse_args([f"--{name}=4"])
-    assert pf.get(name) == 4
+    assert pf.FLAGS[name].value == 4

@@ -36,12 +36,12 @@ def test_a_parser_sets_flags_from_its_command_line(name: str) -> None:
     pf.define(f"{name}_names", ["a"])
     made = parser()
     made.add_argument("files", nargs="*")
-    pf.add_to(made, only=f"{name}*")
+    pf.add_options(made, only=f"{name}*")
     args = made.parse_args(["x", f"--{name}", "7", f"--{name}_check", f"--{name}_names=b,c"])
     assert vars(args) == {"files": ["x"]}
-    assert pf.get(name) == 7
-    assert pf.get(f"{name}_check") is True
-    assert pf.get(f"{name}_names") == ("b", "c")
+    assert pf.FLAGS[name].value == 7
+    assert pf.FLAGS[f"{name}_check"].value is True
+    assert pf.FLAGS[f"{name}_names"].value == ("b", "c")
     assert pf.FLAGS[name].source == "argv"
     assert [pf.FLAGS[f"{name}{end}"].place for end in ("", "_check", "_names")] == [
         "argv[2]",
@@ -54,26 +54,26 @@ def test_a_parser_sets_flags_from_its_command_line(name: str) -> None:
 def test_a_bool_is_turned_off_as_on_any_command_line(name: str, token: str) -> None:
     pf.define(name, True)
     made = parser()
-    pf.add_to(made, only=name)
+    pf.add_options(made, only=name)
     made.parse_args([token.format(name, dashes=name.replace("_", "-"))])
-    assert pf.get(name) is False
+    assert pf.FLAGS[name].value is False
 
 
 def test_a_bool_does_not_take_the_next_token(name: str) -> None:
     pf.define(name, False)
     made = parser()
     made.add_argument("file")
-    pf.add_to(made, only=name)
+    pf.add_options(made, only=name)
     assert made.parse_args([f"--{name}", "x"]).file == "x"
-    assert pf.get(name) is True
+    assert pf.FLAGS[name].value is True
 
 
 def test_the_last_of_several_values_counts(name: str) -> None:
     pf.define(name, 1)
     made = parser()
-    pf.add_to(made, only=name)
+    pf.add_options(made, only=name)
     made.parse_args([f"--{name}=2", f"--{name}", "3"])
-    assert (pf.get(name), pf.FLAGS[name].place) == (3, "argv[2]")
+    assert (pf.FLAGS[name].value, pf.FLAGS[name].place) == (3, "argv[2]")
 
 
 def test_all_errors_are_reported_and_no_flag_changes(name: str) -> None:
@@ -81,18 +81,18 @@ def test_all_errors_are_reported_and_no_flag_changes(name: str) -> None:
     pf.define(f"{name}_mode", "fast", choices=["fast", "best"])
     pf.define(f"{name}_good", 1)
     made = parser()
-    pf.add_to(made, only=f"{name}*")
+    pf.add_options(made, only=f"{name}*")
     text = failing(made, [f"--{name}=0", f"--{name}_mode=slow", f"--{name}_good=2"])
     assert text == (
         f"--{name}=0: expected an integer in [1, 9]\n--{name}_mode=slow: expected one of fast, best"
     )
-    assert pf.get(f"{name}_good") == 1
+    assert pf.FLAGS[f"{name}_good"].value == 1
 
 
 def test_a_program_exits_as_argparse_does(python: Any) -> None:
     text = (
         "import argparse\npf.define('port', 80, 'Port', min=1, category='net')\n"
-        "p = argparse.ArgumentParser()\npf.add_to(p)\np.parse_args()"
+        "p = argparse.ArgumentParser()\npf.add_options(p)\np.parse_args()"
     )
     result = python(text, "--port=0", check=False)
     assert (result.returncode, result.stdout) == (2, "")
@@ -108,12 +108,12 @@ def test_percent_signs_and_hidden_flags_in_help(name: str) -> None:
     pf.define(name, "50%", "Half: 50% of %s")
     pf.define(f"{name}_hidden", 1, hidden=True)
     made = parser()
-    pf.add_to(made, only=f"{name}*")
+    pf.add_options(made, only=f"{name}*")
     text = made.format_help()
     assert "Half: 50% of %s" in " ".join(text.split())
     assert "_hidden" not in text
     made.parse_args([f"--{name}_hidden=2"])
-    assert pf.get(f"{name}_hidden") == 2
+    assert pf.FLAGS[f"{name}_hidden"].value == 2
 
 
 def test_the_environment_and_files_are_read_too(
@@ -124,16 +124,16 @@ def test_the_environment_and_files_are_read_too(
     monkeypatch.setenv(f"BRIDGE_{name}", "2")
     file = write(tmp_path / "x.flags", f"--{name}_file=3\n")
     made = parser()
-    pf.add_to(made, only=f"{name}*", env_prefix="BRIDGE_", config=file)
+    pf.add_options(made, only=f"{name}*", env_prefix="BRIDGE_", config=file)
     made.parse_args([])
-    assert (pf.get(name), pf.FLAGS[name].source) == (2, "environment")
-    assert (pf.get(f"{name}_file"), pf.FLAGS[f"{name}_file"].source) == (3, "file")
+    assert (pf.FLAGS[name].value, pf.FLAGS[name].source) == (2, "environment")
+    assert (pf.FLAGS[f"{name}_file"].value, pf.FLAGS[f"{name}_file"].source) == (3, "file")
 
 
 def test_required_flags_and_rules_hold_at_the_end(name: str) -> None:
     low, high = pf.define(f"{name}_low", 1), pf.define(f"{name}_high", 2)
     made = parser()
-    pf.add_to(made, only=f"{name}*")
+    pf.add_options(made, only=f"{name}*")
     with pf.FLAGS[f"{name}_low"].validate(lambda _: True):
 
         @pf.validator(low, high, message="low must be below high")
@@ -146,13 +146,13 @@ def test_required_flags_and_rules_hold_at_the_end(name: str) -> None:
 
 def test_flags_defined_before_parsing_are_options(name: str) -> None:
     made = parser()
-    pf.add_to(made, only=f"{name}*")
+    pf.add_options(made, only=f"{name}*")
     pf.define(name, 1)
     made.parse_args([f"--{name}=2"])
-    assert pf.get(name) == 2
+    assert pf.FLAGS[name].value == 2
     pf.define(f"{name}_more", 1)
     made.parse_args([f"--{name}_more=2"])
-    assert pf.get(f"{name}_more") == 2
+    assert pf.FLAGS[f"{name}_more"].value == 2
 
 
 def test_options_follow_a_new_definition_of_their_flag(name: str) -> None:
@@ -160,7 +160,7 @@ def test_options_follow_a_new_definition_of_their_flag(name: str) -> None:
     pf.define(name, 6, "Level")
     pf.define(other, 6, "Other")
     made = parser()
-    pf.add_to(made, only=[name, other])
+    pf.add_options(made, only=[name, other])
     pf.define(name, False, "Loudly", replace=True)
     pf.FLAGS[other].set_default(9)
     text = made.format_help()
@@ -168,35 +168,35 @@ def test_options_follow_a_new_definition_of_their_flag(name: str) -> None:
     assert "Level" not in text
     assert "Other [default: 9]" in text
     made.parse_args([f"--{name}", f"--{other}=1"])
-    assert (pf.get(name), pf.get(other)) == (True, 1)
+    assert (pf.FLAGS[name].value, pf.FLAGS[other].value) == (True, 1)
     made.parse_args([f"--no{name}"])
-    assert pf.get(name) is False
+    assert pf.FLAGS[name].value is False
     pf.FLAGS[name].reset()
     pf.define(name, "a", "Name", replace=True)
     made.parse_args([f"--{name}", "b"])
-    assert pf.get(name) == "b"
+    assert pf.FLAGS[name].value == "b"
     assert made.parse_known_args([f"--no{name}"])[1] == [f"--no{name}"]
 
 
 def test_an_undefined_flag_leaves_the_parser(name: str) -> None:
     pf.define(name, 6, "Level")
     made = parser()
-    pf.add_to(made, only=name)
+    pf.add_options(made, only=name)
     sub = made.add_subparsers().add_parser("sub")
-    pf.add_to(sub, only=name)
+    pf.add_options(sub, only=name)
     pf.undefine(name)
     assert made.parse_known_args(["sub", f"--{name}=7"])[1] == [f"--{name}=7"]
     assert f"--{name}" not in made.format_help()
     assert made.parse_known_args([f"--{name}=7"])[1] == [f"--{name}=7"]
     pf.define(name, 5)
     assert made.parse_args([f"--{name}=7"])
-    assert pf.get(name) == 7
+    assert pf.FLAGS[name].value == 7
 
 
 def test_values_wait_for_plugins(name: str) -> None:
     made = parser()
     made.add_argument("file")
-    pf.add_to(made, only=[], allow_pending=True)
+    pf.add_options(made, only=[], allow_pending=True)
     made.parse_args([f"--{name}=5", "x"])
     assert pf.define(name, 1).value == 5
 
@@ -204,18 +204,18 @@ def test_values_wait_for_plugins(name: str) -> None:
 def test_unknown_tokens_are_left_to_the_caller(name: str) -> None:
     pf.define(name, 1)
     made = parser()
-    pf.add_to(made, only=name)
+    pf.add_options(made, only=name)
     _, rest = made.parse_known_args(["--later=5", f"--{name}=2", "x"])
-    assert (rest, pf.get(name)) == (["--later=5", "x"], 2)
+    assert (rest, pf.FLAGS[name].value) == (["--later=5", "x"], 2)
 
 
 def test_parse_intermixed_args_sets_flags(name: str) -> None:
     pf.define(name, 1)
     made = parser()
     made.add_argument("files", nargs="*")
-    pf.add_to(made, only=name)
+    pf.add_options(made, only=name)
     args = made.parse_intermixed_args(["a", f"--{name}=2", "b"])
-    assert (args.files, pf.get(name)) == (["a", "b"], 2)
+    assert (args.files, pf.FLAGS[name].value) == (["a", "b"], 2)
 
 
 def test_sub_parsers_set_flags_with_their_parser(name: str) -> None:
@@ -224,13 +224,13 @@ def test_sub_parsers_set_flags_with_their_parser(name: str) -> None:
     made = parser()
     sub = made.add_subparsers(dest="command").add_parser("train", exit_on_error=False)
     sub.add_argument("--rate", type=float, dest=f"{name}_rate")
-    pf.add_to(made, only=name)
-    pf.add_to(sub, only=f"{name}_sub")
-    pf.adopt(sub)
+    pf.add_options(made, only=name)
+    pf.add_options(sub, only=f"{name}_sub")
+    pf.bridge(sub)
     args = made.parse_args([f"--{name}=2", "train", f"--{name}_sub=x", "--rate=0.5"])
     assert args.command == "train"
-    assert getattr(args, f"{name}_rate") == pf.get(f"{name}_rate") == 0.5
-    assert (pf.get(name), pf.get(f"{name}_sub")) == (2, "x")
+    assert getattr(args, f"{name}_rate") == pf.FLAGS[f"{name}_rate"].value == 0.5
+    assert (pf.FLAGS[name].value, pf.FLAGS[f"{name}_sub"].value) == (2, "x")
     assert pf.FLAGS[f"{name}_sub"].place == "argv[3]"
 
 
@@ -239,15 +239,15 @@ def test_an_option_of_the_parser_is_not_replaced(name: str) -> None:
     made = parser()
     made.add_argument(f"--{name}")
     with pytest.raises(pf.FlagConflictError, match="the parser already has this option"):
-        pf.add_to(made, only=name)
+        pf.add_options(made, only=name)
 
 
 def test_a_parser_that_got_the_options_from_its_parent_says_what_to_do(name):
     pf.define(name, 1)
     parent = argparse.ArgumentParser(add_help=False)
-    pf.add_to(parent, only=[name])
+    pf.add_options(parent, only=[name])
     parser = argparse.ArgumentParser(parents=[parent])
-    expected = f"--{name}: add_to was called with a parent of this parser"
+    expected = f"--{name}: add_options was called with a parent of this parser"
     with pytest.raises(pf.FlagArgumentError, match=expected):
         parser.parse_args([f"--{name}=3"])
 
@@ -256,15 +256,13 @@ def test_mistakes_in_the_arguments_are_errors(name: str) -> None:
     wrong: Any
     for wrong in ("prog", None, argparse):
         with pytest.raises(pf.FlagTypeError, match="expected an ArgumentParser"):
-            pf.add_to(wrong)
-        with pytest.raises(pf.FlagTypeError, match="expected an ArgumentParser"):
-            pf.adopt(wrong)
+            pf.add_options(wrong)
     with pytest.raises(pf.UndefinedFlagError):
-        pf.add_to(parser(), only=name)
+        pf.add_options(parser(), only=name)
     with pytest.raises(pf.FlagTypeError):
-        pf.add_to(parser(), only=5)  # type: ignore[arg-type]
+        pf.add_options(parser(), only=5)  # type: ignore[arg-type]
     with pytest.raises(pf.FlagArgumentError, match="prefix_chars"):
-        pf.add_to(parser(prefix_chars="+", add_help=False))
+        pf.add_options(parser(prefix_chars="+", add_help=False))
 
 
 # ---- a program from PyPI ----
@@ -283,7 +281,7 @@ def program(tmp_path: Path, line: str) -> Path:
 
 
 def test_pygmentize_takes_its_options_from_the_environment(tmp_path: Path) -> None:
-    script = program(tmp_path, "__import__('paddle_flags').adopt(parser, env_prefix='PYG_')")
+    script = program(tmp_path, "__import__('paddle_flags').bridge(parser, env_prefix='PYG_')")
     code = write(tmp_path / "x.py", "x = 1\n")
     plain = run(sys.executable, "-m", "pygments", "-f", "html", code)
     assert plain.stdout.startswith("<div")
@@ -298,7 +296,7 @@ def test_pygmentize_takes_its_options_from_the_environment(tmp_path: Path) -> No
 
 
 def test_pygmentize_has_the_flags_of_others(tmp_path: Path) -> None:
-    line = "pf = __import__('paddle_flags'); pf.define('depth', 1, 'Depth'); pf.add_to(parser)"
+    line = "pf = __import__('paddle_flags'); pf.define('depth', 1, 'Depth'); pf.add_options(parser)"
     script = program(tmp_path, line)
     code = write(tmp_path / "x.py", "x = 1\n")
     assert run(sys.executable, script, "--depth=2", "-f", "html", code).stdout.startswith("<div")

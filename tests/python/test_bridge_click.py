@@ -20,7 +20,7 @@ def command(name: str, *patterns: str, **options: Any) -> Any:
     """Return a command that prints the values of the flags whose names begin with the name."""
 
     @click.command()
-    @pf.click_options(*(patterns or (f"{name}*",)), **options)
+    @pf.add_options(only=patterns or f"{name}*", **options)
     def show() -> None:
         for flag in pf.FLAGS.values():
             if flag.name.startswith(name):
@@ -54,7 +54,7 @@ def test_an_earlier_command_line_counts_again_afterwards(name: str) -> None:
     pf.define(name, 6)
     pf.parse(["prog", f"--{name}=5"])
     assert invoke(command(name), f"--{name}=7").output == "=7 from argv\n"
-    assert (pf.get(name), pf.FLAGS[name].source) == (5, "argv")
+    assert (pf.FLAGS[name].value, pf.FLAGS[name].source) == (5, "argv")
 
 
 @pytest.mark.parametrize("token", ["--no{}", "--no-{}", "--no-{dashes}", "--no{dashes}"])
@@ -85,7 +85,7 @@ def test_each_use_of_a_multi_flag_adds_to_it(name: str) -> None:
     line = "--@=x --@ y,z --@_last=x --@_last=y --@_table b=2 --@_table=c=3".replace("@", name)
     result = invoke(command(name), *line.split())
     assert result.output == ("=x,y,z from argv\n_last=y from argv\n_table=b=2,c=3 from argv\n")
-    assert pf.get(name) == ("a",)
+    assert pf.FLAGS[name].value == ("a",)
     refused = invoke(command(name), f"--{name}_table=b=2", f"--{name}_table=c")
     assert "item 2: expected KEY=INT" in refused.output
 
@@ -129,7 +129,7 @@ def test_groups_and_their_commands_share_the_flags(name: str) -> None:
     low = pf.FLAGS[f"{name}_group"]
 
     @click.group()
-    @pf.click_options(f"{name}_group")
+    @pf.add_options(only=f"{name}_group")
     def group() -> None:
         click.echo(f"group {low.value}")
 
@@ -145,12 +145,12 @@ def test_a_group_and_its_command_may_both_add_to_a_multi_flag(name: str) -> None
     pf.define(name, ["a"], multi=True)
 
     @click.group()
-    @pf.click_options(name)
+    @pf.add_options(only=name)
     def group() -> None:
         click.echo(pf.FLAGS[name].text)
 
     @group.command()
-    @pf.click_options(name)
+    @pf.add_options(only=name)
     def child() -> None:
         click.echo(pf.FLAGS[name].text)
 
@@ -161,8 +161,9 @@ def test_a_group_and_its_command_may_both_add_to_a_multi_flag(name: str) -> None
 def test_required_flags_of_a_command_may_follow_its_group(python: Any) -> None:
     text = (
         "import click\npf.define('a', 0, required=True)\npf.define('b', 0, required=True)\n"
-        "@click.group()\n@pf.click_options('a')\ndef main(): pass\n"
-        "@main.command()\n@pf.click_options('b')\ndef go(): print(pf.FLAGS.a, pf.FLAGS.b)\nmain()"
+        "@click.group()\n@pf.add_options(only='a')\ndef main(): pass\n"
+        "@main.command()\n@pf.add_options(only='b')\n"
+        "def go(): print(pf.FLAGS.a, pf.FLAGS.b)\nmain()"
     )
     assert python(text, "--a=1", "go", "--b=2").stdout == "1 2\n"
     failed = python(text, "--a=1", "go", check=False)
@@ -178,11 +179,11 @@ def test_an_existing_command_gets_the_flags(name: str) -> None:
     @click.command()
     @click.option("--own", default=1)
     def show(own: int) -> None:
-        click.echo(f"{own} {[pf.get(each) for each in pf.FLAGS if each.startswith(name)]}")
+        click.echo(f"{own} {[pf.FLAGS[each].value for each in pf.FLAGS if each.startswith(name)]}")
 
-    pf.add_to(show, only=f"{name}*")
+    pf.add_options(show, only=f"{name}*")
     pf.define(f"{name}_more", 1)
-    pf.add_to(show, only=f"{name}*")  # adds what is new
+    pf.add_options(show, only=f"{name}*")  # adds what is new
     assert invoke(show, f"--{name}=2", f"--{name}_more=3", "--own=4").output == "4 [2, 3]\n"
 
 
@@ -192,7 +193,7 @@ def test_adding_again_renews_the_options_of_a_flag(name: str) -> None:
     made = command(name)
     pf.define(name, False, "Loudly", replace=True)
     pf.undefine(f"{name}_gone")
-    pf.add_to(made, only=name)
+    pf.add_options(made, only=name)
     assert invoke(made, f"--{name}").output == "=true from argv\n"
     text = invoke(made, "--help").output
     assert "Loudly" in text
@@ -208,7 +209,7 @@ def test_an_option_of_the_command_is_not_replaced(name: str) -> None:
     def show(**_: Any) -> None: ...
 
     with pytest.raises(pf.FlagConflictError, match="the command already has this option"):
-        pf.add_to(show, only=name)
+        pf.add_options(show, only=name)
 
 
 def test_a_shell_completes_names_and_choices(name: str) -> None:
@@ -228,28 +229,39 @@ def test_a_shell_completes_names_and_choices(name: str) -> None:
 def test_a_direct_call_of_the_function_sets_nothing(name: str) -> None:
     pf.define(name, 1)
 
-    @pf.click_options(name)
+    @pf.add_options(only=name)
     def body(value: int) -> int:
-        return value + pf.get(name)
+        return value + pf.FLAGS[name].value
 
     assert body(1) == 2
 
 
 def test_mistakes_in_the_arguments_are_errors(name: str) -> None:
     wrong: Any = 5
-    with pytest.raises(pf.FlagTypeError, match=r"expected a function or a click\.Command"):
-        pf.click_options(name if name in pf.FLAGS else "*")(wrong)
+    with pytest.raises(
+        pf.FlagTypeError, match=r"expected an ArgumentParser, a click\.Command or its"
+    ):
+        pf.add_options(only=name if name in pf.FLAGS else "*")(wrong)
     with pytest.raises(pf.UndefinedFlagError):
-        pf.click_options(name)(lambda: None)
-    undecorated: Any = pf.click_options
-    with pytest.raises(pf.FlagTypeError, match=r"not function, as in @click_options\(\)"):
-        undecorated(lambda: None)
+        pf.add_options(only=name)(lambda: None)
+
+
+def test_the_decorator_needs_no_parentheses(name: str) -> None:
+    pf.define(name, 1)
+
+    @click.command()
+    @pf.add_options
+    def show() -> None:
+        click.echo(pf.FLAGS[name].value)
+
+    assert invoke(show, f"--{name}=2").output == "2\n"
 
 
 def test_a_missing_package_is_named(python: Any) -> None:
-    result = python("sys.modules['click'] = None\npf.click_options()", check=False)
-    assert "ImportError: click_options requires click: pip install 'paddle_flags[click]'" in (
-        result.stderr
+    result = python("sys.modules['click'] = None\npf.add_options(print)", check=False)
+    assert (
+        "ImportError: add_options of a function requires click: pip install 'paddle_flags[click]'"
+        in (result.stderr)
     )
 
 
@@ -262,7 +274,8 @@ def test_uvicorn_has_the_flags_of_the_program(tmp_path: Any) -> None:
     script = write(
         tmp_path / "serve.py",
         "import paddle_flags as pf\nfrom uvicorn.main import main\n"
-        "pf.define('depth', 1, 'Depth', min=1)\npf.add_to(main, env_prefix='SERVE_')\nmain()\n",
+        "pf.define('depth', 1, 'Depth', min=1)\n"
+        "pf.add_options(main, env_prefix='SERVE_')\nmain()\n",
     )
 
     def serve(*args: str, **variables: str) -> Any:

@@ -28,7 +28,7 @@ def leave():
 """
 
 PARSE_FIRST = "app(pf.parse(known_only=True))\n"
-ADD = "command = typer.main.get_command(app)\npf.add_to(command)\ncommand()\n"
+ADD = "command = typer.main.get_command(app)\npf.add_options(command)\ncommand()\n"
 
 
 @pytest.fixture
@@ -74,4 +74,4 @@ def test_a_command_gets_the_flags_if_it_is_one_of_click(start: Any, uses_click: 
 def test_an_app_itself_is_refused_with_advice(uses_click: bool) -> None:
     advice = "expected typer.main.get_command" if uses_click else "parse\\(known_only=True\\)"
     with pytest.raises((pf.FlagTypeError, pf.FlagUnsupportedError), match=advice):
-        pf.add_to(package("typer").Typer())
+        pf.add_options(package("typer").Typer())

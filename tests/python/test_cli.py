@@ -168,7 +168,7 @@ def test_letters_that_the_terminal_does_not_know_are_escaped(plugin):
 
 
 def test_an_error_of_the_script_is_its_own(alpha, tmp_path):
-    script = write(tmp_path / "script.py", "import paddle_flags as pf\npf.get('nothing')\n")
+    script = write(tmp_path / "script.py", "import paddle_flags as pf\npf.FLAGS['nothing']\n")
     ended = cli("run", "-p", alpha, script)
     assert ended.returncode == 1
     assert "Traceback" in ended.stderr

@@ -234,7 +234,7 @@ def test_namespaces_of_plugins_are_tables(tmp_path, plugin):
     loaded = pf.load_plugin(built, namespace="late_ns")
     assert (pf.FLAGS["late_ns.port"].value, pf.FLAGS["late_ns.port"].place) == (80, f"{path}:2:1")
     with pytest.raises(pf.UndefinedFlagError, match=r"a\.toml:4:1: --late_ns\.deep\.text"):
-        pf.check_pending()
+        pf.check("pending")
     write(path, "")
     parse(path)
     loaded.unload()

@@ -149,7 +149,7 @@ def test_each_pkg_config_package_has_version_and_headers(name: str) -> None:
     assert ask("--modversion", f"paddle_flags{name}") == VERSION
     flags = ask("--cflags", f"paddle_flags{name}")
     directories = [os.path.normpath(word[2:]) for word in flags.split()]
-    compat = [pf.get_compat_include()] if name == "-compat" else []
+    compat = [pf.get_include(compat=True)] if name == "-compat" else []
     assert directories == [*compat, pf.get_include()]
 
 

@@ -148,7 +148,7 @@ flag = pf.define("x", 1)
 pf.FLAGS.x = 5
 print(flag.value, flag.defined, repr(flag))
 try:
-    pf.check_pending()
+    pf.check("pending")
 except pf.FlagUnsupportedError as error:
     from paddle_flags._native import ffi, lib
     host = ffi.string(lib.pd_version()).decode()

@@ -92,7 +92,7 @@ def test_help_and_completion_show_that_it_needs_no_value(verbose):
 
 def test_argparse_counts_too(verbose):
     parser = argparse.ArgumentParser()
-    pf.add_to(parser, only="counted_verbose")
+    pf.add_options(parser, only="counted_verbose")
     parser.parse_args(["-ww", "--counted_verbose"])
     assert verbose.value == 3
     parser.parse_args(["-w"])
@@ -102,10 +102,10 @@ def test_argparse_counts_too(verbose):
 def test_what_argparse_counts_is_adopted_as_a_flag_that_counts(name):
     parser = argparse.ArgumentParser()
     parser.add_argument("-y", f"--{name}", action="count", default=0)
-    pf.adopt(parser)
+    pf.bridge(parser)
     pf.parse(["prog", f"--{name}", f"--{name}"], exit=False)
     assert pf.FLAGS[name].count
-    assert pf.get(name) == 2
+    assert pf.FLAGS[name].value == 2
     pf.undefine(name)
 
 
@@ -113,7 +113,7 @@ def test_click_counts_too(verbose):
     seen: list[int] = []
 
     @click.command()
-    @pf.click_options("counted_verbose")
+    @pf.add_options(only="counted_verbose")
     def command() -> None:
         seen.append(verbose.value)
 

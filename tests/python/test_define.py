@@ -134,7 +134,7 @@ def test_a_sequence_makes_a_list_of_its_items_type(name, default, options, items
 
 def test_an_alias_serves_as_the_name(name):
     flag = pf.define(name, 1, aliases=[name + "_old"])
-    pf.set(name + "_old", 4)
+    pf.FLAGS[name + "_old"].value = 4
     assert flag.value == 4
     assert pf.FLAGS[name + "_old"] is flag
 

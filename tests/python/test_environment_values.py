@@ -308,16 +308,16 @@ SHOW = "print(*[pf.FLAGS[name].value for name in ('n', 'm', 'token')])"
 @pytest.mark.parametrize(
     ("library", "code"),
     [
-        ("argparse", f"p = argparse.ArgumentParser(); pf.add_to(p, {HOW}); p.parse_args([])"),
-        ("argparse", f"p = argparse.ArgumentParser(); pf.adopt(p, {HOW}); p.parse_args([])"),
+        ("argparse", f"p = argparse.ArgumentParser(); pf.add_options(p, {HOW}); p.parse_args([])"),
+        ("argparse", f"p = argparse.ArgumentParser(); pf.bridge(p, {HOW}); p.parse_args([])"),
         (
             "click",
             (
-                f"c = click.command()(pf.click_options({HOW})(lambda: {SHOW}))\n"
+                f"c = click.command()(pf.add_options({HOW})(lambda: {SHOW}))\n"
                 "c([], standalone_mode=False)"
             ),
         ),
-        ("absl", f"import absl.flags; pf.bridge_absl({HOW}); absl.flags.FLAGS(['p'])"),
+        ("absl", f"import absl.flags; pf.bridge(absl.flags.FLAGS, {HOW}); absl.flags.FLAGS(['p'])"),
     ],
 )
 def test_other_parsers_read_the_environment_in_each_way(tmp_path, library, code):
@@ -331,9 +331,9 @@ def test_other_parsers_read_the_environment_in_each_way(tmp_path, library, code)
 
 def test_other_parsers_take_no_other_parameters_of_parse():
     with pytest.raises(TypeError, match="unexpected keyword argument 'usage'"):
-        pf.add_to(argparse.ArgumentParser(), usage="x")  # type: ignore[call-arg]
+        pf.add_options(argparse.ArgumentParser(), usage="x")  # type: ignore[call-arg]
     with pytest.raises(pf.FlagArgumentError, match="env_files: needs an env_prefix"):
-        pf.adopt(argparse.ArgumentParser(), env_files=True)
+        pf.bridge(argparse.ArgumentParser(), env_files=True)
 
 
 def test_our_commands_read_the_environment_in_each_way(tmp_path):

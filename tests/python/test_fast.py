@@ -87,7 +87,7 @@ def test_each_way_to_set_takes_and_refuses_the_same_values(name, kind):
         for do in (
             lambda value=value: setattr(flag, "value", value),
             lambda value=value: setattr(pf.FLAGS, name, value),
-            lambda value=value: pf.set(name, value),
+            lambda value=value: pf.FLAGS.update({name: value}),
         ):
             assert outcome(flag, do) == expected, value
 

@@ -17,14 +17,14 @@ from paddle_flags._native import lib
 def test_a_value_set_by_attribute_name_or_flag_is_seen_by_all_of_them(name):
     flag = pf.define(name, 1)
     setattr(pf.FLAGS, name, 2)
-    assert (flag.value, pf.get(name), getattr(pf.FLAGS, name)) == (2, 2, 2)
+    assert (flag.value, pf.FLAGS[name].value, getattr(pf.FLAGS, name)) == (2, 2, 2)
     flag.value = 3
-    assert (pf.FLAGS[name].value, pf.get(name)) == (3, 3)
-    pf.set(name, 4)
+    assert (pf.FLAGS[name].value, pf.FLAGS[name].value) == (3, 3)
+    pf.FLAGS[name].value = 4
     assert (flag.value, flag.text) == (4, "4")
     flag.set_from_string("0x10")
     assert flag.value == 16
-    pf.reset(name)
+    pf.FLAGS[name].reset()
     assert (flag.value, flag.source) == (1, "default")
 
 
@@ -39,7 +39,7 @@ def test_a_place_in_the_source_is_told_for_each_way_to_set(name):
     places = [flag.place]
     setattr(pf.FLAGS, name, 3)
     places.append(flag.place)
-    pf.set(name, 4)
+    pf.FLAGS[name].value = 4
     places.append(flag.place)
     pf.FLAGS.update({name: 5})
     places.append(flag.place)
@@ -176,9 +176,9 @@ def test_subclasses_of_str_and_int_serve_as_text_and_integer(name):
         pass
 
     pf.define(name, "").value = Text("abc")
-    assert pf.get(name) == "abc"
+    assert pf.FLAGS[name].value == "abc"
     pf.define(name + "_n", 0).value = Number(3)
-    assert pf.get(name + "_n") == 3
+    assert pf.FLAGS[name + "_n"].value == 3
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_a_value_that_does_not_suit_is_refused_and_changes_nothing(name, default
     for change in (
         lambda: setattr(flag, "value", bad),
         lambda: setattr(pf.FLAGS, name, bad),
-        lambda: pf.set(name, bad),
+        lambda: pf.FLAGS.update({name: bad}),
         lambda: pf.FLAGS.update({name: bad}),
         lambda: pf.override({name: bad}).__enter__(),
     ):
@@ -251,7 +251,8 @@ def test_a_frozen_flag_changes_again_after_unfreeze(name):
     flag = pf.define(name, 1)
     flag.freeze()
     assert flag.frozen
-    for change in (lambda: pf.set(name, 2), flag.reset, lambda: flag.set_from_string("2")):
+    by_name, by_text = lambda: pf.FLAGS.update({name: 2}), lambda: flag.set_from_string("2")
+    for change in (by_name, flag.reset, by_text):
         with pytest.raises(pf.FrozenFlagError, match="is frozen"):
             change()
     flag.unfreeze()

@@ -44,7 +44,7 @@ def test_an_unknown_name_is_an_error_that_names_the_nearest(name):
 def test_a_flag_called_like_a_method_is_reached_by_its_name():
     pf.define("keys", 1)
     pf.FLAGS["keys"].value = 2
-    assert pf.get("keys") == 2
+    assert pf.FLAGS["keys"].value == 2
     assert "keys" in list(pf.FLAGS.keys())
     with pytest.raises(pf.FlagNameError, match=r"write FLAGS\['keys'\].value"):
         pf.FLAGS.keys = 3
@@ -53,7 +53,7 @@ def test_a_flag_called_like_a_method_is_reached_by_its_name():
 def test_a_name_with_a_dot_is_reached_by_its_name(name):
     pf.define(f"{name}.port", 1)
     pf.FLAGS[f"{name}.port"].value = 2
-    assert pf.get(f"{name}.port") == 2
+    assert pf.FLAGS[f"{name}.port"].value == 2
 
 
 def test_update_takes_names_in_namespaces(name):
@@ -139,8 +139,8 @@ def test_assigning_by_name_tells_how_it_is_done(name):
 def test_a_name_that_is_no_text_is_a_type_error(name, wrong):
     flag = pf.define(name, 1)
     for use in (
-        lambda: pf.get(wrong),
-        lambda: pf.set(wrong, 1),
+        lambda: pf.FLAGS[wrong].value,
+        lambda: pf.FLAGS.update({wrong: 1}),
         lambda: pf.FLAGS[wrong],
         lambda: flag.set_from_string(wrong),
     ):
@@ -150,9 +150,9 @@ def test_a_name_that_is_no_text_is_a_type_error(name, wrong):
 
 def test_the_registry_read_from_many_modules_is_one(name):
     flag = pf.define(name, 1, aliases=[f"{name}_old"])
-    assert (pf.get(f"{name}_old"), pf.get(name)) == (1, 1)
+    assert (pf.FLAGS[f"{name}_old"].value, pf.FLAGS[name].value) == (1, 1)
     flag.value = 2
-    assert (pf.get(f"{name}_old"), pf.get(name)) == (2, 2)
+    assert (pf.FLAGS[f"{name}_old"].value, pf.FLAGS[name].value) == (2, 2)
 
 
 def test_a_flag_that_was_found_once_is_an_item_of_flags_without_python_code(name):

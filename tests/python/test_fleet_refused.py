@@ -78,7 +78,7 @@ def test_a_validator_that_raises_is_no_cause_of_later_errors(name):
     flag.validate(lambda value: 6 // (value - 3) < 6)
     with dropped("ZeroDivisionError"):
         others = [pf.define(f"{name}_{i}", "") for i in range(2)]
-    rule = pf.mutually_exclusive(*others)
+    rule = pf.add_group(*others, rule="at_most_one")
     others[0].value = "a"
     with pytest.raises(pf.FlagValueError) as refused:
         others[1].value = "b"
@@ -143,7 +143,7 @@ def test_a_plugin_that_comes_late_is_loaded_without_the_value(name, plugin):
     )
     with dropped(f"{name}_level=10"):
         loaded = pf.load_plugin(plugin(source))
-    assert ([pf.get(each) for each in sorted(loaded.flags)], flag.value) == ([6, 1], 1)
+    assert ([pf.FLAGS[each].value for each in sorted(loaded.flags)], flag.value) == ([6, 1], 1)
     loaded.unload()
 
 

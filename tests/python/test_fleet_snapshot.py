@@ -148,7 +148,7 @@ from paddle_flags._input.fleet_values import apply_values
 print(pf.define("level", 1).value, flush=True)
 if len(sys.argv) == 1:
     apply_values([])
-    print(pf.get("level"), flush=True)
+    print(pf.FLAGS["level"].value, flush=True)
     subprocess.run([sys.executable, __file__, "child"], check=True)
 """
     assert python(script, env=snapshot(("level", 12, "4"))).stdout.split() == ["4", "1", "4"]

@@ -204,7 +204,7 @@ for call in [  # the last one is called first
     lambda: print(pf.FLAGS["y"].file, pf.FLAGS["y"].line, pf.FLAGS["y"].module, y_places),
     lambda: y_places.extend(entry.place for entry in pf.FLAGS["y"].history),
     partial(setattr, pf.FLAGS, "y", 4),
-    partial(pf.set, "y", 3),
+    partial(pf.FLAGS.update, y=3),
     partial(pf.FLAGS.update, y=2),
     partial(pf.define, "y", 1),
     partial(pf.define, "z", None, type=int, help="with keywords"),
@@ -214,7 +214,7 @@ for call in [  # the last one is called first
     partial(pf.override, x=7),
     partial(pf.scoped, x=7),
     partial(pf.capture),
-    partial(pf.adopt, parser),
+    partial(pf.bridge, parser),
     partial(pf.commands, {"run": print}, ["prog", "run"]),
     partial(getattr, pf.FLAGS, "copy", None),
 ]:

@@ -316,38 +316,38 @@ def load(namespace=""):
     import demo_flags
     demo_flags.define()
 def show():
-    print(*(pf.get(start + name) for name in ("mode", "batch_size", "shards", "level")))
+    print(*(pf.FLAGS[start + name].value for name in ("mode", "batch_size", "shards", "level")))
 start = ""
 pf.parse(["x", "--deterministic", "--level=1"], allow_pending=True)
 plugin = load()
 show()
-pf.set("batch_size", 5)
+pf.FLAGS["batch_size"].value = 5
 show()
-pf.set("deterministic", False)
+pf.FLAGS["deterministic"].value = False
 show()
 with pf.override(deterministic=True):
     show()
-pf.set("mode", "best")
-pf.set("deterministic", True)
-pf.set("deterministic", False)
+pf.FLAGS["mode"].value = "best"
+pf.FLAGS["deterministic"].value = True
+pf.FLAGS["deterministic"].value = False
 show()
-pf.reset("mode")
+pf.FLAGS["mode"].reset()
 show()
 """
 
 LOAD_AGAIN = """
-pf.set("deterministic", True)
+pf.FLAGS["deterministic"].value = True
 print(plugin.unload(), pf.FLAGS.get("mode"))
 plugin = load()
 show()
-pf.set("deterministic", False)
+pf.FLAGS["deterministic"].value = False
 show()
 plugin.unload()
 plugin, start = load("beta"), "beta."
-pf.set("beta.deterministic", True)
+pf.FLAGS["beta.deterministic"].value = True
 show()
 print(pf.FLAGS["beta.mode"].place)
-pf.set("beta.deterministic", False)
+pf.FLAGS["beta.deterministic"].value = False
 show()
 """
 
@@ -385,14 +385,14 @@ else:
     pf.load_plugin("./libdemo.so")
 names = ("deterministic", "mode", "batch_size", "shards", "level")
 def show():
-    print(*(pf.get(name) for name in names), pf.FLAGS["level"].source)
+    print(*(pf.FLAGS[name].value for name in names), pf.FLAGS["level"].source)
 def parse(*tokens, **file):
     with open("given.json", "w") as out:
         json.dump(file, out)
     pf.parse(["x", *tokens], config="given.json", env_prefix="DEMO_")
     show()
     for name in names:
-        pf.reset(name)
+        pf.FLAGS[name].reset()
 parse("--deterministic", "--level=1", "--batch_size=8")
 parse("--level=1", "--deterministic")
 parse("--mode=fast", "--deterministic")
@@ -473,7 +473,7 @@ for _ in range(40):
     threads = [threading.Thread(target=turn, args=(start, bool(n % 2))) for n in range(3)]
     for thread in threads: thread.start()
     for thread in threads: thread.join()
-    found = pf.get("mode"), pf.get("batch_size")
+    found = pf.FLAGS["mode"].value, pf.FLAGS["batch_size"].value
     assert found == (("best", 1) if flag.value else ("fast", 32)), (flag.value, found)
 """
 

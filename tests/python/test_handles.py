@@ -103,8 +103,8 @@ def test_flags_of_plugins_are_overridden_by_handle(name, plugin):
     with pf.load_plugin(plugin(f'PD_DEFINE_int32({name}, 1, "");\n')) as loaded:
         flag = loaded.flags[name]
         with flag.override(2):
-            assert pf.get(name) == 2
-        assert pf.get(name) == 1
+            assert pf.FLAGS[name].value == 2
+        assert pf.FLAGS[name].value == 1
 
 
 # ---- text ----

@@ -212,16 +212,16 @@ def test_hooks_that_cant_be_are_refused(name):
     with pytest.raises(pf.FlagTypeError, match="expected a function"):
         flag.watch(None)  # type: ignore[arg-type]
     with pytest.raises(pf.FlagArgumentError, match="1 or more different flags"):
-        pf.required()
+        pf.add_group(rule="all")
     with pytest.raises(pf.UndefinedFlagError):
-        pf.required("nobody_has_this")
+        pf.add_group("nobody_has_this", rule="all")
     with pytest.raises(pf.FlagTypeError, match="expected the name of a flag, not function"):
         pf.validator(lambda value: True)  # type: ignore[arg-type]
     with pytest.raises(pf.FlagTypeError, match="expected the name of a flag, not list"):
-        pf.required([name])  # type: ignore[arg-type]
+        pf.add_group([name], rule="all")  # type: ignore[arg-type]
     for flags in ([name], [name, flag]):
         with pytest.raises(pf.FlagArgumentError, match="2 or more different flags"):
-            pf.mutually_exclusive(*flags)
+            pf.add_group(*flags, rule="at_most_one")
 
 
 # ---- Functions that run later ----
@@ -307,7 +307,7 @@ def test_a_coroutine_that_a_watcher_returns_is_reported(name, monkeypatch):
 
 def test_of_mutually_exclusive_flags_one_is_given_at_most(two):
     a, b = two
-    hook = pf.mutually_exclusive(a, b)
+    hook = pf.add_group(a, b, rule="at_most_one")
     a.value = 2
     rule = f"at most one of --{a.name}, --{b.name} can be given"
     given = f"--{a.name}=2 (PLACE), --{b.name}=3 (PLACE)"
@@ -319,19 +319,19 @@ def test_of_mutually_exclusive_flags_one_is_given_at_most(two):
 def test_what_must_be_given_is_an_error_of_parse_and_of_check_values(two):
     a, b = two
     for add, why in [
-        (lambda: pf.mutually_exclusive(a, b, required=True), "exactly one of"),
-        (lambda: pf.at_least_one(a, b), "at least one of"),
-        (lambda: pf.required(a), f"--{a.name} must be given"),
+        (lambda: pf.add_group(a, b, rule="exactly_one"), "exactly one of"),
+        (lambda: pf.add_group(a, b, rule="at_least_one"), "at least one of"),
+        (lambda: pf.add_group(a, rule="all"), f"--{a.name} must be given"),
     ]:
         with add():
             with pytest.raises(pf.FlagParseError, match=why):
                 pf.parse(["program"], exit=False)
             with pytest.raises(pf.FlagValueError, match=why):
-                pf.check_values()
+                pf.check("values")
             pf.parse(["program", f"--{a.name}=1"], exit=False)
-            pf.check_values()
+            pf.check("values")
         a.reset()
-    with pf.all_or_none(a, b):
+    with pf.add_group(a, b, rule="all_or_none"):
         pf.parse(["program", f"--{a.name}=1", f"--{b.name}=1"], exit=False)
 
 
@@ -495,7 +495,7 @@ def test_a_deprecated_name_warns_once_and_leads_to_the_flag(name):
     assert caught[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        pf.set(f"{name}_old", 3)
+        pf.FLAGS[f"{name}_old"].value = 3
     assert flag.value == 3
 
 

@@ -112,7 +112,7 @@ import paddle_flags as pf
 if how == "load_plugin": pf.load_plugin(path)
 if how != "module first": module = bring()
 print(module.number(), module.text())
-print(pf.get(number), pf.get(text))
+print(pf.FLAGS[number].value, pf.FLAGS[text].value)
 pf.FLAGS.update({number: int(new_number), text: new_text})
 print(module.number(), module.text())
 try:

@@ -73,7 +73,7 @@ def test_the_message_tells_how_long_the_value_is(name):
 
 def test_a_name_or_option_of_a_function_is_cut_in_the_message():
     for wrong in (TEXT, NUMBERS, Verbose()):
-        for function in (pf.dump, pf.describe, pf.load_plugin, pf.validator, pf.watch, pf.get):
+        for function in (pf.dump, pf.describe, pf.load_plugin, pf.validator, pf.watch):
             message_of(function, wrong)
         for option in ("order", "exit", "env_prefix", "config"):
             message_of(pf.parse, ["program"], **{"exit": False, option: wrong})

@@ -155,7 +155,7 @@ pf.FLAGS["impl.mixed_step"].reset()
 with pf.scoped({"mixed_scoped": 3, "impl.mixed_hop": [names[4]]}):
     print(see("step"), see("scoped"), see("hop"))
 print(all(own), see("shared"), see("imported"), see("best"), see("held"))
-pf.check_modules()
+pf.check("modules")
 """
 
 

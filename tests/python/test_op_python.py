@@ -434,7 +434,7 @@ def test_a_value_may_name_an_implementation_that_python_brings_later():
         def other(x): return 3 * x
 
         print(pf.op("twice")(2.0))
-        pf.check_pending()
+        pf.check("pending")
     """
     assert python(dedent(text)) == ["6.0"]
 

@@ -133,11 +133,11 @@ def test_check_pending_names_what_nobody_claimed(python):
 pf.define("level", 6)
 pf.parse(["prog", "--levle=3", "--later=4", "--verbos"], allow_pending=True)
 try:
-    pf.check_pending()
+    pf.check("pending")
 except pf.UndefinedFlagError as error:
     print(*error.errors, sep="\\n")
 pf.define("later", 1); pf.define("verbos", False); pf.define("levle", 1)
-pf.check_pending()
+pf.check("pending")
 """
     assert python(text).stdout == (
         "--levle: the flag is not defined; did you mean 'level'?\n"
@@ -152,11 +152,11 @@ flag = pf.define("token", 1, sensitive=True)
 pf.parse(["prog", "--token=7"])
 pf.undefine(flag)
 try:
-    pf.check_pending()
+    pf.check("pending")
 except pf.UndefinedFlagError as error:
     print(error)
 pf.define("token", 1)
-pf.check_pending()
+pf.check("pending")
 """
     assert python(text).stdout == "--token: the flag is not defined\n"
 
@@ -197,7 +197,7 @@ one, two = (pf.load_plugin(path, namespace=space) for path, space in zip(sys.arg
 pf.FLAGS["b.port"].value = 8443
 print(list(pf.FLAGS), one.namespace, list(two.flags), pf.FLAGS["b.po"].value)
 print([ctypes.CDLL(plugin.path).port() for plugin in (one, two)])
-print(pf.parse(["prog", "--a.port=81", "--b.p=1"]), pf.get("a.port"))
+print(pf.parse(["prog", "--a.port=81", "--b.p=1"]), pf.FLAGS["a.port"].value)
 """
     assert python(text, *paths).stdout == (
         "['a.port', 'b.port'] a ['b.port'] 8443\n[80, 8443]\n[] 81\n"
@@ -209,7 +209,7 @@ def test_a_value_waits_for_a_flag_in_a_namespace(plugin, python):
 pf.parse(["prog", "--a.port=81"], allow_pending=True, env_prefix="X_")
 pf.load_plugin(sys.argv[1], namespace="a")
 pf.load_plugin(sys.argv[2], namespace="b.c")
-print(pf.get("a.port"), pf.get("b.c.port"))
+print(pf.FLAGS["a.port"].value, pf.FLAGS["b.c.port"].value)
 """
     env = {**os.environ, "X_b_c_port": "82"}
     assert python(text, plugin(PORT, "one"), plugin(PORT, "two"), env=env).stdout == "81 82\n"
@@ -267,7 +267,7 @@ def test_a_table_waits_for_a_flag_that_is_a_dict(python, tmp_path, files, value,
 pf.parse(config={paths}, allow_pending=True)
 late = pf.define("late", {{"a": 1}}, aliases=["old_late"])
 print(late.value, late.source, late.place, pf.reload())
-pf.check_pending()
+pf.check("pending")
 """
     assert python(text, cwd=tmp_path).stdout == f"{value} file {place} []\n"
 

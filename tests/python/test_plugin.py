@@ -46,8 +46,8 @@ def close(library: ctypes.CDLL) -> None:
 def test_a_plugin_that_links_nothing_of_ours_reads_what_python_sets(name, plugin):
     loaded = pf.load_plugin(plugin(code(name)))
     library = native(loaded)
-    pf.set(f"{name}_level", 9)
-    pf.set(f"{name}_mode", "best")
+    pf.FLAGS[f"{name}_level"].value = 9
+    pf.FLAGS[f"{name}_mode"].value = "best"
     pf.FLAGS[f"{name}_rate"].value = 2.25
     pf.FLAGS.update({f"{name}_check": True})
     assert (library.level(), library.mode(), library.rate()) == (9, b"best", 2.25)
@@ -96,7 +96,7 @@ def test_a_flag_of_python_is_imported_by_native_code_that_comes_before_or_after(
         library.dir.restype = ctypes.c_char_p
         assert (library.threads(), library.dir()) == (8, b"/somewhere")
     threads.value = 12
-    pf.set(f"{name}_dir", "größe")
+    pf.FLAGS[f"{name}_dir"].value = "größe"
     for library in (before, after):
         assert (library.threads(), library.dir().decode()) == (12, "größe")
 
@@ -175,7 +175,7 @@ def test_an_unloaded_plugin_leaves_objects_that_say_so(name, plugin):
         lambda: level.help,
         level.reset,
         level.freeze,
-        lambda: pf.get(f"{name}_level"),
+        lambda: pf.FLAGS[f"{name}_level"].value,
     ):
         with pytest.raises(pf.UndefinedFlagError):
             use()
@@ -265,11 +265,11 @@ def test_the_refusal_of_a_library_that_came_past_us_can_be_asked_for(name, plugi
     path = plugin(code(name))
     text = f"""
 import ctypes
-pf.check_modules()
+pf.check("modules")
 pf.define("{name}_level", 1)
 ctypes.CDLL(sys.argv[1])
 try:
-    pf.check_modules()
+    pf.check("modules")
 except pf.FlagConflictError as error:
     print(error)
 """
@@ -291,14 +291,14 @@ def test_two_plugins_with_the_same_source_share_one_flag(name, plugin):
     copy = Path(one.path).with_name("libcopy.so")
     copy.write_bytes(Path(one.path).read_bytes())
     two = pf.load_plugin(copy)
-    pf.set(f"{name}_level", 3)
+    pf.FLAGS[f"{name}_level"].value = 3
     libraries = [native(one), native(two)]
     assert [library.level() for library in libraries] == [3, 3]
     assert list(one.flags) == list(two.flags)
     close(libraries[0])
     one.unload()
     assert one.path not in Path("/proc/self/maps").read_text()
-    pf.set(f"{name}_level", 4)
+    pf.FLAGS[f"{name}_level"].value = 4
     assert libraries[1].level() == 4
     close(libraries[1])
     two.unload()

@@ -89,7 +89,7 @@ for level in (5, 6):
     pf.FLAGS.level = level
     with context.Pool(2) as pool:
         print(set(pool.map(work, range(4))))
-pf.reset("level")
+pf.FLAGS["level"].reset()
 with ProcessPoolExecutor(1, mp_context=context) as executor:
     print(executor.submit(work, 0).result())
 """
@@ -103,7 +103,7 @@ with ProcessPoolExecutor(1, mp_context=context) as executor:
 def test_a_child_takes_back_the_values_that_its_parent_took_back(method, parts, tmp_path):
     text = f"""
 {parts[0]}
-pf.reset("level")
+pf.FLAGS["level"].reset()
 pf.FLAGS.size = None
 pf.FLAGS["rate"].set_default(2.5)
 {parts[1]}

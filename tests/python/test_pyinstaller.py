@@ -19,7 +19,7 @@ port = pf.define("port", 8080, "Port to listen on", min=1)
 port.validate(lambda value: value != 13, "expected another port")
 plugin = pf.load_plugin(sys.argv.pop())
 rest = pf.parse(config=["port.toml", "level.yaml", "mode.json", "more.flags"])
-print(port.value, *(pf.get(name) for name in plugin.flags), rest)
+print(port.value, *(pf.FLAGS[name].value for name in plugin.flags), rest)
 print(pf.dump("toml"), end="")
 """
 

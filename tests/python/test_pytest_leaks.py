@@ -83,7 +83,7 @@ class TestClass:
         pf.define("left", 1)
 
     def test_class(self):
-        assert (level.value, port.value, pf.get("left")) == (4, 80, 1)
+        assert (level.value, port.value, pf.FLAGS["left"].value) == (4, 80, 1)
 
 def test_after():
     assert (level.value, "left" in pf.FLAGS) == (4, False)

@@ -115,7 +115,7 @@ def test_flags_of_plugins_stay(name, plugin):
         with pytest.raises(pf.FlagConflictError) as error:
             pf.define(f"{name}_native", 5, type="int32")
         assert "replace=True" not in str(error.value)
-        assert pf.get(f"{name}_native") == 4
+        assert pf.FLAGS[f"{name}_native"].value == 4
         del loaded
 
 
@@ -125,7 +125,7 @@ def test_hooks_go_with_an_undefined_flag(name):
     hook = flag.validate(lambda value: calls.append(value) or True)
     flag.watch(calls.append)
     pf.validator(flag, other)(lambda *_: False)
-    pf.mutually_exclusive(flag, other)
+    pf.add_group(flag, other, rule="at_most_one")
     pf.undefine(flag)
     pf.define(name, 3)
     flag.value = other.value = 9
@@ -162,7 +162,7 @@ def test_a_second_definition_is_an_error_that_names_the_way_out(name):
         pf.define(name, 4)
     with pytest.raises(pf.FlagConflictError, match=r"pass replace=True$"):
         pf.define(name, "text", min=None)
-    assert pf.get(name) == 3
+    assert pf.FLAGS[name].value == 3
 
 
 def test_a_replaced_flag_keeps_its_object_and_its_values(name):
@@ -178,7 +178,7 @@ def test_a_replaced_flag_keeps_its_object_and_its_values(name):
 def test_a_flag_can_change_its_type(name):
     flag = pf.define(name, 3)
     assert pf.define(name, "fast", replace=True) is flag
-    assert (flag.value, pf.get(name), flag.type) == ("fast", "fast", "string")
+    assert (flag.value, pf.FLAGS[name].value, flag.type) == ("fast", "fast", "string")
     pf.define(name, [1, 2], replace=True)
     assert flag.value == (1, 2)
     flag.value = (3, 4)
@@ -224,7 +224,7 @@ def test_hooks_of_the_module_go_and_those_of_others_stay(name, run):
     pf.FLAGS[name].watch(heard.append)
     pf.define(name, 4, replace=True)
     assert (heard, module.heard) == ([pf.FLAGS[name]], [])  # the value has changed
-    pf.set(name, 5)
+    pf.FLAGS[name].value = 5
     assert (len(heard), module.heard) == (2, [])
 
 
@@ -452,7 +452,7 @@ def test_a_module_that_is_reloaded_unchanged_has_its_validator_once(name, run):
     code = "calls = []\npf.define('NAME', 3).validate(lambda value: calls.append(value) or True)\n"
     run(code)
     module = run(code)
-    pf.set(name, 5)
+    pf.FLAGS[name].value = 5
     assert module.calls == [5]
     assert run(code).calls == [5]  # asked about the value that is kept
 
@@ -460,10 +460,10 @@ def test_a_module_that_is_reloaded_unchanged_has_its_validator_once(name, run):
 def test_a_kept_value_is_checked_by_the_validator_of_the_reloaded_module(name, run):
     code = "flag = pf.define('NAME', 3)\nflag.validate(lambda value: value < LIMIT, 'big')\n"
     run(code.replace("LIMIT", "90"))
-    pf.set(name, 50)
+    pf.FLAGS[name].value = 50
     with pytest.raises(pf.FlagValueError, match=f"{name}=50: big"):
         run(code.replace("LIMIT", "10"))
-    assert pf.get(name) == 3
+    assert pf.FLAGS[name].value == 3
 
 
 RELOADED = """
@@ -559,7 +559,7 @@ def test_a_cell_that_runs_again_unchanged_has_its_watcher_once(name, cell):
     code = "calls = []\npf.define('NAME', 3).watch(lambda flag: calls.append(flag.value))"
     cell(code)
     calls = cell(code)["calls"]
-    pf.set(name, 5)
+    pf.FLAGS[name].value = 5
     assert calls == [5]
 
 
@@ -574,7 +574,7 @@ def test_a_cell_may_not_take_the_flag_of_a_module(name, cell, run):
         cell("pf.define('NAME', 4)")
     cell("pf.define('NAME', 4, replace=True)")
     cell("pf.define('NAME', 5)")
-    assert pf.get(name) == 5
+    assert pf.FLAGS[name].value == 5
 
 
 def test_a_program_does_not_define_again_by_itself(cell, monkeypatch):

@@ -154,7 +154,7 @@ def test_check_modules_raises_the_same(plugins):
         ctypes.CDLL(sys.argv[2])
         error = refused()
         try:
-            pf.check_modules()
+            pf.check("modules")
         except pf.FlagConflictError as other:
             print(str(error) == str(other))
         """,

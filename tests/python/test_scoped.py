@@ -164,7 +164,7 @@ def test_dump_has_the_values_of_the_process():
             lines = pf.dump("flagfile").splitlines()
             assert [line for line in lines if "scoped_level" in line] == ["--scoped_level=3"]
     finally:
-        pf.reset("scoped_level")
+        pf.FLAGS["scoped_level"].reset()
 
 
 def test_a_scope_that_ended_cannot_end_again(native):

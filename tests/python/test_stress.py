@@ -79,7 +79,7 @@ def work(number):
         start.wait()
         for i, path in enumerate(paths):
             level = ctypes.CDLL(path).level()
-            if not level == pf.get(f"stress_{i:03d}_level") == i:
+            if not level == pf.FLAGS[f"stress_{i:03d}_level"].value == i:
                 failures.append((path, level))
         start.wait()
         for plugin in loaded: plugin.unload()
@@ -136,7 +136,7 @@ try:
 finally:
     done = True
     for thread in threads: thread.join()
-print(pf.get("fork_number") > 0)
+print(pf.FLAGS["fork_number"].value > 0)
 """
 
 
@@ -160,7 +160,7 @@ code = f'''
 import sys
 sys.path[:] = {sys.path}
 import paddle_flags as pf
-assert pf.get("outer") == 1, pf.get("outer")
+assert pf.FLAGS["outer"].value == 1, pf.FLAGS["outer"].value
 pf.FLAGS.outer = 7
 pf.define("inner", 3, min=0)
 pf.load_plugin({plugin!r})
@@ -181,7 +181,7 @@ else:
 interpreters.destroy(inner)
 if outer.value != 1:
     pf.FLAGS.inner += 1
-    print(outer.value, pf.get("inner"), ctypes.CDLL(plugin).level())
+    print(outer.value, pf.FLAGS["inner"].value, ctypes.CDLL(plugin).level())
 """
 
 

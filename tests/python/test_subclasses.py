@@ -99,8 +99,8 @@ def test_a_member_of_an_enumeration_is_stored_as_its_value(name, value, plain):
     check()
     with pf.override({name: value, items.name: (value, value)}):
         assert (flag.value, items.value) == (plain, (plain, plain))
-    pf.set(name, value)
-    pf.set(items.name, (value, plain))
+    pf.FLAGS[name].value = value
+    pf.FLAGS[items.name].value = (value, plain)
     check()
 
 

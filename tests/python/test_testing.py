@@ -110,7 +110,7 @@ def test_pending_values_return(name):
             assert given(flag) == [(1, "argv"), (0, "default")]
             flag.value = 2
     with pytest.raises(pf.UndefinedFlagError) as caught:
-        pf.check_pending()
+        pf.check("pending")
     assert sum(name in str(each) for each in caught.value.errors) == 1
     assert pf.define(name, 0).value == 1
 
@@ -149,7 +149,7 @@ def test_a_weak_watcher_whose_callback_is_gone_stays_away(name):
 
 def test_groups_come_back(name):
     one, two = pf.define(name, 1), pf.define(f"{name}_two", 1)
-    hook = pf.mutually_exclusive(one, two)
+    hook = pf.add_group(one, two, rule="at_most_one")
     with isolated():
         hook.remove()
         one.value = two.value = 2

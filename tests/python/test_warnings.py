@@ -108,10 +108,10 @@ def test_a_hook_is_added_and_owned_while_warnings_wait(old, name, kind):
         "validator": lambda: other.validate(lambda value: seen.append(value) or True),
         "watcher": lambda: other.watch(seen.append),
         "general": lambda: pf.watch(seen.append),
-        "group": lambda: pf.mutually_exclusive(other, old),
+        "group": lambda: pf.add_group(other, old, rule="at_most_one"),
     }[kind]()
     with pytest.raises(pf.DeprecatedFlagWarning):
-        pf.check_values()
+        pf.check("values")
     hook.remove()
     seen.clear()
     other.value = 2
@@ -125,7 +125,7 @@ def test_a_value_is_read_while_warnings_wait(old, name):
     assert (other.text, other.history[0].value) == ("1,2", (1, 2))
     assert name in pf.describe()
     with pytest.raises(pf.DeprecatedFlagWarning):
-        pf.check_values()
+        pf.check("values")
 
 
 def test_a_watcher_hears_of_a_change_while_warnings_wait(old, name):
@@ -133,7 +133,7 @@ def test_a_watcher_hears_of_a_change_while_warnings_wait(old, name):
     with pf.watch(lambda flag: heard.append(flag.name)):
         use_elsewhere(old)
         with pytest.raises(pf.DeprecatedFlagWarning):
-            pf.check_values()
+            pf.check("values")
     assert heard == [name]
 
 
@@ -164,7 +164,7 @@ def test_a_plugin_that_warns_is_loaded_and_comes_with_the_warning(plugin, name):
         pf.load_plugin(plugin)
     loaded = caught.value.result
     assert isinstance(loaded, pf.Plugin)
-    assert (loaded.path, pf.get(f"{name}_native")) == (str(plugin), 7)
+    assert (loaded.path, pf.FLAGS[f"{name}_native"].value) == (str(plugin), 7)
     assert loaded.unload()
 
 
@@ -188,7 +188,7 @@ def test_a_definition_that_warns_is_made(name, more):
     with pytest.raises(pf.DeprecatedFlagWarning) as caught:
         pf.define(name, 1, deprecated="use another", **more)
     assert caught.value.result is pf.FLAGS[name]
-    assert pf.get(name) == 3
+    assert pf.FLAGS[name].value == 3
 
 
 def test_reload_gives_its_changes_with_the_warning(old, name, tmp_path):

@@ -17,7 +17,7 @@ _by_flag: dict[int, dict[int, str]] = {}
 _by_hook: dict[int, tuple[int, ...]] = {}
 
 
-def adder() -> str:
+def calling_module() -> str:
     """Return the name of the module that has called this package."""
     frame = sys._getframe()
     while frame.f_back and is_ours(frame):
@@ -25,14 +25,14 @@ def adder() -> str:
     return str(frame.f_globals.get("__name__"))
 
 
-def note(number: int, addresses: tuple[int, ...], module: str) -> None:
+def record_hook(number: int, addresses: tuple[int, ...], module: str) -> None:
     """Remember a hook of some flags that a module has added."""
     _by_hook[number] = addresses
     for address in addresses:
         _by_flag.setdefault(address, {})[number] = module
 
 
-def forget(number: int) -> None:
+def forget_hook(number: int) -> None:
     """Forget a hook that is being removed."""
     for address in _by_hook.pop(number, ()):
         _by_flag.get(address, {}).pop(number, None)

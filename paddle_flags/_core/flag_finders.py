@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 finders: list[Callable[[], bool]] = []  # each returns whether there are new flags
 
 
-def look() -> bool:
+def find_new_flags() -> bool:
     """Add such flags; return whether there are any."""
     found = [find() for find in finders]
     return any(found)

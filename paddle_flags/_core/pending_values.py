@@ -6,7 +6,8 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.lists import encode
-from paddle_flags._core.status import check, new_error, to_bytes, to_text
+from paddle_flags._core.names import normalize_name
+from paddle_flags._core.status import check_call, new_error, to_bytes, to_text
 from paddle_flags._fast import call_holding
 from paddle_flags._native import ffi, lib
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
-def waiting() -> Iterator[Any]:
+def iter_pending() -> Iterator[Any]:
     """Yield a `pd_pending_info *` for each value that waits."""
     index = 0
     while True:
@@ -25,7 +26,7 @@ def waiting() -> Iterator[Any]:
         index += 1
 
 
-def drop_waiting(name: str) -> None:
+def drop_pending(name: str) -> None:
     """Drop the values that wait for a name: a definition takes them, and goes again."""
     text, empty = ffi.new("char[]", to_bytes(name)), ffi.new("char[]", b"")
     made = ffi.new("pd_flag_def *")
@@ -51,7 +52,7 @@ def join_tables(names: Iterable[str], type_: Any) -> list[str]:
     """
     refused: list[str] = []
     for name in names:
-        table = _take_table(name.replace("-", "_") + ".")
+        table = _remove_table(normalize_name(name) + ".")
         if not table:
             continue
         bad = [] if type_.value.is_number else [key for key, info in table if _is_unquoted(info)]
@@ -62,7 +63,7 @@ def join_tables(names: Iterable[str], type_: Any) -> list[str]:
         origin = ffi.addressof(table[0][1], "origin")
         err = new_error()
         status = lib.pd_pending_set(to_bytes(name), to_bytes(encode(items)), origin, err)
-        check(status, err)
+        check_call(status, err)
     return refused
 
 
@@ -72,19 +73,19 @@ def _is_unquoted(info: Any) -> bool:
     return (to_text(info.name), place, origin.line, origin.column) in unquoted
 
 
-def _take_table(start: str) -> list[tuple[str, Any]]:
+def _remove_table(start: str) -> list[tuple[str, Any]]:
     """Remove the values of files that wait for names with this start.
 
     Return those of the last file, with the rest of their names.
     """
     every: dict[str, list[Any]] = {}
-    for info in waiting():
+    for info in iter_pending():
         name = to_text(info.name)
-        begins = name.replace("-", "_").startswith(start)
+        begins = normalize_name(name).startswith(start)
         if begins and info.text and info.origin.source == lib.PD_SOURCE_FILE:
             every.setdefault(name, []).append(info)
     for name in every:
-        drop_waiting(name)
+        drop_pending(name)
     last = _last_place(every.values())
     table = [
         (name[len(start) :], info)

@@ -1,11 +1,12 @@
-"""Values that a flag kept when it was defined again: validators that are added then check them."""
+"""Values that flags retained when they were defined again: validators added later check them."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.status import check, new_error, to_bytes
+from paddle_flags._core.names import normalize_name
+from paddle_flags._core.status import check_call, new_error, to_bytes
 from paddle_flags._native import ffi, lib
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 _flags: set[int] = set()
 
 
-def note(flag: Flag[Any]) -> None:
+def note_retained_value(flag: Flag[Any]) -> None:
     """Let validators that are added from now on check the value that the flag has."""
     _flags.add(flag._address)
 
@@ -26,39 +27,35 @@ def note(flag: Flag[Any]) -> None:
 _unchecked: list[str] = []
 
 
-def _plain(name: str) -> str:
-    return name.replace("-", "_")
-
-
 @contextmanager
-def unchecked(name: str) -> Iterator[None]:
+def allow_unchecked_value(name: str) -> Iterator[None]:
     """Note that a flag may have a value that its new definition doesn't take."""
-    _unchecked.append(_plain(name))
+    _unchecked.append(normalize_name(name))
     try:
         yield
     finally:
-        _unchecked.remove(_plain(name))
+        _unchecked.remove(normalize_name(name))
 
 
-def is_unchecked(flag: Flag[Any]) -> bool:
+def may_be_unchecked(flag: Flag[Any]) -> bool:
     """Return whether the flag may have a value that its definition doesn't take."""
-    return bool(_unchecked) and _plain(flag.name) in _unchecked
+    return bool(_unchecked) and normalize_name(flag.name) in _unchecked
 
 
-def check_kept(flags: Iterable[Flag[Any]]) -> None:
+def check_retained_values(flags: Iterable[Flag[Any]]) -> None:
     """Ask the validators of the flags; a value that they reject is dropped, and raises."""
     if not _flags:
         return
     for flag in flags:
         if flag._address in _flags and flag.defined and not flag.frozen:
-            _ask(flag)
+            _check_retained_value(flag)
 
 
-def _ask(flag: Flag[Any]) -> None:
+def _check_retained_value(flag: Flag[Any]) -> None:
     """Set the flag to the value that it has, from where it has it."""
     entry = ffi.new("pd_flag_entry *", {"size": ffi.sizeof("pd_flag_entry")})
     err = new_error()
-    check(lib.pd_flag_get_entry(flag.handle, 0, entry, err), err)
+    check_call(lib.pd_flag_get_entry(flag.handle, 0, entry, err), err)
     if entry.origin.source in (
         lib.PD_SOURCE_DEFAULT,
         lib.PD_SOURCE_OVERRIDE,
@@ -74,4 +71,4 @@ def _ask(flag: Flag[Any]) -> None:
     if status == lib.PD_ERR_REFUSED:
         lib.pd_flag_reset(flag.handle, ffi.NULL)
     if status in (lib.PD_OK, lib.PD_ERR_REFUSED):  # otherwise another thread has changed the flag
-        check(status, err)
+        check_call(status, err)

@@ -7,8 +7,8 @@ from typing import Any
 
 from paddle_flags._core.status import new_error, to_text
 from paddle_flags._native import ffi, lib
-from paddle_flags._ops.accept import Unfit, kind_of
-from paddle_flags._ops.codes import POINTER, STRUCT
+from paddle_flags._op.accept import Unfit, kind_of
+from paddle_flags._op.codes import POINTER, STRUCT
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:

@@ -7,22 +7,29 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from paddle_flags._core.flag import Flag, flag_of
-from paddle_flags._core.frames import public, public_class
-from paddle_flags._core.status import check, expect, new_error, settle, to_argument, to_text
+from paddle_flags._core.frames import class_hides_internal_frames, hides_internal_frames
+from paddle_flags._core.status import (
+    check_call,
+    check_status,
+    new_error,
+    raise_deferred,
+    to_argument,
+    to_text,
+)
 from paddle_flags._fast import call_holding, has_ended
 from paddle_flags._native import ffi, lib
-from paddle_flags._ops import accept, codes
-from paddle_flags._ops.brought import (
+from paddle_flags._op import accept, codes
+from paddle_flags._op.codes import Signature
+from paddle_flags._op.python_impls import (
     all_signatures,
     by_number,
     classes_of,
     lock,
-    remove,
     signatures_of,
-    take_all_back,
+    unregister_all,
+    unregister_impl,
 )
-from paddle_flags._ops.codes import Signature
-from paddle_flags._ops.tensors import Array, check_arrays, is_array
+from paddle_flags._op.tensors import Array, check_arrays, is_array
 from paddle_flags.errors import FlagArgumentError, FlagTypeError, UndefinedFlagError
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
@@ -116,7 +123,7 @@ class _Signature:
         definition.name, definition.signature = kept, of
         definition.slot = ffi.cast("void(**)(void)", self._slot)
         err, out = new_error(), ffi.new("pd_impl *")
-        expect(call_holding(lib.pd_impl_register, definition, out, err), err)
+        check_status(call_holding(lib.pd_impl_register, definition, out, err), err)
         self.number = out[0]
 
     def leave(self) -> None:
@@ -147,7 +154,7 @@ class _Signature:
         """Return a pd_impl_info of what runs for this thread."""
         info = ffi.new("pd_impl_info *", {"size": ffi.sizeof("pd_impl_info")})
         err = new_error()
-        expect(lib.pd_op_choose(self.handle, info, err), err)
+        check_status(lib.pd_op_choose(self.handle, info, err), err)
         return info
 
     def function(self) -> Any:
@@ -206,11 +213,11 @@ def impl_info(handle: Any, index: int) -> Any:
     """Return the pd_impl_info of an implementation."""
     info = ffi.new("pd_impl_info *", {"size": ffi.sizeof("pd_impl_info")})
     err = new_error()
-    expect(lib.pd_op_get_impl(handle, index, info, err), err)
+    check_status(lib.pd_op_get_impl(handle, index, info, err), err)
     return info
 
 
-@public_class
+@class_hides_internal_frames
 class Op:
     """An operation, which `op` returns. Any thread may call it.
 
@@ -240,7 +247,7 @@ class Op:
 
     def _raise_undefined(self) -> None:
         err = new_error()
-        expect(lib.pd_op_find(self._encoded, ffi.NULL, ffi.new("pd_op **"), err), err)
+        check_status(lib.pd_op_find(self._encoded, ffi.NULL, ffi.new("pd_op **"), err), err)
         message = f"operation '{self._name}' is not defined"
         raise UndefinedFlagError(message)
 
@@ -325,19 +332,23 @@ class Op:
         plans = self._plans
         with lock:
             info = signature.choose()
-            brought = by_number.get(info.number)
-        settle()
-        function = brought.function if brought else signature.function()
+            python_impl = by_number.get(info.number)
+        raise_deferred()
+        function = python_impl.function if python_impl else signature.function()
         if not function:  # its module is leaving
             if _revision[0] != self._seen:
                 return self(*arguments)
             self._raise_undefined()
         if self._counts is not None:
             self._counts[to_text(info.name)] += 1
-        elif by_type and not signature.scoped and signature.fits_by_type(arguments, bool(brought)):
-            plan = signature.checking(function) if brought else function
-            plans[tuple(map(type, arguments))] = (plan, not brought)
-        return function(*arguments) if brought else signature.call(function, converted)
+        elif (
+            by_type
+            and not signature.scoped
+            and signature.fits_by_type(arguments, bool(python_impl))
+        ):
+            plan = signature.checking(function) if python_impl else function
+            plans[tuple(map(type, arguments))] = (plan, not python_impl)
+        return function(*arguments) if python_impl else signature.call(function, converted)
 
     def _refresh(self) -> None:
         """Look up what is there; the imports of new signatures change the revision themselves."""
@@ -348,7 +359,7 @@ class Op:
                 self._look()
             self._plans = {}
             self._seen = seen
-        settle()
+        raise_deferred()
 
     def _look(self) -> None:
         found = {}
@@ -372,7 +383,7 @@ class Op:
                 each.leave()
             self._known, self._signatures, self._plans = {}, [], {}
 
-    # ---- Counting, and what Python has brought ----
+    # ---- Counting, and implementations in Python ----
 
     @contextmanager
     def count_calls(self) -> Iterator[Counter[str]]:
@@ -394,24 +405,24 @@ class Op:
             self._counts = None
 
     def remove(self, name: str) -> None:
-        """Take back the implementations that Python code has brought under a name."""
-        if not remove(self._name, name):
-            message = f"{self._name}: Python code has brought no implementation '{name}'"
+        """Unregister the implementations in Python of a name."""
+        if not unregister_impl(self._name, name):
+            message = f"{self._name}: Python code has registered no implementation '{name}'"
             raise FlagArgumentError(message)
-        settle()
+        raise_deferred()
 
     def check_again(self) -> None:
         """Ask every implementation again whether it can run here, and choose again."""
         self._refresh()
         for each in self._signatures:
             err = new_error()
-            check(lib.pd_op_check_again(each.handle, err), err)
+            check_call(lib.pd_op_check_again(each.handle, err), err)
 
 
 def _info(handle: Any) -> Any:
     info = ffi.new("pd_op_info *", {"size": ffi.sizeof("pd_op_info")})
     err = new_error()
-    expect(lib.pd_op_get_info(handle, info, err), err)
+    check_status(lib.pd_op_get_info(handle, info, err), err)
     return info
 
 
@@ -458,14 +469,14 @@ def _path(module: Any) -> str:
         return ""
     info = ffi.new("pd_module_info *", {"size": ffi.sizeof("pd_module_info")})
     err = new_error()
-    expect(lib.pd_module_get_info(module, info, err), err)
+    check_status(lib.pd_module_get_info(module, info, err), err)
     return to_text(info.path)
 
 
 _ops: dict[str, Op] = {}
 
 
-@public
+@hides_internal_frames
 def op(name: str) -> Op:
     """Return an operation by its name, the same object each time.
 
@@ -483,10 +494,10 @@ def _leave() -> None:
         return
     for each in _ops.values():
         each._leave()
-    take_all_back()
+    unregister_all()
 
 
-@public
+@hides_internal_frames
 def ops() -> tuple[Op, ...]:
     """Return the operations that have an implementation, sorted by name."""
     names = {to_text(info.name) for _, info in all_signatures() if info.impls}

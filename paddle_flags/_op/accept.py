@@ -8,8 +8,8 @@ import sys
 from typing import Any
 
 from paddle_flags._native import ffi
-from paddle_flags._ops import codes
-from paddle_flags._ops.codes import CONST_POINTER, POINTER
+from paddle_flags._op import codes
+from paddle_flags._op.codes import CONST_POINTER, POINTER
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:

@@ -1,10 +1,10 @@
-"""Looking at a command line before it is parsed."""
+"""Preview a command line before it is parsed."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags._core.status import expect, new_error, to_text
+from paddle_flags._core.status import check_status, new_error, to_text
 from paddle_flags._input.options import Call, Options, check_tokens
 from paddle_flags._native import ffi
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from paddle_flags._core.flag import Flag
 
 
-class Look(NamedTuple):
+class Preview(NamedTuple):
     """What a command line says before it is parsed."""
 
     at: int
@@ -23,14 +23,14 @@ class Look(NamedTuple):
     """Of that value, as `file:line`."""
 
 
-def look(
+def preview_line(
     tokens: list[str],
     options: Options,
     *,
     argument: int = 0,
     flag: Flag[Any] | None = None,
     config: Any = ffi.NULL,
-) -> Look:
+) -> Preview:
     """Find an argument and the value of a flag in a command line, which changes nothing."""
     asked = ffi.new("pd_parse_look *", {"size": ffi.sizeof("pd_parse_look"), "argument": argument})
     if flag is not None:
@@ -40,7 +40,9 @@ def look(
     if status is None:
         check_tokens(tokens)
     if isinstance(status, int):
-        expect(status, err)
+        check_status(status, err)
     text = to_text(asked.text) if asked.text else None
     place = to_text(asked.origin.place) if asked.origin.place else ""
-    return Look(asked.index, text, f"{place}:{asked.origin.line}" if asked.origin.line else place)
+    return Preview(
+        asked.index, text, f"{place}:{asked.origin.line}" if asked.origin.line else place
+    )

@@ -1,4 +1,4 @@
-"""From CPython 3.14 on, scopes follow Python's contexts, and so the tasks of a thread."""
+"""From CPython 3.14 on, scopes follow_contexts Python's contexts, and so the tasks of a thread."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ _NEEDS = (
 _untried = [sys.version_info >= (3, 14)]
 
 
-def follow() -> bool:
-    """Call this before the scopes here change; return whether they follow contexts.
+def follow_contexts() -> bool:
+    """Call this before the scopes here change; return whether they follow_contexts contexts.
 
     They do from the first call on, in the main interpreter.
     """
-    return scopes_opening() or (_untried[0] and _begin())
+    return scopes_opening() or (_untried[0] and _watch_contexts())
 
 
-def _begin() -> bool:
+def _watch_contexts() -> bool:
     """Have CPython tell the extension module of each switch."""
     import ctypes
     from contextvars import Context, ContextVar

@@ -1,4 +1,4 @@
-"""Definitions that are undefined or replaced: kept for who puts them back."""
+"""Definitions that are removed or replaced, saved for code that restores them."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ if TYPE_CHECKING:
 
     from paddle_flags._core.flag import Flag
 
-    class Keeper(Protocol):
-        """An object that is told before a definition goes."""
+    class DefinitionSaver(Protocol):
+        """An object that is called before a definition is removed."""
 
-        def keep(self, flag: Flag[Any]) -> None:
-            """Keep the definition of the flag if it will be put back."""
+        def save_definition(self, flag: Flag[Any]) -> None:
+            """Save the definition of the flag if it will be restored."""
 
-        def reloaded(self, module: str) -> None:
-            """Note that a module runs again, so its definitions before that are of no use."""
-
-
-keepers: WeakSet[Keeper] = WeakSet()
+        def discard_of_module(self, module: str) -> None:
+            """Discard the definitions of a module that runs again."""
 
 
-def note(flag: Flag[Any]) -> None:
-    """Tell the keepers that the definition of a flag is about to go, unless a module has it."""
-    if keepers and flag.defined and not flag._info().owner:
-        for keeper in list(keepers):
-            keeper.keep(flag)
+savers: WeakSet[DefinitionSaver] = WeakSet()
 
 
-def note_reload(module: str) -> None:
-    """Tell the keepers that a module is being reloaded."""
-    for keeper in list(keepers):
-        keeper.reloaded(module)
+def save_definition(flag: Flag[Any]) -> None:
+    """Tell the savers that the definition of a flag is about to go, unless a module has it."""
+    if savers and flag.defined and not flag._info().owner:
+        for saver in list(savers):
+            saver.save_definition(flag)
+
+
+def discard_of_module(module: str) -> None:
+    """Tell the savers that a module is being reloaded."""
+    for saver in list(savers):
+        saver.discard_of_module(module)
 
 
 class Listener:
-    """An object that is told what happens to definitions, once it has happened."""
+    """An object that is called after a definition was removed or restored."""
 
-    def gone(self, flag: Flag[Any]) -> None:
+    def on_removed(self, flag: Flag[Any]) -> None:
         """A definition is no longer that of the flag."""
 
-    def back(self, flag: Flag[Any]) -> None:
+    def on_restored(self, flag: Flag[Any]) -> None:
         """A flag has a former definition again."""
 
 
@@ -59,12 +59,12 @@ def _converter() -> Any:
     return converter
 
 
-def gone(flag: Flag[Any]) -> None:
-    """Release the type of a definition that has gone, and tell the listeners."""
+def notify_removed(flag: Flag[Any]) -> None:
+    """Release the type of a removed definition, and call the listeners."""
     if flag._address in contexts_of_flags:
-        _converter().settle_types(flag)
+        _converter().replace_types(flag)
     for each in list(listeners):
-        each.gone(flag)
+        each.on_removed(flag)
 
 
 # What a pd_flag_def and a pd_flag_info have in common.
@@ -76,7 +76,7 @@ _FIELDS = {
 } & {name for name, _ in ffi.typeof("pd_flag_info").fields}
 
 
-class Former:
+class SavedDefinition:
     """The definition that a flag has now, and its type of Python."""
 
     def __init__(self, flag: Flag[Any]) -> None:
@@ -106,7 +106,7 @@ class Former:
 
     def is_of(self, flag: Flag[Any]) -> bool:
         """Return whether the flag has this definition; its code may have run again."""
-        return flag.defined and Former(flag).facts() == self.facts()
+        return flag.defined and SavedDefinition(flag).facts() == self.facts()
 
     def facts(self) -> list[Any]:
         """Return all that the definition says."""
@@ -119,7 +119,7 @@ class Former:
             for each in found
         ]
 
-    def put_back(self, flag: Flag[Any]) -> None:
+    def restore(self, flag: Flag[Any]) -> None:
         """Define the flag again, in place of what it is now, if no other flag has its names."""
         converter = _converter()
         context = 0
@@ -131,10 +131,10 @@ class Former:
         call_holding(lib.pd_flag_replace, self._definition, ffi.NULL, 0, handle, ffi.NULL)
         if not handle[0]:
             if context:
-                converter.drop(context)
+                converter.drop_converter(context)
             return
         flag._code = self._code
         if context or flag._address in contexts_of_flags:
-            converter.settle_types(flag, context)
+            converter.replace_types(flag, context)
         for each in list(listeners):
-            each.back(flag)
+            each.on_restored(flag)

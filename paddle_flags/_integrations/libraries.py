@@ -1,4 +1,4 @@
-"""`bridge` and `sync`: flags of other libraries in the process are flags here."""
+"""`bridge` of libraries in the process, and `sync`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags._core import bridged, late
-from paddle_flags._core.frames import public
+from paddle_flags._core import flag_finders, shared_flags
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.missing import importing
 from paddle_flags._core.registry import all_flags, for_each
-from paddle_flags._core.status import leave_warning, settle, shown, to_argument
+from paddle_flags._core.status import queue_warning, raise_deferred, shown, to_argument
 from paddle_flags._core.types import nearest
 from paddle_flags.errors import (
     FlagArgumentError,
@@ -47,14 +47,14 @@ LIBRARIES = {
 _OTHER_NAMES = {"torch": "c10", "glog": "gflags", "absl": ABSL_PY}
 
 
-class Followed:
+class BridgedLibrary:
     """A library whose flags are taken now and later."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.namespace = ""  # in front of names, with a dot
         self.found = False
-        self._known = bridged.entry(name, LIBRARIES[name].title.partition(",")[0])
+        self._known = shared_flags.add_library(name, LIBRARIES[name].title.partition(",")[0])
 
     @property
     def title(self) -> str:
@@ -102,51 +102,23 @@ class Followed:
         return []
 
 
-_followed: dict[str, Followed] = {}
+_bridged: dict[str, BridgedLibrary] = {}
 _loads = -1  # libraries that had been loaded into the process when it was last searched
 
 
-@public
-def bridge(*libraries: str, namespace: str = "") -> dict[str, str]:
-    """Make the flags of other libraries in this process flags of the registry.
-
-        import paddle
-        pf.bridge("paddle")           # also "c10" (PyTorch), "gflags", "abseil", "absl-py"
-        pf.bridge()                   # each of them that is loaded, now or later
-        pf.FLAGS.check_nan_inf = True # paddle.get_flags sees it
-
-    Both sides have one value. What is set here, from a command line, the environment or
-    code, the library sees at once. What the library sets is read here at once; watchers
-    here are called at the next operation on that flag, or by `sync`. Validators here
-    check what is set here.
-
-    Flags that the library gets later are taken when a package that is known to bring
-    them is imported (paddle, torch, absl), and by `load_plugin`, `parse`, `sync`, and
-    whenever a name is not found or flags are listed. They get the values that wait for
-    them.
-
-    `namespace="torch"` puts `torch.` in front of the names of a library's flags that have
-    not joined yet, such as those that were left out before; not for absl-py.
-
-    Returns the flags that were left out: their names, with the namespace, and the
-    reasons, for example that a flag here has the name already. Raises FlagArgumentError
-    for another name of a library, FlagUnsupportedError if a library that you name is not
-    loaded or cannot be bridged on this system (the others that you name have joined), and
-    FlagValueError if a value that was waiting for a flag is refused: all flags have joined
-    then, and that one has its default. Calling this again takes new flags. Any thread may
-    call it.
-    """
+def bridge_libraries(*libraries: str, namespace: str = "") -> dict[str, str]:
+    """Take the flags of libraries by name, by default of all that are loaded; see `bridge`."""
     prefix = to_argument("namespace", namespace)
     names = list(dict.fromkeys(map(_library_of, libraries)))
     _check_namespace(namespace, names)
     if any(name != ABSL_PY for name in names):
         _native()  # or an error, before anything is done
     for name in names or LIBRARIES:
-        followed = _followed.setdefault(name, Followed(name))
+        followed = _bridged.setdefault(name, BridgedLibrary(name))
         if namespace:
             followed.namespace = f"{os.fsdecode(prefix)}."
-    if _find_later not in late.finders:
-        late.finders.append(_find_later)
+    if _find_later not in flag_finders.finders:
+        flag_finders.finders.append(_find_later)
         sys.meta_path.insert(0, _finder)
     rejected = _search(names or LIBRARIES)
     _check_found(names)
@@ -154,22 +126,22 @@ def bridge(*libraries: str, namespace: str = "") -> dict[str, str]:
         refusal = FlagValueError("\n".join(rejected))
         refusal._errors = tuple(map(FlagValueError, rejected))
         raise refusal
-    settle()
-    every = (_followed[name].left_out for name in names or LIBRARIES)
+    raise_deferred()
+    every = (_bridged[name].left_out for name in names or LIBRARIES)
     return {name: why for left_out in every for name, why in left_out.items()}
 
 
-@public
+@hides_internal_frames
 def sync() -> None:
     """Take over what libraries behind `bridge`, or other native code, have set until now.
 
     Watchers of these flags are called. Reading a flag does this for that flag. Flags that
     the libraries have got since are taken, too. Any thread may call it.
     """
-    if _followed:
+    if _bridged:
         _search_again()
     for_each(all_flags(), lambda flag: flag.source)  # any call takes over what was assigned
-    settle()
+    raise_deferred()
 
 
 # ---- Searching ----
@@ -178,7 +150,7 @@ def sync() -> None:
 def _search(names: Iterable[str]) -> list[str]:
     global _loads  # state of the process
     _loads = _count_loads()
-    return [error for name in list(names) for error in _followed[name].join()]
+    return [error for name in list(names) for error in _bridged[name].join()]
 
 
 def _find_later() -> bool:
@@ -200,19 +172,19 @@ def _count_loads() -> int:
 
 
 def _count() -> int:
-    return sum(len(each.joined) for each in _followed.values())
+    return sum(len(each.joined) for each in _bridged.values())
 
 
 def _search_again() -> None:
     """Take what has come since, for no call that could raise; the next one warns."""
-    before = [name for each in _followed.values() for name in each.left_out]
-    for error in _search(_followed):
-        leave_warning(FlagWarning(error))
-    for each in _followed.values():
+    before = [name for each in _bridged.values() for name in each.left_out]
+    for error in _search(_bridged):
+        queue_warning(FlagWarning(error))
+    for each in _bridged.values():
         for name, why in each.left_out.items():
             if name not in before:
                 message = f"flag '{name}' of {each.title} is left out: {why}"
-                leave_warning(FlagWarning(message))
+                queue_warning(FlagWarning(message))
 
 
 def _native() -> Any:
@@ -232,7 +204,7 @@ class _Finder:
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         """Return what other finders find, with a loader that tells of its end."""
-        known = {library.package for each, library in LIBRARIES.items() if each in _followed}
+        known = {library.package for each, library in LIBRARIES.items() if each in _bridged}
         if name not in known:
             return None
         others = (each for each in sys.meta_path if each is not self)
@@ -274,7 +246,10 @@ _finder = _Finder()
 def _library_of(name: str) -> str:
     if not isinstance(name, str):
         kind = type(name).__name__
-        message = f"bridge: {shown(name)}: expected the name of a library, not {kind}"
+        message = (
+            f"bridge: {shown(name)}: expected the names of libraries, one ArgumentParser, or"
+            f" absl's FlagValues, not {kind}"
+        )
         raise FlagTypeError(message)
     known = _OTHER_NAMES.get(name, name)
     if known not in LIBRARIES:
@@ -300,10 +275,10 @@ def _check_namespace(namespace: str, names: list[str]) -> None:
 
 
 def _check_found(names: list[str]) -> None:
-    missing = [name for name in names if not _followed[name].found]
-    reasons = {name: _followed[name].left_out.get(name) for name in missing}
+    missing = [name for name in names if not _bridged[name].found]
+    reasons = {name: _bridged[name].left_out.get(name) for name in missing}
     for name in missing:
-        del _followed[name], bridged.libraries[name]
+        del _bridged[name], shared_flags.libraries[name]
     for name in missing:
         if name == ABSL_PY and reasons[name] is None:
             with importing("bridge", "absl-py", "absl"):

@@ -1,4 +1,4 @@
-"""Which flags live in the registry of another library, too: what `bridge` has taken."""
+"""Flags that are also in the registry of another library: those that `bridge` has joined."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ libraries: dict[str, Library] = {}
 """By their names for `bridge`."""
 
 
-def entry(name: str, title: str) -> Library:
+def add_library(name: str, title: str) -> Library:
     """Return the library that `bridge` knows by this name."""
     return libraries.setdefault(name, Library(title))
 

@@ -1,4 +1,4 @@
-"""Implementations that Python code brings."""
+"""Implementations of operations that are Python functions."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from _thread import RLock
 from typing import Any, NamedTuple
 
 from paddle_flags._core.assign import caller
-from paddle_flags._core.frames import public
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.status import (
-    expect,
-    leave_failure,
-    leave_warning,
+    check_status,
     new_error,
-    settle,
+    queue_warning,
+    raise_deferred,
     shown,
+    store_failure,
     to_argument,
     to_text,
 )
 from paddle_flags._fast import call_holding
 from paddle_flags._native import ffi, lib
-from paddle_flags._ops.codes import Signature, count_of, read_function, read_text
+from paddle_flags._op.codes import Signature, count_of, read_function, read_text
 from paddle_flags.errors import (
     FlagArgumentError,
     FlagConflictError,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Brought(NamedTuple):
+class PythonImpl(NamedTuple):
     """A Python function that implements an operation."""
 
     number: int
@@ -49,8 +49,8 @@ class Brought(NamedTuple):
 
 # While a thread has it, C and the dictionaries agree. Also those who choose what to call take it.
 lock = RLock()
-by_number: dict[int, Brought] = {}
-_by_key: dict[tuple[str, str, str], Brought] = {}  # operation, signature, name
+by_number: dict[int, PythonImpl] = {}
+_by_key: dict[tuple[str, str, str], PythonImpl] = {}  # operation, signature, name
 _classes: dict[tuple[str, str], tuple[tuple[type, ...], ...]] = {}  # operation, signature
 _kept: list[Any] = []  # for good: another thread may be asking what has left
 
@@ -61,7 +61,7 @@ def all_signatures(first: Any = None) -> Iterator[tuple[Any, Any]]:
     while handle:
         info = ffi.new("pd_op_info *", {"size": ffi.sizeof("pd_op_info")})
         err = new_error()
-        expect(lib.pd_op_get_info(handle, info, err), err)
+        check_status(lib.pd_op_get_info(handle, info, err), err)
         yield handle, info
         handle = lib.pd_op_next(handle)
 
@@ -79,12 +79,12 @@ def signatures_of(name: bytes) -> Iterator[tuple[Any, Any]]:
 
 
 def classes_of(operation: str, signature: str) -> tuple[tuple[type, ...], ...]:
-    """Return the classes of the parameters, as who brought the operation last has annotated it."""
+    """Return the classes of the parameters that the latest implementation annotates."""
     return _classes.get((operation, signature), ())
 
 
 def _find_signature(operation: str, name: str, function: Callable[..., Any]) -> Signature:
-    """Return the signature of a function that was brought without one."""
+    """Return the signature of a function that is registered without one."""
     found = []
     count = count_of(function) if name != "native" else None
     if count is not None:
@@ -125,7 +125,7 @@ def _usable_in_c(usable: Callable[[], object]) -> Any:
         except BaseException as error:  # the reason is shown
             why = f"usable() raised {type(error).__name__}: {error}"
             if not isinstance(error, Exception):
-                leave_failure(error)  # the function that has called C raises it
+                store_failure(error)  # the function that has called C raises it
         if why is None or why is True:
             return ffi.NULL
         text = why if isinstance(why, str) else f"usable() returned {shown(why)}"
@@ -143,7 +143,7 @@ def _register(
     function: Callable[..., Any],
     signature: Signature,
     about: dict[str, Any],
-) -> Brought:
+) -> PythonImpl:
     file, line = _place_of(function)
     kept: list[Any] = []
 
@@ -170,25 +170,25 @@ def _register(
     err, out = new_error(), ffi.new("pd_impl *")
     status = call_holding(lib.pd_impl_register, definition, out, err)
     if out[0] and status != lib.PD_OK:  # it is registered, and its flag has refused a value
-        leave_warning(FlagWarning(to_text(err.message)))
+        queue_warning(FlagWarning(to_text(err.message)))
     elif status != lib.PD_OK:
-        expect(status, err)
-    return Brought(out[0], function, signature, _identity_of(function))
+        check_status(status, err)
+    return PythonImpl(out[0], function, signature, _identity_of(function))
 
 
-def _add(brought: Brought, key: tuple[str, str, str]) -> None:
-    by_number[brought.number] = _by_key[key] = brought
-    if brought.signature.classes:
-        _classes[key[:2]] = brought.signature.classes
+def _record_impl(made: PythonImpl, key: tuple[str, str, str]) -> None:
+    by_number[made.number] = _by_key[key] = made
+    if made.signature.classes:
+        _classes[key[:2]] = made.signature.classes
 
 
-def _take_back(brought: Brought) -> None:
+def _unregister(made: PythonImpl) -> None:
     err = new_error()
-    expect(lib.pd_impl_unregister(brought.number, err), err)
-    by_number.pop(brought.number, None)
+    check_status(lib.pd_impl_unregister(made.number, err), err)
+    by_number.pop(made.number, None)
 
 
-def _bring(
+def _register_or_replace(
     operation: str,
     name: str,
     function: Callable[..., Any],
@@ -200,7 +200,7 @@ def _bring(
     former = _by_key.get(key)
     identity = _identity_of(function)
     if former and former.identity == identity:
-        remove(operation, name, signature.text)
+        unregister_impl(operation, name, signature.text)
     elif former:
         message = (
             f"operation '{operation}', {signature.text}: implementation '{name}' is already there, "
@@ -209,14 +209,14 @@ def _bring(
         )
         raise FlagConflictError(message)
     try:
-        _add(_register(operation, name, function, signature, about), key)
+        _record_impl(_register(operation, name, function, signature, about), key)
     except FlagError:
         if former and former.identity == identity:
-            _add(_register(operation, name, former.function, signature, about), key)
+            _record_impl(_register(operation, name, former.function, signature, about), key)
         raise
 
 
-@public
+@hides_internal_frames
 def impl(
     operation: str,
     name: str,
@@ -265,15 +265,15 @@ def impl(
             raise FlagTypeError(message)
         with lock:
             found = given or _find_signature(operation, name, function)
-            _bring(operation, name, function, found, about)
-        settle()
+            _register_or_replace(operation, name, function, found, about)
+        raise_deferred()
         return function
 
     return decorate
 
 
-def remove(operation: str, name: str, signature: str | None = None) -> int:
-    """Take back what Python code has brought under a name; return how many that were."""
+def unregister_impl(operation: str, name: str, signature: str | None = None) -> int:
+    """Unregister the implementations in Python of a name; return how many there were."""
     with lock:
         keys = [
             key
@@ -281,12 +281,12 @@ def remove(operation: str, name: str, signature: str | None = None) -> int:
             if key[0] == operation and key[2] == name and signature in (None, key[1])
         ]
         for key in keys:
-            _take_back(_by_key.pop(key))
+            _unregister(_by_key.pop(key))
         return len(keys)
 
 
-def take_all_back() -> None:
-    """Take back everything: the interpreter ends, and C must not ask its functions any more."""
+def unregister_all() -> None:
+    """Unregister everything: the interpreter ends, and C must not ask its functions any more."""
     with lock:
         for key in list(_by_key):
             lib.pd_impl_unregister(_by_key.pop(key).number, ffi.NULL)

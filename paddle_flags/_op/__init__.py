@@ -1,0 +1,1 @@
+"""Operations whose implementation a flag chooses: called from Python, or implemented in it."""

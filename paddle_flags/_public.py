@@ -1,0 +1,70 @@
+"""The public names. Each module is imported when the first of its names is used.
+
+Type checkers and PyInstaller follow these statements. A running program only reads them
+(`_core/lazy.py`), as many programs never need most of the modules.
+"""
+
+from paddle_flags import fleet as fleet
+from paddle_flags import live as live
+from paddle_flags import testing as testing
+from paddle_flags._core.checks import check as check
+from paddle_flags._core.define import define as define
+from paddle_flags._core.executor import wrap_executor as wrap_executor
+from paddle_flags._core.flag import Flag as Flag
+from paddle_flags._core.history import FlagEntry as FlagEntry
+from paddle_flags._core.hooks import Hook as Hook
+from paddle_flags._core.paths import get_include as get_include
+from paddle_flags._core.plugin import Plugin as Plugin
+from paddle_flags._core.plugin import load_plugin as load_plugin
+from paddle_flags._core.redefine import undefine as undefine
+from paddle_flags._core.registry import FLAGS as FLAGS
+from paddle_flags._core.registry import override as override
+from paddle_flags._core.scoped import ScopeContext as ScopeContext
+from paddle_flags._core.scoped import capture as capture
+from paddle_flags._core.scoped import scoped as scoped
+from paddle_flags._core.types import Type as Type
+from paddle_flags._core.validators import add_group as add_group
+from paddle_flags._core.validators import validator as validator
+from paddle_flags._core.validators import watch as watch
+from paddle_flags._input.reload import FlagChange as FlagChange
+from paddle_flags._input.reload import reload as reload
+from paddle_flags._integrations.bridges import add_options as add_options
+from paddle_flags._integrations.bridges import bridge as bridge
+from paddle_flags._integrations.libraries import sync as sync
+from paddle_flags._integrations.log_levels import logging_flags as logging_flags
+from paddle_flags._integrations.propagate import propagate as propagate
+from paddle_flags._op.operation import Implementation as Implementation
+from paddle_flags._op.operation import Op as Op
+from paddle_flags._op.operation import OpSignature as OpSignature
+from paddle_flags._op.operation import op as op
+from paddle_flags._op.operation import ops as ops
+from paddle_flags._op.python_impls import impl as impl
+from paddle_flags._report.describe import describe as describe
+from paddle_flags._report.dump import dump as dump
+from paddle_flags._report.explain import explain as explain
+from paddle_flags.cli.commands import commands as commands
+from paddle_flags.cli.parse import parse as parse
+from paddle_flags.errors import DeprecatedFlagWarning as DeprecatedFlagWarning
+from paddle_flags.errors import FlagArgumentError as FlagArgumentError
+from paddle_flags.errors import FlagConflictError as FlagConflictError
+from paddle_flags.errors import FlagDepthError as FlagDepthError
+from paddle_flags.errors import FlagError as FlagError
+from paddle_flags.errors import FlagFileError as FlagFileError
+from paddle_flags.errors import FlagMemoryError as FlagMemoryError
+from paddle_flags.errors import FlagNameError as FlagNameError
+from paddle_flags.errors import FlagParseError as FlagParseError
+from paddle_flags.errors import FlagTaskError as FlagTaskError
+from paddle_flags.errors import FlagTypeError as FlagTypeError
+from paddle_flags.errors import FlagUnsupportedError as FlagUnsupportedError
+from paddle_flags.errors import FlagValueError as FlagValueError
+from paddle_flags.errors import FlagWarning as FlagWarning
+from paddle_flags.errors import FrozenFlagError as FrozenFlagError
+from paddle_flags.errors import HelpRequested as HelpRequested
+from paddle_flags.errors import PluginLoadError as PluginLoadError
+from paddle_flags.errors import PluginValueError as PluginValueError
+from paddle_flags.errors import ReadOnlyFlagError as ReadOnlyFlagError
+from paddle_flags.errors import RefusedModuleWarning as RefusedModuleWarning
+from paddle_flags.errors import ScopeHidesWarning as ScopeHidesWarning
+from paddle_flags.errors import UndefinedFlagError as UndefinedFlagError
+from paddle_flags.errors import UnknownVariableWarning as UnknownVariableWarning
+from paddle_flags.live._serve import serve as serve
