@@ -47,12 +47,6 @@ def _argparse(options: argparse.Namespace) -> Found:
     return import_parser(options.parser, options.name, options.version)
 
 
-def _gflags(options: argparse.Namespace) -> Found:
-    from paddle_flags.gen.importers.gflags import import_sources
-
-    return import_sources([options.source, *options.words], options.name, options.version)
-
-
 def _parser(program: str) -> Parser:
     parser = Parser(
         program,
@@ -76,7 +70,6 @@ def _parser(program: str) -> Parser:
             "parser",
             "MODULE:ATTRIBUTE, a parser or a function that returns one",
         ),
-        ("gflags", _gflags, "source", "a C++ source that defines flags with DEFINE_<type>"),
     ):
         kind = parser.add_command(name, summary, description=summary)
         _add_options(kind)
@@ -88,8 +81,6 @@ def _parser(program: str) -> Parser:
             )
             kind.add_argument("words", nargs="*", metavar="ARGUMENT", help=more)
             kind.advice = "; options of the program come after --"
-        elif name == "gflags":
-            kind.add_argument("words", nargs="*", metavar="SOURCE", help="more sources")
     return parser
 
 

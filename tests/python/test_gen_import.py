@@ -294,27 +294,33 @@ def test_a_target_that_gives_no_parser_is_an_error(tmp_path, capsys, target, exp
 # ---- files ----
 
 
+ONE_FLAG = (
+    "<AllFlags><flag><name>a</name><type>bool</type><default>true</default><meaning>A</meaning>"
+    "</flag></AllFlags>"
+)
+
+
 def test_files_that_are_there_stay_unless_forced(tmp_path, capsys):
-    source = write(tmp_path / "a.cc", 'DEFINE_bool(a, true, "A");')
+    source = write(tmp_path / "a.xml", ONE_FLAG)
     out = write(tmp_path / "flags.yaml", "mine")
     told = [f"{out}: found a file, expected none; --force replaces it"]
-    assert imported(capsys, "gflags", "-o", out, source) == (2, told)
+    assert imported(capsys, "helpxml", "-o", out, source) == (2, told)
     assert out.read_text() == "mine"
-    assert imported(capsys, "gflags", "--force", "-o", out, source) == (0, [])
+    assert imported(capsys, "helpxml", "--force", "-o", out, source) == (0, [])
     assert load(str(out)).flags[0].name == "a"
     other = write(tmp_path / "flags_version.yaml", "mine")  # which would be read with it
     told = [f"{other}: found a file, expected none beside {out}"]
-    assert imported(capsys, "gflags", "--force", "-o", out, source) == (2, told)
+    assert imported(capsys, "helpxml", "--force", "-o", out, source) == (2, told)
 
 
 def test_a_name_that_the_set_can_not_have_is_an_error(tmp_path, capsys):
-    source = write(tmp_path / "class.cc", 'DEFINE_bool(a, true, "A");')
+    source = write(tmp_path / "class.xml", ONE_FLAG)
     out = tmp_path / "flags.yaml"
-    status, (told,) = imported(capsys, "gflags", "-o", out, source)
+    status, (told,) = imported(capsys, "helpxml", "-o", out, source)
     assert status == 2
     assert told == f"{source}:1:1: name: found 'class', a keyword of Python, expected another name"
     assert not out.exists()
-    assert imported(capsys, "gflags", "-o", out, "--name", "set1", source) == (0, [])
+    assert imported(capsys, "helpxml", "-o", out, "--name", "set1", source) == (0, [])
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
