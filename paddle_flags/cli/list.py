@@ -9,7 +9,7 @@ from paddle_flags._report.facts import one_line
 from paddle_flags._report.listing import LISTINGS, listing
 from paddle_flags.cli.options import NO_ARGUMENT, PROGRAM, add_command, argument_errors, set_flags
 from paddle_flags.cli.output import print_error, print_text
-from paddle_flags.cli.parser import one_of
+from paddle_flags.cli.parser import one_of, switch, value
 
 if TYPE_CHECKING:
     import argparse
@@ -29,25 +29,24 @@ def add(main_parser: Parser) -> None:
         "list -p libalpha.so --alpha_level=9",
         modules=True,
     )
-    parser.add_argument(
-        "--format",
+    parser.add_options(_OPTIONS)
+
+
+_OPTIONS = {
+    "--format": value(
+        "FORMAT",
+        f"write {', '.join(LISTINGS)}; the default is %(default)s",
         type=one_of(LISTINGS),
         default="table",
-        help=f"write {', '.join(LISTINGS)}; the default is %(default)s",
-        metavar="FORMAT",
-    )
-    parser.add_argument(
-        "--long",
-        dest="format",
-        action="store_const",
-        const="text",
-        help="show the help of each flag; short for --format=text",
-    )
-    parser.add_argument(
-        "--all",
-        action="store_true",
-        help="include hidden flags; in formats that can be loaded again, include defaults",
-    )
+    ),
+    "--long": {
+        "dest": "format",
+        "action": "store_const",
+        "const": "text",
+        "help": "show the help of each flag; short for --format=text",
+    },
+    "--all": switch("include hidden flags; in formats that can be loaded again, include defaults"),
+}
 
 
 def prepare(parser: Parser, options: argparse.Namespace, line: Line) -> Action:

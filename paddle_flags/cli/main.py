@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from paddle_flags import errors
@@ -56,30 +57,41 @@ class Generator(NamedTuple):
     """Called with the tokens behind gen and the name of the program; returns the exit status."""
 
 
-def _build_parser(generator: Generator) -> Parser:
+def _build_parser(generator: Generator, tokens: Sequence[str] = ()) -> Parser:
+    """Return the parser of our command line: of the command that it names, or of all."""
     about = "Work with the flags of running processes, of fleets and of native plugins."
     main_parser = Parser(PROGRAM, description=about)
     version = f"paddle_flags {to_text(lib.PD_VERSION)}"
     main_parser.add_argument("--version", action=ShowVersion, const=version)
     main_parser.add_commands("COMMAND")
-    plugins = _build_plugin_parser()
-    run.add(main_parser)
-    for verb in verbs.VERBS:
-        verbs.add(main_parser, verb, plugins.commands.get(verb))
-    for command in (gateway, impls, stubs, doctor, config, completion):
-        command.add(main_parser)
-    main_parser.add_command("gen", generator.summary, add_help=False)  # it reads its own tokens
-    new.add(main_parser)
+    adders: dict[str, Callable[[Parser], object]] = {
+        "run": run.add,
+        **{verb: partial(_add_verb, verb) for verb in verbs.VERBS},
+        "gateway": gateway.add,
+        "impls": impls.add,
+        "stubs": stubs.add,
+        "doctor": doctor.add,
+        "config": config.add,
+        "completion": completion.add,
+        # It reads its own tokens.
+        "gen": lambda parser: parser.add_command("gen", generator.summary, add_help=False),
+        "new": new.add,
+    }
+    # Each takes milliseconds.
+    for name in tokens[:1] if tokens and tokens[0] in adders else adders:
+        adders[name](main_parser)
     return main_parser
 
 
-def _build_plugin_parser() -> Parser:
-    """Return the parser of the commands that are verbs for running processes, too."""
-    parser = Parser(PROGRAM)
-    parser.add_commands("COMMAND")
-    for command in (list_, explain):
-        command.add(parser)
-    return parser
+def _add_verb(verb: str, main_parser: Parser) -> None:
+    """Add a verb for running processes, which may be a command about plugins, too."""
+    plugins = None
+    if verb in ("list", "explain"):
+        parser = Parser(PROGRAM)
+        parser.add_commands("COMMAND")
+        (list_ if verb == "list" else explain).add(parser)
+        plugins = parser.commands[verb]
+    verbs.add(main_parser, verb, plugins)
 
 
 def _takes_flags(main_parser: Parser, tokens: Sequence[str]) -> Parser | None:
@@ -110,7 +122,7 @@ def _prepare(command: str, parser: Parser, tokens: Sequence[str]) -> Action:
 
 def _complete(generator: Generator, tokens: list[str], token: str) -> Answer:
     """Complete a token of our own command line."""
-    main_parser = _build_parser(generator)
+    main_parser = _build_parser(generator, tokens)
     if not tokens:
         return completion.complete_command(main_parser, token)
     if tokens[0] == "gen":
@@ -152,7 +164,7 @@ def main(tokens: Sequence[str], generator: Generator) -> int:
         request.reply(_complete(generator, request.tokens, request.token))
     if tokens and tokens[0] == "gen":  # it reads its own tokens
         return generator.run(tokens[1:], PROGRAM)
-    main_parser = _build_parser(generator)
+    main_parser = _build_parser(generator, tokens)
     if not tokens:
         main_parser.print_help(sys.stderr)
         return 2

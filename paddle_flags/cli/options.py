@@ -13,6 +13,7 @@ from paddle_flags import errors
 from paddle_flags._core.plugin import load_named, plugin_parts
 from paddle_flags._input.options import Options
 from paddle_flags.cli.parse import read_flags
+from paddle_flags.cli.parser import switch, value, values
 
 if TYPE_CHECKING:
     from paddle_flags.cli.line import Line
@@ -155,48 +156,26 @@ def add_command(
         f"example:\n  {PROGRAM} {example}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "-p",
-        "--plugin",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="load a shared library; NAMESPACE=FILE loads it in a namespace; may be repeated",
-    )
-    if modules:
-        parser.add_argument(
-            "-m",
-            dest="module",
-            action="append",
-            default=[],
-            metavar="MODULE",
-            help="import a Python module that defines flags; may be repeated",
-        )
-    parser.add_argument(
-        "--config",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="read a configuration file: TOML, YAML, JSON or a flagfile; may be repeated",
-    )
-    parser.add_argument(
-        "--env-prefix",
-        metavar="PREFIX",
-        help="read flags from environment variables named PREFIX<flag>",
-    )
-    parser.add_argument(
-        "--env-ignore-empty",
-        action="store_true",
-        help="treat an empty variable as one that is not set",
-    )
-    parser.add_argument(
-        "--env-files",
-        action="store_true",
-        help="let PREFIX<flag>_FILE name a file with the value",
-    )
-    parser.add_argument(
-        "--env-flags",
-        metavar="VARIABLE",
-        help="read flags from this variable, written --name=value and separated by blanks",
+    parser.add_options(
+        {
+            "-p --plugin": values(
+                "FILE", "load a shared library; NAMESPACE=FILE loads it in a namespace"
+            ),
+            **(_MODULES if modules else {}),
+            **_VALUES,
+        }
     )
     return parser
+
+
+_MODULES = {"-m": values("MODULE", "import a Python module that defines flags", dest="module")}
+_VALUES = {
+    "--config": values("FILE", "read a configuration file: TOML, YAML, JSON or a flagfile"),
+    "--env-prefix": value("PREFIX", "read flags from environment variables named PREFIX<flag>"),
+    "--env-ignore-empty": switch("treat an empty variable as one that is not set"),
+    "--env-files": switch("let PREFIX<flag>_FILE name a file with the value"),
+    "--env-flags": value(
+        "VARIABLE",
+        "read flags from this variable, written --name=value and separated by blanks",
+    ),
+}

@@ -10,7 +10,7 @@ from paddle_flags.cli.output import print_error, print_text
 from paddle_flags.cli.suggestions import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
 
 class Parser(argparse.ArgumentParser):
@@ -38,6 +38,11 @@ class Parser(argparse.ArgumentParser):
     def add_argument(self, *names: Any, **settings: Any) -> argparse.Action:
         """Add an argument, as in argparse."""
         return self._record(super().add_argument(*names, **settings))
+
+    def add_options(self, table: Mapping[str, dict[str, Any]]) -> None:
+        """Add options: names, separated by blanks, with the settings of argparse."""
+        for names, settings in table.items():
+            self.add_argument(*names.split(), **settings)
 
     def exclusive(self) -> Callable[..., argparse.Action]:
         """Return an `add_argument` for options of which a command line may have one."""
@@ -138,6 +143,22 @@ class ShowVersion(argparse.Action):
         """Print the version and end the program."""
         print_text(str(self.const))
         sys.exit(0)
+
+
+def switch(text: str, **settings: Any) -> dict[str, Any]:
+    """Return the settings of an option without a value."""
+    return {"action": "store_true", "help": text, **settings}
+
+
+def value(metavar: str, text: str, **settings: Any) -> dict[str, Any]:
+    """Return the settings of an option with a value."""
+    return {"metavar": metavar, "help": text, **settings}
+
+
+def values(metavar: str, text: str, **settings: Any) -> dict[str, Any]:
+    """Return the settings of an option that may be repeated."""
+    more = {"action": "append", "default": [], **settings}
+    return value(metavar, f"{text}; may be repeated", **more)
 
 
 def one_of(choices: Collection[str]) -> Callable[[str], str]:

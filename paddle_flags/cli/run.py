@@ -20,6 +20,7 @@ from paddle_flags.cli.options import (
     value_suggestion,
 )
 from paddle_flags.cli.output import print_error, print_text
+from paddle_flags.cli.parser import switch, values
 
 if TYPE_CHECKING:
     import argparse
@@ -44,19 +45,14 @@ def add(main_parser: Parser) -> None:
         "Options and flags may come in any order before SCRIPT or -m MODULE.\n"
         "What follows is passed to the program.",
     )
-    parser.add_argument("--show", action="store_true", help="list the flags when the program ends")
-    parser.add_argument(
-        "--explain",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="when the program ends, print why this flag has its value; may be repeated",
-    )
-    parser.add_argument(
-        "--allow-pending",
-        action="store_true",
-        help="keep values for flags that the program or its plugins define later",
-    )
+    parser.add_options(_OPTIONS)
+
+
+_OPTIONS = {
+    "--show": switch("list the flags when the program ends"),
+    "--explain": values("NAME", "when the program ends, print why this flag has its value"),
+    "--allow-pending": switch("keep values for flags that the program or its plugins define later"),
+}
 
 
 def prepare(parser: Parser, options: argparse.Namespace, line: Line) -> Action:
