@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from paddle_flags._core.status import ErrorList
 from paddle_flags._doctor import process
-from paddle_flags._doctor.binary import Binary, read_binary
 from paddle_flags._doctor.bridges import bridged_flags, foreign_flags
 from paddle_flags._doctor.environment import environment_problems
 from paddle_flags._doctor.libraries import library_problems, loaded_binaries, other_libraries
+from paddle_flags._doctor.read import read_binary
 from paddle_flags._doctor.registries import registry_problems, several_registries
 from paddle_flags._doctor.schemas import all_schemas, is_schema, schema_problems
-from paddle_flags._doctor.source import Source
 from paddle_flags._input.unknown import flag_names
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagError
@@ -21,23 +20,18 @@ from paddle_flags.errors import FlagError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from paddle_flags._doctor.binary import Binary
     from paddle_flags._doctor.process import Report
-
-
-def check_file(path: str) -> None:
-    """Raise FlagArgumentError for a path that is there and no file: the loader may hang on it."""
-    if os.path.exists(path) and not os.path.isfile(path):
-        Source(path)  # raises
 
 
 def _with_way(module: Report, copies: list[Report], binaries: list[Binary]) -> Report:
     """Add how the module has joined: what it has of the library inside."""
     path = os.path.realpath(module["path"])
-    linked = {os.path.realpath(binary.path) for binary in binaries if binary.links}
+    read = {os.path.realpath(each.path): each.links for each in binaries if not each.notes}
     if path in {os.path.realpath(copy["path"]) for copy in copies}:
         way = "static copy"
     else:
-        way = "shared library" if path in linked else "header"
+        way = {True: "shared library", False: "header", None: "unknown"}[read.get(path)]
     return {**module, "joins": way}
 
 
@@ -94,7 +88,17 @@ def examine(
     if env_prefix and names:
         report["problems"] += environment_problems(env_prefix, names)
     report["notes"] = [note for binary in in_files for note in binary.notes]
+    report["notes"] += _unread_note([each for each in in_process if each.notes])
     return report
+
+
+def _unread_note(binaries: Sequence[Binary]) -> list[str]:
+    """Return a note about the files of this process that weren't read, if there are any."""
+    count = len(binaries)
+    return [
+        f"{count} files of this process were not read, such as {each.notes[0]}"
+        for each in binaries[:1]
+    ]
 
 
 def _problems(report: Report) -> list[str]:

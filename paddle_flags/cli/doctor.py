@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -33,14 +34,17 @@ def add(main_parser: Parser) -> None:
 
 def prepare(parser: Parser, options: argparse.Namespace, line: Line) -> Action:
     """Load the plugins and set the flags; the report includes what went wrong in that."""
-    from paddle_flags._doctor.examine import check_file, examine
+    from paddle_flags._doctor.examine import examine
+    from paddle_flags._doctor.read import check_is_file
     from paddle_flags._doctor.text import to_lines
 
     refused: list[errors.FlagError] = []
     refused_files: list[str] = []
     for plugin in options.plugin:
         try:
-            check_file(plugin_parts(plugin)[1])
+            path = plugin_parts(plugin)[1]
+            if os.path.exists(path):  # a loader searches for others
+                check_is_file(path)
             load(plugin)
         except errors.FlagError as error:
             refused.append(error)
