@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from paddle_flags.cli.foreign import show_errors, show_problems
 from paddle_flags.cli.parser import value, values
-from paddle_flags.cli.processes import place_of
+from paddle_flags.cli.processes import address_of_process
 from paddle_flags.errors import FlagError, FlagUnsupportedError
 from paddle_flags.live._client import Client
 
@@ -79,7 +79,7 @@ def _serve(options: argparse.Namespace) -> None:
         from paddle_flags.gateway.app import Gateway
     except ImportError:
         raise FlagUnsupportedError(_NEEDS) from None
-    clients = [Client(place_of(each)) for each in options.targets]
+    clients = [Client(address_of_process(each)) for each in options.targets]
     for client in clients:
         client.process()
     paths = [client.target for client in clients]

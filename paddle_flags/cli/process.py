@@ -22,7 +22,7 @@ from paddle_flags.cli.flag_text import (
     units_of,
 )
 from paddle_flags.cli.foreign import Raw, Report, cut
-from paddle_flags.cli.processes import place_of
+from paddle_flags.cli.processes import address_of_process
 from paddle_flags.cli.suggestions import suggestion
 from paddle_flags.cli.target import Target, refusal_text
 from paddle_flags.errors import FlagArgumentError
@@ -145,7 +145,7 @@ class Process(_Readable):
     def client(self) -> Client:
         """The client of the process, which is looked for only when it is used."""
         token = _token_from(self.options.token_file)
-        return Client(place_of(self.text), token=token, timeout=self.options.timeout)
+        return Client(address_of_process(self.text), token=token, timeout=self.options.timeout)
 
     def read(self) -> dict[str, Any]:
         """Return the process and its flags."""

@@ -162,7 +162,9 @@ class Membership:
         pid, process = other.get("pid", 0), other.get("process")
         if other.get("host") != self.host or pid in (0, os.getpid(), self._published.get("pid")):
             return
-        if process and _role.process_of(pid) == process:  # else this is the successor of one killed
+        if (
+            process and _role.process_stamp(pid) == process
+        ):  # else this is the successor of one killed
             what = f"{self.name} is a member already, process {pid} of this machine"
             raise FleetError(f"{self.url}: {what}; give another name or rank")
 
@@ -322,7 +324,7 @@ class Membership:
             "version": 2,
             **_some(self, "name", "role", "rank", "world", "host"),
             "pid": self._flags.pid,
-            "process": _role.process_of(self._flags.pid),
+            "process": _role.process_stamp(self._flags.pid),
             "tick_timeout": self._options.tick_timeout,
             **_some(state, "revision", "changed", "fleet"),
             "step": member.steps.last,
