@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags.fleet._check import Barrier
 from paddle_flags.fleet._document import Fact, Facts, short
-from paddle_flags.fleet._flags import NEVER, Look, Steps, Values, cut_reason
+from paddle_flags.fleet._flags import NEVER, Steps, Traits, Values, cut_reason
 from paddle_flags.fleet._membership import Membership
 from paddle_flags.fleet._open import TIMEOUT, open_store
 from paddle_flags.fleet._role import AGENT, Options
@@ -139,15 +139,15 @@ class ProgramFlags:
             self._mark = mark_of(found)
             return self._listed
 
-    def look(self, names: Iterable[str]) -> dict[str, Look]:
+    def find_traits(self, names: Iterable[str]) -> dict[str, Traits]:
         listed = self._refresh()
-        return {name: self._look(listed[name]) for name in names if name in listed}
+        return {name: self._traits_of(listed[name]) for name in names if name in listed}
 
-    def _look(self, flag: dict[str, Any]) -> Look:
+    def _traits_of(self, flag: dict[str, Any]) -> Traits:
         marks = flag.get("marks", ())
         closed = bool(flag.get("frozen")) or (self._runs and "runtime" not in marks)
         validators = object()  # nobody says whether they are the same
-        return Look(str(flag["source"]), "sensitive" in marks, closed, validators)
+        return Traits(str(flag["source"]), "sensitive" in marks, closed, validators)
 
     def describe_missing(self, name: str) -> str:
         listed = self._refresh()

@@ -22,7 +22,7 @@ from paddle_flags._native import ffi, lib
 from paddle_flags.fleet._arguments import check_count, check_seconds
 from paddle_flags.fleet._check import Barrier
 from paddle_flags.fleet._document import Fact, Facts, short
-from paddle_flags.fleet._flags import Look, Steps, Values, cut_reason, text_in
+from paddle_flags.fleet._flags import Steps, Traits, Values, cut_reason, text_in
 from paddle_flags.fleet._membership import Membership
 from paddle_flags.fleet._open import is_address, open_store
 from paddle_flags.fleet._record import Record, text_of
@@ -229,7 +229,7 @@ class LocalFlags:
                 _add_facts(found, flag, key)
         return found.complete()
 
-    def look(self, names: Iterable[str]) -> dict[str, Look]:
+    def find_traits(self, names: Iterable[str]) -> dict[str, Traits]:
         runs = self.is_ticking or bool(lib.pd_startup_over())
         found = {}
         for name in names:
@@ -238,7 +238,7 @@ class LocalFlags:
                 info = flag._info()
                 closed = bool(info.frozen or (runs and not info.runtime))
                 definition = (info.generation, info.validators)
-                found[name] = Look(flag.source, bool(info.sensitive), closed, definition)
+                found[name] = Traits(flag.source, bool(info.sensitive), closed, definition)
         return found
 
     def describe_missing(self, name: str) -> str:

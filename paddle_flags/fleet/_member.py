@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from paddle_flags.fleet import _flags
 from paddle_flags.fleet._document import documents_of
-from paddle_flags.fleet._flags import NEVER, Answer, Flags, Look, Values, text_in
+from paddle_flags.fleet._flags import NEVER, Answer, Flags, Traits, Values, text_in
 from paddle_flags.fleet._follow import Follower
 from paddle_flags.fleet._record import ABORT, ASK, CHECK, END, Record
 from paddle_flags.fleet._state import ENDED, Selected, State, Verdict, fold, tables_of
@@ -59,8 +59,8 @@ class Member:
         self._over: set[int] = set()  # ended here, since the end can't be written
         self._applied = -1  # the revision that the values are of
         self._dropped = flags.count_dropped()
-        self._looks: dict[str, Look | None] = {}
-        self._judging: dict[str, Look] = {}  # the flags, as they are while batches are judged
+        self._traits: dict[str, Traits | None] = {}
+        self._judging: dict[str, Traits] = {}  # the flags, as they are while batches are judged
         self._fitting: dict[int, Values] = {}  # what they have taken, by revision
         self._fitting_as: object = None  # the definitions for which that holds
         self._is_without = False  # the values were taken back, since the engine is away
@@ -135,7 +135,7 @@ class Member:
             self._applied < self.state.changed
             or any(self.steps.is_reached(step) for _, step in self._awaited())
             or self._flags.count_dropped() != self._dropped
-            or self._look_up_flags() != self._looks
+            or self._find_traits() != self._traits
         )
 
     def _awaited(self) -> list[tuple[Record, int]]:
@@ -146,7 +146,7 @@ class Member:
             if batch.at_step is not None and batch.revision not in self._reached
         ]
 
-    def _look_up_flags(self) -> dict[str, Look | None]:
+    def _find_traits(self) -> dict[str, Traits | None]:
         """Return which flags of the state are defined; of those whose values wait, more."""
         names: set[str] = set()
         waiting: set[str] = set()
@@ -156,7 +156,7 @@ class Member:
             answer = self.answers.get(batch.revision)
             if answer and answer.state in (_flags.HELD, _flags.PENDING):
                 waiting |= changed
-        looks = self._flags.look(names)
+        looks = self._flags.find_traits(names)
         return {name: look if name in waiting else None for name, look in looks.items()}
 
     # ---- Values ----
@@ -174,7 +174,7 @@ class Member:
             self._dropped = self._flags.count_dropped()
             self._applied = self.state.changed
             self._renew_answers(verdicts, why)
-            self._looks = self._look_up_flags()
+            self._traits = self._find_traits()
 
     def _give_values(self) -> tuple[list[Verdict], str | None]:
         """Give the program what the log says; return the verdicts, and why it refuses."""
@@ -194,7 +194,7 @@ class Member:
         """Return what the batches up to now give, and `more`, with what becomes of each."""
         batches = [*filter(self._is_current, self.state.batches), *more]
         names = {each.name for batch in batches for each in batch.changes}
-        self._judging = self._flags.look(names | self.values.keys())
+        self._judging = self._flags.find_traits(names | self.values.keys())
         for name, look in self._judging.items():
             if look.closed:
                 self._closed_since.setdefault(name, self._applied)
@@ -296,7 +296,7 @@ class Member:
     def _find_effect(self, values: Values, revision: int) -> Answer:
         """Return the same of the values that a revision has given."""
         names = sorted(name for name, each in values.items() if each.revision == revision)
-        looks = self._flags.look(names) if names else {}
+        looks = self._flags.find_traits(names) if names else {}
         holding = [f"{n} by {look.source}" for n, look in looks.items() if look.source in _ABOVE]
         if holding:
             return Answer(_flags.HELD, ", ".join(holding))

@@ -342,7 +342,7 @@ class Membership:
         }
 
     def update_document(self, *, again: bool = False) -> None:
-        """Look at the flags, which have come or changed; `again`: those of another process."""
+        """Traits at the flags, which have come or changed; `again`: those of another process."""
         with self._lock:
             if again:
                 self._member.forget_what_was_applied()

@@ -179,7 +179,7 @@ class View:
         self._runs = False
         self._follower: Follower | None = None
 
-    def look(self, *, wait: float = 0.0, linger: float = 0.0) -> Seen | None:
+    def refresh(self, *, wait: float = 0.0, linger: float = 0.0) -> Seen | None:
         """Return what was seen last, and look again, for `linger` seconds.
 
         None: nothing was seen yet, though it was waited for `wait` seconds.

@@ -71,7 +71,7 @@ def _machine() -> str:
 MACHINE = _machine()
 
 
-class _Look(NamedTuple):
+class _Sighting(NamedTuple):
     """What a reader has seen of a member."""
 
     beat: bytes
@@ -104,7 +104,7 @@ class TcpStore(Store):
         self._poll = url.poll(self._poll)
         self._known = 0  # the last record that this store has seen
         self._names: set[str] = set()  # that are stored
-        self._looks: dict[str, _Look] = {}
+        self._looks: dict[str, _Sighting] = {}
         self._forked()
 
     def _forked(self) -> None:
@@ -227,7 +227,7 @@ class TcpStore(Store):
         now = time.monotonic()
         beat = b"%s %r %r %s" % (MACHINE.encode(), now, time.time(), _random())
         self._set(f"by/{name}", beat)
-        self._looks[name] = _Look(beat, now, sure=True)
+        self._looks[name] = _Sighting(beat, now, sure=True)
 
     def _member(self, name: str) -> StoredMember | None:
         return self._stored([name]).get(name) if self._has(f"of/{name}") else None
@@ -268,7 +268,7 @@ class TcpStore(Store):
         if look is None or look.beat != beat:
             is_here = look is None and machine == MACHINE != "-"
             since = min(now, float(clock)) if is_here else now
-            look = self._looks[name] = _Look(beat, since, sure=is_here or look is not None)
+            look = self._looks[name] = _Sighting(beat, since, sure=is_here or look is not None)
         head, _, document = text.partition(b"\n")
         ttl, seen = float(head.split()[1]), now - look.since
         age = seen if look.sure else time.time() - float(date)

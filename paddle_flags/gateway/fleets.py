@@ -67,7 +67,7 @@ class Watched:
 
     def document(self) -> dict[str, Any]:
         """Return what was seen last."""
-        return document_of(self._view, self._view.look(wait=_FIRST, linger=_LINGER))
+        return document_of(self._view, self._view.refresh(wait=_FIRST, linger=_LINGER))
 
     def change(self, body: bytes, by: str) -> dict[str, Any]:
         """Make the change that the body of a request describes."""
