@@ -176,7 +176,7 @@ class ProgramFlags:
         return self._dropped
 
     def check(self, values: Values) -> str | None:
-        return self._give(values, {"dry_run": True}) if self._is_served else None
+        return self._send_values(values, {"dry_run": True}) if self._is_served else None
 
     def apply(self, values: Values, about: Record | None, trail: Sequence[Values]) -> str | None:
         problem = None
@@ -186,13 +186,13 @@ class ProgramFlags:
             more = {"by": latest.by, "reason": latest.reason} if latest else {}
             if latest and latest.duration is not None:
                 more["until"] = int((latest.time + latest.duration) * 1000)
-            problem = self._give(values, more)
+            problem = self._send_values(values, more)
         if problem is None:
             self.values = dict(values)
             self._write_file(trail)  # also for children that the program starts later
         return problem
 
-    def _give(self, values: Values, more: dict[str, Any]) -> str | None:
+    def _send_values(self, values: Values, more: dict[str, Any]) -> str | None:
         texts = {n: {"text": e.value, "revision": e.revision} for n, e in values.items()}
         try:
             self.ask("fleet.apply", {"fleet": self._url, "values": texts, **more})

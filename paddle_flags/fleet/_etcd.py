@@ -85,7 +85,7 @@ class EtcdStore(Client):
 
     def _wait(self, after: int, timeout: float) -> int:
         end = time.monotonic() + timeout
-        watch: Stream | None = self._take(WATCH)
+        watch: Stream | None = self._acquire_connection(WATCH)
         number = watch.number if watch else 0
         is_old = number > after
         while number <= after and (left := end - time.monotonic()) > 0:
@@ -101,7 +101,7 @@ class EtcdStore(Client):
                 self.closed.wait(_PAUSE)  # a new one may end at once, too
         if watch is not None:
             watch.number = number
-            self._keep(WATCH, watch)
+            self._release_connection(WATCH, watch)
         return self.last() if is_old or number <= after else number
 
     def _base(self) -> tuple[int, bytes]:

@@ -182,17 +182,17 @@ class Client(Store):
 
     def _forked(self) -> None:
         for place in list(self._idle):
-            while connection := self._take(place):
+            while connection := self._acquire_connection(place):
                 connection.close()  # a parent doesn't notice that
 
     _disconnect = _forked
 
-    def _take(self, place: object) -> Any:
+    def _acquire_connection(self, place: object) -> Any:
         with contextlib.suppress(IndexError):
             return self._idle[place].pop()
         return None
 
-    def _keep(self, place: object, connection: Any) -> None:
+    def _release_connection(self, place: object, connection: Any) -> None:
         """Keep a connection for any thread; that of gevent belongs to its own, and is closed."""
         monkey: Any = sys.modules.get("gevent.monkey")
         if monkey is None or not monkey.is_module_patched("socket"):
@@ -270,11 +270,11 @@ class Client(Store):
         except BaseException:
             connection.close()
             raise
-        self._keep(node, connection)
+        self._release_connection(node, connection)
         return response.status, content
 
     def _connected(self, node: Node, end: float) -> _Connection:
-        while kept := self._take(node):
+        while kept := self._acquire_connection(node):
             if kept.is_connected:
                 return cast("_Connection", kept)
             kept.close()

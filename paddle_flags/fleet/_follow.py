@@ -58,7 +58,7 @@ class Follower:
                 continue
             if not records:
                 break
-            self._news += [self._take(data) for data in records]
+            self._news += [self._follow_record(data) for data in records]
         if last is None or last < before:  # or another thread has read on meanwhile
             last = self.store.last()
             if last < before:
@@ -82,7 +82,7 @@ class Follower:
             raise self._lost(f"ends with revision {self.store.last()}")
         self._check_fleet(_decode(records[0], self.state.revision).fleet)
 
-    def _take(self, data: bytes) -> Record:
+    def _follow_record(self, data: bytes) -> Record:
         record = _decode(data, self.state.revision + 1)
         self._check_fleet(record.fleet)
         self.state = self.state.after(record)
@@ -120,7 +120,7 @@ class Follower:
             written = self._read_back(number, whole, error)
         if not written and not self._has(number, whole):
             return 0
-        self._news.append(self._take(data))
+        self._news.append(self._follow_record(data))
         if not self.state.question:  # whose answers somebody waits for
             with suppress(FleetError):  # the next writer does it
                 self.compact()

@@ -249,7 +249,7 @@ class LocalFlags:
         return f"{name}: was defined just now"
 
     def check(self, values: Values) -> str | None:
-        return self._give(values, lib.pd_config_check)
+        return self._call_with_values(values, lib.pd_config_check)
 
     def apply(
         self,
@@ -258,7 +258,7 @@ class LocalFlags:
         trail: Sequence[Values],
     ) -> str | None:
         global _given
-        problem = self._give(values, lib.pd_config_apply)
+        problem = self._call_with_values(values, lib.pd_config_apply)
         if problem is None:
             before, _given = _given, dict(values)
             self._report(before, about)
@@ -267,7 +267,7 @@ class LocalFlags:
     def count_dropped(self) -> int:
         return int(lib.pd_config_count_dropped(lib.PD_SOURCE_FLEET))
 
-    def _give(self, values: Values, function: Callable[..., int]) -> str | None:
+    def _call_with_values(self, values: Values, function: Callable[..., int]) -> str | None:
         config = new_config(lib.PD_SOURCE_FLEET)
         origin = ffi.new("pd_origin *", {"source": lib.PD_SOURCE_FLEET, "place": self._place})
         err = new_error()

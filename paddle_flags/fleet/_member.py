@@ -167,16 +167,16 @@ class Member:
                 if self.steps.is_reached(step):
                     self._reached[batch.revision] = self.steps.last or 0
             self._note_ends()
-            verdicts, why = self._give_values()
+            verdicts, why = self._apply_values()
             if why is not None:  # what fitted doesn't any more: the program's rules are others
                 self._fitting_as = None
-                verdicts, why = self._give_values()
+                verdicts, why = self._apply_values()
             self._dropped = self._flags.count_dropped()
             self._applied = self.state.changed
             self._renew_answers(verdicts, why)
             self._traits = self._find_traits()
 
-    def _give_values(self) -> tuple[list[Verdict], str | None]:
+    def _apply_values(self) -> tuple[list[Verdict], str | None]:
         """Give the program what the log says; return the verdicts, and why it refuses."""
         values, verdicts = self._fold()
         closed = {n: each for n, each in self.values.items() if n in self._closed_since}

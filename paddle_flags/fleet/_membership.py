@@ -188,8 +188,8 @@ class Membership:
                 us, who = self._published, ("host", "pid", "process")
                 there = _document.document_of(self.store, self.name) if us else None
                 has_successor = there and any(there.get(each) != us[each] for each in who)
-                if us and not has_successor:  # whom a farewell would hide
-                    self.store.withdraw(self.name, _document.farewell(us))
+                if us and not has_successor:  # whom a departed_document would hide
+                    self.store.withdraw(self.name, _document.departed_document(us))
         except (FleetError, OSError):
             pass  # the lease ends by itself
         finally:
