@@ -249,7 +249,7 @@ class Client(Store):
         headers = {**_HEADERS, "Authorization": self._token} if self._token else _HEADERS
         status, content = self._exchange(node, path, json.dumps(body).encode(), headers, end)
         self._has_worked = True
-        return self._judge(node, status, content) if isinstance(content, bytes) else content
+        return self._parse_answer(node, status, content) if isinstance(content, bytes) else content
 
     def _exchange(
         self, node: Node, path: str, body: bytes, headers: Mapping[str, str], end: float
@@ -288,7 +288,7 @@ class Client(Store):
                 raise ssl.SSLError(message) from error
         return made
 
-    def _judge(self, node: Node, status: int, content: bytes) -> Body:
+    def _parse_answer(self, node: Node, status: int, content: bytes) -> Body:
         try:
             body = json.loads(content)
         except ValueError:

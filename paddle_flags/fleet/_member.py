@@ -10,7 +10,7 @@ from paddle_flags.fleet._document import documents_of
 from paddle_flags.fleet._flags import NEVER, Answer, Flags, Traits, Values, text_in
 from paddle_flags.fleet._follow import Follower
 from paddle_flags.fleet._record import ABORT, ASK, CHECK, END, Record
-from paddle_flags.fleet._state import ENDED, Selected, State, Verdict, fold, tables_of
+from paddle_flags.fleet._state import ENDED, Selected, State, Verdict, apply_batches, tables_of
 from paddle_flags.fleet._store import FleetError, Store
 
 if TYPE_CHECKING:
@@ -60,7 +60,9 @@ class Member:
         self._applied = -1  # the revision that the values are of
         self._dropped = flags.count_dropped()
         self._traits: dict[str, Traits | None] = {}
-        self._judging: dict[str, Traits] = {}  # the flags, as they are while batches are judged
+        self._checked_traits: dict[
+            str, Traits
+        ] = {}  # the flags, as they are while batches are judged
         self._fitting: dict[int, Values] = {}  # what they have taken, by revision
         self._fitting_as: object = None  # the definitions for which that holds
         self._is_without = False  # the values were taken back, since the engine is away
@@ -178,7 +180,7 @@ class Member:
 
     def _apply_values(self) -> tuple[list[Verdict], str | None]:
         """Give the program what the log says; return the verdicts, and why it refuses."""
-        values, verdicts = self._fold()
+        values, verdicts = self._compute_values()
         closed = {n: each for n, each in self.values.items() if n in self._closed_since}
         if self._is_without:
             values = closed
@@ -190,22 +192,24 @@ class Member:
         trail = [each.values for each in verdicts]
         return verdicts, self._flags.apply(values, news[0] if news else None, trail)
 
-    def _fold(self, *more: Record) -> tuple[Values, list[Verdict]]:
+    def _compute_values(self, *more: Record) -> tuple[Values, list[Verdict]]:
         """Return what the batches up to now give, and `more`, with what becomes of each."""
         batches = [*filter(self._is_current, self.state.batches), *more]
         names = {each.name for batch in batches for each in batch.changes}
-        self._judging = self._flags.find_traits(names | self.values.keys())
-        for name, look in self._judging.items():
+        self._checked_traits = self._flags.find_traits(names | self.values.keys())
+        for name, look in self._checked_traits.items():
             if look.closed:
                 self._closed_since.setdefault(name, self._applied)
             else:
                 self._closed_since.pop(name, None)
-        definitions = {n: (look.definition, look.closed) for n, look in self._judging.items()}
+        definitions = {
+            n: (look.definition, look.closed) for n, look in self._checked_traits.items()
+        }
         now = (definitions, self._flags.count_dropped())
         known = self._fitting if now == self._fitting_as else {}
         self._fitting = {b.revision: known[b.revision] for b in batches if b.revision in known}
         self._fitting_as = now
-        return fold(batches, self.selected, self._judge)
+        return apply_batches(batches, self.selected, self._check_batch)
 
     def withhold_values(self, *, withheld: bool) -> None:
         """Take the values of the fleet back from flags that can change, or give them again."""
@@ -216,12 +220,12 @@ class Member:
     def _is_current(self, batch: Record) -> bool:
         return self.steps.is_reached(batch.at_step) and batch.revision not in self._over
 
-    def _judge(self, batch: Record, wanted: Values) -> Answer | None:
+    def _check_batch(self, batch: Record, wanted: Values) -> Answer | None:
         """Return why the program can't have these values, which a batch brings.
 
         What fits once fits until a definition changes; what doesn't is judged at each look.
         """
-        looks, names = self._judging, {each.name for each in batch.changes}
+        looks, names = self._checked_traits, {each.name for each in batch.changes}
         closed = {name for name, look in looks.items() if look.closed}
         if not closed and self._fitting.get(batch.revision) == wanted:
             return None
@@ -282,7 +286,7 @@ class Member:
             answer = self.answers.get(batch.revision)
             if answer is not None and answer.state not in _flags.GOOD and not keys <= later:
                 found.add(batch.revision)
-            later |= keys if batch.lasts else set()
+            later |= keys if batch.is_lasting else set()
         return sorted(found, reverse=True)
 
     def _answer_for(self, batch: Record) -> Answer:
@@ -399,17 +403,17 @@ class Member:
         self._peers = next((each.peers for each in reversed(news) if each.peers), self._peers)
         for record in news:
             if record.kind == ASK and record.dry_run:
-                self.answers[record.revision] = self._judge_question(record)
+                self.answers[record.revision] = self._answer_question(record)
         question = self.state.question
         if question is None:
             self._asked = (0, NEVER)
         elif question.revision != self._asked[0]:
             patience = question.patience + self._clock.spread(PAUSE_OF_ONE / 2 * self._peers)
             self._asked = (question.revision, self._clock.now() + patience)
-            self.answers[question.revision] = self._judge_question(question)
+            self.answers[question.revision] = self._answer_question(question)
         self.set_gate()
 
-    def _judge_question(self, question: Record) -> Answer:
+    def _answer_question(self, question: Record) -> Answer:
         """Return the answer to a question; one for a step closes the gate before it looks."""
         if not self.selected.is_concerned(question.changes):
             return Answer(_flags.ACCEPTED)
@@ -417,7 +421,7 @@ class Member:
             why = self.steps.close(question.at_step)
             if why:
                 return Answer(_flags.REJECTED, why)
-        values, verdicts = self._fold(question)
+        values, verdicts = self._compute_values(question)
         answer: Answer = verdicts[-1].why or self._find_effect(values, question.revision)
         return Answer(_flags.ACCEPTED) if answer.state == _flags.APPLIED else answer
 

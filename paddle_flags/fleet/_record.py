@@ -77,7 +77,7 @@ class Record(NamedTuple):
     """Its number in the log, if it was read there."""
 
     @property
-    def lasts(self) -> bool:
+    def is_lasting(self) -> bool:
         """Whether what it changes neither ends by itself nor waits for a step."""
         return self.duration is None and self.at_step is None
 

@@ -78,7 +78,7 @@ def _kept(batches: tuple[Record, ...]) -> tuple[Record, ...]:
         if any(lasting[key] < _DEEP and later[key] < _DEEPEST for key in keys):
             found.append(batch)
         later.update(keys)
-        if batch.lasts:
+        if batch.is_lasting:
             lasting.update(keys)
     return tuple(reversed(found))
 
@@ -158,12 +158,12 @@ class Verdict(NamedTuple):
     values: dict[str, Entry]  # what the member has after it
 
 
-def fold(
-    batches: Iterable[Record], selected: Selected, judge: Callable[[Record, dict[str, Entry]], Any]
+def apply_batches(
+    batches: Iterable[Record], selected: Selected, check: Callable[[Record, dict[str, Entry]], Any]
 ) -> tuple[dict[str, Entry], list[Verdict]]:
     """Return the values of a member after batches, and what it does with each that concerns it.
 
-    Each is judged as a whole, on what those before it have given: `judge` returns why the member
+    Each is judged as a whole, on what those before it have given: `check` returns why the member
     can't have these values, or None.
     """
     tables: Tables = {}
@@ -174,7 +174,7 @@ def fold(
             continue
         after = with_batch(tables, batch)
         wanted = selected.values(after)
-        why = judge(batch, wanted) if wanted != values else None
+        why = check(batch, wanted) if wanted != values else None
         if why is None:
             tables, values = after, wanted
         verdicts.append(Verdict(batch, why, values))
@@ -196,7 +196,7 @@ class Step(NamedTuple):
     temporary change `record.of`; None: it waits for its decision."""
 
     @property
-    def holds(self) -> bool:
+    def is_in_effect(self) -> bool:
         """Whether it took effect."""
         return self.verdict in (COMMITTED, ENDED)
 

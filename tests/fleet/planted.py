@@ -51,7 +51,7 @@ def a_member_takes_half_of_a_batch(patch):
 
 
 def half_of_a_rejected_batch_is_taken_with_the_next(patch):
-    def fold(batches, selected, judge):
+    def apply_batches(batches, selected, judge):
         tables, values, verdicts = {}, {}, []
         for batch in batches:
             if selected.is_concerned(batch.changes):
@@ -66,10 +66,10 @@ def half_of_a_rejected_batch_is_taken_with_the_next(patch):
 
 
 def a_member_keeps_what_it_had(patch):
-    fold, had = _member.fold, {}
+    apply_batches, had = _member.apply_batches, {}
 
     def keep(batches, selected, judge):
-        values, verdicts = fold(batches, selected, judge)
+        values, verdicts = apply_batches(batches, selected, judge)
         if any(each.why is not None for each in verdicts):
             values = had.get(judge, values)
         had[judge] = values
