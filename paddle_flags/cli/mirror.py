@@ -27,7 +27,7 @@ def mirror(url: str, options: argparse.Namespace) -> Report:
     one = Mirror(url, options.arguments[0], options.timeout, options.confirm)
 
     def turn() -> None:
-        made = one.turn()
+        made = one.copy_changes()
         if made is not None:
             revision, record = made
             show(_line(revision, changes_text(record), record.changes, options))

@@ -179,7 +179,7 @@ class DirectoryStore(Store):
     def _keep_alive(self, name: str) -> None:
         found = self._member(name)
         if found is None or not found.alive:
-            raise self._ended(name)
+            raise self._lease_error(name)
         os.utime(self._documents / name)
         self._renewed(name)
 

@@ -93,7 +93,7 @@ class EtcdStore(Client):
                 number, revision = self._head()
                 create = {"key": self._key("head"), "start_revision": str(revision + 1)}
                 watch = self._request(WATCH, {"create_request": create})[0]
-            elif (told := _told(watch, min(_WATCH, left))) is not None:
+            elif (told := _next_number(watch, min(_WATCH, left))) is not None:
                 number = max(number, told)
             else:
                 watch.close()
@@ -155,7 +155,7 @@ class EtcdStore(Client):
             for kv in self._ask("kv/range", {"key": self._mark(name)}).get("kvs", ()) or [{}]:
                 lease = str(kv.get("lease", ""))
         if not lease or not self._renew(lease):
-            raise self._ended(name)
+            raise self._lease_error(name)
         self._long_lease()
 
     def _long_lease(self) -> str:
@@ -254,7 +254,7 @@ def _number(answer: Body) -> int:
     return max([0, *map(int, _values(answer))])
 
 
-def _told(stream: Stream, seconds: float) -> int | None:
+def _next_number(stream: Stream, seconds: float) -> int | None:
     """Return the number that a watch tells next, or 0; None if it has ended, or tells nothing."""
     try:
         result = json.loads(stream.next(seconds))["result"]

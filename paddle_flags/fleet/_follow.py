@@ -62,7 +62,7 @@ class Follower:
         if last is None or last < before:  # or another thread has read on meanwhile
             last = self.store.last()
             if last < before:
-                raise self._lost(f"ends with revision {last}")
+                raise self._lost_error(f"ends with revision {last}")
         news, self._news = self._news, []
         return news
 
@@ -79,7 +79,7 @@ class Follower:
         except CompactedError:
             return  # meanwhile: the next call reads that base
         if not records:
-            raise self._lost(f"ends with revision {self.store.last()}")
+            raise self._lost_error(f"ends with revision {self.store.last()}")
         self._check_fleet(_decode(records[0], self.state.revision).fleet)
 
     def _follow_record(self, data: bytes) -> Record:
@@ -91,16 +91,16 @@ class Follower:
     def _read_base(self) -> None:
         number, data = self.store.base()
         if number <= self.state.revision:
-            raise self._lost(f"begins with revision {number + 1}")
+            raise self._lost_error(f"begins with revision {number + 1}")
         state = _base(data, number)
         self._check_fleet(state.fleet)
         self.state, self.base = state, number
 
     def _check_fleet(self, fleet: str) -> None:
         if self.state.fleet and fleet and fleet != self.state.fleet:
-            raise self._lost(f"is fleet {shown(fleet)}")
+            raise self._lost_error(f"is fleet {shown(fleet)}")
 
-    def _lost(self, now: str) -> StateLostError:
+    def _lost_error(self, now: str) -> StateLostError:
         before = f"revision {self.state.revision} of fleet {self.state.fleet!r} was read before"
         what = f"the engine has lost its state: it {now}, and {before}"
         return StateLostError(f"{self.store.url}: {what}")

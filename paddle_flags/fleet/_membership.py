@@ -322,11 +322,11 @@ class Membership:
         texts.update({f"${name}": value for name, value in variables.items()})
         return {
             "version": 2,
-            **_some(self, "name", "role", "rank", "world", "host"),
+            **_pick_attributes(self, "name", "role", "rank", "world", "host"),
             "pid": self._flags.pid,
             "process": _role.process_stamp(self._flags.pid),
             "tick_timeout": self._options.tick_timeout,
-            **_some(state, "revision", "changed", "fleet"),
+            **_pick_attributes(state, "revision", "changed", "fleet"),
             "step": member.steps.last,
             "answers": {str(n): member.answers[n] for n in sorted(member.answers)[-_MOST_ANSWERS:]},
             "counting": member.list_counted(),
@@ -334,7 +334,7 @@ class Membership:
             "values": {n: each for n, each in facts.values.items() if each.source != "default"},
             "selected": sorted(selected),
             "digest": _document.digest(texts) if facts.is_checked else _document.UNCHECKED,
-            **_some(facts, "sensitive", "unsafe", "aliases", "defaults"),
+            **_pick_attributes(facts, "sensitive", "unsafe", "aliases", "defaults"),
             "standing": member.list_untaken(),
             "problem": self.problem,
             "check": {"round": self._round, "expect": self._expect} if self._round else {},
@@ -432,5 +432,5 @@ class Membership:
             raise TickTimeoutError(f"{self.url}: step {step}: {asked} {what}")
 
 
-def _some(thing: object, *names: str) -> dict[str, Any]:
+def _pick_attributes(thing: object, *names: str) -> dict[str, Any]:
     return {name: getattr(thing, name) for name in names}

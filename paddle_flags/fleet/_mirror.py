@@ -61,7 +61,7 @@ def mirror(
     """
     one = Mirror(source, target, timeout, tuple(confirm))
     try:
-        repeat(one.turn, stop or threading.Event(), on_problem)
+        repeat(one.copy_changes, stop or threading.Event(), on_problem)
     finally:
         one.close()
 
@@ -114,7 +114,7 @@ class Mirror:
         self._source.store.close()
         self._target.store.close()
 
-    def turn(self) -> tuple[int, Record] | None:
+    def copy_changes(self) -> tuple[int, Record] | None:
         """Make the target what it should be; return the change, or None if there was none.
 
         Nothing is compared unless the source has changed, or somebody else the target: two mirrors,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from paddle_flags.fleet import _json, _record
 from paddle_flags.fleet._record import ABORT, ASK, CHANGE, END, Change, Record
 from paddle_flags.fleet._store import FleetError
-from paddle_flags.live._documents import fault_of
+from paddle_flags.live._documents import find_invalid_field
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -41,7 +41,7 @@ class State:
         question, revision = self.question, self.revision + 1
         then = replace(self, revision=revision, fleet=self.fleet or record.fleet)
         if record.kind == END:
-            return _ended(then, record.of)
+            return _without_ended(then, record.of)
         if record.of != (question.revision if question else 0):
             return then  # it decides another question, or comes before the decision
         if record.kind == CHANGE:
@@ -56,11 +56,11 @@ def _changed(state: State, made: Record) -> State:
     needed = {name: getattr(made, name) for name in _NEEDED}
     batches = (*state.batches, Record(CHANGE, revision=state.revision, **needed))
     if state.revision // _TIDY != state.changed // _TIDY:
-        batches = _kept(batches)
+        batches = _drop_superseded(batches)
     return replace(state, batches=batches, question=None, changed=state.revision)
 
 
-def _ended(state: State, revision: int) -> State:
+def _without_ended(state: State, revision: int) -> State:
     kept = tuple(
         each for each in state.batches if each.revision != revision or each.duration is None
     )
@@ -68,7 +68,7 @@ def _ended(state: State, revision: int) -> State:
     return replace(state, batches=kept, changed=changed)
 
 
-def _kept(batches: tuple[Record, ...]) -> tuple[Record, ...]:
+def _drop_superseded(batches: tuple[Record, ...]) -> tuple[Record, ...]:
     """Return those that may still have an effect."""
     lasting: Counter[tuple[str, str]] = Counter()
     later: Counter[tuple[str, str]] = Counter()
@@ -240,7 +240,7 @@ def from_json(data: bytes, what: str, revision: int | None = None) -> State:
     """Return the state of JSON; raise FleetError if it isn't one, or of another revision."""
     with suppress(ValueError, TypeError, KeyError, AttributeError):
         fields = _json.read(data)
-        if fault_of(fields, _FORM) is None and revision in (None, fields["revision"]):
+        if find_invalid_field(fields, _FORM) is None and revision in (None, fields["revision"]):
             batches = tuple(map(_record.record_of, fields["batches"]))
             return State(fields["revision"], fields["changed"], fields["fleet"], batches)
     raise FleetError(f"{what}: expected the values of a fleet, as paddle_flags writes them")

@@ -235,7 +235,7 @@ class Store:
     def _replaced(self, first: int) -> FleetError:
         return self.error(f"record {first} was replaced by a base", CompactedError)
 
-    def _ended(self, name: str) -> FleetError:
+    def _lease_error(self, name: str) -> FleetError:
         return self.error(f"the lease of member {name} has ended", LeaseError)
 
 

@@ -208,7 +208,7 @@ class TcpStore(Store):
         self._write(name, b"%s %r\n%s" % (_random(), ttl, document))
 
     def _withdraw(self, name: str, document: bytes) -> None:
-        self._write(name, _ended(document))
+        self._write(name, _mark_ended(document))
 
     def _write(self, name: str, text: bytes) -> None:
         self._set(f"of/{name}", text)
@@ -220,7 +220,7 @@ class TcpStore(Store):
 
     def _keep_alive(self, name: str) -> None:
         if not self._has(f"of/{name}") or self._look_at([name]).get(name, (b"", False))[1] is False:
-            raise self._ended(name)
+            raise self._lease_error(name)
         self._renew(name)
 
     def _renew(self, name: str) -> None:
@@ -274,7 +274,7 @@ class TcpStore(Store):
         age = seen if look.sure else time.time() - float(date)
         is_silent = seen > min(ttl * 2 / 3, _NEAR) + _MARGIN
         if seen > ttl or (is_silent and age > ttl + _NEAR):
-            self._replace(f"of/{name}", text, _ended(document))
+            self._replace(f"of/{name}", text, _mark_ended(document))
             return False
         if look.sure or -_NEAR < age < ttl - _NEAR:
             return True
@@ -285,5 +285,5 @@ def _random() -> bytes:
     return uuid.uuid4().hex.encode()
 
 
-def _ended(document: bytes) -> bytes:
+def _mark_ended(document: bytes) -> bytes:
     return b"%s %r\n%s" % (_ENDED, time.time(), document)

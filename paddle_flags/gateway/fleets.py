@@ -16,7 +16,7 @@ from paddle_flags.fleet._status import View
 from paddle_flags.fleet._store import ReadOnlyError, UnreachableError
 from paddle_flags.gateway.fleet_documents import document_of, result_of
 from paddle_flags.gateway.problems import Refusal
-from paddle_flags.live._documents import fault_of
+from paddle_flags.live._documents import find_invalid_field
 
 if TYPE_CHECKING:
     from paddle_flags.fleet._store import Store
@@ -110,7 +110,7 @@ def _read(body: bytes) -> dict[str, Any]:
     for name in given.keys() - _REQUEST.keys():
         _fail(name, f"unknown member; expected one of {', '.join(_REQUEST)}")
     given = {**dict.fromkeys(_REQUEST), **given}
-    fault = fault_of(given, _REQUEST)
+    fault = find_invalid_field(given, _REQUEST)
     if fault is not None or not given["reason"]:
         _fail(fault or "reason", "is missing, or has another type")
     texts = _parsed(body, parse_int=str, parse_float=str)["set"]  # digits as they stand there
