@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _ABOVE = ("run time", "live", "override")
 _MOST_ANSWERS = 64
 _MOST_NOTES = 32
-PAUSE_OF_ONE = 0.004  # seconds: 250 looks of all members in a second
+PAUSE_OF_ONE = 0.004  # seconds: 250 looks at all members in a second
 _LONGEST_PAUSE = 1.0
 _SURE = 10.0  # seconds within which a member that has seen a value begin knows when
 
@@ -60,9 +60,7 @@ class Member:
         self._applied = -1  # the revision that the values are of
         self._dropped = flags.count_dropped()
         self._traits: dict[str, Traits | None] = {}
-        self._checked_traits: dict[
-            str, Traits
-        ] = {}  # the flags, as they are while batches are judged
+        self._checked: dict[str, Traits] = {}  # the flags, as they are while batches are checked
         self._fitting: dict[int, Values] = {}  # what they have taken, by revision
         self._fitting_as: object = None  # the definitions for which that holds
         self._is_without = False  # the values were taken back, since the engine is away
@@ -158,8 +156,8 @@ class Member:
             answer = self.answers.get(batch.revision)
             if answer and answer.state in (_flags.HELD, _flags.PENDING):
                 waiting |= changed
-        looks = self._flags.find_traits(names)
-        return {name: look if name in waiting else None for name, look in looks.items()}
+        traits = self._flags.find_traits(names)
+        return {name: each if name in waiting else None for name, each in traits.items()}
 
     # ---- Values ----
 
@@ -196,15 +194,13 @@ class Member:
         """Return what the batches up to now give, and `more`, with what becomes of each."""
         batches = [*filter(self._is_current, self.state.batches), *more]
         names = {each.name for batch in batches for each in batch.changes}
-        self._checked_traits = self._flags.find_traits(names | self.values.keys())
-        for name, look in self._checked_traits.items():
-            if look.closed:
+        self._checked = self._flags.find_traits(names | self.values.keys())
+        for name, each in self._checked.items():
+            if each.closed:
                 self._closed_since.setdefault(name, self._applied)
             else:
                 self._closed_since.pop(name, None)
-        definitions = {
-            n: (look.definition, look.closed) for n, look in self._checked_traits.items()
-        }
+        definitions = {n: (each.definition, each.closed) for n, each in self._checked.items()}
         now = (definitions, self._flags.count_dropped())
         known = self._fitting if now == self._fitting_as else {}
         self._fitting = {b.revision: known[b.revision] for b in batches if b.revision in known}
@@ -223,14 +219,14 @@ class Member:
     def _check_batch(self, batch: Record, wanted: Values) -> Answer | None:
         """Return why the program can't have these values, which a batch brings.
 
-        What fits once fits until a definition changes; what doesn't is judged at each look.
+        What fits once fits until a definition changes; what doesn't is checked at each look.
         """
-        looks, names = self._checked_traits, {each.name for each in batch.changes}
-        closed = {name for name, look in looks.items() if look.closed}
+        traits, names = self._checked, {each.name for each in batch.changes}
+        closed = {name for name, each in traits.items() if each.closed}
         if not closed and self._fitting.get(batch.revision) == wanted:
             return None
-        given = sorted(names & wanted.keys() & looks.keys())
-        secret = ", ".join(name for name in given if looks[name].sensitive)
+        given = sorted(names & wanted.keys() & traits.keys())
+        secret = ", ".join(name for name in given if traits[name].sensitive)
         if secret:
             why = f"{secret}: is sensitive, and a fleet publishes values"
             return Answer(_flags.REJECTED, why)
@@ -300,11 +296,11 @@ class Member:
     def _find_effect(self, values: Values, revision: int) -> Answer:
         """Return the same of the values that a revision has given."""
         names = sorted(name for name, each in values.items() if each.revision == revision)
-        looks = self._flags.find_traits(names) if names else {}
-        holding = [f"{n} by {look.source}" for n, look in looks.items() if look.source in _ABOVE]
+        traits = self._flags.find_traits(names) if names else {}
+        holding = [f"{n} by {each.source}" for n, each in traits.items() if each.source in _ABOVE]
         if holding:
             return Answer(_flags.HELD, ", ".join(holding))
-        missing = tuple(name for name in names if name not in looks)
+        missing = tuple(name for name in names if name not in traits)
         if not missing:
             return Answer(_flags.APPLIED)
         why = "; ".join(self._flags.describe_missing(name) for name in missing)

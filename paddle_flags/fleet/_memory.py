@@ -64,9 +64,7 @@ class MemoryStore(Store):
     def _read(self, first: int) -> list[bytes]:
         if first <= self._stored[0]:
             raise self._replaced(first)
-        return list(
-            _limit_answer((record, record) for record in self._log[first - self._stored[0] - 1 :])
-        )
+        return list(_limit((record, record) for record in self._log[first - self._stored[0] - 1 :]))
 
     def _base(self) -> tuple[int, bytes]:
         return self._stored
@@ -98,10 +96,10 @@ class MemoryStore(Store):
     def page(self, after: str) -> list[tuple[str, bytes, bool]]:
         """Return the members behind a name; all there are or some, and none at the end."""
         behind = ((name, each) for name, each in self.members().items() if name > after)
-        return list(_limit_answer((each.document, (name, *each)) for name, each in behind))
+        return list(_limit((each.document, (name, *each)) for name, each in behind))
 
 
-def _limit_answer(found: Iterable[tuple[bytes, Any]]) -> Iterator[Any]:
+def _limit(found: Iterable[tuple[bytes, Any]]) -> Iterator[Any]:
     """Return things until the data that is counted for them is enough for one answer."""
     size = 0
     for data, thing in found:

@@ -36,7 +36,7 @@ class ProcessIdentity(NamedTuple):
 def identify_process(environment: Mapping[str, str] | None = None) -> ProcessIdentity:
     """Return what Paddle's variables say, and then those of torchrun and others.
 
-    The rank of a parameter server is its identity in the list of servers.
+    The rank of a parameter server is its place in the list of servers.
     """
     env = os.environ if environment is None else environment
     servers = [each for each in env.get("PADDLE_PSERVERS_IP_PORT_LIST", "").split(",") if each]

@@ -214,7 +214,7 @@ class Life:
         return idle and self.presence._lost_since is None
 
     def look(self) -> None:
-        """Traits at what it has in this moment; raise FaultError."""
+        """Look at what it has in this moment; raise FaultError."""
         if self.presence is None or self.process.killed:
             return
         self._look_at_steps(self.presence)
@@ -250,7 +250,7 @@ class Life:
         return self.program.numbers(oracle.values_of(held, member.selected.selectors(), accepts))
 
     def look_at_lease(self) -> None:
-        """Traits whether its values are gone with its lease, if that was asked for."""
+        """Look whether its values are gone with its lease, if that was asked for."""
         if self.on_lost != "default" or self.observes or self.process.stopped:
             return
         if self.presence is None or self.presence.left:

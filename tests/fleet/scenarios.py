@@ -266,7 +266,7 @@ def _resume(process: Process) -> None:
 
 @contextlib.contextmanager
 def _quick() -> Iterator[None]:
-    """Traits less often, and compact early."""
+    """Look less often, and compact early."""
     with (
         mock.patch.multiple(_follow, _KEPT=10, _MOST=30),
         mock.patch.object(_operate, "_POLL", 0.1),
