@@ -10,7 +10,7 @@ from paddle_flags.gen.check import check
 from paddle_flags.gen.model import FlagSet
 from paddle_flags.gen.normal import normalise
 from paddle_flags.gen.problems import GenerateError, Problems
-from paddle_flags.gen.read import beside, read
+from paddle_flags.gen.read import find_companions, read
 
 __all__ = ["FlagSet", "GenerateError", "load"]
 
@@ -20,7 +20,7 @@ def load(path: str) -> FlagSet:
 
     Raises GenerateError, whose `errors` lists every problem.
     """
-    return load_files(beside(path))
+    return load_files(find_companions(path))
 
 
 def load_files(paths: dict[str, str]) -> FlagSet:

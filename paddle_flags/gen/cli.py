@@ -14,9 +14,9 @@ from paddle_flags.cli.suggestions import nearest
 from paddle_flags.errors import FlagError
 from paddle_flags.gen import cli_diff, cli_import, load_files
 from paddle_flags.gen.model import FILES, to_json
-from paddle_flags.gen.read import beside, read, the_fields
+from paddle_flags.gen.read import find_companions, read, readers_of_fields
 from paddle_flags.gen.render import LANGUAGES, SPLIT, render
-from paddle_flags.gen.write import differing, left_over, write
+from paddle_flags.gen.write import find_obsolete_sources, find_outdated, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -101,7 +101,7 @@ def _positive(text: str) -> int:
 def main(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     """Run the command; returns the exit status."""
     if options.schema:
-        print_text(the_fields().schema_text(options.schema), end="")
+        print_text(readers_of_fields().schema_text(options.schema), end="")
         return 0
     if options.file is None:
         parser.error("expected the path of flags.yaml")
@@ -119,7 +119,7 @@ def main(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    paths = beside(options.file)
+    paths = find_companions(options.file)
     paths |= {"flags_compat": options.compat} if options.compat else {}
     paths |= {"flags_version": options.versions} if options.versions else {}
     if options.dump in ("read", "normal"):
@@ -143,8 +143,8 @@ def _path(directory: str, name: str) -> str:
 
 
 def _check(files: dict[str, str], directory: str) -> int:
-    stale = [(name, "is stale") for name in differing(files, directory)]
-    stale += [(name, "is no longer generated") for name in left_over(files, directory)]
+    stale = [(name, "is stale") for name in find_outdated(files, directory)]
+    stale += [(name, "is no longer generated") for name in find_obsolete_sources(files, directory)]
     for name, how in stale:
         print_error(f"{_path(directory, name)}: {how}; run gen again")
     return 1 if stale else 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from paddle_flags.cli.output import print_error, print_text
 from paddle_flags.cli.parser import Parser
 from paddle_flags.errors import FlagError
-from paddle_flags.gen.importers import settle
+from paddle_flags.gen.importers import render_importable
 from paddle_flags.gen.model import FILES
 from paddle_flags.gen.problems import GenerateError
 from paddle_flags.gen.write import write
@@ -118,7 +118,7 @@ def run(program: str, words: Sequence[str]) -> int:
     options = _read(program, words)
     try:
         found: Found = options.act(options)
-        texts = settle(found)
+        texts = render_importable(found)
         _miss_flags(found)
         written = _write(texts, options, " ".join(words))
     except FlagError as error:

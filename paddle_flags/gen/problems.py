@@ -31,7 +31,7 @@ class GenerateError(FlagError, ValueError):
     """The same with places."""
 
 
-def needing(what: str, package: str) -> AbstractContextManager[None]:
+def importing_for_gen(what: str, package: str) -> AbstractContextManager[None]:
     """Surround the import of a package that the generator needs."""
     return importing(what, package, "gen", FlagUnsupportedError)
 
@@ -50,7 +50,7 @@ class Problems:
         start = f"{what}: " if what else ""
         self._found.append((place, f"{start}found {found}, expected {expected}"))
 
-    def take(self, error: GenerateError) -> None:
+    def add_errors_of(self, error: GenerateError) -> None:
         """Add those of an error."""
         self._found += error.found or [(None, str(error))]
 

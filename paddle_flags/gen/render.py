@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags.gen import facts
 from paddle_flags.gen.model import Place
-from paddle_flags.gen.problems import GenerateError, Problems, near, needing, one_of
+from paddle_flags.gen.problems import GenerateError, Problems, importing_for_gen, near, one_of
 from paddle_flags.gen.values import to_flagfile, to_text
 from paddle_flags.gen.view import (
     HASH_DIGITS,
@@ -165,7 +165,7 @@ def _why(error: Exception) -> str:
 
 
 def _environment(templates: str | None) -> Any:
-    with needing("rendering", "Jinja2"):
+    with importing_for_gen("rendering", "Jinja2"):
         import jinja2
     own = os.path.join(os.path.dirname(__file__), "templates")
     if templates is not None:

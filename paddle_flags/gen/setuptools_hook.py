@@ -27,7 +27,7 @@ from paddle_flags._core.paths import get_include
 from paddle_flags.errors import FlagError
 from paddle_flags.gen import load_files
 from paddle_flags.gen.problems import near
-from paddle_flags.gen.read import beside
+from paddle_flags.gen.read import find_companions
 from paddle_flags.gen.render import SPLIT, render
 from paddle_flags.gen.write import write
 
@@ -49,12 +49,12 @@ class Flags:
 
     def inputs(self) -> list[str]:
         """Return the YAML files, which must be in the source distribution."""
-        return list(beside(self.file).values())
+        return list(find_companions(self.file).values())
 
     def generate(self, languages: Sequence[str], directory: str) -> list[str]:
         """Write the files that changed; returns the paths of all files."""
         try:
-            flags = load_files(beside(self.file))
+            flags = load_files(find_companions(self.file))
             files = render(flags, languages, templates=self.templates, size=self.split)
             write(files, directory)
         except FlagError as error:
@@ -103,7 +103,7 @@ class _BuildPython(build_py):
             os.path.join(self._directory_of(each.package), name)
             for each in self.sets
             if each.package is not None
-            for name in (*render(load_files(beside(each.file)), ["python"]), TYPED)
+            for name in (*render(load_files(find_companions(each.file)), ["python"]), TYPED)
         ]
         return list(dict.fromkeys([*super().get_outputs(include_bytecode), *made]))
 

@@ -49,7 +49,9 @@ def report_foreign(
         )
     for library, names in sorted(others.items()):
         expected = f"flags of paddle_flags{_cure(bridge_of(binaries[library], library))}"
-        found.lose(Place(path, 1, 1), "", _listed(names, library), f"{expected}; they are left out")
+        found.report_loss(
+            Place(path, 1, 1), "", _listed(names, library), f"{expected}; they are left out"
+        )
 
 
 def _listed(names: Collection[str], library: str) -> str:

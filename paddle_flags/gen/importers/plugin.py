@@ -82,9 +82,11 @@ def _import_definition(definition: Any, found: Found) -> None:
     ):  # the registry doesn't expose functions
         return
     if definition.validate:
-        found.lose(place, name, "a validator", "a range or choices")
+        found.report_loss(place, name, "a validator", "a range or choices")
     if definition.watch:
-        found.lose(place, name, "a watcher", "implied values, which can't be read from a plugin")
+        found.report_loss(
+            place, name, "a watcher", "implied values, which can't be read from a plugin"
+        )
 
 
 def _schema(live: Live[Any]) -> re.Match[str] | None:
@@ -118,7 +120,9 @@ def _version(found: Found, place: Place, what: str) -> str:
     """Return the version to write for one that a plugin doesn't record."""
     found.flags.version = found.flags.version or UNKNOWN_VERSION
     version = found.flags.version
-    found.lose(place, what, "no version", f"the version of this change; {version} is written")
+    found.report_loss(
+        place, what, "no version", f"the version of this change; {version} is written"
+    )
     return version
 
 
@@ -131,7 +135,7 @@ def _retired(live: Live[Any], place: Place, found: Found) -> Retired:
 
 def _flag(live: Live[Any], place: Place, found: Found) -> Flag:
     if not live.help.strip():
-        found.lose(place, f"{live.name}: help", "none", f"some; '{NO_HELP}' is written")
+        found.report_loss(place, f"{live.name}: help", "none", f"some; '{NO_HELP}' is written")
     default: Any = live.default
     kind = live.items or live.type
     unit = live.unit if not live.items else None
