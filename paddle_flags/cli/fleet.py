@@ -7,8 +7,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.cli import fleet_text
-from paddle_flags.cli.batch import batch_of, matches, raise_all, shown_value
-from paddle_flags.cli.foreign import Raw, Report, cut
+from paddle_flags.cli.batch import batch_of, matches, raise_together, shown_value
+from paddle_flags.cli.foreign import Raw, Report, shorten
 from paddle_flags.cli.suggestions import suggestion
 from paddle_flags.cli.target import Target
 from paddle_flags.errors import FlagArgumentError
@@ -117,7 +117,7 @@ class FleetTarget(Target):
                 else:
                     near = suggestion(name, _known_names(fleet, tables))
                     problems.append(f"{name}: the fleet gives it no value here{near}")
-        raise_all(FleetError, problems)
+        raise_together(FleetError, problems)
         texts = [str(each.value) for each in found.values()]
         if len(found) > 1:
             texts = [f"{name}={text}" for name, text in zip(found, texts)]
@@ -217,9 +217,9 @@ class FleetTarget(Target):
             names = _by_name(fleet, [name])
             now = next((e.value for n, e in table.items() if matches(n, names)), None)
             if now != wanted:
-                is_now = "isn't set" if now is None else f"is {cut(shown_value(now))}"
-                problems.append(f"{name}: {is_now}, expected {cut(shown_value(wanted))}")
-        raise_all(FleetError, problems)
+                is_now = "isn't set" if now is None else f"is {shorten(shown_value(now))}"
+                problems.append(f"{name}: {is_now}, expected {shorten(shown_value(wanted))}")
+        raise_together(FleetError, problems)
         return revision if batch.revision is None else batch.revision
 
     def do_undo(self) -> Report:
@@ -247,7 +247,7 @@ class FleetTarget(Target):
         except ConflictError as error:
             return Report(problems=str(error).split("; "), status=1)
         except UnconfirmedError as error:
-            return Report(problems=fleet_text.unconfirmed(error), status=1)
+            return Report(problems=fleet_text.confirmation_lines(error), status=1)
         options = self.options
         parts, problems = fleet_text.outcome_parts(outcome)
         status = 0 if outcome.ok else 1

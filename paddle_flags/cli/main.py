@@ -94,7 +94,7 @@ def _add_verb(verb: str, main_parser: Parser) -> None:
     verbs.add(main_parser, verb, plugins)
 
 
-def _takes_flags(main_parser: Parser, tokens: Sequence[str]) -> Parser | None:
+def _find_plugin_command(main_parser: Parser, tokens: Sequence[str]) -> Parser | None:
     """Return the parser of a command that loads plugins and takes flags, if it is one."""
     parser = main_parser.commands.get(tokens[0])
     if parser is None or tokens[0] not in _COMMANDS:
@@ -127,7 +127,7 @@ def _complete(generator: Generator, tokens: list[str], token: str) -> Answer:
         return completion.complete_command(main_parser, token)
     if tokens[0] == "gen":
         return completion.complete_plain(generator.new_parser(PROGRAM), tokens, token)
-    parser = _takes_flags(main_parser, [*tokens, token])
+    parser = _find_plugin_command(main_parser, [*tokens, token])
     if parser is not None:
         return completion.complete_with_flags(parser, tokens, token)
     if tokens[0] in verbs.VERBS:
@@ -138,7 +138,7 @@ def _complete(generator: Generator, tokens: list[str], token: str) -> Answer:
     return NOTHING if known is None else completion.complete_plain(known, tokens, token)
 
 
-def _act_plain(main_parser: Parser, tokens: Sequence[str]) -> None:
+def _run_plain_command(main_parser: Parser, tokens: Sequence[str]) -> None:
     """Run a command that has no flags: config, completion or new."""
     if tokens[0].startswith("-"):
         _check_option(main_parser, tokens[0])
@@ -168,16 +168,16 @@ def main(tokens: Sequence[str], generator: Generator) -> int:
     if not tokens:
         main_parser.print_help(sys.stderr)
         return 2
-    parser = _takes_flags(main_parser, tokens)
+    parser = _find_plugin_command(main_parser, tokens)
     if parser is not None:
-        return _act_on_plugins(parser, tokens)
+        return _run_plugin_command(parser, tokens)
     if tokens[0] in verbs.VERBS:
         return verbs.run(main_parser, list(tokens))
-    _act_plain(main_parser, tokens)
+    _run_plain_command(main_parser, tokens)
     return 0
 
 
-def _act_on_plugins(parser: Parser, tokens: Sequence[str]) -> int:
+def _run_plugin_command(parser: Parser, tokens: Sequence[str]) -> int:
     """Run a command that loads plugins and takes flags; return the exit status."""
     try:
         action = _prepare(tokens[0], parser, tokens[1:])

@@ -324,9 +324,9 @@ def is_about_plugins(parser: Parser, plugins: Parser, tokens: Sequence[str]) -> 
 def run(main_parser: Parser, tokens: list[str]) -> int:
     """Run the verb that the first token names; return the exit status."""
     parser = main_parser.commands[tokens[0]]
-    options = main_parser.parse_args([tokens[0], *in_order(parser, tokens[1:])])
+    options = main_parser.parse_args([tokens[0], *put_options_first(parser, tokens[1:])])
     try:
-        report = _act(VERBS[options.verb], options)
+        report = _run_verb(VERBS[options.verb], options)
     except FlagArgumentError as error:
         *others, last = error.errors
         show_problems(*map(str, others))
@@ -349,7 +349,7 @@ def _status_of(error: FlagError) -> int:
     return UNREACHABLE if isinstance(error, UnreachableError) else 1
 
 
-def _act(verb: Verb, options: argparse.Namespace) -> Report:
+def _run_verb(verb: Verb, options: argparse.Namespace) -> Report:
     """Do what the command line says."""
     arguments: list[str] = getattr(options, "arguments", [])
     if options.attach is not None and options.target is not None:  # there is no other target
@@ -369,7 +369,7 @@ def _act(verb: Verb, options: argparse.Namespace) -> Report:
         message = f"unexpected argument {arguments[int(verb.most)] or repr('')}"
         raise FlagArgumentError(message)
     _sort_arguments(options)
-    return target.act(options.verb)
+    return target.run_verb(options.verb)
 
 
 def _open_all(options: argparse.Namespace) -> Report:
@@ -403,7 +403,7 @@ def _sort_arguments(options: argparse.Namespace) -> None:
             raise FlagArgumentError(str(error)) from None
 
 
-def in_order(command: Parser, tokens: Sequence[str]) -> list[str]:
+def put_options_first(command: Parser, tokens: Sequence[str]) -> list[str]:
     """Return options first, each with its value in one token, then the rest: any order will do.
 
     A value may begin with a dash, as in `--expect level=-1` or `--reason -5%`.
