@@ -75,20 +75,20 @@ class Gateway:
 
     async def _list_processes(self, request: Request) -> Response:
         _parameters(request)
-        return Json({"processes": await self._processes.listed(), "you": _you(request)})
+        return Json({"processes": await self._processes.listed(), "you": _identify_client(request)})
 
     async def _relay(self, method: str, request: Request) -> Response:
         """Answer what the process answers to a method of its protocol."""
         params: Any = _parameters(request, *["since"] * (method == "flags.list"))
         seconds = 0.0
         if request.method == "POST":  # passed on as it is: the process has the rules
-            params, seconds = _spliced(await request.body(), _behalf(request))
+            params, seconds = _add_identity(await request.body(), _client_identity(request))
         elif method == "flags.get":
             params["name"] = request.path_params["name"]
         elif method == "changes.list":
-            params["on_behalf_of"] = _behalf(request)  # who may undo them depends on it
+            params["on_behalf_of"] = _client_identity(request)  # who may undo them depends on it
         answer = await self._processes.ask(request, seconds + TIMEOUT, method, params)
-        return Json({**answer, "you": _you(request)} if method == "hello" else answer)
+        return Json({**answer, "you": _identify_client(request)} if method == "hello" else answer)
 
     async def _stream(self, request: Request) -> Response:
         """Stream what changes from now on."""
@@ -98,7 +98,7 @@ class Gateway:
             return Response(media_type="text/event-stream")
         connection = await self._processes.connection(request, TIMEOUT)
         stream = _Stream(connection, since, _POLL if self._polls else _ALIVE)
-        await stream.begin(_you(request), b"retry: 1000\n\n" if self._polls else b"")
+        await stream.start(_identify_client(request), b"retry: 1000\n\n" if self._polls else b"")
         return stream
 
     # ---- Fleets ----
@@ -106,7 +106,7 @@ class Gateway:
     async def _list_fleets(self, request: Request) -> Response:
         _parameters(request)
         listed = [{"fleet": n, "url": each.url} for n, each in enumerate(self._fleets, 1)]
-        return Json({"fleets": listed, "you": _you(request)})
+        return Json({"fleets": listed, "you": _identify_client(request)})
 
     async def _show_fleet(self, request: Request) -> Response:
         _parameters(request)
@@ -114,7 +114,7 @@ class Gateway:
 
     async def _change_fleet(self, request: Request) -> Response:
         _parameters(request)
-        by = _behalf(request) or {}
+        by = _client_identity(request) or {}
         who = " at ".join(filter(None, [by.get("label"), by.get("host")]))
         return Json(await in_thread(self._watched(request).change, await request.body(), who))
 
@@ -143,13 +143,13 @@ def _parameters(request: Request, *known: str) -> dict[str, str]:
     return dict(given)
 
 
-def _you(request: Request) -> dict[str, Any]:
+def _identify_client(request: Request) -> dict[str, Any]:
     """Return who asks, and what they may do."""
     may = ["read", "change"] if request.user.may == "change" else ["read"]
-    return {**(_behalf(request) or {}), "may": may}
+    return {**(_client_identity(request) or {}), "may": may}
 
 
-def _behalf(request: Request) -> dict[str, str] | None:
+def _client_identity(request: Request) -> dict[str, str] | None:
     """Return for whom the gateway asks; None: for the user that it runs as."""
     label = request.user.label
     if not label:
@@ -158,7 +158,7 @@ def _behalf(request: Request) -> dict[str, str] | None:
     return {"label": label[:200], **({"host": host[:200]} if host else {})}
 
 
-def _spliced(body: bytes, behalf: dict[str, str] | None) -> tuple[bytes, float]:
+def _add_identity(body: bytes, behalf: dict[str, str] | None) -> tuple[bytes, float]:
     """Return the parameters of a request from its body, and for how long it may wait.
 
     The members stay as they are, and the process refuses one that is there twice. Line breaks
@@ -192,7 +192,7 @@ class _Stream(StreamingResponse):
         self._connection = connection
         self._events = connection.events(since, alive)
 
-    async def begin(self, you: dict[str, Any], end: bytes) -> None:
+    async def start(self, you: dict[str, Any], end: bytes) -> None:
         """Wait until the process sends events, as until then it may refuse to."""
         try:
             first = await in_thread(self._events.__next__)

@@ -15,7 +15,13 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError
-from paddle_flags.gateway.security import HEAD_MAX, Bearers, Browser, Door, Guard
+from paddle_flags.gateway.security import (
+    HEAD_MAX,
+    BoundedProtocol,
+    BrowserClient,
+    Guard,
+    TokenClients,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -48,7 +54,7 @@ def serve(
     """Serve an application until Ctrl-C; `ready` is called with the URL."""
     made = _bind(listen)
     context = _context(listen)
-    guard = Guard(app, Bearers(users), _check_names(listen.names) or _LOOPBACK)
+    guard = Guard(app, TokenClients(users), _check_names(listen.names) or _LOOPBACK)
     host, port = made.getsockname()[:2]
     shown_host = listen.names[0] if listen.names else f"[{host}]" if ":" in host else host
     ready(f"http{'s' * bool(context)}://{shown_host}:{port}/")
@@ -62,7 +68,7 @@ def serve_browser(app: ASGIApp, home: str, idle: float, ready: Callable[[str], o
     """
     made = _bind(Listen(port=0))
     port: int = made.getsockname()[1]
-    browser = Browser(port, f"/{home}")
+    browser = BrowserClient(port, f"/{home}")
     ready(f"http://127.0.0.1:{port}{browser.path}")
     _run(Guard(app, browser, _LOOPBACK), made, {"port": port}, idle=idle)
 
@@ -77,7 +83,7 @@ def _run(
 ) -> None:
     config = uvicorn.Config(
         app,
-        http=type("_Door", (Door,), {**door, "unknown": {}, "shutdown": _shut_down}),
+        http=type("_Door", (BoundedProtocol,), {**door, "unknown": {}, "shutdown": _shut_down}),
         ws="none",
         lifespan="off",
         loop="asyncio",
@@ -103,7 +109,7 @@ async def _serve(server: uvicorn.Server, made: socket.socket, idle: float | None
             watch.cancel()
 
 
-def _shut_down(door: Door) -> None:
+def _shut_down(door: BoundedProtocol) -> None:
     """Let answers be sent at the end of the server, but not streams, which go on forever."""
     H11Protocol.shutdown(door)
     cycle = door.cycle
