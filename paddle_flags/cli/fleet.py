@@ -223,18 +223,14 @@ class FleetTarget(Target):
         return revision if batch.revision is None else batch.revision
 
     def do_undo(self) -> Report:
-        """Undo a change."""
+        """Undo a change, or bring back the values of a revision."""
         revision, reason = self.options.number, self.options.reason or ""
         given = {"wait": self.options.wait, "force": self.options.force, "reason": reason}
         with self._open() as fleet:
-            return self._outcome(lambda: fleet.undo(revision, **given))
+            act = fleet.undo if self.options.verb == "undo" else fleet.reset
+            return self._outcome(lambda: act(revision, **given))
 
-    def do_reset(self) -> Report:
-        """Bring back the values of a revision."""
-        revision, reason = self.options.number, self.options.reason or ""
-        given = {"wait": self.options.wait, "force": self.options.force, "reason": reason}
-        with self._open() as fleet:
-            return self._outcome(lambda: fleet.reset(revision, **given))
+    do_reset = do_undo
 
     def _outcome(self, change: Callable[[], Outcome]) -> Report:
         for each in _ENDING:
