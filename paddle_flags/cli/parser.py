@@ -39,15 +39,14 @@ class Parser(argparse.ArgumentParser):
         """Add an argument, as in argparse."""
         return self._record(super().add_argument(*names, **settings))
 
-    def add_options(self, table: Mapping[str, dict[str, Any]]) -> None:
-        """Add options: names, separated by blanks, with the settings of argparse."""
-        for names, settings in table.items():
-            self.add_argument(*names.split(), **settings)
+    def add_options(self, table: Mapping[str, dict[str, Any]], *, exclusive: bool = False) -> None:
+        """Add options: names, separated by blanks, with the settings of argparse.
 
-    def exclusive(self) -> Callable[..., argparse.Action]:
-        """Return an `add_argument` for options of which a command line may have one."""
-        group = self.add_mutually_exclusive_group()
-        return lambda *names, **settings: self._record(group.add_argument(*names, **settings))
+        Of exclusive ones, a command line may have one.
+        """
+        add = self.add_mutually_exclusive_group().add_argument if exclusive else self.add_argument
+        for names, settings in table.items():
+            self._record(add(*names.split(), **settings))
 
     def _record(self, action: argparse.Action) -> argparse.Action:
         self.own_options.update(dict.fromkeys(action.option_strings, action))

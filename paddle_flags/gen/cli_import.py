@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.cli.output import print_error, print_text
-from paddle_flags.cli.parser import Parser
+from paddle_flags.cli.parser import Parser, switch, value
 from paddle_flags.errors import FlagError
 from paddle_flags.gen.importers import render_importable
 from paddle_flags.gen.model import FILES
@@ -62,7 +62,7 @@ def _parser(program: str) -> Parser:
             "helpxml",
             _helpxml,
             "program",
-            "a program, which is run with --helpxml, or its output as FILE.xml",
+            "a program, run with --helpxml, or its output as FILE.xml",
         ),
         (
             "argparse",
@@ -72,7 +72,7 @@ def _parser(program: str) -> Parser:
         ),
     ):
         kind = parser.add_command(name, summary, description=summary)
-        _add_options(kind)
+        kind.add_options(_OPTIONS)
         kind.add_argument(argument, metavar=argument.upper(), help=summary)
         kind.set_defaults(act=act)
         if name == "helpxml":
@@ -84,17 +84,12 @@ def _parser(program: str) -> Parser:
     return parser
 
 
-def _add_options(kind: argparse.ArgumentParser) -> None:
-    kind.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        default="flags.yaml",
-        help="the file to write; %(default)s by default",
-    )
-    kind.add_argument("--force", action="store_true", help="replace existing files")
-    kind.add_argument("--name", help="the name of the set; by default made from what is imported")
-    kind.add_argument("--version", metavar="X.Y.Z", default="", help="the version of the set")
+_OPTIONS = {
+    "-o --output": value("FILE", "the file to write; %(default)s by default", default="flags.yaml"),
+    "--force": switch("replace existing files"),
+    "--name": value("NAME", "the name of the set; by default made from what is imported"),
+    "--version": value("X.Y.Z", "the version of the set", default=""),
+}
 
 
 def _read(program: str, words: Sequence[str]) -> argparse.Namespace:
