@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from generating import from_data
 from support import package, write
 
 package("ruamel.yaml")
 
-from paddle_flags.gen import load, model  # noqa: E402 - behind the look for what is needed
+from paddle_flags.gen import load  # noqa: E402 - behind the look for what is needed
 from paddle_flags.gen.cli import run as gen  # noqa: E402
 from paddle_flags.gen.diff import compare  # noqa: E402
 from paddle_flags.gen.diff_text import to_lines, to_markdown  # noqa: E402
@@ -240,30 +241,6 @@ def mutations(data: Any) -> Iterator[tuple[str, Any]]:
         yield "more", data + 1
     else:
         yield "other", 7 if data is None else f"{data}x"
-
-
-RECORDS = {
-    "flags": model.Flag,
-    "imports": model.Import,
-    "aliases": model.Alias,
-    "renamed": model.Renamed,
-    "retired": model.Retired,
-    "deprecated": model.Deprecated,
-    "implies": model.Implication,
-    "versions": model.Version,
-    "sets": model.Setting,
-    "changes": model.Change,
-}
-
-
-def from_data(data, record=model.FlagSet):
-    """Return the normal form that was passed to to_data."""
-    values = {
-        key: [from_data(each, RECORDS[key]) for each in value] if key in RECORDS else value
-        for key, value in data.items()
-        if key != "format"
-    }
-    return record(**values)
 
 
 def test_there_is_a_difference_exactly_when_the_normal_forms_differ(sets):
