@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
@@ -13,7 +14,8 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from paddle_flags.gateway.api import openapi
+from paddle_flags._core.status import to_text
+from paddle_flags._native import lib
 from paddle_flags.gateway.fleets import Watched
 from paddle_flags.gateway.problems import Json, Refusal, answer_of
 from paddle_flags.gateway.processes import Processes, in_thread
@@ -127,6 +129,15 @@ class Gateway:
     async def _describe(self, request: Request) -> Response:
         _parameters(request)
         return Json(openapi())
+
+
+@cache
+def openapi() -> dict[str, Any]:
+    """Return the OpenAPI document."""
+    text = files("paddle_flags.gateway").joinpath("openapi.json").read_text("ascii")
+    document: dict[str, Any] = json.loads(text)
+    document["info"]["version"] = to_text(lib.PD_VERSION)
+    return document
 
 
 # ---- Requests ----
