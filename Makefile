@@ -16,11 +16,11 @@ endif
 export CC CXX PYTHON
 
 BIN      := $(VENV)/bin
-PIP      := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile \
-              $(if $(PACKAGES),--no-build-isolation)
+PIP      := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile
 SOURCES  := setup.py build_ffi.py pyproject.toml $(shell find csrc -type f)
-# pytest-xdist would wait forever for a worker that it starts again after a crash.
-PYTEST   := $(BIN)/python -m pytest -n auto --dist loadfile --max-worker-restart 0
+# Two workers for a core, as many tests wait for a process. pytest-xdist would wait forever for a
+# worker that it starts again after a crash.
+PYTEST    = $(BIN)/python -m pytest -n $$((2 * $$(nproc))) --dist loadfile --max-worker-restart 0
 C_FILES   = $(shell find csrc examples tests -name '*.[ch]' -o -name '*.cc')
 SETTINGS := $(strip $(CURDIR) $(PYTHON) $(CC) $(CFLAGS) $(LDFLAGS) $(PD_SANITIZE))
 
@@ -30,9 +30,9 @@ help: ## Show this list
 
 real: $(REAL)/made ## Install the real Paddle, PyTorch, Ray and Dask for tests beside them, 2 GB, into build/real
 
-demo: $(VENV)/built ## Build the library and the example plugins, and run them from Python
-	@tools/step.sh "Compile three plugins, which do not link the library, and a host in C" \
-	  $(MAKE) -C examples BUILD=$(CURDIR)/build
+demo: $(VENV)/built ## Build the library and a plugin, and show what a program does with their flags
+	@tools/step.sh "Compile a plugin in C, which doesn't link the library" \
+	  $(MAKE) -C examples demo BUILD=$(CURDIR)/build
 	@examples/demo/run.sh $(BIN)/python
 
 live: $(VENV)/dev ## Serve the flags of an example, show its page, and make pictures of it in build/live; ARGS=--print
@@ -65,16 +65,21 @@ lint: $(VENV)/dev ## Check style and types of Python and C
 	$(BIN)/mypy
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	clang-format --dry-run -Werror $(C_FILES)
-	@# One file at a time: with several, clang-tidy 14 reports uninitialized va_lists. A third of the
-	@# default number of nodes finds the same errors when they are added to our longest functions.
-	@# PD_HEADER_ONLY expands the lists of pd_flags.h into switches, some of whose branches are equal.
-	printf '%s\n' $(filter csrc/live/%.c,$(C_FILES)) | \
-	  xargs -P 2 -I{} clang-tidy --quiet --checks=-bugprone-branch-clone {} -- -std=gnu11 \
-	  -Icsrc/include -Icsrc/live -D_GNU_SOURCE -DPD_HEADER_ONLY
+	$(call tidy,-clang-analyzer-*)
+
+analyze: $(VENV)/dev ## Search all paths of each function in C for errors, with clang's analyzer
+	$(call tidy,)
+
+# One file at a time: with several, clang-tidy 14 reports uninitialized va_lists. A third of the
+# default number of nodes finds the same errors when they are added to our longest functions.
+tidy = printf '%s\n' $(filter csrc/live/%.c,$(C_FILES)) | \
+	  xargs -P 2 -I{} clang-tidy --quiet --checks=$(1) {} -- -std=gnu11 \
+	  -Icsrc/include -Icsrc/live -D_GNU_SOURCE -DPD_HEADER_ONLY $(ANALYZER) && \
 	printf '%s\n' $(filter-out csrc/live/% tests/% examples/gen/%,$(filter %.c,$(C_FILES))) | \
-	  xargs -P 2 -I{} clang-tidy --quiet {} -- -std=gnu11 -Icsrc/include \
-	  -isystem "$$($(BIN)/python -c 'import sysconfig as s; print(s.get_path("include"))')" -DPy_LIMITED_API=0x030B0000 \
-	  -Xclang -analyzer-config -Xclang max-nodes=75000
+	  xargs -P 2 -I{} clang-tidy --quiet --checks=$(1) {} -- -std=gnu11 -Icsrc/include \
+	  -isystem "$$($(BIN)/python -c 'import sysconfig as s; print(s.get_path("include"))')" \
+	  -DPy_LIMITED_API=0x030B0000 $(ANALYZER)
+ANALYZER := -Xclang -analyzer-config -Xclang max-nodes=75000
 
 format: $(VENV)/dev ## Format Python and C, and fix what ruff can fix
 	$(BIN)/ruff format .
@@ -153,9 +158,13 @@ $(VENV)/settings: | check
 	$(if $(PACKAGES),$(BIN)/python tools/borrow.py $(PACKAGES))
 	@echo '$(SETTINGS)' >$@
 
+# What builds the package is installed once, here, and not by pip into environments of its own.
 $(VENV)/built: $(VENV)/settings $(SOURCES) | check
-	@tools/step.sh "Build the library and its extension modules into $(VENV), with cffi" \
-	  $(PIP) --editable .
+	$(if $(PACKAGES),,@tools/step.sh "Install cffi and setuptools into $(VENV)" \
+	  $(PIP) $$($(BIN)/python -c \
+	  'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])'))
+	@tools/step.sh "Build the library and its extension modules into $(VENV)" \
+	  $(PIP) --no-build-isolation --editable .
 	@touch $@
 
 # The package itself is installed already, so pip installs only what the extra lists.
@@ -172,4 +181,4 @@ check:
 	@tools/check.sh $(MAKECMDGOALS)
 
 .DELETE_ON_ERROR:
-.PHONY: help real live demo fluid test test-all lint format matrix matrix-peers bench bench-instructions layers lists abi asan tsan stress mutation fuzz library wheel sdist release docs clean check
+.PHONY: help real live demo fluid test test-all lint analyze format matrix matrix-peers bench bench-instructions layers lists abi asan tsan stress mutation fuzz library wheel sdist release docs clean check
