@@ -6,7 +6,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.gen.check_flags import check_value, check_version, version_key
-from paddle_flags.gen.problems import near, shown
+from paddle_flags.gen.problems import shown, suggest
 
 if TYPE_CHECKING:
     from paddle_flags.gen.model import Deprecated, Flag, FlagSet, Implication, Place, Retired
@@ -43,7 +43,7 @@ class _Compat:
         flag = self._flags.get(name)
         if flag is None:
             retired = ", a retired one" if name in self._retired else ""
-            expected = f"the name of a flag{near(name, self._flags)}"
+            expected = f"the name of a flag{suggest(name, self._flags)}"
             self._problems.add(place, what, f"'{name}'{retired}", expected)
         return flag
 

@@ -101,7 +101,7 @@ def _read(program: str, words: Sequence[str]) -> argparse.Namespace:
     return options
 
 
-def _miss_flags(found: Found) -> None:
+def _check_has_flags(found: Found) -> None:
     flags = found.flags
     own = flags.flags or flags.imports or flags.retired
     if not (own or found.notes or len(found.losses)):
@@ -114,7 +114,7 @@ def run(program: str, words: Sequence[str]) -> int:
     try:
         found: Found = options.act(options)
         texts = render_importable(found)
-        _miss_flags(found)
+        _check_has_flags(found)
         written = _write(texts, options, " ".join(words))
     except FlagError as error:
         for each in error.errors:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from paddle_flags.gen.diff_flag import compare_flags
 from paddle_flags.gen.difference import BEHAVIOUR, CODE, VALUES, Breaks, Difference
-from paddle_flags.gen.problems import near, shown
+from paddle_flags.gen.problems import shown, suggest
 from paddle_flags.gen.values import to_text
 
 if TYPE_CHECKING:
@@ -122,7 +122,9 @@ class _Comparison:
             text = f"was retired, values for it are ignored: {entry.reason}{instead}"
             breaks = (CODE, VALUES)
             return Difference(old.name, "retired", text, breaks, old.name, None, place)
-        text = f"was removed, and flags_compat.yaml doesn't say why{near(old.name, self._arrived)}"
+        text = (
+            f"was removed, and flags_compat.yaml doesn't say why{suggest(old.name, self._arrived)}"
+        )
         return Difference(old.name, "removed", text, (CODE, VALUES), old.name, None, place)
 
     def _added(self, new: Flag) -> Difference:

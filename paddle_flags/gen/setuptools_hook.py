@@ -26,7 +26,7 @@ from setuptools.errors import OptionError, SetupError
 from paddle_flags._core.paths import get_include
 from paddle_flags.errors import FlagError
 from paddle_flags.gen import load_files
-from paddle_flags.gen.problems import near
+from paddle_flags.gen.problems import suggest
 from paddle_flags.gen.read import find_companions
 from paddle_flags.gen.render import SPLIT, render
 from paddle_flags.gen.write import write
@@ -131,7 +131,7 @@ def _extend(flags: Flags, known: dict[str, Any], build_temp: str) -> None:
     extension = known.get(flags.extension or "")
     if extension is None:
         names = ", ".join(known) or "none"
-        hint = near(flags.extension or "", known)
+        hint = suggest(flags.extension or "", known)
         message = f"extension: found '{flags.extension}', expected one of {names}{hint}"
         raise OptionError(message)
     stem = os.path.splitext(os.path.basename(flags.file))[0]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags.gen.check import check
 from paddle_flags.gen.emit import to_trees, to_yaml
-from paddle_flags.gen.normal import normalise
+from paddle_flags.gen.normal import normalize
 from paddle_flags.gen.problems import GenerateError, Problems
 from paddle_flags.gen.read import Source, readers_of_fields
 from paddle_flags.gen.tree import Scalar, Sequence
@@ -72,7 +72,7 @@ def _run_stages(trees: dict[str, Any]) -> None:
     }
     problems.stop()
     source = Source({}, reads["flags"], reads.get("flags_compat"), reads.get("flags_version"))
-    check(normalise(source, problems), problems)
+    check(normalize(source, problems), problems)
     problems.stop()
 
 

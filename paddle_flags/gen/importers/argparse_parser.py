@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from paddle_flags.errors import FlagArgumentError
 from paddle_flags.gen.importers import NO_HELP, UNKNOWN_VERSION, Found
 from paddle_flags.gen.model import Alias, Deprecated, Flag, FlagSet, Place
-from paddle_flags.gen.problems import near, shown
+from paddle_flags.gen.problems import shown, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +56,7 @@ def _module(name: str, target: str) -> Any:
 def _parser(module: Any, attribute: str, target: str) -> argparse.ArgumentParser:
     if not hasattr(module, attribute):
         known = [key for key, value in vars(module).items() if _is_parser(value) or callable(value)]
-        expected = f"a parser or a function that returns one{near(attribute, known)}"
+        expected = f"a parser or a function that returns one{suggest(attribute, known)}"
         message = f"{target}: found no '{attribute}', expected {expected}"
         raise FlagArgumentError(message)
     value = getattr(module, attribute)

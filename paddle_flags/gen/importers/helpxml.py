@@ -13,7 +13,7 @@ from paddle_flags.errors import FlagFileError
 from paddle_flags.gen.importers import NO_HELP, Found
 from paddle_flags.gen.importers.texts import from_text
 from paddle_flags.gen.model import TYPES, Flag, FlagSet, Place
-from paddle_flags.gen.problems import GenerateError, near, one_of, shown
+from paddle_flags.gen.problems import GenerateError, one_of, shown, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,7 +98,7 @@ def _import_flag(fields: dict[str, str], where: str, found: Found) -> None:
     place = Place(fields.get("file") or where, 1, 1)
     name, kind, default = (fields.get(key, "") for key in ("name", "type", "default"))
     if kind not in TYPES:
-        hint = near(kind, TYPES)
+        hint = suggest(kind, TYPES)
         found.leave_out(place, f"{name}: type", shown(kind), one_of(TYPES) + hint)
         return
     if default == REDACTED:
