@@ -56,7 +56,7 @@ class FleetTarget(Target):
         """Return the fleet; a folder that has none is an error, or gets one."""
         return Fleet(self.url, timeout=self.options.timeout, create=create)
 
-    def _on(self) -> str:
+    def _selector(self) -> str:
         """Return the members that the command line chooses."""
         return selector(self.options.role, self.options.host, self.options.member)
 
@@ -77,8 +77,8 @@ class FleetTarget(Target):
     def do_list(self) -> Report:
         """List the values that the fleet gives."""
         with self._open() as fleet:
-            tables = self._chosen(fleet)
-            patterns = _by_name(fleet, self.options.arguments)
+            tables = self._chosen_tables(fleet)
+            patterns = _with_other_names(fleet, self.options.arguments)
         kept = {
             on: {name: each for name, each in values.items() if matches(name, patterns)}
             for on, values in tables.items()
@@ -88,22 +88,22 @@ class FleetTarget(Target):
         parts = [found] if found.rows else []
         return Report(fleet_text.as_json(kept), parts, remarks)
 
-    def _chosen(self, fleet: Fleet) -> Tables:
+    def _chosen_tables(self, fleet: Fleet) -> Tables:
         """Return all values, or those for the members that the command line chooses."""
         choice = {name: getattr(self.options, name) for name in ("role", "host", "member")}
         if not any(each is not None for each in choice.values()):
             return fleet.tables()
-        return {self._on(): fleet.values(**choice)}
+        return {self._selector(): fleet.values(**choice)}
 
     def do_get(self) -> Report:
         """Print values that the fleet gives."""
         found: dict[str, Entry] = {}
         problems: list[str] = []
-        on = self._on()
+        on = self._selector()
         with self._open() as fleet:
-            tables = self._chosen(fleet)
+            tables = self._chosen_tables(fleet)
             for name in self.options.arguments:
-                names = _by_name(fleet, [name])
+                names = _with_other_names(fleet, [name])
                 fit = {
                     where: entry
                     for where, table in tables.items()
@@ -130,7 +130,7 @@ class FleetTarget(Target):
         with self._open() as fleet:
             tables, steps, differences = fleet.tables(), fleet.log()[::-1], fleet.diff()
             for name in self.options.arguments:
-                names = _by_name(fleet, [name])
+                names = _with_other_names(fleet, [name])
                 values = {
                     on: {n: e for n, e in table.items() if matches(n, names)}
                     for on, table in tables.items()
@@ -161,7 +161,7 @@ class FleetTarget(Target):
             message = f"{self.text} is a fleet, whose members 'diff' compares if it stands alone"
             raise FlagArgumentError(message)
         with self._open() as fleet:
-            patterns = _by_name(fleet, self.options.arguments)
+            patterns = _with_other_names(fleet, self.options.arguments)
             found = [each for each in fleet.diff() if matches(each.name, patterns)]
         return Report(
             {"different": fleet_text.as_json(found)},
@@ -185,7 +185,7 @@ class FleetTarget(Target):
     def do_set(self) -> Report:
         """Change flags."""
         batch = batch_of(self.options, by_revision=True)
-        on = self._on()
+        on = self._selector()
         duration = seconds_of(self.options.duration, "--for")
         changes = [Change(name, value, on) for name, value in batch.values.items()]
         create = any(each.value is not None for each in changes)
@@ -211,10 +211,10 @@ class FleetTarget(Target):
         if not batch.expect:
             return batch.revision
         revision = fleet.revision
-        table = self._chosen(fleet).get(self._on(), {})
+        table = self._chosen_tables(fleet).get(self._selector(), {})
         problems = []
         for name, wanted in batch.expect.items():
-            names = _by_name(fleet, [name])
+            names = _with_other_names(fleet, [name])
             now = next((e.value for n, e in table.items() if matches(n, names)), None)
             if now != wanted:
                 is_now = "isn't set" if now is None else f"is {shorten(shown_value(now))}"
@@ -267,7 +267,7 @@ class FleetTarget(Target):
         return mirror(self.url, self.options)
 
 
-def _by_name(fleet: Fleet, patterns: list[str]) -> list[str]:
+def _with_other_names(fleet: Fleet, patterns: list[str]) -> list[str]:
     """Return patterns, and for each that is a name the other names of its flag."""
     try:
         return [*patterns, *(fleet.names(*patterns) if patterns else ())]

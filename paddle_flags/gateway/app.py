@@ -17,8 +17,8 @@ from starlette.staticfiles import StaticFiles
 from paddle_flags._core.status import to_text
 from paddle_flags._native import lib
 from paddle_flags.gateway.fleets import Watched
-from paddle_flags.gateway.problems import Json, Refusal, answer_of
-from paddle_flags.gateway.processes import Processes, in_thread
+from paddle_flags.gateway.problems import Json, Refusal, problem_response
+from paddle_flags.gateway.processes import Processes, run_in_thread
 from paddle_flags.live._errors import LiveConnectionError, LiveError
 from paddle_flags.live._rest import ROUTES
 
@@ -112,13 +112,13 @@ class Gateway:
 
     async def _show_fleet(self, request: Request) -> Response:
         _parameters(request)
-        return Json(await in_thread(self._watched(request).document))
+        return Json(await run_in_thread(self._watched(request).document))
 
     async def _change_fleet(self, request: Request) -> Response:
         _parameters(request)
         by = _client_identity(request) or {}
         who = " at ".join(filter(None, [by.get("label"), by.get("host")]))
-        return Json(await in_thread(self._watched(request).change, await request.body(), who))
+        return Json(await run_in_thread(self._watched(request).change, await request.body(), who))
 
     def _watched(self, request: Request) -> Watched:
         number: int = request.path_params["fleet"]
@@ -206,7 +206,7 @@ class _Stream(StreamingResponse):
     async def start(self, you: dict[str, Any], end: bytes) -> None:
         """Wait until the process sends events, as until then it may refuse to."""
         try:
-            first = await in_thread(self._events.__next__)
+            first = await run_in_thread(self._events.__next__)
         except BaseException:
             self._close()
             raise
@@ -218,7 +218,7 @@ class _Stream(StreamingResponse):
         with suppress(LiveConnectionError):  # the process has ended, or said nothing for long
             while True:
                 yield _COMMENT if event.kind == "alive" else _message(event)
-                event = await in_thread(self._events.__next__)
+                event = await run_in_thread(self._events.__next__)
         if end:
             yield end
 
@@ -236,7 +236,7 @@ class _Stream(StreamingResponse):
 
 
 async def _refused(_: Request, error: LiveError) -> Response:
-    return answer_of(error)
+    return problem_response(error)
 
 
 async def _http_error(request: Request, error: HTTPException) -> Response:
@@ -245,10 +245,10 @@ async def _http_error(request: Request, error: HTTPException) -> Response:
         return RedirectResponse(f"/{root.lstrip('/')}/", 308)
     kind = {404: "unknown", 405: "method"}.get(error.status_code, "malformed")
     detail = "no such resource" if kind == "unknown" else error.detail
-    answer = answer_of(Refusal(error.status_code, kind, detail))
+    answer = problem_response(Refusal(error.status_code, kind, detail))
     answer.headers.update(error.headers or {})
     return answer
 
 
 async def _failed(_: Request, __: Exception) -> Response:
-    return answer_of(Refusal(500, "internal", "the gateway has failed; its log says more"))
+    return problem_response(Refusal(500, "internal", "the gateway has failed; its log says more"))

@@ -14,7 +14,7 @@ from paddle_flags.fleet._operate import ConflictError, SensitiveError, Unconfirm
 from paddle_flags.fleet._record import Change, selector
 from paddle_flags.fleet._status import View
 from paddle_flags.fleet._store import ReadOnlyError, UnreachableError
-from paddle_flags.gateway.fleet_documents import document_of, result_of
+from paddle_flags.gateway.fleet_documents import fleet_document, outcome_document
 from paddle_flags.gateway.problems import Refusal
 from paddle_flags.live._documents import find_invalid_field
 
@@ -67,7 +67,7 @@ class Watched:
 
     def document(self) -> dict[str, Any]:
         """Return what was seen last."""
-        return document_of(self._view, self._view.refresh(wait=_FIRST, linger=_LINGER))
+        return fleet_document(self._view, self._view.refresh(wait=_FIRST, linger=_LINGER))
 
     def change(self, body: bytes, by: str) -> dict[str, Any]:
         """Make the change that the body of a request describes."""
@@ -96,7 +96,7 @@ class Watched:
             expect=given["expect"],
             confirm=given["confirm"] or (),
         )
-        return result_of(outcome)
+        return outcome_document(outcome)
 
 
 # ---- Bodies ----

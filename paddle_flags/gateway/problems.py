@@ -37,7 +37,7 @@ class ProblemDetails(Json):
     media_type = "application/problem+json"
 
 
-def answer_of(error: LiveError) -> ProblemDetails:
+def problem_response(error: LiveError) -> ProblemDetails:
     """Return the answer to a request that was refused here, or by a process."""
     found = error.problem
     if found is None:

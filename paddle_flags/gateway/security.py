@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from paddle_flags.gateway.problems import Refusal, answer_of
+from paddle_flags.gateway.problems import Refusal, problem_response
 from paddle_flags.gateway.users import User
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class Guard:
             answer = await self._authorize(request) or self._app
             await answer(scope, _limit_body(receive), protected)
         except Refusal as refusal:
-            await answer_of(refusal)(scope, receive, protected)
+            await problem_response(refusal)(scope, receive, protected)
         finally:
             self._requests -= 1
 
