@@ -226,7 +226,9 @@ def _report(model: type[Record], tree: Mapping, error: ErrorDetails, problems: P
         expected = one_of(list(names)) + suggest(last, names)
         problems.add(node.key_places[last], "", f"the key {shown(last)}", expected)
     elif kind == "model_type":
-        expected = f"{record.model_config['title']}: a mapping with {', '.join(record.required_keys())}"
+        expected = (
+            f"{record.model_config['title']}: a mapping with {', '.join(record.required_keys())}"
+        )
         problems.add(node.place, what, shape_of(node), expected)
     else:
         place = node.key_places[loc[-2]] if is_key else node.place
