@@ -1,4 +1,4 @@
-"""`commands`, which runs one of a program's commands, each with flags and arguments of its own."""
+"""`commands`, which runs one of a program's commands, each with its own flags and arguments."""
 
 from __future__ import annotations
 

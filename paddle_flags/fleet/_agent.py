@@ -235,7 +235,7 @@ def _others(flag: dict[str, Any]) -> list[str]:
 
 
 class ProgramSteps(Steps):
-    """The steps of a program, which waits at a gate of its own."""
+    """The steps of a program, which waits at its own gate."""
 
     function = "pd_live_step"
 

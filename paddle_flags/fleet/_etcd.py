@@ -129,7 +129,7 @@ class EtcdStore(Client):
             is_doubtful |= may_be_done
 
     def _announce(self, name: str, document: bytes, ttl: float) -> None:
-        self._leases[name] = lease = self._grant(ttl)  # the one before ends by itself
+        self._leases[name] = lease = self._grant(ttl)  # the one before expires
         self._write(name, document, _put(self._mark(name), b"", lease))
 
     def _withdraw(self, name: str, document: bytes) -> None:

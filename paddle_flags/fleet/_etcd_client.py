@@ -2,7 +2,7 @@
 
 A request goes to the node that answered last. If that does not answer, the next nodes are asked,
 until the timeout of the store. So a request may happen twice, or after a call has ended: callers
-send only requests that show by themselves whether they have happened.
+send only requests whose result shows whether they have happened.
 
 Timeouts of urllib3 are for each read, and begin anew with each byte of a node that trickles. So the
 sockets have a deadline for a whole request. There is no lock that a forked child could inherit.

@@ -34,7 +34,7 @@ class End(NamedTuple):
 
 
 def _needs_restart(names: list[str]) -> Answer:
-    return Answer(_flags.RESTART, f"{', '.join(names)}: has no attribute runtime")
+    return Answer(_flags.RESTART, f"{', '.join(names)}: isn't defined with runtime=True")
 
 
 class Member:

@@ -169,7 +169,7 @@ class Membership:
     def leave(self) -> None:
         """Be no member any longer; the values stay, and don't change.
 
-        It takes two seconds at most, also if the engine hangs: then the lease ends by itself.
+        It takes two seconds at most, also if the engine hangs: then the lease expires.
         """
         if self.left:
             return
@@ -189,7 +189,7 @@ class Membership:
                 if us and not has_successor:  # whom this would hide
                     self.store.withdraw(self.name, _document.departed_document(us))
         except (FleetError, OSError):
-            pass  # the lease ends by itself
+            pass  # the lease expires
         finally:
             self.store.close()
             self._has_left = True

@@ -129,7 +129,7 @@ class Operator:
             why = self._gather(found, asked.id, patience)
             found = found._replace(is_checked=bool(found.answers or found.silent))
             return found if record.dry_run else self._decide(found, why)
-        except BaseException:  # Ctrl+C, and an engine that is away: the members wait for a decision
+        except BaseException:  # Ctrl+C, and an unreachable engine: the members wait for a decision
             with suppress(FleetError):
                 self._follower.catch_up()  # it may be there although its revision isn't known
                 question = self._state.question

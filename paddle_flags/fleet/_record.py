@@ -78,7 +78,7 @@ class Record(NamedTuple):
 
     @property
     def is_lasting(self) -> bool:
-        """Whether what it changes neither ends by itself nor waits for a step."""
+        """Whether what it changes neither expires nor waits for a step."""
         return self.duration is None and self.at_step is None
 
 

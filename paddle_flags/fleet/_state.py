@@ -120,7 +120,7 @@ def tables_of(batches: Iterable[Record]) -> Tables:
 
 
 def entries_of(state: State, *, lasting: bool = True) -> dict[tuple[str, str], Entry]:
-    """Return entries by selector and name; without what ends by itself, if `lasting`."""
+    """Return entries by selector and name; without what expires, if `lasting`."""
     kept = [each for each in state.batches if not lasting or each.duration is None]
     tables = tables_of(kept).items()
     return {(on, name): entry for on, table in tables for name, entry in table.items()}

@@ -163,7 +163,7 @@ class Seen(NamedTuple):
 
 
 class View:
-    """Looks at the fleet on a thread of its own, which exists only while somebody asks.
+    """Looks at the fleet on its own thread, which exists only while somebody asks.
 
     Whoever asks gets what was seen last, and never waits for the engine.
     """

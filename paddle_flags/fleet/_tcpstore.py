@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from paddle_flags.fleet._open import Url
 
-_CONNECT = 60.0  # seconds of the first call: a name server that is away costs 5 seconds or more
+_CONNECT = 60.0  # seconds of the first call: an unreachable name server costs 5 seconds or more
 _AT_ONCE = 64  # keys of one call
 _LEAVE = 1.0  # seconds that a store waits for its threads when it is closed
 _OLDEST = (2, 4)  # of torch; others have no `check`, or end the process when a record is long

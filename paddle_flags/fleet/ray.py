@@ -1,6 +1,6 @@
 """Flags in the tasks and actors of Ray.
 
-The engine `ray:///job` is a named, detached actor. It answers on a port of its own, as setup hooks
+The engine `ray:///job` is a named, detached actor. It answers on its own port, as setup hooks
 and forked children can call no methods. The port's address and a token are in the key-value store
 of Ray's head. Drivers make the actor if there is none, and workers wait for it. Ray restarts an
 actor that died, without its state.

@@ -176,7 +176,7 @@ def to_yaml(tree: Mapping) -> str:
         import ruamel.yaml.representer
 
     class Representer(ruamel.yaml.representer.RoundTripRepresenter):
-        """A class of its own, since add_representer changes the class."""
+        """A separate class, since add_representer changes the class."""
 
     def scalar(to: Any, node: Scalar) -> Any:
         if not node.plain:

@@ -101,7 +101,7 @@ class Client:
         """Change flags: all of them, or none.
 
         None as a value takes back what clients have set. `expect` has values that the flags must
-        have now. With a `duration`, in seconds or as `"10m"`, the change ends by itself. `confirm`
+        have now. With a `duration`, in seconds or as `"10m"`, the change expires. `confirm`
         names the unsafe flags that are meant.
         """
         if isinstance(confirm, str):

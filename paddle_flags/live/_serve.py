@@ -168,7 +168,7 @@ def serve(
     the path of a file, a function that takes the event as a dictionary, or a list of functions
     with at most one path. With `fsync`, clients get their answers when the event is on disk.
 
-    A forked child isn't served, or with `on_fork="reopen"` on a socket of its own.
+    A forked child isn't served, or with `on_fork="reopen"` on its own socket.
 
     Raises FlagArgumentError, FlagFileError, FlagConflictError if a process serves there already.
     """
