@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 from paddle_flags._core.status import ErrorList
 from paddle_flags._doctor import process
 from paddle_flags._doctor.bridges import bridged_flags, foreign_flags
-from paddle_flags._doctor.environment import environment_problems
 from paddle_flags._doctor.libraries import library_problems, loaded_binaries, other_libraries
 from paddle_flags._doctor.read import read_binary
 from paddle_flags._doctor.registries import registry_problems, several_registries
 from paddle_flags._doctor.schemas import all_schemas, is_schema, schema_problems
-from paddle_flags._input.unknown import flag_names
+from paddle_flags._input.unknown import flag_names, unknown_variables
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagError
 
@@ -86,7 +85,11 @@ def examine(
     report["problems"] += _problems(report)
     names = flag_names() | {f.name for binary in [*not_loaded, *in_files] for f in binary.flags}
     if env_prefix and names:
-        report["problems"] += environment_problems(env_prefix, names)
+        report["problems"] += [
+            f"environment: {variable}: no flag has this name"
+            + (f"; did you mean '{near}'?" if near else "")
+            for variable, near in unknown_variables(env_prefix, names)
+        ]
     report["notes"] = [note for binary in in_files for note in binary.notes]
     report["notes"] += _unread_note([each for each in in_process if each.notes])
     return report
