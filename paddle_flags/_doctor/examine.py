@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from paddle_flags._doctor.process import Report
 
 
-def _with_way(module: Report, copies: list[Report], binaries: list[Binary]) -> Report:
+def _with_build_kind(module: Report, copies: list[Report], binaries: list[Binary]) -> Report:
     """Add how the module has joined: what it has of the library inside."""
     path = os.path.realpath(module["path"])
     read = {os.path.realpath(each.path): each.links for each in binaries if not each.notes}
@@ -34,14 +34,14 @@ def _with_way(module: Report, copies: list[Report], binaries: list[Binary]) -> R
     return {**module, "joins": way}
 
 
-def _refused(modules: list[Report], binaries: list[Binary]) -> list[Binary]:
+def _find_refused(modules: list[Report], binaries: list[Binary]) -> list[Binary]:
     """Return the files of the modules in this process whose definitions were refused."""
     paths = {os.path.realpath(m["path"]): m["path"] for m in modules if m["errors"]}
     found = [(paths.get(os.path.realpath(each.path)), each) for each in binaries]
     return [each._replace(path=path) for path, each in found if path]
 
 
-def _read(paths: Sequence[str]) -> tuple[list[Binary], list[FlagError]]:
+def _read_files(paths: Sequence[str]) -> tuple[list[Binary], list[FlagError]]:
     binaries: list[Binary] = []
     unread: list[FlagError] = []
     for path in paths:
@@ -63,18 +63,18 @@ def examine(
     `refused` is what loading has met before, and `plugins` the files that it was about. With a
     prefix of the environment, variables that name no flag are problems.
     """
-    in_files, unread = _read(files)
-    not_loaded, _ = _read(plugins)
+    in_files, unread = _read_files(files)
+    not_loaded, _ = _read_files(plugins)
     loaded = loaded_binaries()
     bridged = bridged_flags()
     in_process = [each.binary for each in loaded]
     copies = list(process.copies())
     modules = list(process.modules())
     report: Report = {
-        "modules": [_with_way(module, copies, in_process) for module in modules],
+        "modules": [_with_build_kind(module, copies, in_process) for module in modules],
         "copies": copies,
         "shared_flags": [each for each in process.shared_flags() if not is_schema(each["name"])],
-        "schemas": all_schemas([*_refused(modules, in_process), *not_loaded, *in_files]),
+        "schemas": all_schemas([*_find_refused(modules, in_process), *not_loaded, *in_files]),
         "pending": list(process.pending()),
         "files": [binary.to_report() for binary in in_files],
         "other_libraries": other_libraries([*in_process, *in_files]),
