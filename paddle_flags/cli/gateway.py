@@ -84,7 +84,7 @@ def _serve(options: argparse.Namespace) -> None:
         client.process()
     paths = [client.target for client in clients]
     app = Gateway(paths or None, options.fleet).application()
-    listen = server.Listen(
+    listen = server.ListenOptions(
         options.host,
         options.port,
         tuple(options.allow_host),

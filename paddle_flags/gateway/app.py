@@ -16,8 +16,8 @@ from starlette.staticfiles import StaticFiles
 
 from paddle_flags._core.status import to_text
 from paddle_flags._native import lib
-from paddle_flags.gateway.fleets import Watched
-from paddle_flags.gateway.problems import Json, Refusal, problem_response
+from paddle_flags.gateway.fleets import WatchedFleet
+from paddle_flags.gateway.problems import JsonResponse, Refusal, problem_response
 from paddle_flags.gateway.processes import Processes, run_in_thread
 from paddle_flags.live._errors import LiveConnectionError, LiveError
 from paddle_flags.live._rest import ROUTES
@@ -50,7 +50,7 @@ class Gateway:
     ) -> None:
         """With `polls`, streams of events end soon, and clients come back."""
         self._processes = Processes(paths)
-        self._fleets = [Watched(url) for url in fleets]
+        self._fleets = [WatchedFleet(url) for url in fleets]
         self._polls = polls
 
     def application(self) -> Starlette:
@@ -77,7 +77,9 @@ class Gateway:
 
     async def _list_processes(self, request: Request) -> Response:
         _parameters(request)
-        return Json({"processes": await self._processes.listed(), "you": _identify_client(request)})
+        return JsonResponse(
+            {"processes": await self._processes.list_processes(), "you": _identify_client(request)}
+        )
 
     async def _relay(self, method: str, request: Request) -> Response:
         """Answer what the process answers to a method of its protocol."""
@@ -90,7 +92,9 @@ class Gateway:
         elif method == "changes.list":
             params["on_behalf_of"] = _client_identity(request)  # who may undo them depends on it
         answer = await self._processes.ask(request, seconds + TIMEOUT, method, params)
-        return Json({**answer, "you": _identify_client(request)} if method == "hello" else answer)
+        return JsonResponse(
+            {**answer, "you": _identify_client(request)} if method == "hello" else answer
+        )
 
     async def _stream(self, request: Request) -> Response:
         """Stream what changes from now on."""
@@ -108,19 +112,21 @@ class Gateway:
     async def _list_fleets(self, request: Request) -> Response:
         _parameters(request)
         listed = [{"fleet": n, "url": each.url} for n, each in enumerate(self._fleets, 1)]
-        return Json({"fleets": listed, "you": _identify_client(request)})
+        return JsonResponse({"fleets": listed, "you": _identify_client(request)})
 
     async def _show_fleet(self, request: Request) -> Response:
         _parameters(request)
-        return Json(await run_in_thread(self._watched(request).document))
+        return JsonResponse(await run_in_thread(self._find_fleet(request).document))
 
     async def _change_fleet(self, request: Request) -> Response:
         _parameters(request)
         by = _client_identity(request) or {}
         who = " at ".join(filter(None, [by.get("label"), by.get("host")]))
-        return Json(await run_in_thread(self._watched(request).change, await request.body(), who))
+        return JsonResponse(
+            await run_in_thread(self._find_fleet(request).change, await request.body(), who)
+        )
 
-    def _watched(self, request: Request) -> Watched:
+    def _find_fleet(self, request: Request) -> WatchedFleet:
         number: int = request.path_params["fleet"]
         if 1 <= number <= len(self._fleets):
             return self._fleets[number - 1]
@@ -128,7 +134,7 @@ class Gateway:
 
     async def _describe(self, request: Request) -> Response:
         _parameters(request)
-        return Json(openapi())
+        return JsonResponse(openapi())
 
 
 @cache

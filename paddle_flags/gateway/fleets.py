@@ -48,7 +48,7 @@ _REQUEST: dict[str, Any] = {
 }
 
 
-class Watched:
+class WatchedFleet:
     """A fleet that is looked at while somebody asks."""
 
     def __init__(self, url: str) -> None:

@@ -21,7 +21,7 @@ class Refusal(LiveError):
         self.problem = Problem(status, kind, TITLES[kind], detail, errors)
 
 
-class Json(Response):
+class JsonResponse(Response):
     """A document."""
 
     media_type = "application/json"
@@ -31,7 +31,7 @@ class Json(Response):
         return json.dumps(content, allow_nan=False).encode("ascii") + b"\n"
 
 
-class ProblemDetails(Json):
+class ProblemDetails(JsonResponse):
     """A problem."""
 
     media_type = "application/problem+json"

@@ -46,7 +46,7 @@ class Processes:
             return sockets(all_users=True)
         return self._given() if callable(self._given) else self._given
 
-    async def listed(self) -> list[dict[str, Any]]:
+    async def list_processes(self) -> list[dict[str, Any]]:
         """Return what each process is; of one that doesn't answer, `problem` says why."""
         return await run_in_thread(self._list)
 

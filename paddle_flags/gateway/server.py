@@ -35,7 +35,7 @@ _NAME = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
 _LINGER = 1  # seconds for answers that are being sent, at the end
 
 
-class Listen(NamedTuple):
+class ListenOptions(NamedTuple):
     """Where a gateway listens, and how it is reached."""
 
     host: str = "127.0.0.1"
@@ -49,11 +49,11 @@ class Listen(NamedTuple):
 
 
 def serve(
-    app: ASGIApp, listen: Listen, users: Mapping[str, User], ready: Callable[[str], object]
+    app: ASGIApp, listen: ListenOptions, users: Mapping[str, User], ready: Callable[[str], object]
 ) -> None:
     """Serve an application until Ctrl-C; `ready` is called with the URL."""
-    made = _bind(listen)
-    context = _context(listen)
+    made = _open_listener(listen)
+    context = _tls_context(listen)
     guard = Guard(app, TokenClients(users), _check_names(listen.names) or _LOOPBACK)
     host, port = made.getsockname()[:2]
     shown_host = listen.names[0] if listen.names else f"[{host}]" if ":" in host else host
@@ -66,7 +66,7 @@ def serve_browser(app: ASGIApp, home: str, idle: float, ready: Callable[[str], o
 
     `ready` is called with a link, which works once, and then leads to `home`.
     """
-    made = _bind(Listen(port=0))
+    made = _open_listener(ListenOptions(port=0))
     port: int = made.getsockname()[1]
     browser = BrowserClient(port, f"/{home}")
     ready(f"http://127.0.0.1:{port}{browser.path}")
@@ -127,7 +127,7 @@ async def _stop_when_idle(server: uvicorn.Server, idle: float) -> None:
     server.should_exit = True
 
 
-def _bind(listen: Listen) -> socket.socket:
+def _open_listener(listen: ListenOptions) -> socket.socket:
     """Listen; raise FlagArgumentError if that wouldn't be safe."""
     found = socket.getaddrinfo(
         listen.host, listen.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -145,7 +145,7 @@ def _bind(listen: Listen) -> socket.socket:
     return socket.create_server(where, family=family, backlog=512)
 
 
-def _context(listen: Listen) -> ssl.SSLContext | None:
+def _tls_context(listen: ListenOptions) -> ssl.SSLContext | None:
     if not listen.certfile:
         return None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
