@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from paddle_flags import errors
@@ -11,40 +10,19 @@ from paddle_flags._completion.answer import NOTHING
 from paddle_flags._completion.request import read_request
 from paddle_flags._core.status import to_text
 from paddle_flags._native import lib
-from paddle_flags.cli import (
-    completion,
-    config,
-    doctor,
-    explain,
-    gateway,
-    impls,
-    new,
-    run,
-    stubs,
-    verbs,
-)
-from paddle_flags.cli import list as list_
+from paddle_flags.cli import completion, config, gateway, new, verbs
 from paddle_flags.cli.line import split
 from paddle_flags.cli.options import PROGRAM, import_module, load
 from paddle_flags.cli.output import print_error, print_text
 from paddle_flags.cli.parse import print_warnings
 from paddle_flags.cli.parser import Parser, ShowVersion
+from paddle_flags.cli.plugin_commands import COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from paddle_flags._completion.answer import Answer
     from paddle_flags.cli.options import Action
-
-# The commands that take flags.
-_COMMANDS = {
-    "run": run.prepare,
-    "list": list_.prepare,
-    "explain": explain.prepare,
-    "impls": impls.prepare,
-    "stubs": stubs.prepare,
-    "doctor": doctor.prepare,
-}
 
 
 class Generator(NamedTuple):
@@ -64,40 +42,38 @@ def _build_parser(generator: Generator, tokens: Sequence[str] = ()) -> Parser:
     version = f"paddle_flags {to_text(lib.PD_VERSION)}"
     main_parser.add_argument("--version", action=ShowVersion, const=version)
     main_parser.add_commands("COMMAND")
-    adders: dict[str, Callable[[Parser], object]] = {
-        "run": run.add,
-        **{verb: partial(_add_verb, verb) for verb in verbs.VERBS},
-        "gateway": gateway.add,
-        "impls": impls.add,
-        "stubs": stubs.add,
-        "doctor": doctor.add,
-        "config": config.add,
-        "completion": completion.add,
-        # It reads its own tokens.
-        "gen": lambda parser: parser.add_command("gen", generator.summary, add_help=False),
-        "new": new.add,
-    }
     # Each takes milliseconds.
-    for name in tokens[:1] if tokens and tokens[0] in adders else adders:
-        adders[name](main_parser)
+    for name in tokens[:1] if tokens and tokens[0] in _NAMES else _NAMES:
+        if name == "gen":  # it reads its own tokens
+            main_parser.add_command(name, generator.summary, add_help=False)
+        else:
+            _add_command(main_parser, name)
     return main_parser
 
 
-def _add_verb(verb: str, main_parser: Parser) -> None:
-    """Add a verb for running processes, which may be a command about plugins, too."""
-    plugins = None
-    if verb in ("list", "explain"):
-        parser = Parser(PROGRAM)
-        parser.add_commands("COMMAND")
-        (list_ if verb == "list" else explain).add(parser)
-        plugins = parser.commands[verb]
-    verbs.add(main_parser, verb, plugins)
+_PLAIN = {"gateway": gateway, "config": config, "completion": completion, "new": new}
+# In the order of the help.
+_PLUGIN_NAMES = [name for name in COMMANDS if name not in ("run", *verbs.VERBS)]
+_NAMES = ["run", *verbs.VERBS, "gateway", *_PLUGIN_NAMES, "config", "completion", "gen", "new"]
+
+
+def _add_command(main_parser: Parser, name: str) -> None:
+    if name in _PLAIN:
+        _PLAIN[name].add(main_parser)
+    elif name not in verbs.VERBS:
+        COMMANDS[name].add(main_parser, name)
+    elif name in COMMANDS:  # about plugins, or about running processes
+        plugins = Parser(PROGRAM)
+        plugins.add_commands("COMMAND")
+        verbs.add(main_parser, name, COMMANDS[name].add(plugins, name))
+    else:
+        verbs.add(main_parser, name)
 
 
 def _find_plugin_command(main_parser: Parser, tokens: Sequence[str]) -> Parser | None:
     """Return the parser of a command that loads plugins and takes flags, if it is one."""
     parser = main_parser.commands.get(tokens[0])
-    if parser is None or tokens[0] not in _COMMANDS:
+    if parser is None or tokens[0] not in COMMANDS:
         return None
     if parser.other is None:
         return parser
@@ -117,7 +93,7 @@ def _prepare(command: str, parser: Parser, tokens: Sequence[str]) -> Action:
             load(plugin)
         for module in getattr(options, "module", ()):
             import_module(module)
-    return _COMMANDS[command](parser, options, line)
+    return COMMANDS[command].prepare(parser, options, line)
 
 
 def _complete(generator: Generator, tokens: list[str], token: str) -> Answer:

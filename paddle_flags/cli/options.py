@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import os
 import sys
@@ -13,9 +12,10 @@ from paddle_flags import errors
 from paddle_flags._core.plugin import load_named, plugin_parts
 from paddle_flags._input.options import Options
 from paddle_flags.cli.parse import read_flags
-from paddle_flags.cli.parser import switch, value, values
 
 if TYPE_CHECKING:
+    import argparse
+
     from paddle_flags.cli.line import Line
     from paddle_flags.cli.parser import Parser
 
@@ -32,11 +32,6 @@ def _program() -> str:
 
 
 PROGRAM = _program()
-
-_COMMON = (
-    "[-p FILE]... [--config FILE]... [--env-prefix PREFIX]",
-    "[--env-ignore-empty] [--env-files] [--env-flags VARIABLE]",
-)
 
 NO_ARGUMENT = ": expected no argument"  # in messages of C
 
@@ -140,42 +135,3 @@ def may_be_secret(tokens: list[str], *, stop_at_argument: bool = False) -> bool:
 
 
 SECRET = "is not shown, as it may be a part of a secret"
-
-
-def add_command(
-    main_parser: Parser, name: str, summary: str, use: str, example: str, *, modules: bool = False
-) -> Parser:
-    """Add a command that loads plugins, and with `modules` imports those, and takes their flags."""
-    indent = "\n" + " " * len(f"usage: {PROGRAM} {name} ")
-    more = " ".join(["[-m MODULE]..."] * modules + [use] * bool(use))
-    parser = main_parser.add_command(
-        name,
-        summary,
-        usage=f"{PROGRAM} {name} " + indent.join([*_COMMON, *more.splitlines()]),
-        epilog="Options, flags and names may come in any order.\n\n"
-        f"example:\n  {PROGRAM} {example}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_options(
-        {
-            "-p --plugin": values(
-                "FILE", "load a shared library; NAMESPACE=FILE loads it in a namespace"
-            ),
-            **(_MODULES if modules else {}),
-            **_VALUES,
-        }
-    )
-    return parser
-
-
-_MODULES = {"-m": values("MODULE", "import a Python module that defines flags", dest="module")}
-_VALUES = {
-    "--config": values("FILE", "read a configuration file: TOML, YAML, JSON or a flagfile"),
-    "--env-prefix": value("PREFIX", "read flags from environment variables named PREFIX<flag>"),
-    "--env-ignore-empty": switch("treat an empty variable as one that is not set"),
-    "--env-files": switch("let PREFIX<flag>_FILE name a file with the value"),
-    "--env-flags": value(
-        "VARIABLE",
-        "read flags from this variable, written --name=value and separated by blanks",
-    ),
-}
