@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from documents import Block, blocks, commands
-from support import ROOT, SANITIZE
+from support import ROOT, SANITIZE, write
 
 import paddle_flags as pf
 
@@ -62,7 +62,7 @@ def check_console(block: Block, folder: Path) -> None:
 def test_every_snippet_of_a_document_works(document, tmp_path):
     for block in blocks(document.read_text("utf-8")):
         if block.file:
-            (tmp_path / block.file).write_text(block.text, "utf-8")
+            write(tmp_path / block.file, block.text)
         elif block.language == "console":
             check_console(block, tmp_path)
         else:
