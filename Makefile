@@ -16,8 +16,7 @@ endif
 export CC CXX PYTHON
 
 BIN      := $(VENV)/bin
-PIP      := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile \
-              $(if $(PACKAGES),--no-build-isolation)
+PIP      := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile
 SOURCES  := setup.py build_ffi.py pyproject.toml $(shell find csrc -type f)
 # pytest-xdist would wait forever for a worker that it starts again after a crash.
 PYTEST   := $(BIN)/python -m pytest -n auto --dist loadfile --max-worker-restart 0
@@ -30,9 +29,9 @@ help: ## Show this list
 
 real: $(REAL)/made ## Install the real Paddle, PyTorch, Ray and Dask for tests beside them, 2 GB, into build/real
 
-demo: $(VENV)/built ## Build the library and the example plugins, and run them from Python
-	@tools/step.sh "Compile three plugins, which do not link the library, and a host in C" \
-	  $(MAKE) -C examples BUILD=$(CURDIR)/build
+demo: $(VENV)/built ## Build the library and a plugin, and show what a program does with their flags
+	@tools/step.sh "Compile a plugin in C, which doesn't link the library" \
+	  $(MAKE) -C examples demo BUILD=$(CURDIR)/build
 	@examples/demo/run.sh $(BIN)/python
 
 live: $(VENV)/dev ## Serve the flags of an example, show its page, and make pictures of it in build/live; ARGS=--print
@@ -153,9 +152,13 @@ $(VENV)/settings: | check
 	$(if $(PACKAGES),$(BIN)/python tools/borrow.py $(PACKAGES))
 	@echo '$(SETTINGS)' >$@
 
+# What builds the package is installed once, here, and not by pip into environments of its own.
 $(VENV)/built: $(VENV)/settings $(SOURCES) | check
-	@tools/step.sh "Build the library and its extension modules into $(VENV), with cffi" \
-	  $(PIP) --editable .
+	$(if $(PACKAGES),,@tools/step.sh "Install cffi and setuptools into $(VENV)" \
+	  $(PIP) $$($(BIN)/python -c \
+	  'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])'))
+	@tools/step.sh "Build the library and its extension modules into $(VENV)" \
+	  $(PIP) --no-build-isolation --editable .
 	@touch $@
 
 # The package itself is installed already, so pip installs only what the extra lists.

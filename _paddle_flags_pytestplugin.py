@@ -23,7 +23,7 @@ arguments: list[str] | None = None
 
 
 def _support() -> Any:  # noqa: ANN401 - a module that mypy need not follow
-    from paddle_flags._integrations import pytest_support  # noqa: PLC0415 - see above
+    from paddle_flags._integrations import pytest_support
 
     return pytest_support
 
@@ -51,7 +51,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Set the flags of the session."""
-    global arguments  # noqa: PLW0603 - one command line, one process
+    global arguments  # one command line, one process
     if sys.argv[1:] == list(config.invocation_params.args):
         arguments = list(sys.argv)
     config.addinivalue_line(
@@ -65,7 +65,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_unconfigure() -> None:
     """Leave the command line to others."""
-    global arguments  # noqa: PLW0603 - one command line, one process
+    global arguments  # one command line, one process
     arguments = None
 
 
@@ -109,7 +109,7 @@ _GUARD = "_pf_guard"
 
 def _after_wider_scopes(item: Any, names: list[str]) -> int:  # noqa: ANN401 - it has fixtures
     """Return the place of the first fixture of the test itself."""
-    known = item._fixtureinfo.name2fixturedefs  # noqa: SLF001 - there is no other way
+    known = item._fixtureinfo.name2fixturedefs
     for place, name in enumerate(names):
         if name in known and known[name][-1].scope == "function":
             return place

@@ -6,6 +6,7 @@ import shlex
 import shutil
 import sys
 import sysconfig
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -86,9 +87,7 @@ class Build(build_ext):
         flags = [*COMPILE, *HARDEN, *(f"-DPD_WITHOUT_{layer.upper()}" for layer in left_out)]
         flags += [*SANITIZE, *shlex.split(os.environ.get("CFLAGS", ""))]
         compiler, library = self.compiler, package / "lib" / "libpd_flags.so"
-        objects = compiler.compile(
-            sources, self.build_temp, include_dirs=[str(INCLUDE)], extra_postargs=flags
-        )
+        objects = self.compile(sources, include_dirs=[str(INCLUDE)], extra_postargs=flags)
         compiler.link_shared_object(objects, str(library), extra_postargs=[*LINK, *HARDEN_LINK])
         # A single object, so that a program that links any part of it gets the copy's record.
         whole = str(Path(self.build_temp, "pd_flags.o"))
@@ -101,9 +100,8 @@ class Build(build_ext):
 
     def build_server(self, library, flags):
         """Build the server of flags, which links nothing of the library."""
-        objects = self.compiler.compile(
+        objects = self.compile(
             sorted(map(str, SERVER.glob("*.c"))),
-            self.build_temp,
             include_dirs=[str(INCLUDE), str(SERVER)],
             extra_postargs=[*flags, "-fno-exceptions", "-D_GNU_SOURCE", "-DPD_HEADER_ONLY"],
         )
@@ -111,6 +109,15 @@ class Build(build_ext):
         self.compiler.link_shared_object(
             objects, str(library), extra_postargs=[*link, "-lm", *HARDEN_LINK]
         )
+
+    def compile(self, sources, **options):
+        """Compile the sources on all cores; return their objects in the same order."""
+
+        def compile_one(source):
+            return self.compiler.compile([source], self.build_temp, **options)
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return [each for objects in pool.map(compile_one, sources) for each in objects]
 
     def copy_headers(self, package):
         for made in ("lib", "include"):
@@ -160,7 +167,8 @@ def extension(name, sources):
     )
 
 
-options = {"build_ext": {"force": True}}  # compiler flags may have changed
+# Compiler flags may have changed since the last build.
+options = {"build_ext": {"force": True, "parallel": os.cpu_count()}}
 options["build_library"] = options["build_ext"]
 if LIMITED_API:
     options["bdist_wheel"] = {"py_limited_api": "cp311"}

@@ -90,7 +90,7 @@ def attack(pipe: Connection, address: str) -> None:
             made.close()
         for index in [gone.popleft() for _ in range(min(BACK, len(gone)))]:
             made = connect(address)
-            made.setblocking(False)  # noqa: FBT003 - its only way
+            made.setblocking(False)
             if index % 10 in (5, 6):
                 with suppress(OSError):
                     made.send(LISTS)

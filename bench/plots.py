@@ -33,7 +33,6 @@ STYLES = {
 }
 SETTINGS = {
     "backend": "Agg",
-    "svg.hashsalt": "bench",
     "font.size": 9,
     "axes.grid": True,
     "grid.alpha": 0.3,
@@ -54,13 +53,12 @@ def series(results: Results, work: str, who: str, end: str = "") -> tuple[list[i
 def save(figure: Any, directory: Path, name: str) -> None:  # noqa: ANN401 - matplotlib's
     """Write a figure reproducibly: the same numbers give the same files."""
     directory.mkdir(parents=True, exist_ok=True)
-    figure.savefig(directory / f"{name}.svg", metadata={"Date": None})
     figure.savefig(directory / f"{name}.png", dpi=110, metadata={"Software": None})
 
 
 def by_count(results: Results, directory: Path) -> None:
     """Draw the cost of a flag by the number of flags."""
-    from matplotlib import pyplot as plt  # noqa: PLC0415 - an extra, needed here alone
+    from matplotlib import pyplot as plt
 
     plt.rcParams.update(cast("Any", SETTINGS))
     figure, axes = plt.subplots(2, 2, figsize=(10, 7), layout="constrained")
@@ -77,7 +75,7 @@ def by_count(results: Results, directory: Path) -> None:
 
 def by_threads(results: Results, directory: Path) -> None:
     """Draw how many reads threads do, with and without a writer."""
-    from matplotlib import pyplot as plt  # noqa: PLC0415 - an extra, needed here alone
+    from matplotlib import pyplot as plt
 
     plt.rcParams.update(cast("Any", SETTINGS))
     figure, axes = plt.subplots(1, len(CASES), figsize=(10, 4), sharey=True, layout="constrained")

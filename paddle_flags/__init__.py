@@ -87,12 +87,11 @@ if TYPE_CHECKING:
     from paddle_flags.live._serve import serve
 
 
-def _module_of(name: str) -> object:  # noqa: C901, PLR0911, PLR0912 - a branch for each module
+def _module_of(name: str) -> object:  # noqa: C901, PLR0912 - a branch for each module
     """Import the module of a name on first use: many programs never need these.
 
     Import statements, not import_module(), lead PyInstaller and other tools to the modules.
     """
-    # ruff: noqa: PLC0415
     if name in ("check_modules", "check_pending", "check_values"):
         from paddle_flags._core import checks
 

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def _generator_parser(program: str) -> Parser:
-    from paddle_flags.gen.cli import new_parser  # noqa: PLC0415 - seldom used
+    from paddle_flags.gen.cli import new_parser
 
     return new_parser(program)
 
 
 def _generate(tokens: Sequence[str], program: str) -> int:
-    from paddle_flags.gen.cli import run  # noqa: PLC0415 - seldom used
+    from paddle_flags.gen.cli import run
 
     return run(tokens, program)
 

@@ -23,7 +23,7 @@ class FlagError(Exception):
 
     _errors: tuple[FlagError, ...] = ()
 
-    def __str__(self) -> str:  # noqa: D105 - KeyError would show its repr
+    def __str__(self) -> str:  # KeyError would show its repr
         return str(self.args[0]) if self.args else ""
 
 
@@ -66,7 +66,7 @@ class FlagParseError(FlagError, ValueError):
     """
 
 
-class HelpRequested(FlagParseError):  # noqa: N818 - not a mistake
+class HelpRequested(FlagParseError):
     """The command line asks for help or the version; `str(error)` is the text to print."""
 
     status: str = "PD_HELP"

@@ -202,7 +202,7 @@ def _live(now: _Now | None) -> Iterator[Metric]:
 
 
 def _temporary() -> int:
-    from paddle_flags.live._serve import count_temporary  # noqa: PLC0415 - for Linux
+    from paddle_flags.live._serve import count_temporary
 
     return count_temporary()
 
@@ -242,10 +242,10 @@ def _gauge(name: str, about: str, value: float | None) -> GaugeMetricFamily:
 def _process_entry(flag: Flag[Any]) -> Any:
     """Return the pd_flag_entry of the value without the scopes of this thread."""
     index = 0
-    entry = flag._entry()  # noqa: SLF001 - of the package
+    entry = flag._entry()
     while entry.origin.source == lib.PD_SOURCE_SCOPE:
         index += 1
-        entry = flag._entry(index)  # noqa: SLF001
+        entry = flag._entry(index)
     return entry
 
 

@@ -81,7 +81,7 @@ class PaddleFlagsProvider(AbstractProvider):
         """Return the name of the provider."""
         return Metadata(name="paddle_flags")
 
-    def initialize(self, evaluation_context: EvaluationContext) -> None:  # noqa: ARG002
+    def initialize(self, evaluation_context: EvaluationContext) -> None:
         """Begin to emit events."""
         with self._lock:
             if self._hook is None:
@@ -104,7 +104,7 @@ class PaddleFlagsProvider(AbstractProvider):
         self,
         flag_key: str,
         default_value: bool,
-        evaluation_context: EvaluationContext | None = None,  # noqa: ARG002
+        evaluation_context: EvaluationContext | None = None,
     ) -> FlagResolutionDetails[bool]:
         """Return the value of a bool flag."""
         return _resolve(flag_key, default_value, _scalar(bool))
@@ -113,7 +113,7 @@ class PaddleFlagsProvider(AbstractProvider):
         self,
         flag_key: str,
         default_value: str,
-        evaluation_context: EvaluationContext | None = None,  # noqa: ARG002
+        evaluation_context: EvaluationContext | None = None,
     ) -> FlagResolutionDetails[str]:
         """Return the value of a string flag, or the text of an enum, a path or a date."""
         return _resolve(flag_key, default_value, _scalar(str))
@@ -122,7 +122,7 @@ class PaddleFlagsProvider(AbstractProvider):
         self,
         flag_key: str,
         default_value: int,
-        evaluation_context: EvaluationContext | None = None,  # noqa: ARG002
+        evaluation_context: EvaluationContext | None = None,
     ) -> FlagResolutionDetails[int]:
         """Return the value of an integer flag."""
         return _resolve(flag_key, default_value, _scalar(int))
@@ -131,7 +131,7 @@ class PaddleFlagsProvider(AbstractProvider):
         self,
         flag_key: str,
         default_value: float,
-        evaluation_context: EvaluationContext | None = None,  # noqa: ARG002
+        evaluation_context: EvaluationContext | None = None,
     ) -> FlagResolutionDetails[float]:
         """Return the value of a double flag; a duration in seconds."""
         return _resolve(flag_key, default_value, _scalar(float))
@@ -140,7 +140,7 @@ class PaddleFlagsProvider(AbstractProvider):
         self,
         flag_key: str,
         default_value: Structure,
-        evaluation_context: EvaluationContext | None = None,  # noqa: ARG002
+        evaluation_context: EvaluationContext | None = None,
     ) -> FlagResolutionDetails[Structure]:
         """Return a list, a dict, or a number with its unit."""
         return _resolve(flag_key, default_value, _structure)
@@ -153,7 +153,7 @@ _Convert = Callable[["Flag[Any]", Any], Any]
 def _resolve(name: str, default: Any, convert: _Convert) -> FlagResolutionDetails[Any]:
     try:
         flag = find(name)
-        entry = flag._entry()  # noqa: SLF001 - of the package
+        entry = flag._entry()
         if entry.sensitive:
             why = f"{flag.name} is sensitive: its value is not given to OpenFeature"
             return _refused(default, ErrorCode.GENERAL, why)

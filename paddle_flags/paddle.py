@@ -62,7 +62,7 @@ def get_flags(flags: str | Sequence[str]) -> dict[str, Any]:
 
 
 @public_class
-class flag_guard(override):  # noqa: N801 - Paddle's name
+class flag_guard(override):
     """Set exported flags for the duration of a `with` block or of a function call.
 
     with flag_guard("FLAGS_check_nan_inf", True): ...

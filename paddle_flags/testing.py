@@ -152,7 +152,7 @@ def _native_modules() -> set[str]:
 
 
 @public_class
-class isolated:  # noqa: N801 - reads as a statement
+class isolated:
     """Undo whatever a `with` block, a function or the tests of a class do to flags.
 
         with isolated() as flags: flags.level = 3
@@ -182,7 +182,7 @@ class isolated:  # noqa: N801 - reads as a statement
         self._where = caller(1)
         self._states: list[State] = []
 
-    def __enter__(self) -> Registry:  # noqa: D105 - the class tells
+    def __enter__(self) -> Registry:  # the class tells
         state = State()
         try:
             assign(by_flag(self._values), self._where)
@@ -192,7 +192,7 @@ class isolated:  # noqa: N801 - reads as a statement
         self._states.append(state)
         return FLAGS
 
-    def __exit__(  # noqa: D105 - as above
+    def __exit__(
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,

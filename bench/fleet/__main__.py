@@ -47,7 +47,6 @@ def arguments() -> argparse.Namespace:
 
 def measured(options: argparse.Namespace) -> tuple[str, str, object]:
     """Return the kind of the measurement, a table, and the figures."""
-    # ruff: noqa: PLC0415 - each needs other packages
     if options.costs is not None:
         from bench.fleet import costs
 

@@ -66,7 +66,7 @@ class Programmed(Program):
 
     own = 1
 
-    def facts(self, key: bytes | None) -> Facts:  # noqa: ARG002 - none is sensitive
+    def facts(self, key: bytes | None) -> Facts:
         """See Flags."""
         numbers = {**dict.fromkeys(map("flag_{}".format, range(FLAGS)), 1), **self.numbers()}
         numbers["flag_0"] = self.own
@@ -94,7 +94,7 @@ class Engine(World):
         self.spawn(process, made.start)
         return made
 
-    def connect(self, process: Process, *, writes: bool = True) -> Any:  # noqa: ANN401, ARG002 - as World
+    def connect(self, process: Process, *, writes: bool = True) -> Any:  # noqa: ANN401 - as World
         """See World."""
         return _Connection(self, process)
 
@@ -134,7 +134,7 @@ class _Connection:
         """See Store."""
         engine = self._engine
         if engine.store.last() <= after:
-            actor = engine._now  # noqa: SLF001 - of the world that this one is
+            actor = engine._now
             engine.waiting.append(actor)
             engine.park(engine.time + timeout + CALL)
             engine.waiting.remove(actor)
@@ -193,9 +193,9 @@ def measure(members: int) -> list[Row]:
 
 def _check(member: Membership, count: int, *, differs: bool) -> None:
     if differs and member.name == "m000":
-        cast("Programmed", member._flags).own = 2  # noqa: SLF001
+        cast("Programmed", member._flags).own = 2
     with contextlib.suppress(CheckError) if differs else contextlib.nullcontext():
-        Barrier(member, [], count, LONG, member._clock).wait()  # noqa: SLF001 - that of the world
+        Barrier(member, [], count, LONG, member._clock).wait()
 
 
 def text(rows: list[Row]) -> str:

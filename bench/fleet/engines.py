@@ -32,7 +32,7 @@ def start(name: str, url: str | None = None) -> Iterator[Running]:
         if name == "dir":
             yield Running([f"dir://{place}/fleet"], [])
         elif name == "etcd":
-            from etcds import Cluster  # noqa: PLC0415 - of the tests
+            from etcds import Cluster
 
             with Cluster(Path(place), NODES) as cluster:
                 urls = [cluster.url("fleet", index, proxies=False) for index in range(NODES)]

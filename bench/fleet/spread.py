@@ -68,7 +68,7 @@ class Figures(NamedTuple):
     load: float  # of the machine before the measurement
 
 
-def measure(  # noqa: PLR0913, PLR0917 - the options of the command
+def measure(
     running: Running,
     members: int,
     changes: int,

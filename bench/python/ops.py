@@ -28,7 +28,7 @@ def add(x: str, y: str) -> str:
 def made(library: str, plugin: str) -> dict[str, Any]:
     """Return the names that the statements use: `add`, two signatures of it."""
     if library == "ours":
-        import paddle_flags as pf  # noqa: PLC0415
+        import paddle_flags as pf
 
         pf.load_plugin(plugin)
         return {"add": pf.op("add"), "python_add": _brought(pf)}

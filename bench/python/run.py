@@ -42,7 +42,7 @@ def parse(library: Any, count: int) -> float:  # noqa: ANN401 - a module
     begin = process_time_ns()
     values = library.parse(made, words)
     taken = (process_time_ns() - begin) / count
-    assert library.value_of(values, names[-1]) == 17  # noqa: PLR2004 - as words say
+    assert library.value_of(values, names[-1]) == 17  # as words say
     return taken
 
 

@@ -67,7 +67,7 @@ def jax_debug() -> Names:
 
     config = jax.config
     return {
-        "scope": lambda: jax.debug_nans(True),  # noqa: FBT003 - its name is private
+        "scope": lambda: jax.debug_nans(True),
         "read": lambda: config.jax_debug_nans,
     }
 

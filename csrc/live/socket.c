@@ -54,10 +54,11 @@ static pd_status open_default(char *path, size_t size, int *out, pd_error *err) 
   if (base < 0) return pd__fail_errno(err, "can't be opened", path);
   const char *name = strrchr(path, '/') + 1;
   bool made = mkdirat(base, name, 0700) == 0;
-  /* A umask may have taken bits, even those that opening needs. Older C libraries can't do this. */
-  if (made) fchmodat(base, name, 0700, AT_SYMLINK_NOFOLLOW);
+  /* A umask may have taken bits, even those that opening needs. Older C libraries can't give them
+   * back: opening then fails. */
+  bool reset = made && fchmodat(base, name, 0700, AT_SYMLINK_NOFOLLOW) == 0;
   int fd = openat(base, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (fd >= 0 && made) fchmod(fd, 0700);
+  if (fd >= 0 && made && !reset) fchmod(fd, 0700);
   int reason = errno;
   close(base);
   errno = reason == ELOOP ? ENOTDIR : reason;

@@ -1,28 +1,34 @@
 #!/bin/sh
-# Run the demo with flags in the environment and on the command line, and print what it showed.
-#   run.sh [PYTHON]
-set -e
-cd "$(dirname "$0")/../.."
+# Show how a program and its plugin share flags: run.sh [PYTHON]
+cd "$(dirname "$0")/../.." || exit
 python=${1:-.venv/bin/python}
+status=0
 
-echo "Run the demo over sources of this project, with flags from three places:"
-(
-  set -x
-  FLAGS_digest_kind=ieee FLAGS_digest_hex=yes \
-    "$python" examples/demo/demo.py --search-pattern='(flag|cell)s?' --search_ignore_case \
-    examples/*/*/*.c csrc/include/*.h csrc/include/*/*.h
-)
+# show TEXT STATUS [VARIABLE=VALUE] ARGUMENT...: print the text and the command, and run it.
+show() {
+  printf '\n%s\n' "$1"
+  expected=$2
+  shift 2
+  variable=
+  case $1 in *=*) variable=$1 && shift ;; esac
+  echo "\$ ${variable:+$variable }python $*"
+  env ${variable:+"$variable"} "$python" "$@" 2>&1
+  [ $? -eq "$expected" ] || status=1
+}
+
+show "demo.py defines a flag, and its plugin in C defines two more. One command line sets them all:" 0 \
+  examples/demo/demo.py --level=9 --port=99
+show "All mistakes are reported together, and nothing is set:" 2 \
+  examples/demo/demo.py --level=12 --prot=99
+show "Each flag knows where its value came from, and what that value replaced:" 0 \
+  DEMO_level=3 -m paddle_flags run --explain level examples/demo/demo.py --level=9
 
 cat <<'END'
 
-What you have seen: Python loaded three plugins in C, which link nothing of
-paddle_flags, and set their flags from one command line and the environment.
-The first table is what they found in each file with these values, the second
-what they found while Python overrode four flags for the time of a block: the
-first KiB alone, no words, another checksum. The last table lists every flag
-with its value, what set it (the command line, the environment, Python at run
-time or its default), where, and the library that defines it.
-
-To see and change the flags of a program while it runs, in a browser or in a
-terminal: `make live`, or examples/live/show.sh.
+What to try next:
+  . .venv/bin/activate && python examples/demo/demo.py --help
+  make live               see and change the flags of a running program
+  ls examples/demo        the two files of this demo, 30 lines in all
+  docs/tutorial.md        write a plugin and a program of your own
 END
+exit $status

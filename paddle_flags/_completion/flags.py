@@ -142,7 +142,7 @@ def _values_of_flag(info: Any) -> _Values:
 
 
 def _implementations(flag: str) -> tuple[Candidate, ...]:
-    from paddle_flags._ops.operation import op  # noqa: PLC0415 - seldom used
+    from paddle_flags._ops.operation import op
 
     found: dict[str, str] = {}
     with suppress(FlagError):

@@ -19,7 +19,7 @@ _by_hook: dict[int, tuple[int, ...]] = {}
 
 def adder() -> str:
     """Return the name of the module that has called this package."""
-    frame = sys._getframe()  # noqa: SLF001 - the documented way
+    frame = sys._getframe()
     while frame.f_back and is_ours(frame):
         frame = frame.f_back
     return str(frame.f_globals.get("__name__"))
@@ -40,5 +40,5 @@ def forget(number: int) -> None:
 
 def hooks_of(flag: Flag[Any], module: str | None = None) -> list[int]:
     """Return the numbers of the hooks of a flag: all, or those that a module has added."""
-    found = list(_by_flag.get(flag._address, {}).items())  # noqa: SLF001 - internal to Flag
+    found = list(_by_flag.get(flag._address, {}).items())
     return [number for number, added_by in found if module in (None, added_by)]

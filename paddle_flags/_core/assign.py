@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def caller(depth: int) -> tuple[str, int]:
     """Return file and line of the code that is `depth` calls above the caller."""
     try:
-        frame = sys._getframe(depth + 1)  # noqa: SLF001 - the documented way
+        frame = sys._getframe(depth + 1)
     except ValueError:
         frame = native_frame()
     return frame.f_code.co_filename, frame.f_lineno
@@ -45,13 +45,13 @@ def push(wanted: list[Assignment], where: tuple[str, int]) -> int:
 
     The caller has yet to settle.
     """
-    number = _push(wanted, *where, _not_pushed, False)  # noqa: FBT003 - of C, by position
+    number = _push(wanted, *where, _not_pushed, False)
     return _change(wanted, origin_at(where), lib.pd_override_push) if number is None else number
 
 
 def open_scope(wanted: list[Assignment], where: tuple[str, int]) -> int:
     """Open a scope with all values or none, as `push` does an override."""
-    number = _push(wanted, *where, _not_pushed, True)  # noqa: FBT003
+    number = _push(wanted, *where, _not_pushed, True)
     return _change(wanted, origin_at(where), lib.pd_scope_push) if number is None else number
 
 
@@ -63,7 +63,7 @@ def _change(wanted: list[Assignment], at: tuple[Any, Any], push: Any = None) -> 
         except FlagError:
             # Types are known from the last time; look again before giving up.
             flags = [flag for flag, _ in wanted if not isinstance(flag, FlagError)]
-            changed = [flag._look_again() for flag in flags if flag.defined]  # noqa: SLF001
+            changed = [flag._look_again() for flag in flags if flag.defined]
             if not any(changed):
                 raise
 
@@ -79,7 +79,7 @@ def _takes_none(flag: Flag[Any], source: int) -> bool:
     """Return whether the flag can have no value; if `source` is default, by its definition."""
     if flag.optional or source != lib.PD_SOURCE_DEFAULT:
         return flag.optional
-    from paddle_flags._core.history import began_unset  # noqa: PLC0415 - seldom used
+    from paddle_flags._core.history import began_unset
 
     return began_unset(flag.handle)
 
@@ -89,7 +89,7 @@ def _fill(
 ) -> None:
     if isinstance(flag, FlagError):
         raise flag
-    kind, sensitive = flag._facts()  # noqa: SLF001 - of the package
+    kind, sensitive = flag._facts()
     optional = value is None and _takes_none(flag, source)
     made.fill(index, flag.name, kind, value, sensitive=sensitive, optional=optional)
     made.items[index].flag = flag.handle

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def _is_multiple(value: Any, unit: Any) -> bool:
     if isinstance(value, float) or isinstance(unit, float):
-        return bool(abs(round(value / unit) - value / unit) < 1e-9)  # noqa: PLR2004
+        return bool(abs(round(value / unit) - value / unit) < 1e-9)
     return bool(value % unit == 0)
 
 

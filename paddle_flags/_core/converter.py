@@ -41,7 +41,7 @@ class _Converter:
         except Unfit as error:
             accepted = False
             result = self._expected() if self._sensitive else str(error)
-        except BaseException as error:  # noqa: BLE001 - raised again where C was called
+        except BaseException as error:  # raised again where C was called
             accepted = False
             result = self._tell(error, native=native)
         if accepted and result == text:
@@ -82,7 +82,7 @@ def begin(definition: Any, name: str, type_: Type[Any], *, sensitive: bool) -> i
 
 def check_text(flag: Flag[Any]) -> None:
     """Reset a flag whose value is from a former definition and not one of this type."""
-    entry = flag._entry()  # noqa: SLF001 - of the package
+    entry = flag._entry()
     try:
         flag.from_entry(entry)
     except FormerDefinitionError:
@@ -116,7 +116,7 @@ def renew(flag: Flag[Any], info: Any, context: int) -> None:
     if first in held:  # it isn't if another interpreter has it
         held[first] = held[context]
     drop(context)
-    flag._look_again()  # noqa: SLF001 - of the package
+    flag._look_again()
 
 
 def settle_types(flag: Flag[Any], context: int = 0) -> None:
@@ -125,7 +125,7 @@ def settle_types(flag: Flag[Any], context: int = 0) -> None:
     Another thread may be reading a value of a former definition: it reads it again. If it is
     about to ask the former converter, the library asks the one of the current definition, too.
     """
-    contexts = contexts_of_flags.setdefault(flag._address, set())  # noqa: SLF001 - of the package
+    contexts = contexts_of_flags.setdefault(flag._address, set())
     if context:
         contexts.add(context)
     info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})
@@ -137,9 +137,9 @@ def settle_types(flag: Flag[Any], context: int = 0) -> None:
         types_of_contexts.pop(each, None)
         held.pop(each, None)
     if defined:
-        flag._look_again()  # noqa: SLF001
+        flag._look_again()
     else:
-        flag._know(0, BY_NAME["string"], None, flag._sensitive, False)  # noqa: FBT003, SLF001
+        flag._know(0, BY_NAME["string"], None, flag._sensitive, False)
 
 
 def drop(context: int) -> None:

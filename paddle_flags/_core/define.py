@@ -113,7 +113,7 @@ def _define_with(
     to_switch(f"{about}: case_sensitive", case_sensitive)
     kind = plain_kind(about, seen, default, type, items) if case_sensitive else None
     if kind is None:
-        from paddle_flags._core import type_table  # noqa: PLC0415 - seldom used
+        from paddle_flags._core import type_table
 
         what = default if type is None and items is None else None
         about_type = f"{about}: default {seen}" if what is not None else about
@@ -518,7 +518,7 @@ def define(name: str, default: Any, help: str = "", **attributes: Any) -> Flag[A
     if attributes:
         return _define_with(name, default, help, **attributes)
     try:
-        frame = sys._getframe(1)  # noqa: SLF001 - the documented way
+        frame = sys._getframe(1)
     except ValueError:
         frame = native_frame()
     flag = _define_plain(flags_made, frame, name, default, help)

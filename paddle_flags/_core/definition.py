@@ -48,7 +48,7 @@ _INFERRED = {bool: "bool", int: "int64", float: "double", str: "string"}
 
 def converter() -> Any:
     """Return the module of the converters."""
-    from paddle_flags._core import converter  # noqa: PLC0415 - seldom used
+    from paddle_flags._core import converter
 
     return converter
 
@@ -145,7 +145,7 @@ class Definition:
         refused: list[str] = []
         via = self._kind.via
         if via is not None and via.takes_tables:
-            from paddle_flags._core.waiting import join_tables  # noqa: PLC0415 - seldom used
+            from paddle_flags._core.waiting import join_tables
 
             refused = join_tables(self._names(), via)
             if refused and self._sensitive:
@@ -167,14 +167,14 @@ class Definition:
         status = lib.PD_ERR_CONFLICT
         before = _generation_of(self.pointer.name) if context else 0
         if replace:
-            from paddle_flags._core.redefine import is_shared  # noqa: PLC0415 - seldom used
+            from paddle_flags._core.redefine import is_shared
 
             replace = not is_shared(self.pointer)
         if not replace:
             status = call_holding(lib.pd_flag_register, self.pointer, handle, err)
         mine = frame is None or (bool(handle[0]) and _is_defined_by(flag_of(handle[0]), frame))
         if frame and not mine and status in (lib.PD_OK, lib.PD_ERR_CONFLICT):
-            from paddle_flags._core.redefine import explain, redefine  # noqa: PLC0415 - seldom used
+            from paddle_flags._core.redefine import explain, redefine
 
             def take(flag: Flag[Any]) -> None:
                 self._take(flag, context)
@@ -209,7 +209,7 @@ class Definition:
         `before` is the generation of a definition that may be the same; None if this one
         replaces it.
         """
-        info = flag._info() if context else None  # noqa: SLF001 - of the package
+        info = flag._info() if context else None
         if info is None:
             return
         if info.generation == before:
@@ -234,9 +234,9 @@ def _generation_of(name: Any) -> int:
 
 def _is_defined_by(flag: Flag[Any], frame: FrameType) -> bool:
     """Return whether the code of `frame` defined the flag, or did so now, as nobody else has."""
-    if flag._code is None:  # noqa: SLF001 - internal to Flag
-        flag._code = ref(frame.f_code)  # noqa: SLF001
-    return flag._code() is frame.f_code  # noqa: SLF001
+    if flag._code is None:
+        flag._code = ref(frame.f_code)
+    return flag._code() is frame.f_code
 
 
 def _list_kind(about: str, seen: str, default: object, items: type | str | None) -> ValueType:
@@ -320,7 +320,7 @@ def place_of(frame: FrameType) -> Place:
     return file if module == "__main__" else module, file, frame.f_lineno
 
 
-def define_at(  # noqa: PLR0913 - as define()
+def define_at(
     place: Place,
     name: str,
     default: Any,

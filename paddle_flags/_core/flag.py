@@ -213,7 +213,7 @@ class Flag(FlagBase[T]):
         first. Of the values that a later one from the same source has replaced, at least
         the last 15 are kept; repeated changes from one line count once.
         """
-        from paddle_flags._core.history import history_of  # noqa: PLC0415 - seldom used
+        from paddle_flags._core.history import history_of
 
         return history_of(self.handle)
 
@@ -225,7 +225,7 @@ class Flag(FlagBase[T]):
         It works as the decorator `validator`, for this flag alone. `Hook.remove` removes
         the function.
         """
-        from paddle_flags._core.hooks import add_validator  # noqa: PLC0415 - seldom used
+        from paddle_flags._core.hooks import add_validator
 
         return add_validator([self], function, message)
 
@@ -243,7 +243,7 @@ class Flag(FlagBase[T]):
 
         Raises FlagTypeError for an `async def`, which nothing would await.
         """
-        from paddle_flags._core.hooks import add_watcher  # noqa: PLC0415 - seldom used
+        from paddle_flags._core.hooks import add_watcher
 
         return add_watcher(self.handle, callback, flag_of, weak=weak)
 
@@ -485,7 +485,7 @@ class Flag(FlagBase[T]):
         return read_again(self._read_once)
 
     def _read_once(self) -> Any:
-        from paddle_flags._core.kept import is_unchecked  # noqa: PLC0415 - seldom used
+        from paddle_flags._core.kept import is_unchecked
 
         entry = self._entry()  # raises if the flag is undefined
         try:
@@ -583,7 +583,7 @@ def flag_of(handle: Any) -> Flag[Any]:
     flag = flags_made.get(key)
     if flag is None:
         made: Flag[Any] = _make(key, _name_of(handle))
-        made._look_again()  # noqa: SLF001 - made here
+        made._look_again()
         flag = flags_made.setdefault(key, made)
     return flag
 

@@ -22,8 +22,8 @@ def follow() -> bool:
 
 def _begin() -> bool:
     """Have CPython tell the extension module of each switch."""
-    import ctypes  # noqa: PLC0415 - of new versions
-    from contextvars import Context, ContextVar  # noqa: PLC0415
+    import ctypes
+    from contextvars import Context, ContextVar
 
     addresses = [ctypes.cast(ctypes.pythonapi[name], ctypes.c_void_p).value or 0 for name in _NEEDS]
     variable: ContextVar[object] = ContextVar("paddle_flags scopes")

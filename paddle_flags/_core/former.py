@@ -29,7 +29,7 @@ keepers: WeakSet[Keeper] = WeakSet()
 
 def note(flag: Flag[Any]) -> None:
     """Tell the keepers that the definition of a flag is about to go, unless a module has it."""
-    if keepers and flag.defined and not flag._info().owner:  # noqa: SLF001 - of the package
+    if keepers and flag.defined and not flag._info().owner:
         for keeper in list(keepers):
             keeper.keep(flag)
 
@@ -54,14 +54,14 @@ listeners: WeakSet[Listener] = WeakSet()
 
 
 def _converter() -> Any:
-    from paddle_flags._core import converter  # noqa: PLC0415 - seldom used
+    from paddle_flags._core import converter
 
     return converter
 
 
 def gone(flag: Flag[Any]) -> None:
     """Release the type of a definition that has gone, and tell the listeners."""
-    if flag._address in contexts_of_flags:  # noqa: SLF001 - of the package
+    if flag._address in contexts_of_flags:
         _converter().settle_types(flag)
     for each in list(listeners):
         each.gone(flag)
@@ -80,12 +80,12 @@ class Former:
     """The definition that a flag has now, and its type of Python."""
 
     def __init__(self, flag: Flag[Any]) -> None:
-        info, kind = flag._typed_info()  # noqa: SLF001 - of the package
+        info, kind = flag._typed_info()
         self._kept: list[Any] = []
         self._name = flag.name
         self._sensitive = bool(info.sensitive)
         self._type = kind.via
-        self._code = flag._code  # noqa: SLF001
+        self._code = flag._code
         self._definition = ffi.new("pd_flag_def *")
         lib.pd_flag_def_init(self._definition, ffi.sizeof("pd_flag_def"), info.type)
         for field in sorted(_FIELDS):
@@ -133,8 +133,8 @@ class Former:
             if context:
                 converter.drop(context)
             return
-        flag._code = self._code  # noqa: SLF001
-        if context or flag._address in contexts_of_flags:  # noqa: SLF001
+        flag._code = self._code
+        if context or flag._address in contexts_of_flags:
             converter.settle_types(flag, context)
         for each in list(listeners):
             each.back(flag)

@@ -59,14 +59,14 @@ _NATIVE = "<native code>"
 def native_frame() -> FrameType:
     """Return a frame that stands for native code that has called us, as atexit does."""
     code = (lambda get: get()).__code__.replace(co_filename=_NATIVE, co_firstlineno=1)
-    frame: FrameType = _FUNCTION(code, {"__name__": _NATIVE})(sys._getframe)  # noqa: SLF001
+    frame: FrameType = _FUNCTION(code, {"__name__": _NATIVE})(sys._getframe)
     return frame
 
 
 def frame_above(depth: int) -> FrameType:
     """Return the frame that is `depth` calls above the caller."""
     try:
-        return sys._getframe(depth + 1)  # noqa: SLF001 - the documented way
+        return sys._getframe(depth + 1)
     except ValueError:
         return native_frame()
 

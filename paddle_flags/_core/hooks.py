@@ -128,11 +128,11 @@ def active_hooks() -> _Ours:
 
 def hooks_on(hooks: _Ours, flags: Iterable[Flag[Any]]) -> _Ours:
     """Return those of the hooks that are about one of the flags."""
-    addresses = {flag._address for flag in flags}  # noqa: SLF001 - internal to Flag
+    addresses = {flag._address for flag in flags}
     return {
         number: found
         for number, found in hooks.items()
-        if not addresses.isdisjoint(found[0]._flags)  # noqa: SLF001 - of this file
+        if not addresses.isdisjoint(found[0]._flags)
     }
 
 
@@ -147,9 +147,9 @@ def remove_new(before: _Ours, keeps: Callable[[str], bool]) -> None:
 def add_removed(before: _Ours, drops: Callable[[str], bool]) -> None:
     """Add the hooks again that were removed since, unless `drops(module)`."""
     for hook, add in before.values():
-        if not (hook._number or drops(hook.module)):  # noqa: SLF001 - of this file
+        if not (hook._number or drops(hook.module)):
             with suppress(FlagError, ReferenceError):  # its flag or weak callback may be gone
-                hook._begin(add)  # noqa: SLF001
+                hook._begin(add)
 
 
 def forget_hooks(numbers: Iterable[int]) -> None:
@@ -157,7 +157,7 @@ def forget_hooks(numbers: Iterable[int]) -> None:
     for number in numbers:
         found = _ours.get(number)
         if found is not None:
-            found[0]._forget()  # noqa: SLF001 - of this file
+            found[0]._forget()
 
 
 def _add(
@@ -215,7 +215,7 @@ class _Validator:
         except ValueError as error:
             text = str(error) or self._message
             return self._tell(self._named(text), error, native=native)
-        except BaseException as error:  # noqa: BLE001 - raised again where C was called
+        except BaseException as error:  # raised again where C was called
             failure = ": ".join(filter(None, [type(error).__name__, str(error)]))
             text = f"its validator {self._name()} failed: {failure}"
             return self._tell(text, error, native=native)
@@ -227,7 +227,7 @@ class _Validator:
     def _judge(self, accepted: object, *, native: bool) -> str | None:
         try:
             return None if accepted else self._named(self._message)
-        except BaseException as error:  # noqa: BLE001 - raised again where C was called
+        except BaseException as error:  # raised again where C was called
             kind = type(accepted).__name__
             failure = ": ".join(filter(None, [type(error).__name__, str(error)]))
             returned = f"its validator {self._name()} returned a value of type {kind}"
@@ -331,7 +331,7 @@ def handles(flags: Sequence[Flag[Any]]) -> Any:
 
 def addresses(flags: Sequence[Flag[Any]]) -> tuple[int, ...]:
     """Return the addresses of the flags, as `added.note` takes them."""
-    return tuple(flag._address for flag in flags)  # noqa: SLF001 - internal to Flag
+    return tuple(flag._address for flag in flags)
 
 
 def add_validator(
@@ -385,7 +385,7 @@ class _Watcher:
             flag = self._flag_of(ffi.cast("pd_flag *", handle))
             name = flag.name
             _check_result(callback(flag), callback, name)
-        except BaseException as error:  # noqa: BLE001 - the change has happened
+        except BaseException as error:  # the change has happened
             if not isinstance(error, Exception) and reaches_a_call(native=native):
                 leave_failure(error)
             else:
@@ -444,7 +444,7 @@ def add_watcher(
             raise ReferenceError
         return _add(made.answer, lib.pd_watcher_add, handle, _WATCH)
 
-    hook._begin(add)  # noqa: SLF001 - made here
+    hook._begin(add)
     return hook
 
 
@@ -459,7 +459,7 @@ def reaches_a_call(*, native: bool) -> bool:
     """
     if native:
         return False
-    frame = sys._getframe()  # noqa: SLF001 - the documented way
+    frame = sys._getframe()
     while frame.f_back and frame.f_code not in CALLED:
         frame = frame.f_back
     if frame.f_back is None:  # of an interpreter whose frames Python doesn't know here

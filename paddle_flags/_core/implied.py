@@ -88,7 +88,7 @@ class _Implied:
                 continue
             new = _ImpliedOverride(self.sets, flag)
             try:
-                new._push()  # noqa: SLF001 - warnings wait until it is known here
+                new._push()
             except FlagError as error:  # C calls this: nothing can be raised through it
                 why = "; ".join(str(each) for each in error.errors)
                 leave_warning(UserWarning(f"{why}; the implied values are not set"))

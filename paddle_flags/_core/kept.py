@@ -19,7 +19,7 @@ _flags: set[int] = set()
 
 def note(flag: Flag[Any]) -> None:
     """Let validators that are added from now on check the value that the flag has."""
-    _flags.add(flag._address)  # noqa: SLF001 - internal to Flag
+    _flags.add(flag._address)
 
 
 # The names of flags that are being defined again: once for each thread that does that.
@@ -50,7 +50,7 @@ def check_kept(flags: Iterable[Flag[Any]]) -> None:
     if not _flags:
         return
     for flag in flags:
-        if flag._address in _flags and flag.defined and not flag.frozen:  # noqa: SLF001
+        if flag._address in _flags and flag.defined and not flag.frozen:
             _ask(flag)
 
 

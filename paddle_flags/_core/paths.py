@@ -47,7 +47,7 @@ def get_makefile() -> str:
 
 def cflags() -> str:
     """Return the compiler arguments of a plugin or host, quoted for a shell."""
-    import shlex  # noqa: PLC0415 - seldom used
+    import shlex
 
     return shlex.join(["-I" + get_include()])
 
@@ -57,7 +57,7 @@ def libs() -> str:
 
     They set the run path: no loader searches the directories of Python packages.
     """
-    import shlex  # noqa: PLC0415 - seldom used
+    import shlex
 
     directory = get_library_dir()
     return shlex.join(["-L" + directory, "-lpd_flags", "-Wl,-rpath," + directory])

@@ -189,7 +189,7 @@ def load_named(path: str | os.PathLike[str], namespace: str, remedy: str) -> Plu
             _suggest_namespace(refusal, os.fspath(path), remedy)
         raise refusal
     refused = errors.gather(err, PluginValueError)
-    assert isinstance(refused, PluginValueError)  # noqa: S101 - for the type checkers
+    assert isinstance(refused, PluginValueError)  # for the type checkers
     refused.plugin = plugin
     raise refused
 
@@ -200,7 +200,7 @@ def _name_folder(refusal: FlagError, file: bytes) -> None:
         folder = shown(os.path.dirname(os.path.abspath(os.fsdecode(file))))
         why = "as a path is relative to the current directory"
         refusal.args = (f"{refusal}; looked in {folder} only, {why}",)
-        refusal._errors = ()  # noqa: SLF001 - of the package
+        refusal._errors = ()
 
 
 # ---- Conflicts ----

@@ -33,7 +33,7 @@ def _runs_again(flag: Flag[Any], frame: FrameType) -> bool:
     That is a module that is reloaded, and any code of an interactive session: each line of a
     REPL and each statement of a cell is compiled anew.
     """
-    code, last = frame.f_code, flag._code  # noqa: SLF001 - internal to Flag
+    code, last = frame.f_code, flag._code
     if last is None or last() is code or frame.f_globals.get("__name__") != _module_of(flag):
         return False
     if _module_of(flag) == "__main__" and hasattr(sys, "ps1"):
@@ -91,7 +91,7 @@ def redefine(
         if not handle[0]:
             expect(status, err)
         flag = flag_of(handle[0])
-        flag._code = ref(frame.f_code)  # noqa: SLF001 - internal to Flag
+        flag._code = ref(frame.f_code)
         _forget(flag, hooks)
         kept.note(flag)
         take(flag)
@@ -107,7 +107,7 @@ def explain(error: FlagError, pointer: Any) -> FlagError:
     if old is not None and is_shared(pointer):
         library = shared_with(old.name)
         error.args = (f"{error}; {library} has this flag, too: choose another name",)
-    elif old is not None and not old._info().owner:  # noqa: SLF001 - internal to Flag
+    elif old is not None and not old._info().owner:
         error.args = (f"{error}; to define it again, pass replace=True",)
     return error
 
@@ -148,7 +148,7 @@ def withdraw(flag: Flag[Any], err: Any) -> int:
     status: int = lib.pd_flag_unregister(flag.handle, err)
     if status != lib.PD_OK:
         return status
-    flag._code = None  # noqa: SLF001 - internal to Flag
+    flag._code = None
     _forget(flag, hooks)
     former.gone(flag)
     return status

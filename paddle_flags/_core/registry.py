@@ -193,7 +193,7 @@ class Registry(RegistryBase, _Unstored, Mapping[str, "Flag[Any]"]):
 
     def _repr_html_(self) -> str:
         """Return a table of the flags, for notebooks."""
-        from paddle_flags._core.html import html_table  # noqa: PLC0415 - seldom used
+        from paddle_flags._core.html import html_table
 
         return html_table(all_flags())
 
@@ -283,7 +283,7 @@ def all_flags() -> list[Flag[Any]]:
     late.look()
     handle = lib.pd_flag_next(ffi.NULL)
     while handle:
-        try:  # noqa: SIM105 - contextlib takes its time
+        try:
             flags.append(flag_of(handle))
         except UndefinedFlagError:  # its plugin may leave, on another thread
             pass
@@ -295,7 +295,7 @@ def for_each(flags: Iterable[Flag[Any]], report: Callable[[Flag[Any]], T]) -> li
     """Return `report(flag)` for each flag; one that another thread undefines is left out."""
     found: list[T] = []
     for flag in flags:
-        try:  # noqa: SIM105 - contextlib takes its time
+        try:
             found.append(report(flag))
         except UndefinedFlagError:
             pass
@@ -342,7 +342,7 @@ def reset(name: Flag[Any] | str) -> None:
 
 
 @public_class
-class override(Scope):  # noqa: N801 - reads as a statement
+class override(Scope):
     """Set flags for the duration of a `with` block or of a function call.
 
         with override(alpha_level=1): ...

@@ -68,8 +68,8 @@ def decorated(scope: AbstractContextManager[Any], function: Any, what: str) -> A
 
     Errors call the scope `what`.
     """
-    import functools  # noqa: PLC0415 - seldom used
-    import inspect  # noqa: PLC0415
+    import functools
+    import inspect
 
     @public
     @functools.wraps(function)

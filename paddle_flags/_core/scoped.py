@@ -84,7 +84,7 @@ def _attach(context: Any) -> int:
 
 
 @public_class
-class scoped:  # noqa: N801 - reads as a statement
+class scoped:
     """Give flags values in this thread or task, for a `with` block or a function call.
 
         with scoped(alpha_level=1): ...
@@ -174,14 +174,14 @@ class _Call:
     """The scope of one call of a plain function; calls may overlap."""
 
     def __init__(self, of: scoped) -> None:
-        self._scope = scoped(of._values)  # noqa: SLF001 - of this file
-        self._scope._where = of._where  # noqa: SLF001
+        self._scope = scoped(of._values)
+        self._scope._where = of._where
 
     def __enter__(self) -> None:
-        self._scope._enter()  # noqa: SLF001
+        self._scope._enter()
 
     def __exit__(self, *_: object) -> None:
-        self._scope._leave()  # noqa: SLF001
+        self._scope._leave()
 
 
 @public_class

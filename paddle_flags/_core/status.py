@@ -61,7 +61,7 @@ def shown(value: object) -> str:
             text = hex(part)  # repr() of a very large one raises ValueError
         else:
             text = repr(part)
-    except Exception:  # noqa: BLE001 - the message is about another mistake
+    except Exception:  # the message is about another mistake
         text = object.__repr__(value)
     return text[:LONGEST] + rest if rest else shorten(text)
 
@@ -126,7 +126,7 @@ def to_switch(name: str, value: bool) -> bool:
 
 def _way_out(message: str) -> str:
     """Return what to do if the loader misses one of our functions, as glibc and musl report it."""
-    import re  # noqa: PLC0415 - seldom used
+    import re
 
     missed = re.search(r"undefined symbol: pd_\w|: pd_\w+: symbol not found", message)
     return "; compile with -DPD_HEADER_ONLY, or link libpd_flags" if missed else ""
@@ -207,9 +207,9 @@ def warn(result: object = None) -> None:
     If a filter makes some of them errors, the first is raised when all were issued. It gets the
     result of the call, which would be lost.
     """
-    import warnings  # noqa: PLC0415 - most programs never warn
+    import warnings
 
-    level, frame = 1, sys._getframe()  # noqa: SLF001 - the documented way
+    level, frame = 1, sys._getframe()
     while frame.f_back and str(frame.f_globals.get("__name__")).startswith("paddle_flags."):
         level, frame = level + 1, frame.f_back
     raised: list[Warning] = []
@@ -272,7 +272,7 @@ def _between_calls() -> None:
 
 
 def _is_issued(message: Warning) -> bool:
-    import warnings  # noqa: PLC0415 - most programs never warn
+    import warnings
 
     frame = _loading_frame()
     names = frame.f_globals
@@ -282,8 +282,8 @@ def _is_issued(message: Warning) -> bool:
         warnings.warn_explicit(message, None, file, frame.f_lineno, module, registry)
     except Warning:
         return False
-    except Exception as error:  # noqa: BLE001 - of a function in place of warnings.showwarning
-        from paddle_flags._core.unraisable import report  # noqa: PLC0415 - seldom used
+    except Exception as error:  # of a function in place of warnings.showwarning
+        from paddle_flags._core.unraisable import report
 
         report(error, "Exception ignored while warning of a refused module", warnings.showwarning)
     return True
@@ -384,7 +384,7 @@ class ErrorList:
         every = [next(better, each) if each.status == "PD_ERR_ARGUMENT" else each for each in every]
         gathered = (kind or type(every[0]))("\n".join(map(str, every)))
         gathered.status = every[0].status
-        gathered._errors = tuple(every)  # noqa: SLF001 - made here
+        gathered._errors = tuple(every)
         return _with_cause(gathered)
 
 

@@ -69,7 +69,7 @@ class Steps:
             except GeneratorExit:
                 self._step(lambda _: steps.close(), None)
                 raise
-            except BaseException as error:  # noqa: BLE001 - it is handed on
+            except BaseException as error:  # it is handed on
                 do, argument = steps.throw, error
 
     def _step(self, do: Callable[[Any], Any], argument: Any) -> Any:
@@ -129,7 +129,7 @@ def _asynchronous(begin: Callable[[], Any], function: Any) -> Any:
                 except GeneratorExit:
                     await Driven(steps, made.aclose())
                     raise
-                except BaseException as error:  # noqa: BLE001 - it is handed on
+                except BaseException as error:  # it is handed on
                     do, argument = made.athrow, error
 
     return asynchronous
@@ -141,8 +141,8 @@ def in_steps(begin: Callable[[], Any], enter: Callable[[], Any], function: Any) 
     `enter` returns a context manager for the whole call of a plain function; `begin` returns the
     context for the steps of the other kinds.
     """
-    import functools  # noqa: PLC0415 - seldom used
-    import inspect  # noqa: PLC0415
+    import functools
+    import inspect
 
     def plain(*args: Any, **named: Any) -> Any:
         with enter():

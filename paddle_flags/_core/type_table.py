@@ -61,9 +61,7 @@ class Meaning(NamedTuple):
     optional: bool = False  # it includes None
 
 
-def meaning_of(  # noqa: PLR0911 - a table
-    hint: Any, *, case_sensitive: bool = True
-) -> Meaning:
+def meaning_of(hint: Any, *, case_sensitive: bool = True) -> Meaning:
     """Return what a type means; raise FlagTypeError if it is none of a flag."""
     hint = _without_new_type(hint)
     origin, arguments = get_origin(hint), get_args(hint)
@@ -277,7 +275,7 @@ def _hint(value: object) -> Any:
 # ---- Definitions ----
 
 
-def find(  # noqa: PLR0913 - all that decides
+def find(
     about: str,
     default: object,
     hint: Any,
@@ -297,7 +295,7 @@ def find(  # noqa: PLR0913 - all that decides
             meaning = meaning_of(wanted, case_sensitive=case_sensitive)
         else:
             message = "expected `type`, as the default is None"
-            raise FlagTypeError(message)  # noqa: TRY301 - as those that are called raise
+            raise FlagTypeError(message)
         return meaning if case_sensitive or meaning.type else _in_any_case(meaning, choices)
     except FlagTypeError as error:
         told = str(error) if items is None else str(error).replace("type ", "items ", 1)

@@ -22,7 +22,7 @@ REJECTIONS = (ValueError, TypeError, ArithmeticError, LookupError)
 """What a function may raise for a value that it doesn't take."""
 
 
-class Unfit(ValueError):  # noqa: N818 - says why a value is one
+class Unfit(ValueError):
     """A value that a type doesn't take; the message says all that was expected."""
 
 
@@ -56,10 +56,10 @@ class Type(Generic[T]):
         "python", "takes_tables", "unit",
     )  # fmt: skip
 
-    def __init__(  # noqa: PLR0913 - all that makes a type
+    def __init__(
         self,
         parse: Callable[[Any], T],
-        format: Callable[[T], Any] = str,  # noqa: A002 - as in the docs
+        format: Callable[[T], Any] = str,
         native: str = "string",
         *,
         metavar: str | None = None,
@@ -138,10 +138,10 @@ class Type(Generic[T]):
         return Unfit(f"expected {self.expected}" + (f": {reason}" if str(reason) else ""))
 
 
-def made(  # noqa: PLR0913 - all that makes a type
+def made(
     python: Any,
     parse: Callable[[Any], Any],
-    format: Callable[[Any], Any],  # noqa: A002 - as in Type
+    format: Callable[[Any], Any],
     metavar: str,
     expected: str,
     *,
@@ -223,7 +223,7 @@ def _zone(groups: tuple[str | None, ...]) -> dt.tzinfo | None:
     if not sign:
         return None
     hours, minutes, seconds, micro = (int(part or 0) for part in parts)
-    if minutes > 59 or seconds > 59:  # noqa: PLR2004
+    if minutes > 59 or seconds > 59:
         raise ValueError
     offset = dt.timedelta(hours=hours, minutes=minutes, seconds=seconds, microseconds=micro)
     return dt.timezone(offset if sign == "+" else -offset)
@@ -303,7 +303,7 @@ DURATION.unit = "seconds"
 
 def nearest(text: str, names: Iterable[str]) -> str:
     """Return a question for the name that may be meant, or ""."""
-    import difflib  # noqa: PLC0415 - for errors only
+    import difflib
 
     by_fold = {name.casefold(): name for name in names}
     found = difflib.get_close_matches(text.casefold()[:100], by_fold, 1)
@@ -313,7 +313,7 @@ def nearest(text: str, names: Iterable[str]) -> str:
 def _listed(names: Iterable[str]) -> str:
     text = ""
     for name in names:
-        if len(text) > 200:  # noqa: PLR2004 - a line or two
+        if len(text) > 200:  # a line or two
             return text + ", ..."
         text += (", " if text else "") + (name or '""')
     return text

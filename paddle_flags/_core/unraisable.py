@@ -15,7 +15,7 @@ def report(error: BaseException, message: str, source: object) -> None:
     hook = sys.unraisablehook
     try:
         hook(_arguments(error, message, source))
-    except Exception as failure:  # noqa: BLE001 - as Python does it
+    except Exception as failure:  # as Python does it
         sys.__unraisablehook__(_arguments(failure, "Exception ignored in sys.unraisablehook", hook))
 
 

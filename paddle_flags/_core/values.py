@@ -42,7 +42,7 @@ class ValueType:
     item: ValueType | None = None  # of a list
     via: Type[Any] | None = None  # that makes values of those in C
 
-    def __init__(  # noqa: PLR0913, PLR0917 - all that makes a type, in a fixed order
+    def __init__(
         self,
         number: int,
         name: str,  # as in C: "int32"
@@ -156,7 +156,7 @@ def typed(base: ValueType, type_: Type[Any]) -> ValueType:
 
 def native(flag: Flag[Any], value: Any) -> Any:
     """Return what C holds for a value of the flag; None if that is no value."""
-    type_ = flag._type  # noqa: SLF001 - of the package
+    type_ = flag._type
     if value is None or type_ is None or not type_.accepts(value):
         return value  # which may be of a former definition
     return type_.write(value)
@@ -165,7 +165,7 @@ def native(flag: Flag[Any], value: Any) -> Any:
 def decode_list(state: int, text: str) -> tuple[Any, ...]:
     """Return the values in the text of a list flag in this state."""
     item = _BY_STATE[state].item
-    assert item  # noqa: S101 - that of a list
+    assert item  # that of a list
     return lists.decode(item.python, text)
 
 
@@ -317,7 +317,7 @@ class Assignments:
         self.items = ffi.new("pd_assignment[]", size)
         self._texts: list[Any] = []
 
-    def fill(  # noqa: PLR0913 - all that makes an assignment
+    def fill(
         self,
         position: int,
         name: str,

@@ -56,8 +56,8 @@ class Elf:
     def __init__(self, source: Source) -> None:
         self.source = source
         head = source.read(0, 64).ljust(64, b"\0")
-        self.wide = head[4] == 2  # noqa: PLR2004 - ELFCLASS64
-        self.order = ">" if head[5] == 2 else "<"  # noqa: PLR2004 - ELFDATA2MSB
+        self.wide = head[4] == 2  # ELFCLASS64
+        self.order = ">" if head[5] == 2 else "<"  # ELFDATA2MSB
         self.pointer_size = 8 if self.wide else 4
         layout = "16xHHIQQQIHHHHHH" if self.wide else "16xHHIIIIIHHHHHH"
         (_, _, _, _, self._segments_at, self._sections_at, *_, segment_size, segments) = (
@@ -100,7 +100,7 @@ class Elf:
         if first is None:
             return []
         rows = list(self._table(layout, self._sections_at, size, count or first[5]))
-        names_at = first[6] if names_at == 0xFFFF else names_at  # noqa: PLR2004 - SHN_XINDEX
+        names_at = first[6] if names_at == 0xFFFF else names_at  # SHN_XINDEX
         names = b""
         if names_at < len(rows):
             names = self.source.read(rows[names_at][4], min(rows[names_at][5], _NAMES_MAX))

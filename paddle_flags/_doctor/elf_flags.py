@@ -65,7 +65,7 @@ def _flags(elf: Elf, pointers: dict[int, int], at: int) -> Iterator[FileFlag]:
     name_at, default_at, cell_at = (at + field for field in _FIELDS[elf.pointer_size])
     head = elf.read_at(at, 16)
     name = elf.text_at(_pointer(elf, pointers, name_at))
-    if len(head) == 16 and head[_KIND] == _DEFINE and name and _NAME.match(name):  # noqa: PLR2004
+    if len(head) == 16 and head[_KIND] == _DEFINE and name and _NAME.match(name):
         text = None
         if head[_TYPE] == _STRING:
             default = elf.text_at(_pointer(elf, pointers, default_at))

@@ -54,7 +54,7 @@ def read_other(source: Source, magic: bytes) -> Other:
         return Other(kind, remarks=(limit,))
     try:
         with importing(f"{path}: reading a {name} file", "LIEF", "doctor"):
-            import lief  # noqa: PLC0415 - an extra
+            import lief
     except ImportError as error:
         return Other(kind, remarks=(str(error),))
     lief.logging.disable()

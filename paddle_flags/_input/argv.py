@@ -29,7 +29,7 @@ def read_argv(tokens: list[str], options: Options) -> list[str] | HelpWanted:
     files = None
     config = ffi.NULL
     if options.config is not None or options.config_flag is not None or options.problems:
-        from paddle_flags._input import named_files  # noqa: PLC0415 - many programs have none
+        from paddle_flags._input import named_files
 
         files = named_files.find(tokens, options)
         config = named_files.read(files, options)
@@ -44,7 +44,7 @@ def read_argv(tokens: list[str], options: Options) -> list[str] | HelpWanted:
     if not isinstance(rest, list):
         raise call.found.gather(err, errors.FlagParseError)
     if files:
-        from paddle_flags._input.config import remember  # noqa: PLC0415 - many programs have none
+        from paddle_flags._input.config import remember
 
         remember(files)
     if options.env_prefix is not None:
@@ -68,7 +68,7 @@ _prefix = "FLAGS_"
 
 def remember_prefix(prefix: str) -> None:
     """Let this be the prefix of environment variables that was used last."""
-    global _prefix  # noqa: PLW0603 - one command line, one process
+    global _prefix  # one command line, one process
     _prefix = prefix
 
 

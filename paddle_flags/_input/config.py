@@ -59,7 +59,7 @@ class _File(NamedTuple):
 class ConfigFiles:
     """The configuration files of one `parse`, which `reload` reads again."""
 
-    def __init__(  # noqa: PLR0913 - as parse()
+    def __init__(
         self,
         config: Path | Sequence[Path],
         named: Sequence[str],  # by the user
@@ -157,7 +157,7 @@ def last() -> ConfigFiles | None:
 
 def remember(files: ConfigFiles | None) -> None:
     """Let `reload` read these files."""
-    global _last  # noqa: PLW0603 - one command line, one process
+    global _last  # one command line, one process
     _last = files
 
 

@@ -47,7 +47,7 @@ def _owner_of(name: str) -> tuple[str, Flag[Any]] | None:
     ends = [at for at, sign in enumerate(name) if sign == "."]
     for end in [None] if _address_of(name) else ends:
         flag = flags_made.get(_address_of(name[:end]))
-        type_ = None if flag is None else flag._type  # noqa: SLF001 - of the package
+        type_ = None if flag is None else flag._type
         if flag is not None and type_ is not None and type_.takes_tables:
             return name[:end], flag
     return None
@@ -55,12 +55,12 @@ def _owner_of(name: str) -> tuple[str, Flag[Any]] | None:
 
 def _refusal(flag: Flag[Any], key: str | None, value: FileValue) -> str | None:
     """Return why a value cannot be that of the flag, or of a key of its dict; None if it can."""
-    type_: Any = flag._type  # noqa: SLF001 - of the package
+    type_: Any = flag._type
     kind = "a list" if value.is_list else _KINDS[value.kind]
     if key is None:
         fits = kind in (_KINDS["text"], _KINDS["table"])
         return None if fits else f"--{quote(value.name)}: expected a table, not {kind}"
-    from paddle_flags._core import types  # noqa: PLC0415 - seldom used
+    from paddle_flags._core import types
 
     if "=" in key:
         why = ": expected a key without '='"
@@ -74,7 +74,7 @@ def _refusal(flag: Flag[Any], key: str | None, value: FileValue) -> str | None:
             type_.value.read(value.text)
         except types.Unfit as error:
             why = f"={quote(value.text)}: {error}"
-        except Exception:  # noqa: BLE001 - the converter of the flag reports it
+        except Exception:  # the converter of the flag reports it
             return None
         else:
             return None
@@ -86,7 +86,7 @@ def _refusal(flag: Flag[Any], key: str | None, value: FileValue) -> str | None:
 def is_of_numbers(name: str) -> bool:
     """Return whether a type of Python makes numbers of the values, or the items, of a flag."""
     flag = flags_made.get(_address_of(name))
-    type_ = None if flag is None else flag._type  # noqa: SLF001 - of the package
+    type_ = None if flag is None else flag._type
     return type_ is not None and (type_.item or type_).is_number
 
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def read(text: str, reading: Reading) -> None:
     """Read the text of a file."""
     with reading.importing("reading variables", "python-dotenv", "dotenv"):
-        from dotenv.parser import parse_stream  # noqa: PLC0415 - an extra
-        from dotenv.variables import parse_variables  # noqa: PLC0415
+        from dotenv.parser import parse_stream
+        from dotenv.variables import parse_variables
     if reading.prefix is None:
         reading.stop(None, "expected parse(env_prefix=...), which says what variables are flags")
     names = _names_by_variable(flag_names())

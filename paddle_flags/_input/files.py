@@ -49,18 +49,18 @@ def read(path: str, reading: Reading) -> Reading:
 def _reader(kind: str) -> _ReaderModule:
     """Return the module that reads a format; few programs need all of them."""
     if kind == "toml":
-        from paddle_flags._input import toml_reader  # noqa: PLC0415 - as above
+        from paddle_flags._input import toml_reader
 
         return toml_reader
     if kind == "yaml":
-        from paddle_flags._input import yaml_reader  # noqa: PLC0415 - as above
+        from paddle_flags._input import yaml_reader
 
         return yaml_reader
     if kind == "dotenv":
-        from paddle_flags._input import dotenv_reader  # noqa: PLC0415 - as above
+        from paddle_flags._input import dotenv_reader
 
         return dotenv_reader
-    from paddle_flags._input import json_reader  # noqa: PLC0415 - as above
+    from paddle_flags._input import json_reader
 
     return json_reader
 
@@ -88,7 +88,7 @@ def _load(path: str, reading: Reading) -> str:
 
 def near_file(path: str, shown: str) -> str:
     """Return "; did you mean 'x'?" if a file with nearly that name is there, else ""."""
-    import difflib  # noqa: PLC0415 - the error is rare
+    import difflib
 
     folder, name = os.path.split(path)
     try:

@@ -88,7 +88,7 @@ def _give(function: Any, values: Iterable[FleetValue]) -> errors.FlagError | Non
     for value in values:
         _add(config, value)
     found, err = ErrorList(), new_error()
-    if function(config, True, found.pointer, err) != lib.PD_OK:  # noqa: FBT003 - of C, by position
+    if function(config, True, found.pointer, err) != lib.PD_OK:
         return found.gather(err)
     settle()
     return None

@@ -37,7 +37,7 @@ _by_name: dict[str, Flag[Any]] = {}
 def _flags_by_name() -> dict[str, Flag[Any]]:
     """Return all flags that have been made, by their own names; a Flag keeps its name."""
     if len(_by_name) != len(flags_made):
-        _by_name.update({_plain(flag._name): flag for flag in list(flags_made.values())})  # noqa: SLF001
+        _by_name.update({_plain(flag._name): flag for flag in list(flags_made.values())})
     return _by_name
 
 

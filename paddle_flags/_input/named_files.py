@@ -31,7 +31,7 @@ def naming_flag(parameter: str, name: str, about: str) -> Flag[Any]:
         FLAGS[name] if name in FLAGS else define(name, (), about, items=str, multi=True)
     )
     why = ""
-    type_ = flag._type  # noqa: SLF001 - of the package
+    type_ = flag._type
     is_table = type_ is not None and type_.takes_tables
     if flag.type != "string" or flag.items not in (None, "string") or is_table:
         why = "expected a flag for text or for a list of texts"

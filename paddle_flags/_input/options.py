@@ -61,7 +61,7 @@ _SWITCHES = (
 class Options:
     """How a command line is read."""
 
-    def __init__(  # noqa: PLR0913 - as parse()
+    def __init__(
         self,
         *,
         env_prefix: str | None = None,

@@ -51,7 +51,7 @@ class FileValue(NamedTuple):
     """As that of a Scalar; of a list, that of any item."""
 
 
-class Stop(Exception):  # noqa: N818 - it ends the reading of one file, nothing more
+class Stop(Exception):
     """The rest of the file is not read."""
 
 
@@ -179,7 +179,7 @@ def _secret_start(name: str) -> str | None:
 
 
 def _takes_tables(name: str) -> bool:
-    type_ = FLAGS[name]._type  # noqa: SLF001 - of the package
+    type_ = FLAGS[name]._type
     return type_ is not None and type_.takes_tables
 
 

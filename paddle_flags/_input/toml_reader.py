@@ -45,7 +45,7 @@ class _Found(NamedTuple):
     is_header: bool = False
 
 
-class _Lost(Exception):  # noqa: N818 - the library says what is wrong
+class _Lost(Exception):
     """Here is no TOML."""
 
 

@@ -94,7 +94,7 @@ class Tree:
 
     def _add(self, value: Scalar | list[Scalar], at: Place) -> None:
         table = self._open[-1]
-        assert table.key  # noqa: S101 - a value follows a key
+        assert table.key  # a value follows a key
         refused = table.refused or table.key.refused
         if not refused and self._reading.claim(self._names, table.key.at):
             self._reading.add(self._names, value, at)

@@ -55,7 +55,7 @@ _HANDLE = re.compile("(undefined tag handle) .*")
 def read(text: str, reading: Reading, *, pure: bool = False) -> None:
     """Read the text of a file; `pure` does without libyaml."""
     with reading.importing("reading YAML", "ruamel.yaml", "yaml"):
-        import ruamel.yaml  # noqa: PLC0415 - an extra
+        import ruamel.yaml
     if not pure and _UNLIKE.search(text) is None:
         trial = Reading(reading.path, reading.table)
         with suppress(Stop):

@@ -133,7 +133,7 @@ class Bridge(former.Listener):
     # ---- our flags, there ----
 
     def _flags(self) -> dict[str, Any]:
-        found: dict[str, Any] = self._values._flags()  # noqa: SLF001 - all of absl's own use it
+        found: dict[str, Any] = self._values._flags()
         return found
 
     def give_all(self) -> None:
@@ -187,7 +187,7 @@ class Bridge(former.Listener):
             values.key_flags_by_module_dict(),
         )
         lists = [each for by in known for each in by.values() if link.theirs in each]
-        values._cleanup_unregistered_flag_from_module_dicts(link.theirs)  # noqa: SLF001
+        values._cleanup_unregistered_flag_from_module_dicts(link.theirs)
         if not former.keepers:  # nobody puts definitions back
             self._withdrawn.clear()
         self._withdrawn.setdefault((name, link.meaning), (link, names, lists))
@@ -429,7 +429,7 @@ def _class_for(kind: type, bridge: Bridge) -> type:  # noqa: C901 - a class with
             bridge.give_all()
             return dict(super().flag_values_dict())
 
-        def get_help(self, prefix: str = "", include_special_flags: bool = True) -> str:  # noqa: FBT002
+        def get_help(self, prefix: str = "", include_special_flags: bool = True) -> str:
             bridge.give_all()
             return str(super().get_help(prefix, include_special_flags))
 
@@ -449,7 +449,7 @@ def _class_for(kind: type, bridge: Bridge) -> type:  # noqa: C901 - a class with
         def _assert_validators(self, validators: Iterable[Any]) -> None:
             super()._assert_validators([bridge.redacting(each) for each in validators])
 
-        def __call__(self, argv: Sequence[str], known_only: bool = False) -> list[str]:  # noqa: FBT002
+        def __call__(self, argv: Sequence[str], known_only: bool = False) -> list[str]:
             if isinstance(argv, (str, bytes)):
                 return super().__call__(argv, known_only)  # type: ignore[no-any-return]
             return bridge.read(argv, super().__call__, known_only=known_only)
@@ -459,7 +459,7 @@ def _class_for(kind: type, bridge: Bridge) -> type:  # noqa: C901 - a class with
             super().mark_as_parsed()
 
         def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-            import copy  # noqa: PLC0415
+            import copy
 
             made: Any = object.__new__(kind)
             made.__dict__.update(copy.deepcopy(self.__dict__, memo))

@@ -239,7 +239,7 @@ inside = _Inside
 
 def outside() -> FrameType:
     """Return the frame of the code that called absl."""
-    frame: FrameType | None = sys._getframe()  # noqa: SLF001 - the documented way
+    frame: FrameType | None = sys._getframe()
     while frame and _is_between(str(frame.f_globals.get("__name__"))):
         frame = frame.f_back
     return frame or native_frame()
@@ -314,7 +314,7 @@ class OurLink(Link):
         if self.given is None:
             self.forget()
 
-    def parse(self, argument: Any, parse: Any) -> None:  # noqa: ARG002 - as above
+    def parse(self, argument: Any, parse: Any) -> None:
         """Take what a command line gives, which our registry reads."""
         if reading(self):
             self.given = [*(self.given or ()), argument]
@@ -443,8 +443,8 @@ class Bridged:
             return ""
         return str(self.link.kind.serialize(self))
 
-    def _create_xml_dom_element(self, doc: Any, module_name: str, is_key: bool = False) -> Any:  # noqa: FBT002
-        element = self.link.kind._create_xml_dom_element(self, doc, module_name, is_key)  # noqa: SLF001 - absl's own way
+    def _create_xml_dom_element(self, doc: Any, module_name: str, is_key: bool = False) -> Any:
+        element = self.link.kind._create_xml_dom_element(self, doc, module_name, is_key)
         if self.link.ours.sensitive:
             for name in ("default", "current"):
                 for text in (t for e in element.getElementsByTagName(name) for t in e.childNodes):
@@ -466,7 +466,7 @@ class Bridged:
             return
         self.__dict__["using_default_value"] = False  # the value follows from ours
         try:
-            self.link.kind._set_default(self, value)  # noqa: SLF001 - absl's own way
+            self.link.kind._set_default(self, value)
         finally:
             self.__dict__["using_default_value"] = was
         self.link.set_default()
@@ -474,7 +474,7 @@ class Bridged:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         """Return a flag of absl alone."""
-        import copy  # noqa: PLC0415
+        import copy
 
         value = self.value
         made = object.__new__(self.link.kind)

@@ -61,7 +61,7 @@ _EMPTY: dict[str, Any] = {"string": "", "int64": 0, "double": 0.0}
 _MOST_CHOICES = 10  # a longer range of numbers becomes a range
 
 
-class _Unfit(Exception):  # noqa: N818 - a reason, which adopt() returns
+class _Unfit(Exception):
     """Why an option cannot be a flag."""
 
 
@@ -438,7 +438,7 @@ def _item(actions: list[argparse.Action], kind: str) -> str:
 
 def _by_dest(parser: argparse.ArgumentParser) -> dict[str, list[argparse.Action]]:
     found: dict[str, list[argparse.Action]] = {}
-    for action in parser._actions:  # noqa: SLF001 - argparse has no public list
+    for action in parser._actions:
         kind = _KINDS.get(type(action))
         if action.option_strings and kind not in ("help", "version"):
             found.setdefault(action.dest, []).append(action)
@@ -447,19 +447,19 @@ def _by_dest(parser: argparse.ArgumentParser) -> dict[str, list[argparse.Action]
 
 def _categories(parser: argparse.ArgumentParser) -> dict[str, str]:
     """Return the title of the group of each dest, without argparse's own titles."""
-    plain_titles = {group.title for group in argparse.ArgumentParser()._action_groups}  # noqa: SLF001
+    plain_titles = {group.title for group in argparse.ArgumentParser()._action_groups}
     return {
         action.dest: group.title or ""
-        for group in parser._action_groups  # noqa: SLF001 - as above
+        for group in parser._action_groups
         if group.title not in plain_titles
-        for action in group._group_actions  # noqa: SLF001
+        for action in group._group_actions
     }
 
 
 def _add_groups(parser: argparse.ArgumentParser, made: dict[str, Adopted]) -> None:
     """Make mutually exclusive groups rules of the registry."""
-    for group in parser._mutually_exclusive_groups:  # noqa: SLF001 - as above
-        dests = {action.dest for action in group._group_actions}  # noqa: SLF001
+    for group in parser._mutually_exclusive_groups:
+        dests = {action.dest for action in group._group_actions}
         if len(dests) > 1 and dests <= made.keys():
             flags = [made[dest].flag for dest in sorted(dests)]
             mutually_exclusive(*flags, required=group.required)

@@ -77,14 +77,14 @@ class Overlay:
 
 def namespace_below(namespace: Any) -> Any:
     """Return the namespace of the caller."""
-    return namespace._below if type(namespace) is Overlay else namespace  # noqa: SLF001
+    return namespace._below if type(namespace) is Overlay else namespace
 
 
 def value_in(namespace: Any, dest: str) -> Any:
     """Return what the command line gave, or a NotGiven."""
-    return namespace._apart.get(dest, namespace._starts[dest])  # noqa: SLF001
+    return namespace._apart.get(dest, namespace._starts[dest])
 
 
 def start_in(namespace: Any, dest: str) -> NotGiven:
     """Return what stood for the value before the command line was read."""
-    return namespace._starts[dest]  # type: ignore[no-any-return]  # noqa: SLF001
+    return namespace._starts[dest]  # type: ignore[no-any-return]

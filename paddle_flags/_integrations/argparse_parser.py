@@ -40,8 +40,8 @@ class _FlagAction(argparse.Action):
 
     def __call__(
         self,
-        parser: argparse.ArgumentParser,  # noqa: ARG002 - as argparse calls it
-        namespace: argparse.Namespace,  # noqa: ARG002
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
         values: Any,
         option_string: str | None = None,
     ) -> None:
@@ -189,7 +189,7 @@ class Bridge:
         return False
 
     def _actions_of(self, name: str) -> list[_FlagAction]:
-        actions = self.parser._actions  # noqa: SLF001 - argparse has no public list
+        actions = self.parser._actions
         own = [each for each in actions if isinstance(each, _FlagAction)]
         return [each for each in own if each.option.flag.name == name]
 
@@ -197,8 +197,8 @@ class Bridge:
         del self._added[name]
         for action in self._actions_of(name):
             for spelling in action.option_strings:
-                del self.parser._option_string_actions[spelling]  # noqa: SLF001 - as above
-            action.container._remove_action(action)  # type: ignore[attr-defined]  # noqa: SLF001
+                del self.parser._option_string_actions[spelling]
+            action.container._remove_action(action)  # type: ignore[attr-defined]
 
     def _add_option(self, group: Any, option: Option) -> None:
         shown = _shown(option)
@@ -262,7 +262,7 @@ class Bridge:
         return read
 
     def _read(self, parse: Parse, args: Any, namespace: Any) -> Parsed:
-        global _reading  # noqa: PLW0603 - under the lock
+        global _reading  # under the lock
         tokens = args.split() if isinstance(args, str) else list(args)  # text, for ConfigArgParse
         if _reading is not None:  # a sub-parser: the parser that called it sets the flags
             return self._read_part(parse, tokens, namespace)
@@ -272,7 +272,7 @@ class Bridge:
         try:
             result, rest = self._read_part(parse, tokens, namespace)
             self._take(_reading)
-            if any(bridge._allow_pending for bridge in _reading.bridges):  # noqa: SLF001
+            if any(bridge._allow_pending for bridge in _reading.bridges):
                 rest = _reading.keep_pending(rest)
                 self._pending |= _reading.names
             if rest and whole:  # which argparse refuses now
@@ -291,11 +291,11 @@ class Bridge:
         names = {name.replace("-", "_") for name in names}
         for sub in sub_parsers(self.parser).values():
             bridge = _found(sub)
-            names |= bridge._names() if bridge else set()  # noqa: SLF001 - of the same class
+            names |= bridge._names() if bridge else set()
         return names
 
     def _read_part(self, parse: Parse, args: list[str], namespace: Any) -> Parsed:
-        assert _reading is not None  # noqa: S101 - by _read
+        assert _reading is not None
         if self in _reading.bridges:  # parse_known_intermixed_args calls parse_known_args
             return parse(args, namespace)
         _reading.enter(self, args)
@@ -325,7 +325,7 @@ class Bridge:
         inputs = Inputs()
         for bridge in reading.bridges:
             inputs.update(bridge.inputs)
-        pending = any(bridge._allow_pending for bridge in reading.bridges)  # noqa: SLF001
+        pending = any(bridge._allow_pending for bridge in reading.bridges)
         try:
             reading.read(inputs, former, allow_pending=pending)
             for each, overlay in reading.adopted:
@@ -384,8 +384,8 @@ def _found(parser: argparse.ArgumentParser) -> Bridge | None:
 def sub_parsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
     """Return the sub-parsers, by the first name of each."""
     found: dict[int, tuple[str, argparse.ArgumentParser]] = {}
-    for action in parser._actions:  # noqa: SLF001 - argparse has no public list
-        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - nor a public name
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
             for name, sub in action.choices.items():
                 found.setdefault(id(sub), (name, sub))
     return dict(found.values())

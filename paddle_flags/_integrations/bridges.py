@@ -62,12 +62,12 @@ def add_to(
     inputs = Inputs(config, **environment)
     to_switch("allow_pending", allow_pending)
     if isinstance(parser, argparse.ArgumentParser):
-        from paddle_flags._integrations.argparse_parser import add  # noqa: PLC0415 - seldom used
+        from paddle_flags._integrations.argparse_parser import add
 
         add(parser, only, inputs, allow_pending=allow_pending)
         return
     if "click" in sys.modules:
-        from paddle_flags._integrations import click_command  # noqa: PLC0415
+        from paddle_flags._integrations import click_command
 
         if click_command.is_command(parser):
             click_command.add(parser, only, inputs)
@@ -79,7 +79,7 @@ def add_to(
 
 def _not_for_typer(parser: object) -> FlagTypeError | FlagUnsupportedError:
     """Return the error for an app of typer, or for a command of its own click."""
-    from typer.core import TyperCommand  # type: ignore[import-not-found, unused-ignore]  # noqa: PLC0415
+    from typer.core import TyperCommand  # type: ignore[import-not-found, unused-ignore]
 
     if any(base.__module__.partition(".")[0] == "click" for base in TyperCommand.__mro__):
         return _not_a(parser, "typer.main.get_command(app)")
@@ -131,7 +131,7 @@ def adopt(
     to_argument("namespace", namespace)
     if not isinstance(parser, argparse.ArgumentParser):
         raise _not_a(parser, "an ArgumentParser")
-    from paddle_flags._integrations import argparse_adopt  # noqa: PLC0415 - seldom used
+    from paddle_flags._integrations import argparse_adopt
 
     frame = outside(frame_above(1))
     switch = to_switch("replace", replace)
@@ -209,11 +209,11 @@ def bridge_absl(
     """
     inputs = Inputs(config, **environment)
     with importing("bridge_absl", "absl-py", "absl"):
-        from paddle_flags._integrations import absl_flags  # noqa: PLC0415 - an extra
+        from paddle_flags._integrations import absl_flags
     return absl_flags.bridge(flag_values, inputs)
 
 
 def _click() -> Any:
     with importing("click_options", "click", "click"):
-        from paddle_flags._integrations import click_command  # noqa: PLC0415 - an extra
+        from paddle_flags._integrations import click_command
     return click_command

@@ -42,7 +42,7 @@ class _Text(click.ParamType):  # type: ignore[type-arg, unused-ignore] # generic
         self._choices = option.flag.choices or ()
         self._is_list = option.flag.items is not None
 
-    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002 - as click calls it
+    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
         """Return the choices; those of a list's last item."""
         before, comma, item = incomplete.rpartition(",") if self._is_list else ("", "", incomplete)
         found = [choice for choice in self._choices if choice.startswith(item)]

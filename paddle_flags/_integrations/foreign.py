@@ -91,11 +91,11 @@ class Followed:
             self._known.left_out = {}
             return []
         try:
-            from paddle_flags._integrations import absl_flags  # noqa: PLC0415 - an extra
+            from paddle_flags._integrations import absl_flags
         except (ImportError, AttributeError) as error:  # another module, or not yet imported
             self._known.left_out = {ABSL_PY: f"absl.flags can't be used: {error}"}
             return []
-        from paddle_flags._integrations.line import Inputs  # noqa: PLC0415
+        from paddle_flags._integrations.line import Inputs
 
         self._known.left_out = absl_flags.bridge(None, Inputs(), lenient=True)
         self.found = True
@@ -152,7 +152,7 @@ def bridge(*libraries: str, namespace: str = "") -> dict[str, str]:
     _check_found(names)
     if rejected:
         refusal = FlagValueError("\n".join(rejected))
-        refusal._errors = tuple(map(FlagValueError, rejected))  # noqa: SLF001 - made here
+        refusal._errors = tuple(map(FlagValueError, rejected))
         raise refusal
     settle()
     every = (_followed[name].left_out for name in names or LIBRARIES)
@@ -176,7 +176,7 @@ def sync() -> None:
 
 
 def _search(names: Iterable[str]) -> list[str]:
-    global _loads  # noqa: PLW0603 - state of the process
+    global _loads  # state of the process
     _loads = _count_loads()
     return [error for name in list(names) for error in _followed[name].join()]
 
@@ -217,7 +217,7 @@ def _search_again() -> None:
 
 def _native() -> Any:
     try:
-        import paddle_flags._bridges as native  # noqa: PLC0415 - needs libstdc++
+        import paddle_flags._bridges as native
     except ImportError as error:
         message = (
             f"bridge: paddle_flags._bridges can't be imported ({error}): it needs libstdc++, and is"
@@ -307,7 +307,7 @@ def _check_found(names: list[str]) -> None:
     for name in missing:
         if name == ABSL_PY and reasons[name] is None:
             with importing("bridge", "absl-py", "absl"):
-                import absl.flags  # noqa: F401, PLC0415 - is it installed at all?
+                import absl.flags  # noqa: F401 - is it installed at all?
         library = LIBRARIES[name]
         why = reasons[name] or (
             f"no flags of {library.title} are in this process: {library.load} first, or call"

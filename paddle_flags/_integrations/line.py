@@ -113,8 +113,8 @@ def find_token(tokens: Sequence[str], start: int, option: str) -> int | None:
         written = tokens[index].partition("=")[0]
         if written == option:
             return index
-        if len(option) == 2 and written.startswith(option):  # noqa: PLR2004 - -p80
+        if len(option) == 2 and written.startswith(option):
             return index
-        if len(written) > 2 and option.startswith(written):  # noqa: PLR2004 - an abbreviation
+        if len(written) > 2 and option.startswith(written):  # an abbreviation
             return index
     return None

@@ -87,7 +87,7 @@ def _level(text: str) -> int:
         level = logging.getLevelName(text)  # a name of one's own
     if isinstance(level, int):
         return level
-    from difflib import get_close_matches  # noqa: PLC0415 - seldom used
+    from difflib import get_close_matches
 
     near = get_close_matches(text.upper(), _NAMES, 1, 0.5)
     meant = f"; did you mean '{near[0]}'?" if near else ""

@@ -60,12 +60,12 @@ def propagate() -> dict[str, str]:
 
     Returns the flags that were left out of the variable, each with the reason.
     """
-    import multiprocessing  # noqa: PLC0415 - seldom used
+    import multiprocessing
 
     given, left_out = _given(sensitive=False)
     os.environ[VARIABLE] = _fitting({**given.values, **given.fleet}, left_out)
     # Each new Process copies this dictionary, and is pickled with it unless it is forked.
-    config = multiprocessing.current_process()._config  # type: ignore[attr-defined]  # noqa: SLF001
+    config = multiprocessing.current_process()._config  # type: ignore[attr-defined]
     config[_KEY] = _Carrier()
     return left_out
 
@@ -87,7 +87,7 @@ def _absl_is_parsed() -> bool:
 def _receive(values: Values, defaults: list[str], fleet: Values, *absl_is_parsed: bool) -> _Carrier:
     """Set the values in a child of multiprocessing, whose own children get them, too."""
     if any(absl_is_parsed):  # none from a parent of an older version
-        from paddle_flags._integrations import absl_flags  # noqa: PLC0415 - an extra
+        from paddle_flags._integrations import absl_flags
 
         absl_flags.bridge_parsed()
     _take_back([*defaults, *fleet])  # also what the environment gave, so that the fleet can end it

@@ -22,7 +22,7 @@ unsigned using virtual void volatile
 box const crate dyn enum extern fn impl let loop match mod move mut pub ref static struct super
 trait type unsafe use where
 alloc cffi core cython main nanobind paddle_flags pd_flags pybind11 setuptools std test
-""".split()  # noqa: SIM905 - read as words
+""".split()
 
 
 def check_name(name: str) -> str:
@@ -48,7 +48,7 @@ def check_name(name: str) -> str:
 _OF_SYSTEM = """
 anl asan atomic c crypt dl gcc gcc_s gfortran gomp itm lsan m mvec nsl pthread quadmath resolv rt
 ssp stdc thread_db tsan ubsan unwind util
-""".split()  # noqa: SIM905 - read as words
+""".split()
 
 
 def check_free(name: str, language: str) -> None:

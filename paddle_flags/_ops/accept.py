@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     """Returns what C gets for a value; raises Unfit."""
 
 
-class Unfit(Exception):  # noqa: N818 - says why, and is no error yet
+class Unfit(Exception):
     """An argument doesn't fit; the text says why."""
 
 

@@ -122,7 +122,7 @@ def _usable_in_c(usable: Callable[[], object]) -> Any:
     def ask() -> Any:
         try:
             why = usable()
-        except BaseException as error:  # noqa: BLE001 - the reason is shown
+        except BaseException as error:  # the reason is shown
             why = f"usable() raised {type(error).__name__}: {error}"
             if not isinstance(error, Exception):
                 leave_failure(error)  # the function that has called C raises it
@@ -217,7 +217,7 @@ def _bring(
 
 
 @public
-def impl(  # noqa: PLR0913 - keywords
+def impl(
     operation: str,
     name: str,
     *,

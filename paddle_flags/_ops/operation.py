@@ -380,7 +380,7 @@ class Op:
 
         Native callers jump through a pointer, which nobody can count.
         """
-        from collections import Counter  # noqa: PLC0415 - seldom used
+        from collections import Counter
 
         if self._counts is not None:
             message = f"{self._name}: its calls are being counted"
@@ -482,7 +482,7 @@ def _leave() -> None:
     if has_ended():  # the GIL is kept, and C may ask functions that take it
         return
     for each in _ops.values():
-        each._leave()  # noqa: SLF001 - of this file
+        each._leave()
     take_all_back()
 
 

@@ -46,7 +46,7 @@ def _export(value: Any) -> Any:
 
 
 def _address(capsule: Any, *, constant: bool) -> int:
-    import ctypes  # noqa: PLC0415 - seldom used
+    import ctypes
 
     api = ctypes.pythonapi
     api.PyCapsule_IsValid.argtypes = [ctypes.py_object, ctypes.c_char_p]

@@ -137,7 +137,7 @@ def _with_libraries(text: str) -> str:
     """Add "shared_with" to the flags of other libraries: C does not know them."""
     if not any(each.names for each in bridged.libraries.values()):
         return text
-    import json  # noqa: PLC0415 - seldom used
+    import json
 
     lines, name = [], ""
     for line in text.split("\n"):

@@ -57,7 +57,7 @@ def _look(flag: Flag[Any], *, all: bool) -> _Current | _LeftOut | None:
     why = why or ("is read-only" if flag.read_only else "")
     if why:
         return _LeftOut(flag.name, why)
-    value = flag._native()  # noqa: SLF001 - of the package
+    value = flag._native()
     return None if value is None else _Current(flag.name, flag.text, value)
 
 
@@ -136,8 +136,8 @@ def _plain(flag: _Current, what: str, can_hold: Callable[[Any], bool]) -> Any:
 
 
 def _to_json(current: Iterable[_Current], _: str) -> str:
-    import json  # noqa: PLC0415 - seldom used
-    from math import isfinite  # noqa: PLC0415
+    import json
+    from math import isfinite
 
     def plain(flag: _Current) -> Any:
         return _plain(flag, "JSON", lambda value: not isinstance(value, float) or isfinite(value))
@@ -147,7 +147,7 @@ def _to_json(current: Iterable[_Current], _: str) -> str:
 
 def _to_toml(current: Iterable[_Current]) -> str:
     with importing("writing TOML", "tomli-w", "toml", FlagArgumentError):
-        import tomli_w  # noqa: PLC0415 - an extra
+        import tomli_w
 
     def plain(flag: _Current) -> Any:
         return _plain(flag, "TOML", lambda value: not isinstance(value, int) or value <= _LARGEST)

@@ -24,7 +24,7 @@ class Snapshot:
     """The properties of a flag that reports use, at one moment: C is asked once for all."""
 
     def __init__(self, flag: Flag[Any]) -> None:
-        info = flag._info()  # noqa: SLF001 - of the package
+        info = flag._info()
         kind = kind_of(info)
         self.flag = flag
         self.name = flag.name

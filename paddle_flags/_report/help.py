@@ -127,7 +127,7 @@ def _module(program: str) -> str | None:
 
 
 def _width() -> int:
-    import shutil  # noqa: PLC0415 - it takes its time
+    import shutil
 
     return min(max(shutil.get_terminal_size().columns, 1), 10000)
 

@@ -35,7 +35,7 @@ def runs(flag: Flag[Any]) -> str:
     """Return what runs for each signature of the operation that a flag chooses for, or ""."""
     if flag.category != "implementations" or not flag.name.startswith("impl."):
         return ""
-    from paddle_flags._ops.operation import op  # noqa: PLC0415 - most flags choose nothing
+    from paddle_flags._ops.operation import op
 
     signatures = op(flag.name[len("impl.") :]).signatures
     return "; ".join(f"{_chosen(each)} for {each.text}" for each in signatures)

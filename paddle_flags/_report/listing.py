@@ -47,10 +47,10 @@ def flags_table(*, hidden: bool = False) -> str:
 
 
 def listing(
-    format: str,  # noqa: A002 - as in dump()
+    format: str,
     *,
     program: str,
-    all: bool = False,  # noqa: A002 - as in dump()
+    all: bool = False,
     left_out: dict[str, str],
 ) -> str:
     """Return all flags in one of LISTINGS; `all` includes hidden ones, and defaults in dumps.
@@ -64,7 +64,7 @@ def listing(
         return help_text("", "helpfull" if all else "help", usage="")
     if format in DESCRIBED:
         return describe(format, program=program, full=all)
-    import shlex  # noqa: PLC0415
+    import shlex
 
     kind = "json" if format == _JSON_VALUES else format
     missing = left_out if format not in ("flagfile", "toml") else None

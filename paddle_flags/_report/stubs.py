@@ -49,7 +49,7 @@ def stub_text(what: str, command: str) -> str:
     `what` names the modules that define them, and `command` what makes the stub.
     """
     flags = [flag for flag in all_flags() if flag.retired is None]
-    modules = {"builtins", "typing"}.union(*(_modules_of(flag._type) for flag in flags))  # noqa: SLF001 - of the package
+    modules = {"builtins", "typing"}.union(*(_modules_of(flag._type) for flag in flags))
     imports = "\n".join(f"import {name} as {_alias(name)}" for name in sorted(modules))
     head = _HEAD.format(what=what, command=command, imports=imports)
     return head + "\n".join([*_attributes(flags), *_items(flags)]) + _TAIL
@@ -108,8 +108,8 @@ def _typed(type_: Type[Any]) -> str:
 
 def _type_of(flag: Flag[Any]) -> str:
     scalar = f"_builtins.{_SCALARS.get(flag.items or flag.type, 'int')}"
-    if flag._type is not None:  # noqa: SLF001 - of the package
-        kind = _typed(flag._type)  # noqa: SLF001
+    if flag._type is not None:
+        kind = _typed(flag._type)
     else:
         kind = f"_builtins.tuple[{scalar}, ...]" if flag.items else scalar
     return f"_typing.Optional[{kind}]" if flag.optional and kind != _ANY else kind

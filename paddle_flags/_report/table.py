@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 def _columns(text: str) -> int:
     """Return the columns of a terminal that text takes."""
-    import unicodedata  # noqa: PLC0415 - it takes its time
+    import unicodedata
 
     return sum(
         0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1

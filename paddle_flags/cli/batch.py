@@ -46,7 +46,7 @@ def batch_of(options: argparse.Namespace, *, by_revision: bool = False) -> Batch
 
 
 def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) <= 18  # noqa: PLR2004 - fits int64
+    return text.isascii() and text.isdigit() and len(text) <= 18  # fits int64
 
 
 def _pairs(texts: Iterable[str], option: str, problems: list[str]) -> list[tuple[str, str]]:
@@ -78,7 +78,7 @@ def raise_all(kind: Callable[[str], FlagError], problems: Sequence[str]) -> None
     """Raise an exception with all problems, if there are any."""
     if problems:
         error = kind(problems[0])
-        error._errors = tuple(map(kind, problems))  # noqa: SLF001 - of the package
+        error._errors = tuple(map(kind, problems))
         raise error
 
 

@@ -135,9 +135,9 @@ def summary_of(value: object) -> str:
 
 def _doc_in_source(module: str, function: str) -> str:
     """Return the docstring of a function, or of its module, as the source file has it."""
-    import ast  # noqa: PLC0415 - help alone needs it
-    import importlib.util  # noqa: PLC0415
-    import tokenize  # noqa: PLC0415
+    import ast
+    import importlib.util
+    import tokenize
 
     try:
         found = importlib.util.find_spec(module)  # which imports the packages around it

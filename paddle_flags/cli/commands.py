@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 @public
-def commands(  # noqa: PLR0913 - as parse()
+def commands(
     table: Mapping[str, Any],
     argv: Sequence[str] | None = None,
     *,
@@ -55,7 +55,7 @@ def commands(  # noqa: PLR0913 - as parse()
     stop_at_argument: bool = False,
     usage: str | None = None,
     version: str | None = None,
-    exit: Exit = True,  # noqa: A002 - as in parse()
+    exit: Exit = True,
 ) -> Any:
     """Read a command line that names a command, and run that: `prog --flags train --flags`.
 
@@ -103,7 +103,7 @@ def commands(  # noqa: PLR0913 - as parse()
     caller = str(frame_above(1).f_globals.get("__name__"))
     line = _Line(table, options, caller)
     if "_PD_FLAGS_COMPLETE" in os.environ:  # a shell asks what could be typed
-        from paddle_flags._completion.flags import answer_with  # noqa: PLC0415 - seldom used
+        from paddle_flags._completion.flags import answer_with
 
         prepare_completion(options)
         answer_with(line.complete)
@@ -118,12 +118,12 @@ def commands(  # noqa: PLR0913 - as parse()
     name = " ".join([program_of(tokens), *line.names])
     check_refused()
     rest = read_or_end(tokens, options, exit, name)
-    assert line.command  # noqa: S101 - otherwise the line was invalid
+    assert line.command  # otherwise the line was invalid
     return line.command.function(*rest[len(line.names) :])
 
 
 def _show_help(tokens: list[str], options: Options) -> None:
-    from paddle_flags._input.argv import HelpWanted  # noqa: PLC0415 - seldom used
+    from paddle_flags._input.argv import HelpWanted
 
     print_error(str(help_for(tokens, HelpWanted("help", ""), options)))
 
@@ -193,7 +193,7 @@ class _Line:
 
     def _check_arguments(self, tokens: list[str]) -> None:
         """Find out whether the function takes as many arguments as there are."""
-        assert self.command  # noqa: S101 - it was chosen
+        assert self.command  # it was chosen
         least, most = self.command.least, self.command.most
         before = len(self.names)
         if most == 0:
@@ -251,7 +251,7 @@ class _Line:
 
     def help_page(self) -> tuple[str, str, str]:
         """Return usage, first and without of help_text for this command."""
-        from paddle_flags._report.help import started_as  # noqa: PLC0415 - seldom used
+        from paddle_flags._report.help import started_as
 
         start = " ".join([started_as(self._program), *self.names])
         if self.command:
@@ -271,7 +271,7 @@ class _Line:
 
     def complete(self, tokens: list[str], token: str) -> Answer:
         """Return what a token can become; `tokens` are those before it, without the program."""
-        from paddle_flags._completion import answer, flags  # noqa: PLC0415 - seldom used
+        from paddle_flags._completion import answer, flags
 
         line = self.choose(["", *tokens])
         left_out = self._other_modules()

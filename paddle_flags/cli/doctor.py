@@ -33,8 +33,8 @@ def add(main_parser: Parser) -> None:
 
 def prepare(parser: Parser, options: argparse.Namespace, line: Line) -> Action:
     """Load the plugins and set the flags; the report includes what went wrong in that."""
-    from paddle_flags._doctor.examine import check_file, examine  # noqa: PLC0415 - seldom used
-    from paddle_flags._doctor.text import to_lines  # noqa: PLC0415 - as above
+    from paddle_flags._doctor.examine import check_file, examine
+    from paddle_flags._doctor.text import to_lines
 
     refused: list[errors.FlagError] = []
     refused_files: list[str] = []

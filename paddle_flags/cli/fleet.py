@@ -62,7 +62,7 @@ class FleetTarget(Target):
 
     def do_open(self) -> Report:
         """Show the fleet in a browser."""
-        from paddle_flags.cli.open import open_targets  # noqa: PLC0415 - seldom used
+        from paddle_flags.cli.open import open_targets
 
         return open_targets(self, self.options)
 
@@ -260,13 +260,13 @@ class FleetTarget(Target):
 
     def do_join(self) -> Report:
         """Run a program as a member."""
-        from paddle_flags.cli.join import join  # noqa: PLC0415 - seldom used
+        from paddle_flags.cli.join import join
 
         return join(self.url, self.options)
 
     def do_mirror(self) -> Report:
         """Keep its values in another fleet."""
-        from paddle_flags.cli.mirror import mirror  # noqa: PLC0415 - seldom used
+        from paddle_flags.cli.mirror import mirror
 
         return mirror(self.url, self.options)
 

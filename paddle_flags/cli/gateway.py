@@ -63,7 +63,7 @@ def add(main_parser: Parser) -> None:
 
 def _port(text: str) -> int:
     """Return the number of a port."""
-    if text.isascii() and text.isdigit() and len(text) <= 5 and int(text) <= 65535:  # noqa: PLR2004
+    if text.isascii() and text.isdigit() and len(text) <= 5 and int(text) <= 65535:
         return int(text)
     message = f"'{text}': expected a port, from 0 to 65535"
     raise argparse.ArgumentTypeError(message)
@@ -81,8 +81,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _serve(options: argparse.Namespace) -> None:
     try:
-        from paddle_flags.gateway import server, users  # noqa: PLC0415 - an extra
-        from paddle_flags.gateway.app import Gateway  # noqa: PLC0415
+        from paddle_flags.gateway import server, users
+        from paddle_flags.gateway.app import Gateway
     except ImportError:
         raise FlagUnsupportedError(_NEEDS) from None
     clients = [Client(place_of(each)) for each in options.targets]

@@ -40,7 +40,7 @@ def prepare(parser: Parser, options: argparse.Namespace, line: Line) -> Action:
         check_name(rest[0], line, is_known=any(each.name == rest[0] for each in ops()))
     found = [op(rest[0])] if rest else list(ops())
     if options.json:
-        import json  # noqa: PLC0415 - seldom used
+        import json
 
         text = json.dumps(as_data(found), indent=2)
     else:

@@ -119,7 +119,7 @@ def _complete(generator: Generator, tokens: list[str], token: str) -> Answer:
     if parser is not None:
         return completion.complete_with_flags(parser, tokens, token)
     if tokens[0] in verbs.VERBS:
-        from paddle_flags.cli import verb_completion  # noqa: PLC0415 - seldom used
+        from paddle_flags.cli import verb_completion
 
         return verb_completion.complete(main_parser.commands[tokens[0]], tokens[1:], token)
     known = main_parser.commands.get(tokens[0])

@@ -29,7 +29,7 @@ def _language(text: str) -> str:
     """Return a language; an error names the nearest one."""
     if text in LANGUAGES:
         return text
-    import difflib  # noqa: PLC0415 - seldom used
+    import difflib
 
     near = difflib.get_close_matches(text.lower(), [*LANGUAGES, *_ALSO], 1, 0.5)
     suggestion = f"; did you mean '{_ALSO.get(near[0], near[0])}'?" if near else ""

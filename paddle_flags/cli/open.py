@@ -46,8 +46,8 @@ def _serve(
 ) -> Report:
     """Serve the page to a browser until Ctrl-C."""
     try:
-        from paddle_flags.gateway.app import Gateway  # noqa: PLC0415 - an extra
-        from paddle_flags.gateway.server import serve_browser  # noqa: PLC0415
+        from paddle_flags.gateway.app import Gateway
+        from paddle_flags.gateway.server import serve_browser
     except ImportError:
         raise FlagUnsupportedError(_NEEDS) from None
     app = Gateway(paths, fleets).application()
@@ -57,9 +57,9 @@ def _serve(
 
 def _show_gateway(target: str, options: argparse.Namespace) -> Report:
     """Show the page that a gateway has, which asks for a token itself."""
-    import webbrowser  # noqa: PLC0415 - seldom used
+    import webbrowser
 
-    from paddle_flags.live._rest import page_of  # noqa: PLC0415 - seldom used
+    from paddle_flags.live._rest import page_of
 
     url = page_of(target)
     if options.print_only or not webbrowser.open(url):
@@ -76,7 +76,7 @@ def _show(url: str, options: argparse.Namespace) -> None:
 
 
 def _start_browser(url: str) -> None:
-    import webbrowser  # noqa: PLC0415 - seldom used
+    import webbrowser
 
     if webbrowser.open(url):
         show_errors("the page is open in a browser; Ctrl-C ends it")

@@ -141,7 +141,7 @@ def may_be_secret(tokens: list[str], *, stop_at_argument: bool = False) -> bool:
 SECRET = "is not shown, as it may be a part of a secret"
 
 
-def add_command(  # noqa: PLR0913 - each is a part of the help
+def add_command(
     main_parser: Parser, name: str, summary: str, use: str, example: str, *, modules: bool = False
 ) -> Parser:
     """Add a command that loads plugins, and with `modules` imports those, and takes their flags."""

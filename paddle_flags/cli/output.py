@@ -40,7 +40,7 @@ def _write(stream: TextIO | None, text: str) -> OSError | None:
         stream.flush()
     except OSError as problem:
         # Python's own flush at the end must find something that takes it.
-        try:  # noqa: SIM105 - contextlib takes its time
+        try:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         except (OSError, AttributeError):
             pass

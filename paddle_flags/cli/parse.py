@@ -53,7 +53,7 @@ def read_flags(tokens: list[str], options: Options) -> list[str]:
 
 def help_for(tokens: list[str], wanted: HelpWanted, options: Options) -> errors.HelpRequested:
     """Return the help that was asked for."""
-    from paddle_flags._report.help import help_text  # noqa: PLC0415 - seldom used
+    from paddle_flags._report.help import help_text
 
     usage, first, without = options.usage, "", ""
     if options.help_page:
@@ -75,7 +75,7 @@ def help_for(tokens: list[str], wanted: HelpWanted, options: Options) -> errors.
 
 
 @public
-def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a default
+def parse(
     argv: Sequence[str] | None = None,
     *,
     env_prefix: str | None = None,
@@ -95,7 +95,7 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
     usage: str | None = None,
     version: str | None = None,
     check_modules: bool = True,
-    exit: Exit = True,  # noqa: A002 - as in argparse
+    exit: Exit = True,
 ) -> list[str]:
     """Read flags from a command line and return its other arguments.
 
@@ -183,7 +183,7 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
         version=version,
     )
     if "_PD_FLAGS_COMPLETE" in os.environ:  # a shell asks what could be typed
-        from paddle_flags._completion.flags import answer_shell  # noqa: PLC0415 - seldom used
+        from paddle_flags._completion.flags import answer_shell
 
         prepare_completion(options)
         answer_shell(arguments=arguments, stop_at_argument=stop_at_argument)
@@ -194,7 +194,7 @@ def parse(  # noqa: PLR0913 - each is a part of its meaning, and most have a def
     return read_or_end(tokens, options, exit)
 
 
-def check_exit(exit: Exit) -> None:  # noqa: A002 - as in parse()
+def check_exit(exit: Exit) -> None:
     """Raise an error for an invalid argument `exit` of `parse`."""
     if exit not in (True, False, "gflags"):
         message = f"exit is {shown(exit)}: expected True, False or 'gflags'"
@@ -203,7 +203,7 @@ def check_exit(exit: Exit) -> None:  # noqa: A002 - as in parse()
 
 def define_config_flag(name: str) -> None:
     """Define the flag that names files, unless the program has."""
-    from paddle_flags._input.named_files import config_flag  # noqa: PLC0415 - seldom used
+    from paddle_flags._input.named_files import config_flag
 
     config_flag(Options(config_flag=name))
 
@@ -211,14 +211,14 @@ def define_config_flag(name: str) -> None:
 def load_named_plugins(tokens: list[str], options: Options) -> None:
     """Load the plugins of the program and those that a line names, if there can be any."""
     if options.plugins is not None or options.plugin_flag is not None:
-        from paddle_flags._input.named_plugins import load_plugins  # noqa: PLC0415 - seldom used
+        from paddle_flags._input.named_plugins import load_plugins
 
         load_plugins(tokens, options)
 
 
 def prepare_completion(options: Options) -> None:
     """Define the flags that `parse` would define before it reads the line of a shell."""
-    from paddle_flags._completion.request import read_request  # noqa: PLC0415 - seldom used
+    from paddle_flags._completion.request import read_request
 
     if options.config_flag is not None:
         define_config_flag(options.config_flag)
@@ -235,7 +235,7 @@ def tokens_of(argv: Sequence[str] | None) -> list[str]:
 def read_or_end(
     tokens: list[str],
     options: Options,
-    exit: Exit,  # noqa: A002 - as in parse()
+    exit: Exit,
     name: str = "",
 ) -> list[str]:
     """Read a command line as `parse` does; messages begin with `name`, or the program's name."""
@@ -248,7 +248,7 @@ def _read_or_raise(tokens: list[str], options: Options) -> list[str]:
     try:
         rest = read_flags(tokens, options)
     except errors.FlagParseError:
-        try:  # noqa: SIM105 - contextlib takes its time
+        try:
             warn()
         except Warning:  # the error is what the caller must know
             pass

@@ -96,7 +96,7 @@ class _Readable(Target):
 
     def do_diff(self) -> Report:
         """Compare the flags with those of another target."""
-        from paddle_flags.cli.diff import compare  # noqa: PLC0415 - seldom used
+        from paddle_flags.cli.diff import compare
 
         return compare(self, self.options)
 
@@ -200,13 +200,13 @@ class Process(_Readable):
 
     def do_watch(self) -> Report:
         """Print changes as they happen."""
-        from paddle_flags.cli.watch import watch  # noqa: PLC0415 - seldom used
+        from paddle_flags.cli.watch import watch
 
         return watch(self.client, self.options)
 
     def do_open(self) -> Report:
         """Show the page in a browser."""
-        from paddle_flags.cli.open import open_targets  # noqa: PLC0415 - seldom used
+        from paddle_flags.cli.open import open_targets
 
         return open_targets(self, self.options)
 
@@ -333,7 +333,7 @@ class Attached(_Readable):
 
     def read(self, *, history: bool = False) -> dict[str, Any]:
         """Return the flags in the memory of the process."""
-        from paddle_flags.live._attach import read  # noqa: PLC0415 - seldom used
+        from paddle_flags.live._attach import read
 
         return read(int(self.text), history=history)
 

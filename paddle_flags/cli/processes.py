@@ -78,7 +78,7 @@ def _row_of(found: Found) -> dict[str, Any]:
 
 
 def _user_name(uid: int | None) -> str:
-    import pwd  # noqa: PLC0415 - not on every system
+    import pwd
 
     try:
         return "" if uid is None else pwd.getpwuid(uid).pw_name

@@ -1,7 +1,5 @@
 """Which kind of target a command line names."""
 
-# ruff: noqa: PLC0415 - each kind needs other modules
-
 from __future__ import annotations
 
 import re

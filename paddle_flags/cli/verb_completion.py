@@ -92,7 +92,7 @@ def _value(option: str, kept: str, typed: str, options: argparse.Namespace) -> A
 
 def _processes() -> list[Candidate]:
     """Return the PIDs of the processes that serve, each with its program, and the programs."""
-    from paddle_flags.live._find import find_processes  # noqa: PLC0415 - seldom used
+    from paddle_flags.live._find import find_processes
 
     with suppress(FlagError):
         found = [each.process for each in find_processes() if each.process]
@@ -114,7 +114,7 @@ def _flags(options: argparse.Namespace) -> Flags:
 
 def _members(options: argparse.Namespace, key: str) -> list[Candidate]:
     """Return the roles, hosts or names of the members of a fleet."""
-    from paddle_flags.fleet._fleet import Fleet  # noqa: PLC0415 - seldom used
+    from paddle_flags.fleet._fleet import Fleet
 
     with suppress(FlagError), Fleet(options.target, timeout=_PATIENCE, create=False) as fleet:
         found = {str(each[key]) for each in fleet.members().values() if each.get(key)}

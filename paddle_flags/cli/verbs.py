@@ -153,7 +153,7 @@ def _seconds(text: str) -> float:
 
 def _whole(text: str, expected: str = "a whole number") -> int:
     """Return a whole number that isn't negative."""
-    if text.isascii() and text.isdigit() and len(text) <= 18:  # noqa: PLR2004 - fits int64
+    if text.isascii() and text.isdigit() and len(text) <= 18:  # fits int64
         return int(text)
     message = f"'{text}': expected {expected}"
     raise argparse.ArgumentTypeError(message)
@@ -356,7 +356,7 @@ def _status_of(error: FlagError) -> int:
         return 2
     if isinstance(error, OSError):  # a LiveConnectionError
         return UNREACHABLE
-    from paddle_flags.fleet import UnreachableError  # noqa: PLC0415 - seldom used
+    from paddle_flags.fleet import UnreachableError
 
     return UNREACHABLE if isinstance(error, UnreachableError) else 1
 
@@ -385,7 +385,7 @@ def _act(verb: Verb, options: argparse.Namespace) -> Report:
 
 
 def _open_all(options: argparse.Namespace) -> Report:
-    from paddle_flags.cli.open import open_targets  # noqa: PLC0415 - seldom used
+    from paddle_flags.cli.open import open_targets
 
     return open_targets(None, options)
 
@@ -395,7 +395,7 @@ def _list_processes(options: argparse.Namespace) -> Report:
         if getattr(options, name, None):
             message = f"--{name}: expected a target, of which to list the flags"
             raise FlagArgumentError(message)
-    from paddle_flags.cli.processes import list_processes  # noqa: PLC0415 - as seldom as that
+    from paddle_flags.cli.processes import list_processes
 
     return list_processes(options)
 

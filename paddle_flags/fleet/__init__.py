@@ -55,7 +55,7 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Import the module of a name on first use: a member needs no operator, and the reverse."""
-    from importlib import import_module  # noqa: PLC0415
+    from importlib import import_module
 
     for module, names in _MODULES.items():
         if name in names.split():

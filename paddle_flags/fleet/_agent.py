@@ -156,7 +156,7 @@ class ProgramFlags:
         near = difflib.get_close_matches(name, listed, n=1)
         return f"{name}: no such flag" + (f"; did you mean {near[0]}?" if near else "")
 
-    def facts(self, key: bytes | None) -> Facts:  # noqa: ARG002 - sensitive values stay there
+    def facts(self, key: bytes | None) -> Facts:
         found = Facts({}, [], [], {}, is_checked=False)  # a check ends before the program starts
         if not self._is_served:
             return found
@@ -316,7 +316,7 @@ class Agent:
                 Barrier(member, [], self.count, self.timeout).wait()
             self._start(member, flags, mask)
             self._follow(member, flags)
-        except BaseException as error:  # noqa: BLE001 - the main thread raises it
+        except BaseException as error:  # the main thread raises it
             self._failure = error
             os.kill(os.getpid(), signal.SIGCHLD)
 
@@ -351,7 +351,7 @@ class Agent:
                 time.sleep(_POLL)  # the program ends, or the member's thread says what is wrong
 
 
-def run_program(  # noqa: PLR0913 - most have a default
+def run_program(
     url: str,
     options: Options,
     command: Sequence[str],

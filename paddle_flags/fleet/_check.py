@@ -177,7 +177,7 @@ class Barrier:
         title = f"{self._member.url}: the members differ:"
         error = CheckError("; ".join(lines)) if missing else CheckError(title, *lines)
         found: dict[str, list[Holder]] = {}
-        for name, value, source, *members in (r for r in note.get("differences", ()) if len(r) > 2):  # noqa: PLR2004
+        for name, value, source, *members in (r for r in note.get("differences", ()) if len(r) > 2):
             found.setdefault(str(name), []).append(
                 Holder(value, str(source), tuple(map(str, members)))
             )

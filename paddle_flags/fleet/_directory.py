@@ -60,7 +60,7 @@ _JUMP = 1.0  # seconds by which the clock of a file system may drift between two
 class DirectoryStore(Store):
     """A connection to a fleet in a folder. The first call makes it, if only itself is missing."""
 
-    def __init__(self, url: Url, timeout: float) -> None:  # noqa: ARG002 - no call waits
+    def __init__(self, url: Url, timeout: float) -> None:
         super().__init__(url.text)
         self._root = Path(url.path)
         self._log, self._bases = self._root / "log", self._root / "base"

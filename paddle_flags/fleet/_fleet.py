@@ -141,7 +141,7 @@ class Fleet:
         on = selector(role, host, member)
         return self.change([Change(name, None, on) for name in names], **options)
 
-    def change(  # noqa: PLR0913 - each is a part of its meaning, and all have a default
+    def change(
         self,
         changes: Iterable[Change],
         *,

@@ -43,7 +43,7 @@ _given: Values = {}  # also when a membership has ended, and in a forked child
 
 
 @public
-def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a default
+def join(
     url: str | Store,
     *,
     role: str | None = None,
@@ -100,7 +100,7 @@ def join(  # noqa: PLR0913 - each is a part of its meaning, and most have a defa
 
 
 def _start(url: str | Store, options: Options) -> Membership:
-    global _member, _is_joining  # noqa: PLW0603 - one process, one membership
+    global _member, _is_joining  # one process, one membership
     with _joining:
         _refuse_while_joining()
         if _member is not None:
@@ -235,7 +235,7 @@ class LocalFlags:
         for name in names:
             with suppress(errors.UndefinedFlagError):
                 flag = find(name)
-                info = flag._info()  # noqa: SLF001 - of the package; C is asked once for all
+                info = flag._info()
                 closed = bool(info.frozen or (runs and not info.runtime))
                 definition = (info.generation, info.validators)
                 found[name] = Look(flag.source, bool(info.sensitive), closed, definition)
@@ -255,7 +255,7 @@ class LocalFlags:
         self,
         values: Values,
         about: Record | None,
-        trail: Sequence[Values],  # noqa: ARG002 - the member itself gives the one before
+        trail: Sequence[Values],
     ) -> str | None:
         global _given
         problem = self._give(values, lib.pd_config_apply)
@@ -275,7 +275,7 @@ class LocalFlags:
             origin.line = entry.revision & 0xFFFFFFFF
             lib.pd_config_add(config, to_bytes(name), to_bytes(entry.value), 0, origin, err)
         found = ErrorList()
-        done = function(config, True, found.pointer, err) == lib.PD_OK  # noqa: FBT003 - of C
+        done = function(config, True, found.pointer, err) == lib.PD_OK
         failure = status.take_failure()
         is_main = threading.current_thread() is threading.main_thread()
         if failure is not None and not isinstance(failure, Exception) and is_main:
@@ -305,7 +305,7 @@ class LocalFlags:
 
 
 def _add_facts(facts: Facts, flag: Flag[Any], key: bytes | None) -> None:
-    info = flag._info()  # noqa: SLF001 - of the package; C is asked once for all
+    info = flag._info()
     others = [*names_in(info.aliases), *names_in(info.old_names)]
     facts.add(flag.name, others, sensitive=bool(info.sensitive), unsafe=bool(info.unsafe))
     if info.per_process or (info.sensitive and key is None):
@@ -324,7 +324,7 @@ def _add_facts(facts: Facts, flag: Flag[Any], key: bytes | None) -> None:
 
 def _forget() -> None:
     """Let a forked child be no member: the thread isn't in it, and the lock may be held."""
-    global _member, _joining, _is_joining  # noqa: PLW0603 - one process, one membership
+    global _member, _joining, _is_joining  # one process, one membership
     _joining = threading.RLock()
     _is_joining = False
     if _member is not None:

@@ -213,7 +213,7 @@ class Membership:
                     self._lost_since = self._clock.now()
                 with self._lock:
                     self._member.end_without_engine()
-            except Exception as error:  # noqa: BLE001 - a thread that ends would say nothing
+            except Exception as error:  # a thread that ends would say nothing
                 is_known = isinstance(error, FleetError)
                 self._problem = str(error) if is_known else f"{type(error).__name__}: {error}"
                 self._try_to_publish()

@@ -57,7 +57,7 @@ class MemoryStore(Store):
     def _last(self) -> int:
         return self._stored[0] + len(self._log)
 
-    def _create(self, number: int, record: bytes) -> bool:  # noqa: ARG002 - the next one
+    def _create(self, number: int, record: bytes) -> bool:
         self._log.append(record)
         return True
 

@@ -36,7 +36,7 @@ OnProblem = Callable[[FlagError | None], object]
 
 
 @public
-def mirror(  # noqa: PLR0913 - each is a part of its meaning, and most have a default
+def mirror(
     source: str,
     target: str,
     *,

@@ -362,5 +362,5 @@ def _check_allowed(record: Record, documents: Documents, confirm: Collection[str
             why = f"is sensitive in {members_text(owners)}, and a fleet publishes values"
             found.append(SensitiveError(f"{name}: {why}"))
     if found:
-        found[0]._errors = tuple(found)  # noqa: SLF001 - of the package
+        found[0]._errors = tuple(found)
         raise found[0]

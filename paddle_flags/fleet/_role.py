@@ -57,7 +57,7 @@ def _number(env: Mapping[str, str], name: str) -> int | None:
     text = env.get(name, "").strip()
     if not text:
         return None
-    if text.isascii() and text.isdigit() and len(text) < 10:  # noqa: PLR2004 - fits int32
+    if text.isascii() and text.isdigit() and len(text) < 10:  # fits int32
         return int(text)
     raise FlagArgumentError(f"{name}={shown(text)}: expected a number")
 

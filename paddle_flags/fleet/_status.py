@@ -200,7 +200,7 @@ class View:
             try:
                 self._seen = self._read()
                 self.problem = ""
-            except Exception as error:  # noqa: BLE001 - the next look may see something
+            except Exception as error:  # the next look may see something
                 is_known = isinstance(error, (FleetError, OSError))
                 self.problem = str(error) if is_known else f"{type(error).__name__}: {error}"
             time.sleep(max(_PERIOD, _SHARE * (time.monotonic() - began)))

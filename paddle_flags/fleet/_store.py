@@ -31,7 +31,7 @@ class FleetError(FlagError):
 
     def __str__(self) -> str:
         """Return the message in one line; what members and engines wrote is escaped."""
-        from paddle_flags._report.facts import one_line  # noqa: PLC0415 - seldom used
+        from paddle_flags._report.facts import one_line
 
         return one_line(super().__str__())
 
@@ -171,7 +171,7 @@ class Store:
     def _do(self, method: str, *args: Any) -> Any:
         return getattr(self, f"_{method}")(*args)
 
-    def _fault(self, error: OSError, method: str) -> FleetError:  # noqa: ARG002 - for engines
+    def _fault(self, error: OSError, method: str) -> FleetError:
         where = f": {error.filename}" if error.filename else ""
         what = error.strerror or str(error) or "no answer in time"
         return self.unreachable(f"cannot be reached: {what}{where}")

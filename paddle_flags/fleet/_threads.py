@@ -46,7 +46,7 @@ def call_in_thread(function: Callable[[], Any], name: str) -> Future[Any]:
     def run() -> None:
         try:
             future.set_result(function())
-        except BaseException as error:  # noqa: BLE001 - the caller gets it
+        except BaseException as error:  # the caller gets it
             future.set_exception(error)
 
     threading.Thread(target=run, name=name, daemon=True).start()

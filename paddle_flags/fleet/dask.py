@@ -70,7 +70,7 @@ class JoinPlugin(WorkerPlugin):  # type: ignore[misc]  # of an optional package
         join = functools.partial(_join.join, url, **self._options)
         await asyncio.get_running_loop().run_in_executor(None, join)
 
-    async def teardown(self, worker: distributed.Worker) -> None:  # noqa: ARG002 - as Dask calls it
+    async def teardown(self, worker: distributed.Worker) -> None:
         """Leave."""
         await asyncio.get_running_loop().run_in_executor(None, _join.leave)
 

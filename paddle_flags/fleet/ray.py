@@ -114,7 +114,7 @@ class FleetActor:
         host, token = ray.util.get_node_ip_address(), secrets.token_bytes(32)
         port = asyncio.run_coroutine_threadsafe(_serve(host, token), event_loop()).result()
         place = Place(host, port, token, os.getpid())
-        internal_kv._internal_kv_put(_KEY, msgpack.packb(place))  # noqa: SLF001 - see find_place
+        internal_kv._internal_kv_put(_KEY, msgpack.packb(place))
 
 
 async def _serve(host: str, token: bytes) -> int:
@@ -149,7 +149,7 @@ def _message(content: object) -> bytes:
 
 def find_place() -> Place | None:
     """Return where the actor answered last, from Ray's head, also in a setup hook."""
-    found = internal_kv._internal_kv_get(_KEY)  # noqa: SLF001
+    found = internal_kv._internal_kv_get(_KEY)
     return Place(*msgpack.unpackb(found)) if found else None
 
 

@@ -11,7 +11,7 @@ from paddle_flags.live._errors import TITLES, LiveConnectionError, LiveError, Pr
 from paddle_flags.live._rest import PROBLEM
 
 
-class Refusal(LiveError):  # noqa: N818 - it is an answer
+class Refusal(LiveError):
     """A request is answered by a problem, not of a process."""
 
     def __init__(
@@ -45,5 +45,5 @@ def answer_of(error: LiveError) -> ProblemDetails:
         found = Problem(502, kind, TITLES[kind], str(error))
     document = {name: value for name, value in found._asdict().items() if value}
     document["type"] = PROBLEM + found.type
-    headers = {"WWW-Authenticate": "Bearer"} if found.status == 401 else {}  # noqa: PLR2004
+    headers = {"WWW-Authenticate": "Bearer"} if found.status == 401 else {}
     return ProblemDetails(document, found.status, headers)

@@ -61,7 +61,7 @@ def read_tokens(path: str) -> dict[str, User]:
 
 def _add(users: dict[str, User], parts: list[str]) -> str:
     """Add the user of a line; return what is wrong with it."""
-    if len(parts) != 3 or not _LABEL.fullmatch(parts[0]):  # noqa: PLR2004 - columns
+    if len(parts) != 3 or not _LABEL.fullmatch(parts[0]):
         return "expected LABEL read|change TOKEN"
     label, may, token = parts
     if may not in ("read", "change"):

@@ -24,13 +24,13 @@ HEAD = "# Imported from {}.\n"
 
 
 def _plugin(options: argparse.Namespace) -> Found:
-    from paddle_flags.gen.importers.plugin import import_plugin  # noqa: PLC0415 - one is used
+    from paddle_flags.gen.importers.plugin import import_plugin
 
     return import_plugin(options.file, options.name, options.version)
 
 
 def _helpxml(options: argparse.Namespace) -> Found:
-    from paddle_flags.gen.importers import helpxml  # noqa: PLC0415 - as above
+    from paddle_flags.gen.importers import helpxml
 
     if options.program.endswith(".xml"):
         for word in (*options.words, *options.behind):
@@ -42,13 +42,13 @@ def _helpxml(options: argparse.Namespace) -> Found:
 
 
 def _argparse(options: argparse.Namespace) -> Found:
-    from paddle_flags.gen.importers.argparse_parser import import_parser  # noqa: PLC0415 - as above
+    from paddle_flags.gen.importers.argparse_parser import import_parser
 
     return import_parser(options.parser, options.name, options.version)
 
 
 def _gflags(options: argparse.Namespace) -> Found:
-    from paddle_flags.gen.importers.gflags import import_sources  # noqa: PLC0415 - as above
+    from paddle_flags.gen.importers.gflags import import_sources
 
     return import_sources([options.source, *options.words], options.name, options.version)
 

@@ -172,8 +172,8 @@ _TAGS = "tag:yaml.org,2002:"
 def to_yaml(tree: Mapping) -> str:
     """Return YAML: a block for each mapping, lists of scalars on one line."""
     with needing("writing YAML", "ruamel.yaml"):
-        import ruamel.yaml.nodes  # noqa: PLC0415 - an extra
-        import ruamel.yaml.representer  # noqa: PLC0415
+        import ruamel.yaml.nodes
+        import ruamel.yaml.representer
 
     class Representer(ruamel.yaml.representer.RoundTripRepresenter):
         """A class of its own, since add_representer changes the class."""

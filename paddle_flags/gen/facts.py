@@ -100,7 +100,7 @@ def _md_code(text: str) -> str:
 
 def html_fact(fact: Fact) -> Any:
     """Give a fact in HTML."""
-    from markupsafe import Markup  # noqa: PLC0415 - comes with Jinja2
+    from markupsafe import Markup
 
     escaped = [html.escape(text) for text in fact.texts]
     return Markup(", ".join(f"<code>{text}</code>" if fact.code else text for text in escaped))  # noqa: S704

@@ -50,11 +50,11 @@ class Expect:
     in_quotes: bool = False  # text that could mean something else is refused without
     unique: bool = False  # no item of a list occurs twice
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:  # noqa: D105
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         inner = core_schema.literal_schema(list(self.words)) if self.words else handler(source)
         return core_schema.no_info_wrap_validator_function(self._read, inner)
 
-    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> Schema:  # noqa: D105
+    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> Schema:
         made: Schema = handler(core)
         return made | ({"uniqueItems": True} if self.unique else {})
 
@@ -92,7 +92,7 @@ class Written(float):
 
     text: str
 
-    def __str__(self) -> str:  # noqa: D105 - told by the class
+    def __str__(self) -> str:  # told by the class
         return self.text
 
 
@@ -119,10 +119,10 @@ class Value:
         """Return the plain value."""
         return handler(node) if self.items and isinstance(node, Sequence) else self._read(node)
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:  # noqa: D105
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         return core_schema.no_info_wrap_validator_function(self, handler(source))
 
-    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> Schema:  # noqa: D105
+    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> Schema:
         one = {"type": ["boolean", "number", "string", *(["null"] if self.nothing else [])]}
         return {"anyOf": [one, handler(core["schema"])]} if self.items else one
 
@@ -160,7 +160,7 @@ class Record(BaseModel):
     @classmethod
     def _keep_places(cls, node: Any, handler: Any) -> Any:
         made = handler(node)
-        at = made._at = {"": node.place}  # noqa: SLF001
+        at = made._at = {"": node.place}
         for key, value in node.items():
             at[key] = value.place
             if isinstance(value, Sequence):
@@ -194,7 +194,7 @@ class Record(BaseModel):
         return of[0] if of and isinstance(of[0], type) and issubclass(of[0], Record) else None
 
     @classmethod
-    def __get_pydantic_json_schema__(cls, core: Any, handler: Any) -> Schema:  # noqa: D105
+    def __get_pydantic_json_schema__(cls, core: Any, handler: Any) -> Schema:
         made: Schema = handler.resolve_ref_schema(handler(core))
         for each in (made, *made["properties"].values()):
             for key in ("title", "default"):

@@ -214,7 +214,7 @@ def from_data(data: dict[str, Any]) -> FlagSet:
     if data.get("format") != FORMAT:
         raise ValueError(f"format {data.get('format')!r}: expected {FORMAT}")
     made = _from(FlagSet, {key: value for key, value in data.items() if key != "format"})
-    assert isinstance(made, FlagSet)  # noqa: S101 - for mypy
+    assert isinstance(made, FlagSet)
     return made
 
 

@@ -190,7 +190,7 @@ def _changed(change: str, raw: Any, kind: Type) -> Any:
             raise Unfit(one_of([shown(word) for word in words]))
         return raw
     wanted = "a list of values" if change == "choices" else "[smallest, largest]"
-    if not isinstance(raw, list) or (change == "range" and len(raw) != 2):  # noqa: PLR2004
+    if not isinstance(raw, list) or (change == "range" and len(raw) != 2):
         raise Unfit(wanted)
     item = kind[1] or kind[0]
     if change == "choices":

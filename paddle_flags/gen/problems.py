@@ -42,7 +42,7 @@ class Problems:
     def __init__(self) -> None:
         self._found: list[tuple[Place | None, str]] = []
 
-    def __len__(self) -> int:  # noqa: D105 - how many there are
+    def __len__(self) -> int:  # how many there are
         return len(self._found)
 
     def add(self, place: Place | None, what: str, found: object, expected: str) -> None:
@@ -64,7 +64,7 @@ class Problems:
             lines[MOST:] = [f"{len(lines) - MOST} more errors"]
         error = GenerateError("\n".join(lines))
         error.found = tuple(in_order)
-        error._errors = tuple(map(GenerateError, lines))  # noqa: SLF001 - of our own family
+        error._errors = tuple(map(GenerateError, lines))
         raise error
 
 
@@ -98,7 +98,7 @@ def _without_a_letter(name: str) -> Iterator[str]:
 
 def _near_of_many(name: str, known: Collection[str]) -> str | None:
     """Return a name that differs in one letter, or in two adjacent letters that are swapped."""
-    global _index  # noqa: PLW0603 - a cache
+    global _index
     if _index[0] is not known:
         _index = (known, {part: each for each in known for part in _without_a_letter(each)})
     return next((_index[1][part] for part in _without_a_letter(name) if part in _index[1]), None)

@@ -28,7 +28,7 @@ class Source:
 def the_fields() -> ModuleType:
     """Return the module `fields`, which takes its time to import."""
     with needing("validation", "pydantic"):
-        from paddle_flags.gen import fields  # noqa: PLC0415 - it needs an extra
+        from paddle_flags.gen import fields
     return fields
 
 
@@ -49,7 +49,7 @@ def read(paths: dict[str, str]) -> Source:
     found = {name: _read(name, path, problems) for name, path in paths.items()}
     problems.stop()
     flags = found["flags"]
-    assert flags is not None  # noqa: S101 - else there were problems
+    assert flags is not None  # else there were problems
     return Source(paths, flags, found.get("flags_compat"), found.get("flags_version"))
 
 

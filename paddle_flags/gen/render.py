@@ -166,7 +166,7 @@ def _why(error: Exception) -> str:
 
 def _environment(templates: str | None) -> Any:
     with needing("rendering", "Jinja2"):
-        import jinja2  # noqa: PLC0415 - an extra
+        import jinja2
     own = os.path.join(os.path.dirname(__file__), "templates")
     if templates is not None:
         _check_templates(templates, own)

@@ -97,7 +97,7 @@ class _BuildPython(build_py):
             return str(self.get_package_dir(package))
         return os.path.join(str(self.build_lib), *package.split("."))
 
-    def get_outputs(self, include_bytecode: bool = True) -> list[str]:  # noqa: FBT002 - as there
+    def get_outputs(self, include_bytecode: bool = True) -> list[str]:
         """Return the files to install."""
         made = [
             os.path.join(self._directory_of(each.package), name)

@@ -130,8 +130,8 @@ def _decode(path: str, data: bytes) -> str:
 class _TreeReader:
     def __init__(self, path: str, text: str) -> None:
         with needing("reading YAML", "ruamel.yaml"):
-            import ruamel.yaml.error  # noqa: PLC0415 - an extra
-            import ruamel.yaml.events  # noqa: PLC0415
+            import ruamel.yaml.error
+            import ruamel.yaml.events
         self._yaml = ruamel.yaml
         self._events = ruamel.yaml.events
         self._path = path

@@ -28,7 +28,7 @@ _NOUNS = {"b": "true or false", "f64": "a number", "str": "text"}
 _LONGEST = 99  # bytes of a quantity
 
 
-class Unfit(Exception):  # noqa: N818 - never leaves the generator
+class Unfit(Exception):
     """A value is invalid; the text says what was expected."""
 
 

@@ -30,7 +30,7 @@ def __getattr__(name: str) -> object:
     if name not in _MODULES:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
-    from importlib import import_module  # noqa: PLC0415 - as above
+    from importlib import import_module
 
     found: object = getattr(import_module(_MODULES[name]), name)
     globals()[name] = found

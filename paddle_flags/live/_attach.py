@@ -63,7 +63,7 @@ def read_memory(look_again: Callable[[], Memory], *, history: bool = False) -> d
             changed = _changed(*passes[-2:])
             if not changed:
                 break
-    if len(passes) < 2:  # noqa: PLR2004 - one alone doesn't show what is torn
+    if len(passes) < 2:  # one alone doesn't show what is torn
         raise problem
     found = passes[-1]
     return {

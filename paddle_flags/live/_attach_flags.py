@@ -179,7 +179,7 @@ class _Flag:
         found.update(self._attributes())
         found.update(self._definition_place())
         found["marks"] = self._marks(optional=optional)
-        over = self.run._startup_over and index.number(_STARTUP, self.definition)  # noqa: SLF001
+        over = self.run._startup_over and index.number(_STARTUP, self.definition)
         if over or index.bits("flag.frozen", self.node):
             found["frozen"] = True
         found.update(settable=False, refusal="is read from outside")
@@ -330,7 +330,7 @@ class _Flag:
     def _scalar(self, raw: bytes) -> Scalar | None:
         if self.sensitive:
             return None
-        if self.type == "double" and len(raw) != 8:  # noqa: PLR2004 - a damaged index
+        if self.type == "double" and len(raw) != 8:  # a damaged index
             raise Unreadable
         value = decode(self.type, raw)
         return self._text(int(value)) if self.type == "string" else value

@@ -20,7 +20,7 @@ POINTER = struct.calcsize("P")
 _ABI = 1
 _NOTE_COPY = 2
 _NOTE_NAME = b"pd_flags\0"
-_RECORD = struct.Struct("=IIQQI4xQ" if POINTER == 8 else "=IIIIII")  # noqa: PLR2004
+_RECORD = struct.Struct("=IIQQI4xQ" if POINTER == 8 else "=IIIIII")
 _RECORD_LEAST = _RECORD.size - POINTER  # a record without an index
 
 # ---- Images ----
@@ -76,7 +76,7 @@ def _images(memory: Memory) -> Iterator[_Image]:
     found = False
     for region in memory.regions:
         head = memory.peek(region.start, 64) if _is_file(region) else b""
-        if len(head) < 64 or not head.startswith(_MAGIC):  # noqa: PLR2004
+        if len(head) < 64 or not head.startswith(_MAGIC):
             continue
         if head[4:6] + head[18:20] != own:
             others.append(_kind(head))
@@ -94,7 +94,7 @@ def _images(memory: Memory) -> Iterator[_Image]:
 
 
 def _read_image(memory: Memory, region: Region, head: bytes) -> _Image | None:
-    wide = POINTER == 8  # noqa: PLR2004
+    wide = POINTER == 8
     at, size, count = struct.unpack_from("=32xQ14xHH" if wide else "=28xI10xHH", head)
     layout = struct.Struct("=IIQQQQQQ" if wide else "=IIIIIIII")
     if size != layout.size or count > _SEGMENTS_MAX or at > 1 << 16:
@@ -146,7 +146,7 @@ def _copies(memory: Memory) -> Iterator[_Copy]:
 
 
 def _record_addresses(start: int, notes: bytes, align: int) -> Iterator[int]:
-    padding = 7 if align == 8 else 3  # noqa: PLR2004
+    padding = 7 if align == 8 else 3
     at = 0
     while at + 12 <= len(notes):
         name_size, size, kind = struct.unpack_from("=III", notes, at)
@@ -155,7 +155,7 @@ def _record_addresses(start: int, notes: bytes, align: int) -> Iterator[int]:
         if end > len(notes):
             return
         name = notes[at + 12 : at + 12 + name_size]
-        if kind == _NOTE_COPY and size == 4 and name == _NOTE_NAME:  # noqa: PLR2004
+        if kind == _NOTE_COPY and size == 4 and name == _NOTE_NAME:
             yield start + body + struct.unpack_from("=i", notes, body)[0]
         at = at + (end - at + padding & ~padding)
 
@@ -177,7 +177,7 @@ def _read_copy(memory: Memory, image: _Image, at: int) -> _Copy | None:
 
 _MAGIC_INDEX = b"pdindex\0"
 _VERSION = 1
-_HEAD = struct.Struct("=8sIIII5Q" if POINTER == 8 else "=8sIIII5I")  # noqa: PLR2004
+_HEAD = struct.Struct("=8sIIII5Q" if POINTER == 8 else "=8sIIII5I")
 _ROW = struct.Struct("=24sIII")
 _ROWS_MAX = 4096
 _ROW_MAX = 256

@@ -33,11 +33,11 @@ class AttachError(FlagError, OSError):
     """The flags of a process can't be read from outside."""
 
 
-class Unreadable(Exception):  # noqa: N818 - it says what happened, and never leaves the package
+class Unreadable(Exception):
     """There is no such memory, or what is there can't be what it should be."""
 
 
-class Exhausted(Exception):  # noqa: N818 - as above
+class Exhausted(Exception):
     """More was read than a sound process has."""
 
 

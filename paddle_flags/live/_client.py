@@ -50,7 +50,7 @@ class Client:
         self._timeout = timeout
         self._rest: RestLink | None = None
         if is_url(self._target):
-            from paddle_flags.live import _rest  # noqa: PLC0415 - needs more modules
+            from paddle_flags.live import _rest
 
             self._rest = _rest.RestLink(self._target, token, timeout)
 
@@ -88,7 +88,7 @@ class Client:
         flag: FlagDetails = self._ask("flags.get", {"name": name})["flag"]
         return flag
 
-    def change(  # noqa: PLR0913 - a keyword for each field of the request
+    def change(
         self,
         values: Mapping[str, NewValue],
         *,

@@ -26,9 +26,9 @@ def serve_as_told() -> None:
     try:
         if value != "1" and "/" not in value:
             message = f"{value}: expected 1, or the path of a socket, which has a '/'"
-            raise ValueError(message)  # noqa: TRY301 - reported as what serve() finds
+            raise ValueError(message)
         _serve(None if value == "1" else value)
-    except Exception as error:  # noqa: BLE001 - also of an import
+    except Exception as error:  # also of an import
         message = f"environment: {VARIABLE}: the flags are not served: {error}"
         try:
             warnings.warn(FlagWarning(message), stacklevel=2)
@@ -37,8 +37,8 @@ def serve_as_told() -> None:
 
 
 def _serve(address: str | None) -> None:
-    from paddle_flags.errors import FlagConflictError  # noqa: PLC0415 - errors are reported above
-    from paddle_flags.live._serve import serve  # noqa: PLC0415
+    from paddle_flags.errors import FlagConflictError
+    from paddle_flags.live._serve import serve
 
     settable = [name.strip() for name in os.environ.get(_SETTABLE, "").split(",")]
     options: dict[str, Any] = {

@@ -85,7 +85,7 @@ def refusal(status: int, kind: str, fields: dict[str, Any]) -> LiveError:
     )
     error = LiveError(problem.detail)
     error.problem = problem
-    error._errors = tuple(_part(each, problem) for each in problem.errors)  # noqa: SLF001
+    error._errors = tuple(_part(each, problem) for each in problem.errors)
     if error.errors:
         error.status = error.errors[0].status
     return error

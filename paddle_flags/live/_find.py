@@ -152,7 +152,7 @@ class Found(NamedTuple):
 
 def find_processes(*, all_users: bool = False, paths: Sequence[str] | None = None) -> list[Found]:
     """Ask sockets, by default all of this user; those of dead processes are left out."""
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - not when a program ends
+    from concurrent.futures import ThreadPoolExecutor
 
     asked = sockets(all_users=all_users) if paths is None else paths
     with ThreadPoolExecutor(_AT_ONCE) as pool:

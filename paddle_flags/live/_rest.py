@@ -125,7 +125,7 @@ class RestLink:
             with suppress(InvalidStateError):  # nobody waits any more
                 try:
                     done.set_result(work(send))
-                except BaseException as error:  # noqa: BLE001 - for the thread that waits
+                except BaseException as error:  # for the thread that waits
                     connection.close()
                     done.set_exception(error)
 

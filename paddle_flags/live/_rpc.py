@@ -257,7 +257,7 @@ def _refusal_of(error: dict[str, Any]) -> LiveError:
     if code in _MALFORMED:
         return refusal(400, "malformed", fields)
     kind = fields.get("kind")
-    if isinstance(code, int) and 400 <= code <= 599 and kind in list(TITLES):  # noqa: PLR2004
+    if isinstance(code, int) and 400 <= code <= 599 and kind in list(TITLES):
         return refusal(code, kind, fields)
     return refusal(500, "internal", fields)
 

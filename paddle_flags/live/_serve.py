@@ -112,7 +112,7 @@ class Server:
         for listener in (log_event, *self._listeners):
             try:
                 listener(json.loads(event))  # its own: it may change it
-            except BaseException as error:  # noqa: BLE001 - the change has happened
+            except BaseException as error:  # the change has happened
                 report(error, "Exception ignored in an audit of changes", listener)
 
     @property
@@ -287,11 +287,11 @@ def _close_all() -> None:
 
 def _log_temporary() -> None:
     """Warn of temporary changes that are on when the program ends."""
-    from paddle_flags.live._client import Client  # noqa: PLC0415 - seldom used
+    from paddle_flags.live._client import Client
 
     try:
         for change in Client(_servers[0].address).changes():
             if change["state"] == "on":
                 log_exit(change)
-    except Exception as error:  # noqa: BLE001 - the program ends in any case
+    except Exception as error:  # the program ends in any case
         report(error, "Exception ignored while temporary changes were listed", _log_temporary)

@@ -94,7 +94,7 @@ def build_program(config: pytest.Config, source: Path, arguments: str) -> Path:
 
 
 def factory(config: pytest.Config) -> pytest.TempPathFactory:
-    return config._tmp_path_factory  # type: ignore[attr-defined,no-any-return] # noqa: SLF001
+    return config._tmp_path_factory  # type: ignore[attr-defined,no-any-return]
 
 
 def plugins(config: pytest.Config) -> Path:

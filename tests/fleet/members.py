@@ -43,7 +43,7 @@ for line in lines:
 """
 
 
-class Failed(Exception):  # noqa: N818 - it is no error of the test
+class Failed(Exception):
     """The process raised an error: its class and its text."""
 
 

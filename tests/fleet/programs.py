@@ -49,7 +49,7 @@ class Program:
             self.values = {n: e for n, e in self.values.items() if e.revision != gone}
             self._dropped += 1
 
-    def facts(self, key: bytes | None) -> Facts:  # noqa: ARG002 - as Flags
+    def facts(self, key: bytes | None) -> Facts:
         return Facts({}, [], [], {})
 
     def look(self, names: Iterable[str]) -> dict[str, Look]:
@@ -74,8 +74,8 @@ class Program:
     def apply(
         self,
         values: Values,
-        about: Record | None,  # noqa: ARG002 - as Flags
-        trail: Sequence[Values],  # noqa: ARG002
+        about: Record | None,
+        trail: Sequence[Values],
     ) -> str | None:
         why = self.check(values)
         if why is None:

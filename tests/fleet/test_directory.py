@@ -347,9 +347,9 @@ def test_a_link_that_a_file_server_made_although_its_answer_was_lost_counts(tmp_
     temporary = _directory.write(tmp_path, b"x", durable=True)
     target = tmp_path / "target"
     os.link(temporary, target)  # the first call, whose answer is lost
-    assert _directory._link(temporary, target)  # noqa: SLF001 - the client sends it again
+    assert _directory._link(temporary, target)
     other = _directory.write(tmp_path, b"y", durable=True)
-    assert not _directory._link(other, target)  # noqa: SLF001
+    assert not _directory._link(other, target)
 
 
 def test_a_folder_that_lost_its_files_begins_anew(store, root):

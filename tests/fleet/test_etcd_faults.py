@@ -131,10 +131,10 @@ def test_a_watch_from_a_revision_that_etcd_has_forgotten_ends_at_once(cluster, u
     for _ in range(3):
         append(store, b"x")
     cluster.ctl("compact", revision(cluster), "--physical")
-    create = {"key": store._key("head"), "start_revision": str(then)}  # noqa: SLF001
-    stream, _ = store._request("watch", {"create_request": create})  # noqa: SLF001
-    assert _etcd._told(stream, SOON) == 0  # noqa: SLF001 - that it begins
-    assert _etcd._told(stream, SOON) is None  # noqa: SLF001
+    create = {"key": store._key("head"), "start_revision": str(then)}
+    stream, _ = store._request("watch", {"create_request": create})
+    assert _etcd._told(stream, SOON) == 0
+    assert _etcd._told(stream, SOON) is None
     stream.close()
     store.close()
 

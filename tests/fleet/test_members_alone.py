@@ -32,7 +32,7 @@ class StandingClock(Clock):
     def sleep(self, seconds):
         self.time += seconds
 
-    def spread(self, seconds):  # noqa: ARG002 - as Clock
+    def spread(self, seconds):
         return 0.0
 
 

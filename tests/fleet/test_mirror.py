@@ -215,7 +215,7 @@ def test_a_change_by_an_operator_meanwhile_is_kept_and_the_batch_written_behind_
     one = new()
     mounted.write(level="3", name="a")
     left = [9, 8]
-    write = one._write  # noqa: SLF001 - the moment between looking and writing
+    write = one._write
 
     def write_late(changes):
         if left:
@@ -232,7 +232,7 @@ def test_a_change_by_an_operator_right_behind_that_of_the_mirror_is_set_back(
 ):
     one = new()
     mounted.write(level="3")
-    follower = one._target  # noqa: SLF001 - the moment between writing and reading back
+    follower = one._target
     append = follower.append
 
     def append_and_more(record):
@@ -259,7 +259,7 @@ def test_a_change_that_a_base_has_replaced_meanwhile_is_set_back(mounted, new, f
     fleet.unset("level")
     for lr in range(6):
         fleet.set({"lr": lr})
-    follower = one._target  # noqa: SLF001
+    follower = one._target
     catch_up = follower.catch_up
     # The log that is left says nothing of it.
     monkeypatch.setattr(follower, "catch_up", lambda: catch_up() and [])

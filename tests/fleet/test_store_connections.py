@@ -36,7 +36,7 @@ def in_child(function, meanwhile=None):
         try:
             function()
             status = 0
-        except BaseException:  # noqa: BLE001 - shown
+        except BaseException:
             traceback.print_exc()
         finally:
             os._exit(status)

@@ -220,7 +220,7 @@ def test_env_is_the_store_of_the_launcher(server, monkeypatch):
 
 
 @pytest.mark.parametrize("url", ["tcpstore://host/job", "tcpstore://host:1", "tcpstore:///job"])
-def test_an_address_without_host_port_or_job_is_refused(server, url):  # noqa: ARG001 - needs torch
+def test_an_address_without_host_port_or_job_is_refused(server, url):
     with pytest.raises(FleetError, match="tcpstore://host:"):
         open_store(url)
 

@@ -116,7 +116,7 @@ class World:
                 actor.work()
         except Killed:
             pass
-        except BaseException as error:  # noqa: BLE001 - it is raised by `turn`
+        except BaseException as error:  # it is raised by `turn`
             actor.failure = error
         actor.done = True
         self._parked.release()
@@ -220,7 +220,7 @@ class _WorldClock(Clock):
     def lock(self) -> Lock:
         return Lock(self._world)
 
-    def spawn(self, function: Callable[[], object], name: str) -> None:  # noqa: ARG002 - as Clock
+    def spawn(self, function: Callable[[], object], name: str) -> None:
         self._world.spawn(self._process, function)
 
 

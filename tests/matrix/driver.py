@@ -37,14 +37,14 @@ class Module:
 
     def unload(self) -> None:
         """Let it go by both ways."""
-        _ctypes.dlclose(self.image._handle)  # noqa: SLF001 - ctypes itself never does
+        _ctypes.dlclose(self.image._handle)
         if self.by_us:
             self.plugin.unload()
 
     def is_loaded(self) -> bool:
         """Tell whether something else keeps it."""
         try:
-            handle = ctypes.CDLL(self.path, mode=os.RTLD_NOLOAD)._handle  # noqa: SLF001
+            handle = ctypes.CDLL(self.path, mode=os.RTLD_NOLOAD)._handle
         except OSError:
             return False
         _ctypes.dlclose(handle)

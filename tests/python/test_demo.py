@@ -1,10 +1,11 @@
-"""The example plugins, run by the Python demo and by the C host, against wc,
-grep and cksum."""
+"""The example plugins, run by the hosts in Python and in C, against wc, grep and cksum;
+and what `make demo` shows."""
 
 from __future__ import annotations
 
 import os
 import random
+import re
 import resource
 import subprocess
 import sys
@@ -58,7 +59,7 @@ def table(text: str) -> list[Row]:
 
 
 def flags_of(out: str) -> dict[str, Row]:
-    """The demo's table of flags, whose cells may be empty."""
+    """The Python host's table of flags, whose cells may be empty."""
     first, *lines = out.partition("\nflags\n")[2].splitlines()
     titles = first.split()
     starts = [first.index(title) for title in titles]
@@ -92,13 +93,13 @@ def plugins(build: Path) -> list[Path]:
 
 
 @pytest.fixture
-def demo(build: Path) -> Callable[..., Outcome]:
+def python_host(build: Path) -> Callable[..., Outcome]:
     def start(*arguments: object, env: dict[str, str] | None = None, **options: object) -> Outcome:
         ended = run(
             sys.executable,
-            EXAMPLES / "demo" / "demo.py",
+            EXAMPLES / "host" / "host.py",
             *arguments,
-            env={"DEMO_PLUGINS": str(build / "plugins"), **(env or {})},
+            env={"HOST_PLUGINS": str(build / "plugins"), **(env or {})},
             **options,
         )
         first = ended.stdout.partition("whole files\n")[2].partition("\nonly the first")[0]
@@ -123,12 +124,14 @@ def c_host(build: Path, plugins: list[Path]) -> Callable[..., Outcome]:
     return start
 
 
-@pytest.fixture(params=["demo", "c_host"])
+@pytest.fixture(params=["python_host", "c_host"])
 def host(
-    request: pytest.FixtureRequest, demo: Callable[..., Outcome], c_host: Callable[..., Outcome]
+    request: pytest.FixtureRequest,
+    python_host: Callable[..., Outcome],
+    c_host: Callable[..., Outcome],
 ) -> Callable[..., Outcome]:
     """Each of the two hosts: what holds for one holds for the other."""
-    return {"demo": demo, "c_host": c_host}[request.param]
+    return {"python_host": python_host, "c_host": c_host}[request.param]
 
 
 @pytest.fixture(scope="session")
@@ -374,11 +377,11 @@ def test_help_lists_the_flags_of_the_host_and_of_the_plugins(host):
         assert text in outcome.out
 
 
-# -- the demo ---------------------------------------------------------------
+# -- the Python host --------------------------------------------------------------
 
 
-def test_the_demo_tells_where_each_value_came_from(demo, own_files):
-    outcome = demo(
+def test_the_python_host_tells_where_each_value_came_from(python_host, own_files):
+    outcome = python_host(
         "--search-pattern=flag",
         "--search_max",
         "2",
@@ -401,9 +404,9 @@ def test_the_demo_tells_where_each_value_came_from(demo, own_files):
     assert len([name for name in flags if name.startswith(NAMES)]) == 11
 
 
-def test_the_demos_override_reaches_the_plugins_and_ends(demo, own_files):
+def test_the_python_hosts_override_reaches_the_plugins_and_ends(python_host, own_files):
     path = max(own_files, key=os.path.getsize)
-    outcome = demo("--search_pattern=a", path)
+    outcome = python_host("--search_pattern=a", path)
     second = table(outcome.out.split("CRC-32C\n")[1].partition("\n\n")[0])
     assert second[0]["bytes"] == "1024"
     assert second[0].keys() == {"file", "lines", "bytes", "matches", "castagnoli"}
@@ -411,35 +414,40 @@ def test_the_demos_override_reaches_the_plugins_and_ends(demo, own_files):
     assert flags_of(outcome.out)["max_bytes"]["value"] == "0"
 
 
-def test_the_demo_leaves_a_buffer_size_alone_that_was_asked_for(demo, own_files):
-    outcome = demo("--digest_buffer=7", "--scan_buffer=9", own_files[0])
+def test_the_python_host_leaves_a_buffer_size_alone_that_was_asked_for(python_host, own_files):
+    outcome = python_host("--digest_buffer=7", "--scan_buffer=9", own_files[0])
     flags = flags_of(outcome.out)
     assert (flags["digest_buffer"]["value"], flags["digest_buffer"]["source"]) == ("7", "argv")
-    outcome = demo("--scan_buffer=9", own_files[0])
+    outcome = python_host("--scan_buffer=9", own_files[0])
     assert flags_of(outcome.out)["digest_buffer"]["value"] == "9"
 
 
-def test_the_demo_without_files_reads_the_projects_own(demo):
-    outcome = demo()
+def test_the_python_host_without_files_reads_the_projects_own(python_host):
+    outcome = python_host()
     assert outcome.status == 0, outcome.err
     paths = list(outcome.results)
     assert len(paths) >= 8
     assert column(outcome, "lines", "words", "bytes") == wc(paths)
 
 
-def test_the_shown_invocation_of_the_demo_works(build):
-    ended = run(
-        EXAMPLES / "demo" / "run.sh", sys.executable, env={"DEMO_PLUGINS": str(build / "plugins")}
-    )
-    assert ended.returncode == 0, ended.stderr
-    assert "FLAGS_digest_kind=ieee" in ended.stderr
-    assert flags_of(ended.stdout)["digest_kind"]["source"] == "environment"
-    explained = ended.stdout.partition("\nWhat you have seen: ")[2].partition("\n\nTo see")[0]
-    assert (explained + "\n").count(".\n") + explained.count(". ") == 3
+def test_the_demo_shows_a_line_a_mistake_a_history_and_a_change_by_c(tmp_path):
+    made = run("make", "-s", "-C", EXAMPLES, "demo", f"BUILD={tmp_path}")
+    assert made.returncode == 0, made.stderr
+    plugins = {"PLUGINS": str(tmp_path / "plugins")}
+    ended = run(EXAMPLES / "demo" / "run.sh", sys.executable, env=plugins)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert ended.stderr == ""
+    assert "C compresses with level 9; Python listens on port 99." in ended.stdout
+    assert "Then C sets the level, and Python reads 1." in ended.stdout
+    assert "--level=12: expected an integer in [1, 9]" in ended.stdout
+    assert re.search(r"^  3 .* environment +DEMO_level$", ended.stdout, re.MULTILINE)
+    lines = ended.stdout.splitlines()
+    assert len(lines) <= 48
+    assert max(map(len, lines)) <= 100
 
 
-def test_the_demo_without_its_plugins_names_the_missing_file(demo, tmp_path):
-    outcome = demo(env={"DEMO_PLUGINS": str(tmp_path)})
+def test_the_python_host_without_its_plugins_names_the_missing_file(python_host, tmp_path):
+    outcome = python_host(env={"HOST_PLUGINS": str(tmp_path)})
     assert outcome.status != 0
     assert f"{tmp_path}/libscan.so" in outcome.err
 

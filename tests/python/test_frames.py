@@ -21,7 +21,7 @@ def frames_of(function) -> list[str]:
     """The names of the functions in the traceback of what a call raises."""
     try:
         function()
-    except BaseException as error:  # noqa: BLE001 - SystemExit is one of them
+    except BaseException as error:  # SystemExit is one of them
         return [frame.name for frame in traceback.extract_tb(error.__traceback__)[1:]]
     pytest.fail("nothing was raised")
 

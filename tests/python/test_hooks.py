@@ -21,9 +21,9 @@ from paddle_flags._core import hooks
 
 @pytest.fixture(autouse=True)
 def _ends_without_hooks():
-    before = set(hooks._ours)  # noqa: SLF001 - types of other tests' flags have some
+    before = set(hooks._ours)
     yield
-    for number, (hook, _) in list(hooks._ours.items()):  # noqa: SLF001
+    for number, (hook, _) in list(hooks._ours.items()):
         if number not in before:
             hook.remove()
 
@@ -216,7 +216,7 @@ def test_hooks_that_cant_be_are_refused(name):
     with pytest.raises(pf.UndefinedFlagError):
         pf.required("nobody_has_this")
     with pytest.raises(pf.FlagTypeError, match="expected the name of a flag, not function"):
-        pf.validator(lambda value: True)  # type: ignore[arg-type] # noqa: ARG005
+        pf.validator(lambda value: True)  # type: ignore[arg-type]
     with pytest.raises(pf.FlagTypeError, match="expected the name of a flag, not list"):
         pf.required([name])  # type: ignore[arg-type]
     for flags in ([name], [name, flag]):

@@ -1,7 +1,5 @@
 """Operations in Python: pf.op calls them, pf.impl brings implementations, pf.ops lists them."""
 
-# ruff: noqa: ARG001, ARG005 - functions with the parameters of an operation
-
 from __future__ import annotations
 
 import array

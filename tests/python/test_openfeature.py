@@ -31,8 +31,6 @@ from openfeature.telemetry import TelemetryAttribute, create_evaluation_event  #
 
 from paddle_flags.openfeature import PaddleFlagsProvider  # noqa: E402
 
-# ruff: noqa: ARG002 - methods of Hook
-
 WAIT = 30  # seconds, at most, for what another thread does
 
 

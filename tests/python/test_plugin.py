@@ -40,7 +40,7 @@ def native(plugin: pf.Plugin) -> ctypes.CDLL:
 
 
 def close(library: ctypes.CDLL) -> None:
-    _ctypes.dlclose(library._handle)  # noqa: SLF001 - ctypes itself never does
+    _ctypes.dlclose(library._handle)
 
 
 def test_a_plugin_that_links_nothing_of_ours_reads_what_python_sets(name, plugin):

@@ -343,7 +343,7 @@ def test_threads_use_a_flag_while_another_defines_it_again(name):
                     pass
             except pf.FlagError:
                 pass
-            except BaseException as error:  # noqa: BLE001 - shown below
+            except BaseException as error:  # shown below
                 failures.append(error)
                 return
 

@@ -260,7 +260,7 @@ def test_readers_on_other_threads_see_whole_reloads(tmp_path, name):
             for _ in range(30):
                 pf.reload()
                 assert flag.value in (1, 2)
-        except BaseException as error:  # noqa: BLE001 - of any kind
+        except BaseException as error:  # of any kind
             failures.append(error)
 
     threads = [threading.Thread(target=work) for _ in range(3)]

@@ -253,7 +253,7 @@ def test_a_list_of_a_plugin_gives_tuples_and_the_plugin_reads_its_text(name, plu
     pf.FLAGS[f"{name}_cache"].set_from_string("1MiB")
     assert pf.get(f"{name}_cache") == 2**20
     assert "letmein" not in repr(pf.FLAGS[f"{name}_key"])
-    _ctypes.dlclose(library._handle)  # noqa: SLF001 - ctypes itself never does
+    _ctypes.dlclose(library._handle)
     loaded.unload()
 
 

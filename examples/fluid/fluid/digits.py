@@ -16,8 +16,8 @@ class Batch(NamedTuple):
 
 class Digits:
     def __init__(self, dtype: Any, batch_size: int) -> None:  # noqa: ANN401 - NumPy's
-        from sklearn.datasets import load_digits  # noqa: PLC0415 - takes a second
-        from sklearn.model_selection import train_test_split  # noqa: PLC0415
+        from sklearn.datasets import load_digits
+        from sklearn.model_selection import train_test_split
 
         images, classes = load_digits(return_X_y=True)
         labels = np.eye(CLASSES)[classes]

@@ -109,7 +109,7 @@ class Executor:
     def _run_in_python(self, op: int) -> int:
         try:
             self._hosts[self._ops[op].type](self._ops[op], self._scope)
-        except Exception as raised:  # noqa: BLE001 - it passes through native code
+        except Exception as raised:  # it passes through native code
             self._raised = raised
             return 0
         return 1

@@ -12,11 +12,11 @@ Moment = tuple[int, str, str]  # the step, what happened, and its colour
 
 def draw(file: Path, alone: list[float], together: list[float], moments: list[Moment]) -> None:
     """Both losses above, and their difference below; the same numbers give the same file."""
-    import matplotlib as mpl  # noqa: PLC0415 - takes a second
+    import matplotlib as mpl
 
     mpl.use("Agg")
     mpl.rcParams.update({"svg.hashsalt": "fluid", "font.size": 9, "grid.alpha": 0.3})
-    from matplotlib import pyplot as plt  # noqa: PLC0415
+    from matplotlib import pyplot as plt
 
     figure, (above, below) = plt.subplots(
         2, 1, figsize=(8, 5), sharex=True, height_ratios=(3, 1), layout="constrained"

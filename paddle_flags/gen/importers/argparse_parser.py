@@ -99,15 +99,15 @@ class _Importer:
         self._parser = parser
         self._found = found
         self._places = places
-        self._actions: list[Action] = parser._actions  # noqa: SLF001 - argparse has no public list
+        self._actions: list[Action] = parser._actions
 
     def run(self) -> None:
-        for group in self._parser._action_groups:  # noqa: SLF001 - as above
+        for group in self._parser._action_groups:
             title = group.title if group.title not in _STANDARD else ""
-            for action in group._group_actions:  # noqa: SLF001
+            for action in group._group_actions:
                 self._take(action, title or "")
-        for group in self._parser._mutually_exclusive_groups:  # noqa: SLF001
-            actions = group._group_actions  # noqa: SLF001
+        for group in self._parser._mutually_exclusive_groups:
+            actions = group._group_actions
             words = ", ".join(_word(action) for action in actions)
             what = "a mutually exclusive group"
             self._found.lose(self._place(actions[0]), words, what, "independent flags")
@@ -149,7 +149,7 @@ class _Importer:
         if action.help == argparse.SUPPRESS:
             flag.attributes.append("hidden")
         elif action.help:
-            flag.help = self._parser._get_formatter()._expand_help(action).strip()  # noqa: SLF001
+            flag.help = self._parser._get_formatter()._expand_help(action).strip()
         if not flag.help:
             self._found.lose(place, f"{flag.name}: help", "none", f"some; '{NO_HELP}' is written")
             flag.help = NO_HELP
@@ -212,7 +212,7 @@ class _Importer:
     def _default(self, flag: Flag, action: Action, default: Any, item: str) -> Any:
         if isinstance(default, str) and action.type is not None:
             try:  # as parse_args does
-                default = self._parser._get_value(action, default)  # noqa: SLF001
+                default = self._parser._get_value(action, default)
             except argparse.ArgumentError:
                 self._lose_default(flag, default)
         if flag.items:
@@ -253,12 +253,12 @@ class _Importer:
 
 
 _KINDS = {
-    "_StoreTrueAction": _Importer._switch,  # noqa: SLF001 - of this file
-    "_StoreFalseAction": _Importer._off_switch,  # noqa: SLF001
-    "BooleanOptionalAction": _Importer._switch,  # noqa: SLF001
-    "_StoreAction": _Importer._value,  # noqa: SLF001
-    "_AppendAction": _Importer._value,  # noqa: SLF001
-    "_ExtendAction": _Importer._value,  # noqa: SLF001
+    "_StoreTrueAction": _Importer._switch,
+    "_StoreFalseAction": _Importer._off_switch,
+    "BooleanOptionalAction": _Importer._switch,
+    "_StoreAction": _Importer._value,
+    "_AppendAction": _Importer._value,
+    "_ExtendAction": _Importer._value,
 }
 
 

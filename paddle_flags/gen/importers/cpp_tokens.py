@@ -108,7 +108,7 @@ class _Tokeniser:
         joined = self._text.joined
         while self._at < len(joined):
             match = _TOKEN.match(joined, self._at)
-            assert match is not None  # noqa: S101 - any character is a sign
+            assert match is not None  # any character is a sign
             kind = match.lastgroup or ""
             kind = "raw" if match["raw"] else kind
             if match["sign"] == "#" and self._fresh:
@@ -165,7 +165,7 @@ class _Tokeniser:
         words: list[str] = []
         while at < len(joined):
             match = _TOKEN.match(joined, at)
-            assert match is not None  # noqa: S101 - as above
+            assert match is not None
             if match["newline"]:
                 break
             words.append(" " if match["comment"] or match["blank"] else match[0])
@@ -247,7 +247,7 @@ def _escaped(match: re.Match[str]) -> bytes | None:
         return None if code is None else bytes([code])
     if match["octal"] or match["hex"]:
         code = int(match["octal"], 8) if match["octal"] else int(match["hex"], 16)
-        return bytes([code]) if code < 256 else None  # noqa: PLR2004 - a byte
+        return bytes([code]) if code < 256 else None
     try:
         return chr(int(match["u4"] or match["u8"], 16)).encode()
     except (ValueError, OverflowError, UnicodeEncodeError):

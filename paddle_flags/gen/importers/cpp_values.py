@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Constant = bool | int | float | str
 
 
-class NoConstant(Exception):  # noqa: N818 - never leaves the importer
+class NoConstant(Exception):
     """The expression isn't a constant that can be computed."""
 
     def __init__(self, token: Token | None, found: str, expected: str) -> None:
@@ -166,7 +166,7 @@ def _integer(token: Token, digits: str, suffix: str) -> _Integer:
     kinds = [_INT, _UNSIGNED, _LONG, _UNSIGNED_LONG]
     if "u" in suffix:
         kinds = [_UNSIGNED, _UNSIGNED_LONG]
-    elif base == 10:  # noqa: PLR2004 - decimal literals never become unsigned by themselves
+    elif base == 10:  # decimal literals never become unsigned by themselves
         kinds = [_INT, _LONG]
     if "l" in suffix or "z" in suffix:
         kinds = [kind for kind in kinds if kind in (_LONG, _UNSIGNED_LONG)]
@@ -210,7 +210,7 @@ def _combine(token: Token, left: _Value, right: _Value) -> _Value:
     function = _INTEGERS[token.text]
     if token.text in ("/", "%") and b.value == 0:
         raise NoConstant(token, "a division by 0", _EXPECTED)
-    if token.text in ("<<", ">>") and not (0 <= b.value < 64 and a.value >= 0):  # noqa: PLR2004
+    if token.text in ("<<", ">>") and not (0 <= b.value < 64 and a.value >= 0):
         raise NoConstant(
             token, f"a shift by {b.value}", "a shift by less than the width of the type"
         )

@@ -93,7 +93,7 @@ class _Importer:
         if match["type"] not in TYPES:
             expected = one_of(TYPES) + near(match["type"], TYPES)
             self._leave_out(token, f"{name}: type", f"'{match['type']}'", expected)
-        elif len(arguments) != 3:  # noqa: PLR2004 - name, default and help
+        elif len(arguments) != 3:  # name, default and help
             what = f"{len(arguments)} arguments"
             self._leave_out(token, name or token.text, what, _ARGUMENTS)
         elif len(arguments[0]) != 1 or arguments[0][0].kind != "name":

@@ -44,7 +44,7 @@ def _base(path: str) -> int | None:
         with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
             for line in maps:
                 words = line.rstrip("\n").split(None, 5)
-                if len(words) > 5 and words[5] == wanted and int(words[2], 16) == 0:  # noqa: PLR2004
+                if len(words) > 5 and words[5] == wanted and int(words[2], 16) == 0:
                     return int(words[0].partition("-")[0], 16)
     except OSError:
         pass

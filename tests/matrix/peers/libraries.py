@@ -88,7 +88,7 @@ class Llvm(Library):
         require("llvm-dev", program="llvm-config")
         self.compile += words("llvm-config", "--cxxflags")
 
-    def link(self, copy: str, *, pic: bool) -> list[str]:  # noqa: ARG002 - always is
+    def link(self, copy: str, *, pic: bool) -> list[str]:
         what = ["--ldflags", "--libs", "support"]
         if copy == "shared":
             return words("llvm-config", "--link-shared", *what)
@@ -108,7 +108,7 @@ class Ours(Library):
     def source(self, stem: str) -> Path:
         return HERE.parent / f"{stem}.c"
 
-    def link(self, copy: str, *, pic: bool) -> list[str]:  # noqa: ARG002 - always is
+    def link(self, copy: str, *, pic: bool) -> list[str]:
         if copy == "shared":
             return [f"-L{LIBDIR}", f"-Wl,-rpath,{LIBDIR}", "-l:libpd_flags.so", *CHECKED]
         return [f"{LIBDIR}/libpd_flags.a", "-ldl", "-pthread", *CHECKED]
