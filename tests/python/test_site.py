@@ -145,7 +145,7 @@ def test_the_error_index_has_every_status_and_every_exception():
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
 def test_the_index_of_a_folder_lists_all_of_its_pages(folder):
-    listed = re.findall(r"\]\(([\w-]+\.md)\)", (folder / "index.md").read_text("utf-8"))
+    listed = re.findall(r"\]\(([\w-]+\.md)[#)]", (folder / "index.md").read_text("utf-8"))
     pages = sorted(path.name for path in folder.glob("*.md") if path.name != "index.md")
     assert sorted(set(listed)) == pages
 
