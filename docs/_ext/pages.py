@@ -2,6 +2,8 @@
 
 - `<!-- rst ... -->`, which the viewer hides, is reStructuredText: directives of Sphinx.
 - The fence ```c alpha.c gets the caption alpha.c.
+- `<!-- index -->` in front of a table gives each name in it an entry of the index, which the
+  search of the site looks in.
 - A link to a folder leads to its index; a link to anything outside of docs/ becomes plain text.
 - An index has a table of contents: the pages that it links to, in this order, then all others of
   its folder.
@@ -18,11 +20,14 @@ if TYPE_CHECKING:
 
 FENCED = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#:\s]+)(#[^)]*)?\)")
+INDEXED = re.compile(r"<!-- index -->\n\n((?:\|.*\n)+)")
+NAME = re.compile(r"`(\.?(?:\w+(?:::|\.)?)+=?)")
 TOCTREE = "\n\n```{toctree}\n:hidden:\n:glob:\n\n%s\n```\n"
 
 
 def for_site(text: str, page: Path, docs: Path) -> str:
     """Give the text of a page as the site needs it."""
+    text = INDEXED.sub(indexed, text)
     text = re.sub(r"<!-- rst\n(.*?)-->", r"```{eval-rst}\n\1```", text, flags=re.DOTALL)
     contents = TOCTREE % "\n".join(entries(text, page)) if page.stem == "index" else ""
     parts = []
@@ -31,6 +36,13 @@ def for_site(text: str, page: Path, docs: Path) -> str:
         parts += [linked(text[end : fenced.start()], page, docs), captioned(fenced[0])]
         end = fenced.end()
     return "".join([*parts, linked(text[end:], page, docs), contents])
+
+
+def indexed(found: re.Match[str]) -> str:
+    """Put entries of the index in front of a table, for the names in all of its cells."""
+    names = sorted(set(NAME.findall(found[1])))
+    entries = "".join(f"   single: {name}\n" for name in names)
+    return f"<!-- rst\n.. index::\n{entries}-->\n\n{found[1]}"
 
 
 def captioned(block: str) -> str:

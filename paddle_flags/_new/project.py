@@ -31,6 +31,7 @@ LANGUAGES = {
         "cargo build --release",
     ),
     "zig": _Language("a plugin in Zig, built with make", "plugin", "lib@name@.so", "make test"),
+    "c-wheel": _Language("a Python package with a plugin in C", "module", "lib@name@.so", _PIP),
 }
 
 

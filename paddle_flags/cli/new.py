@@ -37,7 +37,7 @@ def _language(text: str) -> str:
     raise argparse.ArgumentTypeError(message)
 
 
-_ALSO = {"c++": "cpp", "cxx": "cpp", "cc": "cpp", "rs": "rust", "pyx": "cython"}
+_ALSO = {"c++": "cpp", "cxx": "cpp", "cc": "cpp", "rs": "rust", "pyx": "cython", "wheel": "c-wheel"}
 
 
 def add(main_parser: Parser) -> None:

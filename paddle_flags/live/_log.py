@@ -25,7 +25,7 @@ _MOST = 10  # flags in a message
 
 
 def log_event(event: Event) -> None:
-    """Log an event of the audit; docs/how-to/audit-changes.md lists its fields."""
+    """Log an event of the audit; docs/how-to/audit-and-metrics.md lists its fields."""
     level = logging.WARNING if event.get("result") == "refused" else logging.INFO
     if logger.isEnabledFor(level):
         logger.log(level, message_of(event), extra={"paddle_flags": event})

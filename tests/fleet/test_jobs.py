@@ -1,4 +1,4 @@
-"""Jobs as their users start them: the programs of docs/how-to/use-flags-in-jobs.md."""
+"""Jobs as their users start them: the programs of docs/how-to/join-a-fleet.md."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from support import ROOT, installed
 
 pytestmark = pytest.mark.release  # needs gigabytes of packages
 
-PAGE = ROOT / "docs" / "how-to" / "use-flags-in-jobs.md"
+PAGE = ROOT / "docs" / "how-to" / "join-a-fleet.md"
 JOBS = {
     "with_processes.py": (),
     "with_torch.py": ("torch",),

@@ -1,4 +1,4 @@
-"""The pictures of docs/how-to/use-the-live-page.md."""
+"""The pictures of docs/how-to/change-a-running-process.md."""
 
 from __future__ import annotations
 

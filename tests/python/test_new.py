@@ -31,6 +31,7 @@ TITLES = {
     "nanobind": "nanobind",
     "rust": "Rust",
     "zig": "Zig",
+    "c-wheel": "C in a wheel",
 }
 
 
@@ -117,7 +118,7 @@ def shell(home: Home, tmp_path: Path) -> Shell:
 
 # Others need tools of their own, or a minute.
 USUAL = [
-    each if each in ("c", "cpp") else pytest.param(each, marks=pytest.mark.release)
+    each if each in ("c", "cpp", "c-wheel") else pytest.param(each, marks=pytest.mark.release)
     for each in projects.LANGUAGES
 ]
 
@@ -184,6 +185,7 @@ def test_a_project_has_a_readme_that_names_its_files_and_nothing_is_left_to_fill
         (["alpha", "--lang", "rsut"], "did you mean 'rust'?"),
         (["alpha", "--lang", "C++"], "did you mean 'cpp'?"),
         (["alpha", "--lang", "cyton"], "did you mean 'cython'?"),
+        (["alpha", "--lang", "wheel"], "did you mean 'c-wheel'?"),
         (["alpha", "--lang", "fortran"], "expected one of c, cpp"),
         (["alpha"], "required: --lang"),
         (["--lang", "c"], "required: NAME"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
+import json
 import re
 import sys
 from html.parser import HTMLParser
@@ -89,6 +91,26 @@ def test_the_site_can_be_searched(site):
     assert "pd_flag_register" in (site / "searchindex.js").read_text("utf-8")
 
 
+@pytest.mark.parametrize(
+    "name", [".runtime", "pd::runtime", "runtime=", "pd_flag_set_from_string", "pd::set", "reset"]
+)
+def test_the_search_finds_a_name_of_any_language_in_the_table_of_names(site, name):
+    text = (site / "searchindex.js").read_text("utf-8")
+    index = json.loads(text.removeprefix("Search.setIndex(").removesuffix(")"))
+    pages = {index["docnames"][each[0]] for each in index["indexentries"][name]}
+    assert "reference/names" in pages
+
+
+def test_the_table_of_names_has_every_keyword_of_define_and_every_attribute_of_c():
+    text = (DOCS / "reference" / "names.md").read_text("utf-8")
+    keywords = [*inspect.signature(pf.define).parameters][3:]
+    assert [name for name in keywords if f"`{name}=`" not in text] == []
+    header = (HEADERS / "pd_flags.h").read_text("utf-8")
+    maps = header[header.index("#define PD_FIRST_MARKS") : header.index("#define PD_TEXT_MAP")]
+    fields = set(re.findall(r"X\((\w+), \"", maps)) - {"scoped"}
+    assert [name for name in fields if f"`.{name}`" not in text] == []
+
+
 def test_the_reference_of_c_has_every_exported_function(site, pages):
     anchors = pages[site / "reference" / "c.html"].anchors
     assert {f"c.{name}" for name in declared()} <= anchors
@@ -123,7 +145,7 @@ def test_the_error_index_has_every_status_and_every_exception():
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
 def test_the_index_of_a_folder_lists_all_of_its_pages(folder):
-    listed = re.findall(r"\]\(([\w-]+\.md)\)", (folder / "index.md").read_text("utf-8"))
+    listed = re.findall(r"\]\(([\w-]+\.md)[#)]", (folder / "index.md").read_text("utf-8"))
     pages = sorted(path.name for path in folder.glob("*.md") if path.name != "index.md")
     assert sorted(set(listed)) == pages
 
