@@ -1,4 +1,5 @@
-/* Drafts: flags as they will be once a stage is published. For plan.c, draft.c and draft_validate.c. */
+/* Drafts: flags as they will be once a stage is published. For plan.c, draft.c and
+ * draft_validate.c. */
 #ifndef PD__DRAFT_H
 #define PD__DRAFT_H
 
