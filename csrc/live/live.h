@@ -110,7 +110,7 @@ extern pd_live_server *pd__servers;
 void pd__server_retain(pd_live_server *server);
 void pd__server_release(pd_live_server *server);
 
-/* Takes those that have stopped out of the list, once they have no connections. */
+/* Removes stopped servers from the list, once they have no connections. */
 void pd__servers_remove_stopped(void);
 
 /* Returns why clients may not change a flag; NULL: they may. */
@@ -118,8 +118,8 @@ const char *pd__server_find_refusal(const pd_live_server *server, const pd_flag_
 
 /* ---- The clients' thread (loop.c) ---- */
 
-/* Makes sure that it runs. Returns false if there can be no thread. The caller holds pd__lock, as
- * for pd__loop_is_running. */
+/* Starts it unless it is running. Returns false if there can be no thread. The caller holds
+ * pd__lock, as for pd__loop_is_running. */
 bool pd__loop_start(void);
 bool pd__loop_is_running(void);
 void pd__loop_wake(void);
@@ -312,7 +312,7 @@ typedef struct pd__change {
 } pd__change;
 
 pd__change *pd__change_new(size_t count, const pd__requester *requester, const char *reason);
-/* Gives it its number. Returns false if too many are on. */
+/* Assigns its number. Returns false if too many temporary changes are active. */
 bool pd__change_assign_number(pd__change *change);
 /* Frees a change that didn't happen; its number is used again. NULL: does nothing. */
 void pd__change_discard(pd__change *change);
@@ -323,7 +323,7 @@ pd__change *pd__change_latest(void);
 size_t pd__changes_count_temporary(void);
 /* The temporary change with that override; NULL: none. */
 pd__change *pd__change_find_by_override(pd_override override);
-/* Says that a temporary change is over, and releases what it holds. */
+/* Marks a temporary change as ended, and releases its references. */
 void pd__change_mark_ended(pd__change *change, pd__change_state state);
 
 /* Adds all members of a change. */

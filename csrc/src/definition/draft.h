@@ -1,4 +1,5 @@
-/* Drafts: flags as they will be once a stage is published. For plan.c, draft.c and draft_validate.c. */
+/* Drafts: flags as they will be once a stage is published. For plan.c, draft.c and
+ * draft_validate.c. */
 #ifndef PD__DRAFT_H
 #define PD__DRAFT_H
 
@@ -31,7 +32,7 @@ struct pd__draft {
   pd_flag_entry current_entry; /* the value in effect so far, below temporary overrides */
   pd_flag_entry former_entry;  /* the one that a former definition has left, if `has_former` */
   bool has_former;
-  size_t dropped; /* layers of former values that validators have rejected */
+  size_t dropped; /* topmost former values, which validators have rejected */
   bool blocked;   /* an answer is missing */
   bool deferred;  /* its validators can't be called within the loader: its values wait */
   const pd__waiting *waiting; /* pending values, in their order; its pending ones go in the end */

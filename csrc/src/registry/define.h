@@ -88,7 +88,7 @@ void pd__undefine_cells(pd__operation *operation, pd__cell *cells, size_t count)
  * new definition doesn't accept. */
 void pd__flag_check_former_values(pd_flag *flag, pd_type was, pd__report *report);
 
-/* Drops the top layers of the flag's values: what an override gives it, or what a source does. */
+/* Drops the topmost values of the flag: those of an override, or of a source. */
 void pd__flag_drop_top_values(pd_flag *flag, size_t count);
 
 /* ---- Drafts (draft.c) ---- */

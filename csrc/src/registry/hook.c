@@ -112,9 +112,9 @@ void pd__hooks_remove_of_flag(const pd_flag *flag) {
   for (const pd__target *at; (at = pd__hooks_first(flag));) pd__hook_remove(at->hook);
 }
 
-void pd__hook_retain(pd__operation *operation, pd__hook *hook, pd__hook_reference *held) {
-  *held = (pd__hook_reference){hook, operation->retained_hooks};
-  operation->retained_hooks = held;
+void pd__hook_retain(pd__operation *operation, pd__hook *hook, pd__hook_reference *reference) {
+  *reference = (pd__hook_reference){hook, operation->retained_hooks};
+  operation->retained_hooks = reference;
   pd__operation_push(operation);
   hook->calls++;
 }

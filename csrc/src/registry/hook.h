@@ -29,14 +29,14 @@ bool pd__flag_has_hooks(const pd_flag *flag);
 bool pd__hooks_has_validators(void);
 void pd__hooks_count_definition(const pd_flag_def *def, int change);
 
-/* The hold that an operation has on a hook. */
+/* A reference that an operation has to a hook. */
 struct pd__hook_reference {
   pd__hook *hook;
   pd__hook_reference *next;
 };
 
-/* Holds a hook until the operation ends. `held` must live as long as the operation. */
-void pd__hook_retain(pd__operation *operation, pd__hook *hook, pd__hook_reference *held);
+/* Retains a hook until the operation ends. `reference` must live as long as the operation. */
+void pd__hook_retain(pd__operation *operation, pd__hook *hook, pd__hook_reference *reference);
 void pd__hooks_release_retained(pd__operation *operation);
 
 /* In the child of a fork, recounts the calls: only those of this thread are left. */

@@ -27,8 +27,8 @@ typedef struct pd__question {
   pd__subject subjects[];
 } pd__question;
 
-/* Returns a question about `count` flags, which the caller fills in; NULL if memory is out. Holds
- * the hook until the operation ends. */
+/* Returns a question about `count` flags, which the caller fills in; NULL if memory is out.
+ * Retains the hook until the operation ends. */
 pd__question *pd__question_new(pd__operation *operation, pd__hook *hook, pd__handler call,
                                size_t count);
 
